@@ -1,0 +1,77 @@
+# From a fresh clone, with python3, pip and make: `make demo` and `make test`.
+# The rest is for those who change recollect; `make help` lists it.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python -m
+# Quiet: only what failed is said.
+INSTALL := $(RUN) pip install -qq
+# A stamp is newer than the lock file it was installed from, so a second run installs nothing.
+TO_RUN := $(VENV)/.installed-run
+TO_TEST := $(VENV)/.installed-test
+PROVEN := build/requirements.json
+SOURCES := $(shell find src tests -type f -not -name '*.pyc' 2>/dev/null)
+
+PIP_TOOLS := 7.6.2
+COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --extra model --extra convert
+
+export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
+
+.PHONY: help demo test check requirements lock bench clean
+.DELETE_ON_ERROR:
+
+help: ## list what can be made
+	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'
+
+demo: $(TO_RUN) ## build a sample store and search it
+	@$(VENV)/bin/recollect demo
+
+test: $(TO_TEST) ## run every test
+	@mkdir -p build
+	@$(RUN) pytest -n 2 --requirements=$(PROVEN)
+
+check: $(TO_TEST) ## lint, format, types, direction of imports, architecture
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) mypy
+	$(VENV)/bin/lint-imports
+	$(RUN) pytest -q tests/architecture
+
+requirements: $(PROVEN) ## print each requirement with the tests that prove it
+	@$(VENV)/bin/python scripts/requirements.py $(PROVEN)
+
+# Failing tests (1) leave their requirement open; a suite that cannot run (2 and up) proves nothing.
+$(PROVEN): $(SOURCES) pyproject.toml $(TO_TEST)
+	@mkdir -p build
+	@$(RUN) pytest -q -n 2 --requirements=$@ || [ $$? -eq 1 ]
+
+lock: ## pin and hash the newest versions that fit
+	@test -x build/lock/bin/pip-compile || { $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install -qq pip-tools==$(PIP_TOOLS); }
+	CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade --output-file=requirements/run.txt pyproject.toml requirements/build.in
+	CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade --output-file=requirements/test.txt pyproject.toml requirements/test.in
+
+bench: $(TO_TEST) ## run every benchmark
+	@set -e; for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(VENV)/bin/python $$script; done
+
+clean: ## remove what make made
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -type d -name __pycache__ -prune -exec rm -rf {} +
+
+$(VENV)/.made:
+	@echo "Making $(VENV) ..."
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(TO_RUN): requirements/run.txt pyproject.toml | $(VENV)/.made
+	@echo "Installing what recollect needs ..."
+	@$(INSTALL) --require-hashes -r requirements/run.txt
+	@$(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+# What tests need holds all that running needs.
+$(TO_TEST): requirements/run.txt requirements/test.txt pyproject.toml | $(VENV)/.made
+	@echo "Installing what the tests need ..."
+	@$(INSTALL) --require-hashes -r requirements/test.txt
+	@$(INSTALL) --no-deps --no-build-isolation -e .
+	@touch $(TO_RUN) $@

@@ -1,0 +1,21 @@
+"""Memory search for AI agents and the people who run them."""
+
+from recollect.errors import InputError, ModelError, RecollectError, StoreError
+from recollect.records import Memory, Where
+from recollect.recollection import Recollection, open  # noqa: A004  (recollect.open is the way in)
+from recollect.replies import Hit, Reason, Reply
+
+__all__ = [
+    "Hit",
+    "InputError",
+    "Memory",
+    "ModelError",
+    "Reason",
+    "RecollectError",
+    "Recollection",
+    "Reply",
+    "StoreError",
+    "Where",
+    "open",
+]
+__version__ = "0.1.0"

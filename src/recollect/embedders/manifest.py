@@ -1,0 +1,176 @@
+"""The file `model.toml` in a model's folder: how its vectors are made, and what its files must be."""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+from recollect.embedders.text import SCRIPTS
+from recollect.errors import ModelError
+
+FILE: Final = "model.toml"
+Pooling = Literal["mean", "cls", "none"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamp:
+    """What a file must be to be the right one."""
+
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """How to make vectors with an ONNX sentence model.
+
+    `pooling` says what the vector is; a graph that already gives one vector for each text is not pooled
+    again. `max_pieces` counts what the tokenizer adds. `weights` is the sha256 of the published weights
+    the graph was built from; without it the graph itself is what the fingerprint stands on.
+    """
+
+    name: str
+    dimensions: int
+    pooling: Pooling = "mean"
+    normalise: bool = True
+    max_pieces: int = 256
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    graph: str = "model.onnx"
+    tokenizer: str = "tokenizer.json"
+    output: str = ""
+    weak_on: tuple[str, ...] = ()
+    weights: str = ""
+    files: Mapping[str, Stamp] = field(default_factory=dict)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Name every file the model consists of."""
+        return tuple(dict.fromkeys((self.graph, self.tokenizer, *sorted(self.files))))
+
+    @property
+    def fingerprint(self) -> str:
+        """Name what the vectors depend on; the manifest must be stamped."""
+        told = (
+            self.weights or self.files[self.graph].sha256,
+            self.files[self.tokenizer].sha256,
+            *(self.pooling, self.normalise, self.max_pieces, self.query_prefix, self.passage_prefix),
+        )
+        digest = hashlib.sha256(json.dumps(told).encode()).hexdigest()[:12]
+        return f"{self.name}-{self.pooling}-{'l2' if self.normalise else 'raw'}-{self.max_pieces}-{digest}"
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return what `model.toml` in *folder* says; ModelError when it says nothing usable."""
+    path = folder / FILE
+    try:
+        told = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise ModelError(f"{folder} holds no {FILE}", hint="a model folder describes itself in model.toml") from error
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot read {path}: {error}", hint="mend the file or install the model again") from error
+    return parse_manifest(told, where=str(path))
+
+
+def parse_manifest(told: Mapping[str, Any], *, where: str) -> Manifest:
+    """Return the manifest that the table *told* describes; every key and value is checked."""
+    unknown = sorted(set(told) - {entry.name for entry in fields(Manifest)})
+    wrong = sorted(key for key, fits in _FITS.items() if key in told and not fits(told[key]))
+    missing = sorted({"name", "dimensions"} - set(told))
+    for what, keys in (("an unknown key", unknown), ("a wrong value for", wrong), ("no", missing)):
+        if keys:
+            raise ModelError(f"{where} has {what} {keys[0]}", hint=f"it knows: {', '.join(_FITS)}")
+    stamps = {name: Stamp(**stamp) for name, stamp in told.get("files", {}).items()}
+    return Manifest(**{**told, "weak_on": tuple(told.get("weak_on", ())), "files": stamps})
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write *manifest* as `model.toml` into *folder*."""
+    told = asdict(manifest)
+    stamps = told.pop("files")
+    lines = [f"{key} = {_toml(value)}" for key, value in told.items()]
+    for name, stamp in sorted(stamps.items()):
+        lines += ["", f"[files.{_toml(name)}]", *(f"{key} = {_toml(value)}" for key, value in stamp.items())]
+    (folder / FILE).write_text("\n".join(lines) + "\n", "utf-8")
+
+
+def stamp(path: Path) -> Stamp:
+    """Return what the file at *path* is."""
+    with path.open("rb") as file:
+        return Stamp(sha256=hashlib.file_digest(file, "sha256").hexdigest(), bytes=path.stat().st_size)
+
+
+def stamped(folder: Path, manifest: Manifest) -> Manifest:
+    """Return *manifest* with a stamp for each of its files, taken from *folder* where it had none."""
+    taken = {name: stamp(_present(folder, name)) for name in manifest.needed if name not in manifest.files}
+    return replace(manifest, files={**manifest.files, **taken})
+
+
+def wrong_files(folder: Path, manifest: Manifest, *, look: Literal["size", "sha256"]) -> tuple[str, ...]:
+    """Say which files of the model in *folder* are not what its manifest says, one line each."""
+    found: list[str] = []
+    for name, right in sorted(manifest.files.items()):
+        path = folder / name
+        if not path.is_file():
+            found.append(f"{name} is missing")
+        elif (size := path.stat().st_size) != right.bytes:
+            found.append(f"{name} has {size} bytes instead of {right.bytes}")
+        elif look == "sha256" and (got := stamp(path).sha256) != right.sha256:
+            found.append(f"{name} has sha256 {got[:12]}… instead of {right.sha256[:12]}…")
+    return tuple(found)
+
+
+def _present(folder: Path, name: str) -> Path:
+    path = folder / name
+    if not path.is_file():
+        raise ModelError(f"the model in {folder} lacks {name}", hint="put the file there, or name it in model.toml")
+    return path
+
+
+def _toml(value: object) -> str:
+    """Write a string, number, switch or list as TOML; JSON's escapes are TOML's."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _inside(value: object) -> bool:
+    """Say whether *value* names a file in the folder itself or below, and nowhere else."""
+    return isinstance(value, str) and bool(value) and not Path(value).is_absolute() and ".." not in Path(value).parts
+
+
+def _stamps(value: object) -> bool:
+    return isinstance(value, dict) and all(
+        _inside(name)
+        and isinstance(stamp, dict)
+        and set(stamp) == {"sha256", "bytes"}
+        and _text(stamp["sha256"])
+        and _count(stamp["bytes"])
+        for name, stamp in value.items()
+    )
+
+
+_FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "name": _text,
+    "dimensions": _count,
+    "pooling": lambda value: value in get_args(Pooling),
+    "normalise": lambda value: isinstance(value, bool),
+    "max_pieces": lambda value: _count(value) and value >= 8,
+    "query_prefix": _text,
+    "passage_prefix": _text,
+    "graph": _inside,
+    "tokenizer": _inside,
+    "output": _text,
+    "weak_on": lambda value: isinstance(value, list) and set(value) <= SCRIPTS,
+    "weights": _text,
+    "files": _stamps,
+}

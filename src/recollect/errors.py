@@ -1,0 +1,84 @@
+"""Everything that can go wrong, as one tree.
+
+RecollectError               what a caller may catch to catch all of it
+├── InputError               the request cannot be understood; exit code 2
+│   ├── QueryError           an option of a search has no meaning
+│   ├── FileError            a file cannot be read as memories
+│   ├── UnknownMemory        no memory has this id
+│   └── ProfileError         a profile or setting holds an unknown key or value
+├── StoreError               the store cannot do its work; exit code 3
+│   ├── StoreBusy            another process holds the store for too long
+│   └── StoreDamaged         the file is not a store, or is broken
+└── ModelError               the embedding model cannot do its work; exit code 3
+
+Each carries what happened (`str(error)`), what to do about it (`error.hint`) and a stable
+word for programs (`error.code`).
+"""
+
+from typing import ClassVar
+
+
+class RecollectError(Exception):
+    """Say what happened, hint what to do."""
+
+    code: ClassVar[str] = "error"
+    exit_code: ClassVar[int] = 3
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class InputError(RecollectError):
+    """Refuse a request that cannot be understood."""
+
+    code = "bad_input"
+    exit_code = 2
+
+
+class QueryError(InputError):
+    """Refuse an option of a search that has no meaning."""
+
+    code = "bad_query"
+
+
+class FileError(InputError):
+    """Refuse a file that cannot be read as memories."""
+
+    code = "bad_file"
+
+
+class UnknownMemory(InputError):
+    """Say that no memory has this id."""
+
+    code = "unknown_id"
+
+
+class ProfileError(InputError):
+    """Refuse an unknown key or value in a profile or in the settings."""
+
+    code = "bad_profile"
+
+
+class StoreError(RecollectError):
+    """Say that the store cannot do its work."""
+
+    code = "store"
+
+
+class StoreBusy(StoreError):
+    """Say that another process held the store for longer than we wait."""
+
+    code = "store_busy"
+
+
+class StoreDamaged(StoreError):
+    """Say that the file is not a store, or is broken."""
+
+    code = "store_damaged"
+
+
+class ModelError(RecollectError):
+    """Say that the embedding model cannot do its work."""
+
+    code = "model"

@@ -1,0 +1,311 @@
+"""Say what an evaluation found, in Markdown and as one HTML page that needs nothing else.
+
+The page holds no script and loads nothing; all text from outside is escaped.
+"""
+
+import html
+import math
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, Literal
+
+from recollect.evaluate.compare import Change, Comparison, Interval, Values, bootstrap
+from recollect.evaluate.measures import mean
+
+_NONE: Final = "-"
+_LONGEST: Final = 160
+_MARKS: Final = re.compile(r"[\\`*\[\]<>|~&]|(?<!\w)_|_(?!\w)")
+_STEPS: Final = (0.5, 0.25, 0.1, 0.0)
+_WIDTH: Final = 720
+_HEIGHT: Final = 160
+_STYLE: Final = """
+:root { color-scheme: light dark; --up: #0b6bcb; --down: #c2510c; --line: #8884; }
+@media (prefers-color-scheme: dark) { :root { --up: #6cb2ff; --down: #ff9d5c; } }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: 1rem 0; }
+caption { text-align: left; font-weight: 600; padding: .25rem 0; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; }
+td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+small { opacity: .75; }
+svg { display: block; max-width: 100%; height: auto; }
+.frame { fill: var(--line); } .axis, .whisker { stroke: currentColor; fill: none; }
+.bar { fill: var(--up); } .up { stroke: var(--up); } .down { stroke: var(--down); }
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One number of a table, and how sure it is."""
+
+    value: float
+    interval: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Numbers by row (a profile) and column (a set), and which of them is good."""
+
+    caption: str
+    rows: Mapping[str, Mapping[str, Cell]]
+    good: Literal["high", "low"] = "high"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns, in the order in which the rows name them."""
+        return tuple(dict.fromkeys(column for row in self.rows.values() for column in row))
+
+    def best(self, column: str) -> float | None:
+        """Return the best value of *column*."""
+        values = [row[column].value for row in self.rows.values() if column in row]
+        return (max if self.good == "high" else min)(values, default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Duel:
+    """Two profiles on the queries of one set; *texts* are what the queries say."""
+
+    caption: str
+    baseline: str
+    new: str
+    comparison: Comparison
+    texts: Mapping[str, str] = field(default_factory=dict)
+    limit: int = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """A whole evaluation: facts (machine, dataset fingerprints), tables and duels."""
+
+    title: str
+    facts: Mapping[str, str] = field(default_factory=dict)
+    tables: tuple[Table, ...] = ()
+    duels: tuple[Duel, ...] = ()
+
+
+def tabulate(caption: str, scores: Mapping[str, Mapping[str, Values]], *, resamples: int = 10_000) -> Table:
+    """Return the means of *scores* (profile -> set -> query -> value), each with its 95% interval."""
+    rows = {
+        profile: {
+            name: Cell(value=mean(values.values()), interval=bootstrap([[*values.values()]], resamples=resamples))
+            for name, values in by_set.items()
+        }
+        for profile, by_set in scores.items()
+    }
+    return Table(caption=caption, rows=rows)
+
+
+def as_markdown(report: Report) -> str:
+    """Return *report* in Markdown."""
+    facts = "\n".join(f"- {_plain(name)}: {_plain(value)}" for name, value in report.facts.items())
+    tables = (_markdown_table(table) for table in report.tables)
+    duels = (_markdown_duel(duel) for duel in report.duels)
+    return "\n\n".join(filter(None, (f"# {_plain(report.title)}", facts, *tables, *duels))) + "\n"
+
+
+def as_html(report: Report) -> str:
+    """Return *report* as one HTML page."""
+    facts = "".join(f"<li>{_safe(name)}: {_safe(value)}</li>" for name, value in report.facts.items())
+    return "".join(
+        (
+            '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n",
+            f"<title>{_safe(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n",
+            f"<h1>{_safe(report.title)}</h1>\n<ul>{facts}</ul>\n" if facts else f"<h1>{_safe(report.title)}</h1>\n",
+            *(_html_scores(table) for table in report.tables),
+            *(_html_duel(duel) for duel in report.duels),
+            "</main>\n</body>\n</html>\n",
+        )
+    )
+
+
+# --- words both faces share -----------------------------------------------------------------
+
+
+def _interval(interval: Interval, form: str = ".3f") -> str:
+    return f"[{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def _chance(p_value: float) -> str:
+    return "p < 0.001" if p_value < 0.001 else f"p = {p_value:.3f}"
+
+
+def _summary(duel: Duel, say: Callable[[str], str]) -> str:
+    found = duel.comparison
+    return (
+        f"{say(duel.new)} {found.new:.3f} against {say(duel.baseline)} {found.baseline:.3f}: {found.difference:+.3f} "
+        f"{_interval(found.interval, '+.3f')}, {_chance(found.p_value)}; "
+        f"{found.wins} won, {found.ties} even, {found.losses} lost."
+    )
+
+
+def _clean(text: str) -> str:
+    """Return *text* on one line, without control characters or halves of characters."""
+    shown = "".join(" " if unicodedata.category(character) in ("Cc", "Cs") else character for character in text)
+    return " ".join(shown.split())
+
+
+def _asked(duel: Duel, change: Change) -> str:
+    text = _clean(duel.texts.get(change.query, ""))
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _changed(duel: Duel) -> dict[str, tuple[Change, ...]]:
+    return {
+        "Biggest gains": duel.comparison.gains(duel.limit),
+        "Biggest losses": duel.comparison.falls(duel.limit),
+    }
+
+
+# --- Markdown -------------------------------------------------------------------------------
+
+
+def _plain(text: str) -> str:
+    return _MARKS.sub(r"\\\g<0>", _clean(text))
+
+
+def _markdown_table(table: Table) -> str:
+    rows = [
+        [_plain(name), *(_markdown_cell(row.get(column), table.best(column)) for column in table.columns)]
+        for name, row in table.rows.items()
+    ]
+    return f"## {_plain(table.caption)}\n\n" + _grid(["", *map(_plain, table.columns)], rows)
+
+
+def _markdown_cell(cell: Cell | None, best: float | None) -> str:
+    if cell is None:
+        return _NONE
+    value = f"**{cell.value:.3f}**" if cell.value == best else f"{cell.value:.3f}"
+    return f"{value} {_interval(cell.interval)}" if cell.interval else value
+
+
+def _markdown_duel(duel: Duel) -> str:
+    lists = (
+        f"{title}:\n\n"
+        + _grid(
+            ["query", "text", "before", "after", "change"],
+            [[_plain(one.query), _plain(_asked(duel, one)), *_numbers(one)] for one in changes],
+        )
+        for title, changes in _changed(duel).items()
+        if changes
+    )
+    return "\n\n".join((f"## {_plain(duel.caption)}", _summary(duel, _plain), _histogram(duel.comparison), *lists))
+
+
+def _numbers(change: Change) -> tuple[str, str, str]:
+    return f"{change.baseline:.3f}", f"{change.new:.3f}", f"{change.difference:+.3f}"
+
+
+def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _histogram(comparison: Comparison) -> str:
+    """Return how many queries gained or lost how much, as bars of text."""
+    differences = [change.difference for change in comparison.changes]
+    gained = _counts("gained", differences)
+    lost = _counts("lost", [-difference for difference in differences])
+    rows = [*gained, ("even", comparison.ties), *reversed(lost)]
+    most = max(count for _, count in rows)
+    bars = (f"{name:<16} {'█' * -(-40 * count // most)} {count}".rstrip() for name, count in rows)
+    return "```text\n" + "\n".join(bars) + "\n```"
+
+
+def _counts(verb: str, sizes: Sequence[float]) -> list[tuple[str, int]]:
+    edges = (math.inf, *_STEPS)
+    return [(f"{verb} over {low:g}", sum(low < size <= high for size in sizes)) for high, low in pairwise(edges)]
+
+
+# --- HTML -----------------------------------------------------------------------------------
+
+
+def _safe(text: str) -> str:
+    return html.escape(_clean(text))
+
+
+def _html_scores(table: Table) -> str:
+    scale = max([1.0, *(cell.value for row in table.rows.values() for cell in row.values())])
+    head = "".join(f'<th scope="col">{_safe(column)}</th>' for column in table.columns)
+    body = "".join(
+        f'<tr><th scope="row">{_safe(name)}</th>'
+        + "".join(_html_cell(row.get(column), table.best(column), scale) for column in table.columns)
+        + "</tr>\n"
+        for name, row in table.rows.items()
+    )
+    return (
+        f'<div class="wide"><table>\n<caption>{_safe(table.caption)}</caption>\n'
+        f"<thead><tr><td></td>{head}</tr></thead>\n<tbody>\n{body}</tbody>\n</table></div>\n"
+    )
+
+
+def _html_cell(cell: Cell | None, best: float | None, scale: float) -> str:
+    if cell is None:
+        return f'<td class="number">{_NONE}</td>'
+    value = f"<strong>{cell.value:.3f}</strong>" if cell.value == best else f"{cell.value:.3f}"
+    sure = f" <small>{_interval(cell.interval)}</small>" if cell.interval else ""
+    return f'<td class="number">{value}{sure}{_bar(cell, scale)}</td>'
+
+
+def _bar(cell: Cell, scale: float) -> str:
+    """Return the value as a bar, with its interval as a line across the end."""
+
+    def at(value: float) -> str:
+        return f"{120 * min(max(value / scale, 0.0), 1.0):.1f}"
+
+    whisker = ""
+    if cell.interval:
+        whisker = f'<path class="whisker" d="M{at(cell.interval.low)} 5H{at(cell.interval.high)}"/>'
+    return (
+        '<svg viewBox="0 0 120 10" width="120" height="10" aria-hidden="true">'
+        f'<rect class="frame" width="120" height="10"/><rect class="bar" width="{at(cell.value)}" height="10"/>'
+        f"{whisker}</svg>"
+    )
+
+
+def _html_duel(duel: Duel) -> str:
+    lists = "".join(_html_changes(title, changes, duel) for title, changes in _changed(duel).items() if changes)
+    return (
+        f"<section>\n<h2>{_safe(duel.caption)}</h2>\n<p>{html.escape(_summary(duel, _clean))}</p>\n"
+        f"{_plot(duel.comparison.changes)}{lists}</section>\n"
+    )
+
+
+def _html_changes(title: str, changes: Iterable[Change], duel: Duel) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{_safe(one.query)}</th><td dir="auto">{_safe(_asked(duel, one))}</td>'
+        + "".join(f'<td class="number">{number}</td>' for number in _numbers(one))
+        + "</tr>\n"
+        for one in changes
+    )
+    head = "".join(f'<th scope="col">{name}</th>' for name in ("query", "text", "before", "after", "change"))
+    return (
+        f'<div class="wide"><table>\n<caption>{title}</caption>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table></div>\n"
+    )
+
+
+def _plot(changes: Sequence[Change]) -> str:
+    """Return every query as an upright line, from the biggest gain on the left to the biggest loss on the right."""
+    step, middle = _WIDTH / len(changes), _HEIGHT / 2
+    most = max([1.0, *(abs(change.difference) for change in changes)])
+    lines: dict[str, list[str]] = {"up": [], "down": []}
+    for index, change in enumerate(changes):
+        if change.difference:
+            end = middle - change.difference / most * middle
+            side = "up" if change.difference > 0 else "down"
+            lines[side].append(f"M{(index + 0.5) * step:.1f} {middle:g}V{end:.1f}")
+    paths = "".join(
+        f'<path class="{side}" stroke-width="{max(step * 0.9, 0.4):.2f}" d="{"".join(drawn)}"/>'
+        for side, drawn in lines.items()
+        if drawn
+    )
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" height="{_HEIGHT}" role="img">'
+        f"<title>Change of each of {len(changes)} queries, gains first</title>"
+        f'<path class="axis" d="M0 {middle:g}H{_WIDTH}"/>{paths}</svg>\n'
+    )

@@ -1,0 +1,152 @@
+"""Rankings as files: the run format of TREC, and JSON (query -> ids, or query -> id -> score).
+
+Every ranking has a total order: by score, then by the rank its tool gave, then by id. A document named twice
+for a query counts once, where it stands best.
+"""
+
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from recollect.errors import FileError, InputError
+
+_HINT: Final = 'a run is "query Q0 document rank score tag" on each line, or JSON: {"query": ["id", ...]}'
+_STEP: Final = 2.0**-20
+"""How far apart exported scores are kept, as other tools compare them with 24 bits."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """A document and what its tool scored it."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What one tool found for each query, best first."""
+
+    name: str
+    rankings: Mapping[str, tuple[Scored, ...]]
+
+    @property
+    def ids(self) -> dict[str, tuple[str, ...]]:
+        """The documents of each ranking, best first."""
+        return {query: tuple(one.id for one in found) for query, found in self.rankings.items()}
+
+
+def read_run(path: Path) -> Run:
+    """Read the run in *path*, whichever of the two formats it has."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(f"cannot read {path}: {error}", hint=_HINT) from error
+    if not text.strip():
+        raise FileError(f"{path.name} is empty", hint=_HINT)
+    parse = parse_json if text.lstrip()[0] in "{[" else parse_trec
+    return parse(text, name=path.stem)
+
+
+def parse_trec(text: str, *, name: str) -> Run:
+    """Read lines of "query Q0 document rank score tag"."""
+    found: dict[str, list[tuple[float, int, str]]] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            query, _, document, rank, score, _ = line.split()
+            found.setdefault(query, []).append((-_finite(float(score)), int(rank), document))
+        except ValueError as error:
+            raise FileError(f"{name} line {number} is not of a run: {line.strip()[:80]!r}", hint=_HINT) from error
+    return Run(name=name, rankings={query: _ranked(rows) for query, rows in found.items()})
+
+
+def parse_json(text: str, *, name: str) -> Run:
+    """Read an object of query -> ids, best first, or query -> id -> score."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{name} is not JSON: {error}", hint=_HINT) from error
+    if not isinstance(found, dict):
+        raise FileError(f"{name} is not an object of rankings", hint=_HINT)
+    return Run(name=name, rankings={query: _ranked(_rows(value, query)) for query, value in found.items()})
+
+
+def as_trec(run: Run) -> str:
+    """Return *run* in the format of TREC.
+
+    Tools that read it order by score alone, so a score that does not fall below the one before it is lowered a little.
+    """
+    tag = "_".join(run.name.split()) or "recollect"
+    lines = (
+        f"{_word(query)} Q0 {_word(one.id)} {rank} {score!r} {tag}\n"
+        for query, found in sorted(run.rankings.items())
+        for rank, (one, score) in enumerate(zip(found, _falling(found), strict=True), start=1)
+    )
+    return "".join(lines)
+
+
+def as_json(run: Run) -> str:
+    """Return *run* as JSON: query -> ids, best first."""
+    return json.dumps(run.ids, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def _ranked(rows: Iterable[tuple[float, int, str]]) -> tuple[Scored, ...]:
+    """Return documents from rows of (-score, rank, id), best first, each once."""
+    best: dict[str, float] = {}
+    for negative, _, document in sorted(rows):
+        best.setdefault(document, -negative)
+    return tuple(Scored(id=document, score=score) for document, score in best.items())
+
+
+def _rows(value: Any, query: str) -> list[tuple[float, int, str]]:
+    shape: Callable[[Any], list[tuple[float, int, str]]] | None = _SHAPES.get(type(value))
+    try:
+        if shape is not None:
+            return shape(value)
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise FileError(f"the ranking of query {query!r} holds {error}", hint=_HINT) from error
+    raise FileError(f"the ranking of query {query!r} is neither ids nor scores", hint=_HINT)
+
+
+def _listed(ids: list[object]) -> list[tuple[float, int, str]]:
+    return [(-1 / rank, rank, _name(document)) for rank, document in enumerate(ids, start=1)]
+
+
+def _weighed(scores: dict[str, object]) -> list[tuple[float, int, str]]:
+    return [(-_finite(score), 0, document) for document, score in scores.items()]
+
+
+_SHAPES: Final[Mapping[type, Callable[[Any], list[tuple[float, int, str]]]]] = {list: _listed, dict: _weighed}
+
+
+def _name(document: object) -> str:
+    if not isinstance(document, str | int):
+        raise TypeError(f"{document!r}, which is not an id")
+    return str(document)
+
+
+def _finite(score: object) -> float:
+    if not isinstance(score, int | float) or not math.isfinite(score):
+        raise ValueError(f"{score!r}, which is not a score")
+    return float(score)
+
+
+def _falling(found: Iterable[Scored]) -> list[float]:
+    scores: list[float] = []
+    for one in found:
+        ceiling = scores[-1] - max(abs(scores[-1]) * _STEP, 1e-9) if scores else math.inf
+        scores.append(min(one.score, ceiling))
+    return scores
+
+
+def _word(text: str) -> str:
+    if text.split() != [text]:
+        raise InputError(
+            f"the id {text!r} cannot stand in a TREC run", hint="export as JSON, or use ids without spaces"
+        )
+    return text

@@ -1,0 +1,189 @@
+"""Every number that moves a ranking, as data: a TOML file per profile, checked when it loads."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, get_args, get_origin, get_type_hints
+
+from recollect.errors import ProfileError
+from recollect.records import FIELDS
+
+BUILT_IN: Final = ("default", "cortex", "oro", "boocode", "nornicdb", "engram")
+CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "blank": ("browse", "nothing"),
+        "join": ("or", "and", "cascade"),
+        "method": ("rrf", "sum"),
+        "missing": ("zero", "last"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Words:
+    """How words are asked of the keyword index."""
+
+    join: str = "or"
+    """How plain words combine: or, and, or boocode's cascade of tiers."""
+    significant: bool = True
+    """Whether stop words are dropped from a question, unless nothing else is left."""
+    most: int = 256
+    """How many distinct tokens a question may have; the rest of a very long one is not asked."""
+    k1: float = 1.2
+    b: float = 0.75
+    fields: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(FIELDS, 1.0))
+    """What a word weighs by the field it stands in; 0 leaves the field out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fuse:
+    """How rankings become one order."""
+
+    method: str = "rrf"
+    k: float = 60.0
+    weights: Mapping[str, float] = field(default_factory=lambda: {"words": 1.0, "vector": 1.0})
+    """What each ranking counts; `alpha` of a search sets words to 1 - alpha and vector to alpha."""
+    adaptive: tuple[tuple[int, float, float], ...] = ()
+    """Rows of (words in the question up to, weight of words, weight of vector); the last row is for more."""
+    bonus: tuple[float, ...] = ()
+    """Points on top for the first ranks of each list."""
+    missing: str = "zero"
+    """What a list gives a memory it did not find: zero, or the rank after its last."""
+    normalise: Mapping[str, str] = field(default_factory=dict)
+    """How a ranking's own scores are mapped, by ranking; where not named they stay as they are."""
+    alone: Mapping[str, str] = field(default_factory=dict)
+    """The same for a ranking that is the only one, where it differs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieve:
+    """How much is fetched, and what is skipped."""
+
+    depth: int = 100
+    """How many candidates each list brings; it does not depend on the limit, so longer answers begin alike."""
+    per_limit: int = 0
+    """When above 0, a list brings this many times the limit instead."""
+    min_similarity: float = -1.0
+    complete: bool = False
+    """Whether a candidate of one list gets its exact score in the other."""
+    short_circuit: tuple[float, float] = (0.0, 0.0)
+    """Skip the vectors when the best normalised word score and its lead reach these; (0, 0) never."""
+    max_cjk_share: float = 1.0
+    """Leave the vectors out when more of a question's letters are Chinese, Japanese or Korean than this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """What is too little to be shown."""
+
+    relative: float = 0.0
+    """A share of the best score."""
+    keyword: float = 0.0
+    semantic: float = 0.0
+    hybrid: float = 0.0
+    confidence: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weigh:
+    """Which factors weigh a candidate, in order; each is a function in search/weigh.py."""
+
+    factors: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """When the best hit counts as an answer."""
+
+    keyword: float = 0.0
+    """The least share of the question's weight that the best hit must hold when only words were asked."""
+    hybrid: float = 0.0
+    """The least mean of that share and the cosine when vectors were asked too."""
+    semantic: float = 0.0
+    """The least cosine when only vectors were asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """How to rank."""
+
+    name: str = "default"
+    limit: int = 20
+    """How many hits an answer has when nobody says."""
+    most: int = 100
+    """How many it may have."""
+    blank: str = "browse"
+    """What a blank question does: browse the newest, or find nothing."""
+    words: Words = Words()
+    retrieve: Retrieve = Retrieve()
+    fuse: Fuse = Fuse()
+    weigh: Weigh = Weigh()
+    floor: Floor = Floor()
+    judge: Judge = Judge()
+
+
+def load_profile(name: str) -> Profile:
+    """Return the built-in profile *name*, or the one in the TOML file it names."""
+    if name in BUILT_IN:
+        return _built_in(name)
+    path = Path(name)
+    if path.suffix == ".toml":
+        try:
+            return read_profile(path.read_text(encoding="utf-8"), name=path.stem)
+        except OSError as error:
+            raise ProfileError(f"cannot read the profile {name}: {error.strerror}", hint="check the path") from error
+    raise ProfileError(f"no profile is called {name!r}", hint=f"one of {', '.join(BUILT_IN)}, or a .toml file")
+
+
+@cache
+def _built_in(name: str) -> Profile:
+    text = (resources.files("recollect") / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
+    return read_profile(text, name=name)
+
+
+def read_profile(text: str, *, name: str) -> Profile:
+    """Return the profile that *text* describes; an unknown key or value is an error."""
+    try:
+        values = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ProfileError(f"the profile {name} is not TOML: {error}", hint="see docs/profiles.md") from error
+    profile: Profile = _build(Profile, {"name": name, **values}, where=name)
+    return profile
+
+
+def _build(kind: type[Any], values: Mapping[str, Any], *, where: str) -> Any:
+    known, hints = {each.name for each in fields(kind)}, get_type_hints(kind)
+    for key in values:
+        if key not in known:
+            raise ProfileError(f"{where}: unknown key {key!r}", hint=f"one of {', '.join(sorted(known))}")
+    return kind(**{key: _value(hints[key], value, where=f"{where}.{key}") for key, value in values.items()})
+
+
+def _value(kind: Any, value: Any, *, where: str) -> Any:
+    key = where.rsplit(".", 1)[-1]
+    if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, Mapping):
+        return _build(kind, value, where=where)
+    if get_origin(kind) is tuple and isinstance(value, list):
+        return tuple(tuple(each) if isinstance(each, list) else each for each in value)
+    if get_origin(kind) is Mapping and isinstance(value, Mapping):
+        return _mapping(kind, value, where=where)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ProfileError(f"{where} must be {getattr(kind, '__name__', kind)}, not {value!r}", hint="fix the profile")
+    if value not in CHOICES.get(key, (value,)):
+        raise ProfileError(f"{where} cannot be {value!r}", hint=f"one of {', '.join(CHOICES[key])}")
+    return value
+
+
+def _mapping(kind: Any, value: Mapping[str, Any], *, where: str) -> Mapping[str, Any]:
+    inner = get_args(kind)[1]
+    if where.endswith(".fields"):
+        for key in value:
+            if key not in FIELDS:
+                raise ProfileError(f"{where}: unknown field {key!r}", hint=f"one of {', '.join(FIELDS)}")
+    return MappingProxyType({key: _value(inner, each, where=f"{where}.{key}") for key, each in value.items()})

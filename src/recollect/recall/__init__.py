@@ -1,0 +1,1 @@
+"""What happens after finding: injection, the log, feedback."""

@@ -1,0 +1,291 @@
+"""The frozen values that travel between the rooms."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Final, Literal
+
+NEVER: Final = datetime.fromtimestamp(0, UTC)
+NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+
+Form = Literal["stem", "exact"]
+Trust = Literal["owner", "agent", "untrusted"]
+Decision = Literal["distinct", "identical", "restates", "updates", "conflicts"]
+
+FIELDS: Final = ("title", "body", "before", "after", "around", "section", "tags", "path", "date", "extra")
+"""The columns of the keyword index: where a word may stand, and so what it may weigh."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What stood around a memory where it was found: the turns before and after it, and those beyond."""
+
+    before: str = ""
+    after: str = ""
+    around: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One remembered thing; its id is 0 until a store has given it one."""
+
+    content: str
+    id: int = 0
+    external_id: str | None = None
+    kind: str = "memory"
+    project: str = "default"
+    type: str = "note"
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    line: int | None = None
+    section: str | None = None
+    confidence: float = 0.8
+    pinned: bool = False
+    trust: Trust = "owner"
+    thread: str | None = None
+    turn: int | None = None
+    context: Context = Context()
+    metadata: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    created_at: datetime = NEVER
+    updated_at: datetime = NEVER
+    observed_at: datetime | None = None
+    deleted_at: datetime | None = None
+    superseded_by: int | None = None
+
+    @property
+    def when(self) -> datetime:
+        """When it was true: the date it speaks of, else the date it was written down."""
+        return self.observed_at or self.created_at
+
+    @property
+    def digest(self) -> bytes:
+        """What its words are known by; runs of white space do not matter."""
+        return digest(self.content)
+
+
+def digest(text: str) -> bytes:
+    """Return what *text* is known by; runs of white space do not matter."""
+    words = " ".join(text.split())
+    return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One change of one memory."""
+
+    memory_id: int
+    verb: str
+    at: datetime
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+# --- what a store is told -------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insert:
+    """Keep a new memory."""
+
+    memory: Memory
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revise:
+    """Put *memory* in the place of the one with its id; the words it had stay in the event."""
+
+    memory: Memory
+    verb: str = "update"
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """Take *wording* into memory *id*: another way to say it, found like its own words."""
+
+    id: int
+    confidence: float
+    wording: str | None = None
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget:
+    """Hide memory *id* from every question until it is restored."""
+
+    id: int
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """Bring forgotten memory *id* back."""
+
+    id: int
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+Write = Insert | Revise | Merge | Forget | Restore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One piece of a source, and the memory that holds its words."""
+
+    digest: bytes
+    memory_id: int
+    section: str | None = None
+
+
+# --- what a store is asked ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Which projects a reader may see; part of every question. None means all of them."""
+
+    projects: frozenset[str] | None = None
+
+
+EVERYTHING: Final = Scope()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Where:
+    """Which memories a reader wants. None leaves a field open; an empty tuple matches nothing.
+
+    A source matches when it equals the wish, lies below it as a folder, or ends with "/" and the wish.
+    Dates compare with `Memory.when`: since <= when < until.
+    """
+
+    kinds: tuple[str, ...] | None = None
+    types: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    include_superseded: bool = False
+
+
+ANYTHING: Final = Where()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """A token of the index."""
+
+    text: str
+    form: Form = "stem"
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix:
+    """Every exact form that begins with *text*."""
+
+    text: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrase:
+    """Exact forms next to each other, in this order, in one field."""
+
+    texts: tuple[str, ...]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyOf:
+    """At least one part matches; all that match add to the score."""
+
+    parts: "tuple[Expression, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOf:
+    """Every part matches."""
+
+    parts: "tuple[Expression, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Without:
+    """*wanted* matches and *unwanted* does not."""
+
+    wanted: "Expression"
+    unwanted: "Expression"
+
+
+Leaf = Word | Prefix | Phrase
+Expression = Leaf | AnyOf | AllOf | Without
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keywords:
+    """A question to the keyword index, with the numbers of its BM25."""
+
+    expression: Expression
+    weights: Mapping[str, float]
+    k1: float = 1.2
+    b: float = 0.75
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A memory the keyword index found: its BM25 score and the share of the question's weight it holds."""
+
+    id: int
+    score: float
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Matches:
+    """The best matches, best first; those asked for by id; and how many there are in all."""
+
+    top: tuple[Match, ...] = ()
+    also: Mapping[int, Match] = field(default_factory=dict)
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Ids, newest first, and how many there are in all."""
+
+    ids: tuple[int, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a store already holds of what is about to be written."""
+
+    by_digest: Mapping[bytes, int] = field(default_factory=dict)
+    by_external_id: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How much a store holds."""
+
+    memories: int
+    forgotten: int
+    superseded: int
+    projects: Mapping[str, int]
+    types: Mapping[str, int]
+    sources: int
+    variants: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What the analyser makes of a memory: its tokens by form and field, and its near-duplicate keys."""
+
+    stem: Mapping[str, tuple[str, ...]]
+    exact: Mapping[str, tuple[str, ...]]
+    sketch: tuple[int, ...] = ()

@@ -1,0 +1,198 @@
+"""Cut a long text at good breaks and lose nothing.
+
+Each chunk is a slice of the text without the white space at its ends. A fenced code block or a private key
+stays in one chunk unless it alone is more than four chunks long.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Final
+
+Span = tuple[int, int]
+
+_FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_KEY: Final = re.compile(r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY[A-Z ]{0,10}-----")
+
+# Strongest first. A match ends where the next chunk may begin.
+_GOOD_BREAKS: Final = (
+    re.compile(r"\n(?=[ ]{0,3}#{1,6}[ \t])"),
+    re.compile(r"\n[ \t]*\n"),
+    re.compile(r"\n(?=[ \t]*(?:[-*+•]|\d{1,9}[.)])[ \t])"),
+    # An ideographic or full-width end needs no space behind it; closing quotes and brackets stay with it.
+    re.compile(r"[.!?\u2026][\"')\]\xbb\u201d\u2019]{0,3}\s|[\u3002\uff01\uff1f][\u300d\u300f\uff09\u201d\u2019]{0,3}"),
+)
+_POOR_BREAKS: Final = (re.compile(r"\n"), re.compile(r"\s"))
+
+_JOINER: Final = "\u200d"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """A slice of a text: where it starts, and how many line ends stand before it."""
+
+    text: str
+    start: int
+    line_offset: int
+
+
+def chunk(text: str, *, most: int = 1500, least: int = 50) -> tuple[Chunk, ...]:
+    """Return *text* in slices of at most *most* characters, cut at the best breaks; nothing for blank text.
+
+    Slices under *least* are joined to a neighbour where both fit. Longer slices occur only where a code block
+    or a run of combining characters cannot be cut.
+    """
+    most = max(most, 2)
+    least = min(least, most // 2)
+    begin, end = _stripped(text, (0, len(text)))
+    walls = tuple(span for span in whole_spans(text) if span[1] - span[0] <= most * 4)
+    spans: list[Span] = []
+    while end - begin > most:
+        cut = _cut(text, (begin, end), most=most, least=least, walls=walls)
+        spans.append(_stripped(text, (begin, cut)))
+        begin = _stripped(text, (cut, end))[0]
+    if begin < end:
+        spans.append((begin, end))
+    return _chunks(text, _joined(spans, most=most, least=least))
+
+
+def whole_spans(text: str) -> tuple[Span, ...]:
+    """Return where fenced code blocks and private keys stand in *text*; an open fence runs to the end."""
+    spans = _fences(text) if "```" in text or "~~~" in text else []
+    if " PRIVATE KEY" in text:
+        spans = _merged(spans + _keys(text))
+    return tuple(spans)
+
+
+def is_inside(position: int, spans: Sequence[Span]) -> bool:
+    """Tell whether a cut at *position* would part one of *spans*, which are sorted and disjoint."""
+    return _around(position, spans) is not None
+
+
+# --- where to cut ---------------------------------------------------------------------------
+
+
+def _cut(text: str, span: Span, *, most: int, least: int, walls: Sequence[Span]) -> int:
+    """Return the best place to cut *span*: a good break, late rather than early, then any white space."""
+    begin, end = span
+    low = begin + max(least, 1)
+    # The rest should not be too short either.
+    high = max(min(begin + most, end - least), low)
+    middle = min(max(begin + most // 2, low), high)
+    for breaks in (_GOOD_BREAKS, _POOR_BREAKS):
+        for first, last in ((middle, high), (low, middle)):
+            for pattern in breaks:
+                found = [match.end() for match in pattern.finditer(text, first - 1, last)]
+                for position in reversed(found):
+                    if position >= low and _is_seam(text, position) and not is_inside(position, walls):
+                        return position
+    return _forced(text, span, high, walls)
+
+
+def _forced(text: str, span: Span, high: int, walls: Sequence[Span]) -> int:
+    """Return a cut near *high* where there is no break: between two characters, or behind a whole span."""
+    begin, end = span
+    wall = _around(high, walls)
+    back = range(high, begin, -1) if wall is None else ()
+    ahead = range(high if wall is None else wall[1], end)
+    places = (at for at in chain(back, ahead) if _is_seam(text, at) and not is_inside(at, walls))
+    return next(places, end)
+
+
+def _is_seam(text: str, position: int) -> bool:
+    """Tell whether a reader sees two characters, not one, on the two sides of *position*."""
+    if not 0 < position < len(text):
+        return True
+    before, after = text[position - 1], text[position]
+    if after.isascii() and before.isascii():
+        return True
+    return not (
+        _JOINER in {before, after}
+        or unicodedata.category(after).startswith("M")
+        or "\udc00" <= after <= "\udfff"
+        or "\U0001f3fb" <= after <= "\U0001f3ff"  # skin tones
+        or "\u1160" <= after <= "\u11ff"  # vowels and endings of a decomposed Hangul syllable
+        or ("\U0001f1e6" <= before <= "\U0001f1ff" and "\U0001f1e6" <= after <= "\U0001f1ff")  # flags
+    )
+
+
+# --- spans ----------------------------------------------------------------------------------
+
+
+def _around(position: int, spans: Sequence[Span]) -> Span | None:
+    """Return the one of *spans* that a cut at *position* would part."""
+    index = bisect_right(spans, (position, -1)) - 1
+    return spans[index] if index >= 0 and position < spans[index][1] else None
+
+
+def _fences(text: str) -> list[Span]:
+    spans: list[Span] = []
+    opening: re.Match[str] | None = None
+    for line in _FENCE.finditer(text):
+        mark, rest = line[1], line[2]
+        if opening is None:
+            if mark[0] == "~" or "`" not in rest:
+                opening = line
+        elif mark.startswith(opening[1]) and not rest.strip():
+            spans.append((opening.start(), line.end()))
+            opening = None
+    if opening is not None:
+        spans.append((opening.start(), len(text)))
+    return spans
+
+
+def _keys(text: str) -> list[Span]:
+    spans: list[Span] = []
+    begin: int | None = None
+    for mark in _KEY.finditer(text):
+        if mark[1] == "BEGIN":
+            begin = mark.start()
+        elif begin is not None:
+            spans.append((begin, mark.end()))
+            begin = None
+    return spans
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    """Return *spans* sorted, with those that overlap made one."""
+    merged: list[Span] = []
+    for begin, end in sorted(spans):
+        if merged and begin < merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((begin, end))
+    return merged
+
+
+def _stripped(text: str, span: Span) -> Span:
+    """Return *span* without the white space at its ends; a space that carries an accent stays."""
+    begin, end = span
+    while begin < end and text[begin].isspace() and _is_seam(text, begin + 1):
+        begin += 1
+    while end > begin and text[end - 1].isspace():
+        end -= 1
+    return begin, end
+
+
+def _joined(spans: Sequence[Span], *, most: int, least: int) -> list[Span]:
+    """Return *spans*, each one under *least* joined to the one before it where both fit in *most*."""
+    joined: list[Span] = []
+    for begin, end in spans:
+        if joined and end - joined[-1][0] <= most and min(end - begin, joined[-1][1] - joined[-1][0]) < least:
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((begin, end))
+    return joined
+
+
+def _chunks(text: str, spans: Sequence[Span]) -> tuple[Chunk, ...]:
+    chunks = []
+    lines = last = 0
+    for begin, end in spans:
+        lines += text.count("\n", last, begin)
+        last = begin
+        chunks.append(Chunk(text=text[begin:end], start=begin, line_offset=lines))
+    return tuple(chunks)

@@ -1,0 +1,251 @@
+"""Find the files of an import and read each as text, or say in one line why not.
+
+A folder gives its files in one order, without hidden ones and without those an ignore file names.
+Nothing found on the way stops the walk: what cannot be entered is reported as `Refused`.
+"""
+
+import codecs
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from recollect.errors import FileError
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+LARGEST: Final = 10 * 1024 * 1024
+"""How many bytes a file may have."""
+
+SUFFIXES: Final[Mapping[str, str]] = {
+    **dict.fromkeys((".md", ".markdown", ".mdx"), "markdown"),
+    **dict.fromkeys((".txt", ".text", ".rst", ".log", ".org", ""), "text"),
+    ".json": "json",
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    **dict.fromkeys((".yaml", ".yml"), "yaml"),
+    **dict.fromkeys((".csv", ".tsv"), "csv"),
+}
+"""What the end of a file's name says about its format."""
+
+IGNORE_FILES: Final = (".gitignore", ".recollectignore")
+
+_PROBE: Final = 512
+_MOST_CONTROL: Final = 0.3
+_CONTROL: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
+
+# UTF-32 stands first: its little-endian mark begins with that of UTF-16.
+_MARKS: Final = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+
+_REASONS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
+    (FileNotFoundError, "not found", "check the spelling, or whether it was moved"),
+    (NotADirectoryError, "not found", "check the spelling, or whether it was moved"),
+    (PermissionError, "permission denied", "ask for the right to read it"),
+    (IsADirectoryError, "is a directory", "name the files in it, or import the folder"),
+    (ValueError, "not found", "the name holds a character that no file name can hold"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A path the walk could not enter, and why."""
+
+    path: Path
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ignores:
+    """The patterns of one folder; they speak of paths below it."""
+
+    folder: str
+    spec: "GitIgnoreSpec"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Step:
+    """One path yet to be visited, with the patterns of the folders above it."""
+
+    path: str
+    ignores: tuple[_Ignores, ...] = ()
+    named: bool = False
+
+
+def find_files(paths: Sequence[Path]) -> Iterator[Path | Refused]:
+    """Walk *paths*, files and folders, and yield each readable file once, sorted by path.
+
+    A file named in *paths* is always yielded; one met in a folder only when its suffix is known, its name is
+    not hidden and no ignore file names it. A folder is entered once, however many links lead to it.
+    """
+    seen: set[str] = set()
+    for path in sorted(set(paths)):
+        steps = [_Step(path=os.fspath(path), named=True)]
+        while steps:
+            step = steps.pop()
+            below, found = _visit(step, seen)
+            yield from found
+            steps.extend(reversed(below))
+
+
+def read_text(path: Path) -> str:
+    r"""Return the text of *path* with line ends as "\n", or raise FileError with a hint.
+
+    UTF-8, and UTF-16 or UTF-32 with a byte order mark, are read. A NUL becomes U+FFFD: no store keeps one.
+    """
+    raw = _read_bytes(path)
+    encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and _is_binary(raw[:_PROBE]):
+        raise FileError(f"{shown(path)} is binary, not text", hint="convert it to text or Markdown first")
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].decode(encoding, "ignore").count("\n") + 1
+        raise FileError(
+            f"{shown(path)} is not {encoding.removesuffix('-sig').upper()} text: "
+            f"byte 0x{raw[error.start]:02X} on line {line}",
+            hint="save it as UTF-8, for example: iconv -f latin1 -t utf-8",
+        ) from error
+    return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+
+
+def shown(path: Path | str) -> str:
+    """Return *path* as one line of valid text, different for different paths."""
+    text = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return text.replace("\n", "\\n").replace("\r", "\\r")
+
+
+# --- the walk -------------------------------------------------------------------------------
+
+
+def _visit(step: _Step, seen: set[str]) -> tuple[list[_Step], list[Path | Refused]]:
+    """Return what lies below *step* and what it is itself: a file, a refusal, or neither."""
+    path = Path(step.path)
+    try:
+        folder = stat.S_ISDIR(os.stat(step.path).st_mode)  # noqa: PTH116 - Path.stat would do the same, slower
+        here = os.path.realpath(step.path) if folder else os.path.abspath(step.path)  # noqa: PTH100 - keeps links
+        if here in seen:
+            return [], []
+        seen.add(here)
+        if not folder:
+            return [], [path]
+        ignores, refused = _ignores_of(step)
+        return _entries(step.path, ignores), [*refused]
+    except (OSError, ValueError) as error:
+        return [], [Refused(path=path, reason=_reason(error)[0])]
+
+
+def _entries(folder: str, ignores: tuple[_Ignores, ...]) -> list[_Step]:
+    with os.scandir(folder) as entries:
+        names = sorted((entry.name, entry) for entry in entries if not entry.name.startswith("."))
+    steps = []
+    for name, entry in names:
+        path = os.path.join(folder, name)  # noqa: PTH118 - one string per entry is enough
+        is_folder = _is_folder(entry)
+        wanted = is_folder or (suffix_of(name) in SUFFIXES and _is_file(entry))
+        if wanted and not _is_ignored(f"{path}/" if is_folder else path, ignores):
+            steps.append(_Step(path=path, ignores=ignores))
+    return steps
+
+
+def suffix_of(name: str) -> str:
+    """Return the end of *name* from its last dot, in lower case; nothing where there is none."""
+    return os.path.splitext(name)[1].lower()  # noqa: PTH122 - works on a bare name
+
+
+def _is_folder(entry: "os.DirEntry[str]") -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _is_file(entry: "os.DirEntry[str]") -> bool:
+    """Tell whether *entry* is a file or a link that leads nowhere, which the visit will report."""
+    try:
+        return entry.is_file() or (entry.is_symlink() and not os.path.exists(entry.path))  # noqa: PTH110
+    except OSError:
+        return True
+
+
+def _ignores_of(step: _Step) -> tuple[tuple[_Ignores, ...], tuple[Refused, ...]]:
+    """Return the patterns that hold below *step*, nearest first, and the ignore files that could not be read."""
+    lines: list[str] = []
+    refused: list[Refused] = []
+    for name in IGNORE_FILES:
+        path = Path(step.path, name)
+        try:
+            lines += path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+        except (FileNotFoundError, IsADirectoryError):
+            continue
+        except OSError as error:
+            refused.append(Refused(path=path, reason=_reason(error)[0]))
+    own = (_Ignores(folder=step.path, spec=_spec(lines)),) if lines else ()
+    return own + step.ignores, tuple(refused)
+
+
+def _spec(lines: Sequence[str]) -> "GitIgnoreSpec":
+    """Return the patterns of *lines*; a line that is no pattern is passed over, as git does."""
+    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only a walk that meets an ignore file needs it
+
+    def patterns(line: str) -> "GitIgnoreSpec":
+        try:
+            return GitIgnoreSpec.from_lines([line])
+        except ValueError:
+            return GitIgnoreSpec.from_lines([])
+
+    return GitIgnoreSpec(chain.from_iterable(patterns(line).patterns for line in lines))
+
+
+def _is_ignored(path: str, ignores: tuple[_Ignores, ...]) -> bool:
+    """Tell whether the nearest pattern that speaks of *path* hides it."""
+    for level in ignores:
+        below = path[len(level.folder) :].lstrip(os.sep).replace(os.sep, "/")
+        verdict = level.spec.check_file(below).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError
+        if not stat.S_ISREG(status.st_mode):
+            # Opening a pipe would wait for its other end.
+            raise FileError(f"{shown(path)} is not a regular file", hint="name a file with text in it")
+        with path.open("rb") as file:
+            raw = file.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason, hint = _reason(error)
+        raise FileError(f"cannot read {shown(path)}: {reason}", hint=hint) from error
+    if len(raw) > LARGEST:
+        size = max(status.st_size, len(raw)) / 1024 / 1024
+        raise FileError(f"{shown(path)} is too large: {size:.1f} MB", hint="the limit is 10 MB; split the file")
+    return raw
+
+
+def _reason(error: Exception) -> tuple[str, str]:
+    """Return what happened and what to do about it, a line each."""
+    for kind, reason, hint in _REASONS:
+        if isinstance(error, kind):
+            return reason, hint
+    return (getattr(error, "strerror", None) or "cannot be read").lower(), "try again, or look at the disk"
+
+
+def _is_binary(head: bytes) -> bool:
+    """Tell whether *head* holds a NUL or is mostly control bytes."""
+    control = len(head) - len(head.translate(None, _CONTROL))
+    return b"\0" in head or control > _MOST_CONTROL * len(head)

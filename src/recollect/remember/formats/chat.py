@@ -1,0 +1,110 @@
+"""Make memories of the turns of a conversation, each with its neighbours as context."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from recollect.records import Context, Memory
+from recollect.remember.formats.parsed import Origin
+from recollect.remember.formats.record import Record, as_count, as_line, as_memory, words_of
+from recollect.remember.formats.values import is_scalar
+
+_SPEAKERS: Final = ("speaker", "author", "from", "sender", "role")
+_WORDS: Final = ("content", "text", "message", "value")
+TURN_NAMES: Final = frozenset(_SPEAKERS + _WORDS)
+"""The keys that make a record a turn."""
+
+_THREADS: Final = tuple(name + end for name in ("session", "conversation", "thread") for end in ("", "_id", "id"))
+
+
+def with_context(memories: Sequence[Memory]) -> tuple[Memory, ...]:
+    """Return *memories* in their order, each with the turns around it in its thread as context.
+
+    Turns stand next to each other by their number, those without a number last. A memory without a thread,
+    and a side on which a thread has no turn, stay as they are.
+    """
+    threads: dict[str, list[int]] = {}
+    for index, memory in enumerate(memories):
+        if memory.thread is not None:
+            threads.setdefault(memory.thread, []).append(index)
+    filled = list(memories)
+    for indices in threads.values():
+        ordered = sorted(indices, key=lambda each: (memories[each].turn is None, memories[each].turn or 0, each))
+        said = ["", "", *(memories[index].content for index in ordered), "", ""]
+        for place, index in enumerate(ordered, start=2):
+            filled[index] = _in_context(memories[index], said[place - 2 : place + 3])
+    return tuple(filled)
+
+
+def _in_context(memory: Memory, said: Sequence[str]) -> Memory:
+    """Return *memory* between the two turns before it and the two after it."""
+    far_before, before, _, after, far_after = said
+    old = memory.context
+    around = "\n".join(filter(None, (far_before, far_after)))
+    context = Context(before=before or old.before, after=after or old.after, around=around or old.around)
+    return replace(memory, context=context)
+
+
+def is_turn(value: object) -> bool:
+    """Tell whether *value* is a record of somebody saying something."""
+    record = opened(value)
+    return speaker_key(record) is not None and words_key(record) is not None
+
+
+def is_conversation(value: object) -> bool:
+    """Tell whether *value* is a list that consists mostly of turns."""
+    return isinstance(value, list) and bool(value) and sum(map(is_turn, value)) * 2 > len(value)
+
+
+def opened(value: object) -> Record:
+    """Return *value* as a record with the turn inside its `message` unwrapped; an empty record if it is none."""
+    if not isinstance(value, dict):
+        return {}
+    inner = value.get("message")
+    if not isinstance(inner, dict) or "role" not in inner:
+        return value
+    return {**{key: each for key, each in value.items() if key != "message"}, **inner}
+
+
+def speaker_key(record: Record) -> str | None:
+    """Return the key under which *record* names who speaks."""
+    return next((key for key in _SPEAKERS if key in record and _name(record[key])), None)
+
+
+def words_key(record: Record) -> str | None:
+    """Return the key under which *record* keeps what was said."""
+    return next((key for key in _WORDS if key in record and words_of(record[key])), None)
+
+
+def thread_of(record: Record, *, origin: Origin, part: str | None = None) -> str:
+    """Return the thread of *record*: its file, its part of it, and the conversation the record names."""
+    lowered = {key.lower(): value for key, value in record.items()}
+    named = (as_line(lowered[key]) for key in _THREADS if key in lowered)
+    session = next(filter(None, named), None)
+    return "#".join(filter(None, (origin.source, part, session)))
+
+
+def as_turn(value: object, *, origin: Origin, line: int, thread: str, turn: int) -> Memory | None:
+    """Return the memory of one turn: `Name: words`, its thread and its number; None when nothing is said."""
+    record = opened(value)
+    speaker, words = speaker_key(record), words_key(record)
+    if speaker is None or words is None:
+        return None
+    shown = "name" if speaker == "role" and _name(record.get("name")) else speaker
+    content = f"{_name(record[shown])}: {words_of(record[words])}"
+    rest = {key: each for key, each in record.items() if key not in {shown, words, *_said_otherwise(record)}}
+    memory = as_memory({**rest, "content": content}, origin=origin, line=line)
+    given = as_count(record.get("turn"))
+    return memory and replace(memory, thread=thread, turn=turn if given is None else given)
+
+
+def _said_otherwise(record: Record) -> set[str]:
+    """Return the keys of *record* that its thread and its turn number already tell."""
+    return {key for key in record if key == "turn" or (key.lower() in _THREADS and is_scalar(record[key]))}
+
+
+def _name(value: object) -> str | None:
+    """Return a speaker's name: text, or the name or role inside a record of one."""
+    if isinstance(value, Mapping):
+        return _name(value.get("name")) or _name(value.get("role"))
+    return as_line(value) if isinstance(value, str) else None

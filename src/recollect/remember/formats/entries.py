@@ -1,0 +1,171 @@
+"""Make memories of the entries of a structured file: records, turns, exported memories, bare values."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from recollect.records import Memory
+from recollect.remember.formats.chat import (
+    TURN_NAMES,
+    as_turn,
+    is_conversation,
+    is_turn,
+    opened,
+    speaker_key,
+    thread_of,
+    with_context,
+)
+from recollect.remember.formats.own import as_exported, is_own
+from recollect.remember.formats.parsed import Entry, Exported, Origin, Parsed
+from recollect.remember.formats.record import CONTENT, FIELDS, as_id, as_memory, content_of
+from recollect.remember.formats.values import flatten, is_scalar
+
+_SURE = frozenset(CONTENT[:2])
+_OTHER = frozenset(CONTENT[2:])
+_ID_NAMES = FIELDS["external_id"][0]
+_FIELD_NAMES = frozenset(name for names, _ in FIELDS.values() for name in names)
+
+
+def of_object(pairs: Sequence[Entry], *, line: int) -> tuple[Entry, ...]:
+    """Return the entries of an object: itself if it is a record, else one for each of its keys.
+
+    A key that holds a list of records gives one entry for each of them.
+    """
+    whole = {pair.key or "": pair.value for pair in pairs}
+    if _is_record(whole):
+        return (Entry(value=whole, line=line),)
+    return tuple(entry for pair in pairs for entry in _of_pair(pair))
+
+
+def parse(entries: Sequence[Entry], *, origin: Origin, problems: Sequence[str] = ()) -> Parsed:
+    """Return what *entries* say, in their order; one that cannot be read is a problem and stops no other."""
+    made = _Made(origin=origin)
+    talking = sum(is_turn(entry.value) for entry in entries) * 2 > len(entries)
+    found = list(problems)
+    for entry in entries:
+        try:
+            _choose(entry, talking=talking)(entry, made)
+        except ValueError as error:
+            found.append(f"line {entry.line}: {error}")
+    return made.parsed(found)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Made:
+    """What has been made so far."""
+
+    origin: Origin
+    memories: list[Memory] = field(default_factory=list)
+    turns: list[int] = field(default_factory=list)
+    numbers: Counter[str] = field(default_factory=Counter)
+    exported: dict[int, Exported] = field(default_factory=dict)
+
+    def add(self, memory: Memory | None) -> None:
+        """Keep *memory* if there is one."""
+        if memory is not None:
+            self.memories.append(memory)
+
+    def add_turn(self, value: object, *, line: int, part: str | None = None) -> None:
+        """Keep the turn in *value* as the next of its thread."""
+        thread = thread_of(opened(value), origin=self.origin, part=part)
+        turn = as_turn(value, origin=self.origin, line=line, thread=thread, turn=self.numbers[thread] + 1)
+        if turn is not None:
+            self.numbers[thread] += 1
+            self.turns.append(len(self.memories))
+            self.memories.append(turn)
+
+    def parsed(self, problems: Sequence[str]) -> Parsed:
+        """Return everything, with the turns put in context."""
+        memories = list(self.memories)
+        for index, turn in zip(self.turns, with_context([memories[index] for index in self.turns]), strict=True):
+            memories[index] = turn
+        return Parsed(memories=tuple(memories), problems=tuple(problems), exported=self.exported)
+
+
+# --- one maker for each kind of entry -------------------------------------------------------
+
+
+def _choose(entry: Entry, *, talking: bool) -> Callable[[Entry, _Made], None]:
+    value = entry.value
+    if is_own(value):
+        return _make_exported
+    if not isinstance(value, dict):
+        return _make_conversation if is_conversation(value) else _make_bare
+    if talking and speaker_key(opened(value)) is not None:
+        return _make_turn
+    if any(map(is_conversation, value.values())) and _SURE.isdisjoint(value):
+        return _make_conversations
+    return _make_record
+
+
+def _make_exported(entry: Entry, made: _Made) -> None:
+    memory, exported = as_exported(dict(_record(entry)))
+    made.exported[len(made.memories)] = exported
+    made.add(memory)
+
+
+def _make_turn(entry: Entry, made: _Made) -> None:
+    made.add_turn(entry.value, line=entry.line, part=entry.key)
+
+
+def _make_conversation(entry: Entry, made: _Made) -> None:
+    for each in entry.value if isinstance(entry.value, list) else ():
+        made.add_turn(each, line=entry.line, part=entry.key)
+
+
+def _make_conversations(entry: Entry, made: _Made) -> None:
+    """Make the turns of each conversation in a record; what else the record says belongs to every turn."""
+    record = _record(entry)
+    talks = {key: value for key, value in record.items() if is_conversation(value)}
+    scalars = {key: value for key, value in record.items() if is_scalar(value)}
+    name = next((as_id(scalars.pop(key)) for key in _ID_NAMES if key in scalars), None)
+    # Who wrote the record is not who speaks in it.
+    shared = {f"conversation {key}" if key in TURN_NAMES else key: value for key, value in scalars.items()}
+    for key, turns in talks.items():
+        part = "#".join(filter(None, (entry.key, name, key if len(talks) > 1 else None))) or None
+        for turn in turns if isinstance(turns, list) else ():
+            made.add_turn({**shared, **opened(turn)}, line=entry.line, part=part)
+    for key, value in record.items():
+        if key not in talks and not is_scalar(value):
+            _make_bare(Entry(value=value, line=entry.line, key=key), made)
+
+
+def _make_record(entry: Entry, made: _Made) -> None:
+    record = _record(entry)
+    if entry.key is not None and content_of(record) is None:
+        _make_bare(entry, made)
+    else:
+        made.add(as_memory(record, origin=made.origin, line=entry.line, title=entry.key or ""))
+
+
+def _make_bare(entry: Entry, made: _Made) -> None:
+    """Make one memory of a value that is no record, written out as lines under its key."""
+    content = flatten(entry.value, entry.key or "")
+    memory = as_memory({"content": content}, origin=made.origin, line=entry.line, title=entry.key or "")
+    made.add(memory)
+
+
+def _record(entry: Entry) -> dict[str, object]:
+    return entry.value if isinstance(entry.value, dict) else {}
+
+
+# --- objects --------------------------------------------------------------------------------
+
+
+def _is_record(value: dict[str, object]) -> bool:
+    """Tell whether *value* is one record: it has content, or a doubtful content name beside another known field."""
+    if is_own(value) or is_turn(value) or any(map(is_conversation, value.values())):
+        return True
+    found = content_of(value)
+    if found is None or not found[1]:
+        return False
+    names = {key.lower() for key in value}
+    return bool(names & _SURE) or (bool(names & _OTHER) and bool(names & _FIELD_NAMES))
+
+
+def _of_pair(pair: Entry) -> Iterator[Entry]:
+    value = pair.value
+    if isinstance(value, list) and value and all(isinstance(each, dict) and content_of(each) for each in value):
+        yield from (Entry(value=each, line=pair.line) for each in value)
+    else:
+        yield pair

@@ -1,0 +1,135 @@
+"""Read JSON, as one value or one value a line."""
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from recollect.errors import FileError
+from recollect.remember.formats.entries import of_object, parse
+from recollect.remember.formats.parsed import DEEPEST, Entry, Origin, Parsed
+from recollect.remember.formats.values import plain
+
+
+def _fraction(text: str) -> float | str:
+    number = float(text)
+    return number if math.isfinite(number) else text
+
+
+# What is no number to a store (NaN, Infinity, 1e999) stays as it was written.
+_DECODER: Final = json.JSONDecoder(parse_constant=str, parse_float=_fraction)
+_BLANK: Final = re.compile(r"[ \t\n\r]*")
+
+
+def read_json(text: str, origin: Origin) -> Parsed:
+    """Return one memory for each element of an array or each key of an object; a record is one memory.
+
+    A file with one value a line is read as JSONL.
+    """
+    try:
+        entries = _entries(text)
+    except (ValueError, RecursionError) as error:
+        if _is_lines(text):
+            return read_jsonl(text, origin)
+        raise FileError(
+            f"{origin.source} is not JSON: {_where(error)}{_what(error)}", hint="check it with: python -m json.tool"
+        ) from error
+    return parse(entries, origin=origin)
+
+
+def read_jsonl(text: str, origin: Origin) -> Parsed:
+    """Return one memory for each line; a line that is not JSON is a problem and stops no other."""
+    entries: list[Entry] = []
+    problems: list[str] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line or line.isspace():
+            continue
+        try:
+            entries.append(Entry(value=_tidied(_DECODER.decode(line), line), line=number))
+        except (ValueError, RecursionError) as error:
+            problems.append(f"line {number}: not JSON ({_what(error)})")
+    return parse(entries, origin=origin, problems=problems)
+
+
+def _entries(text: str) -> tuple[Entry, ...]:
+    """Return the parts of the one value in *text*, each with the line it begins on."""
+    start = _skip(text, 0)
+    match text[start : start + 1]:
+        case "":
+            return ()
+        case "[":
+            return tuple(_parts(text, start, "]"))
+        case "{":
+            return of_object(tuple(_parts(text, start, "}")), line=text.count("\n", 0, start) + 1)
+        case _:
+            value, end = _DECODER.raw_decode(text, start)
+            _finish(text, end)
+            return (Entry(value=_tidied(value, text), line=text.count("\n", 0, start) + 1),)
+
+
+def _parts(text: str, start: int, close: str) -> Iterator[Entry]:
+    """Yield the elements of the array or object that opens at *start*, and check that nothing follows it."""
+    at = _skip(text, start + 1)
+    line, last = 1, 0
+    while text[at : at + 1] != close or last:  # a close behind a comma is an error
+        line, last = line + text.count("\n", last, at), at
+        key = None
+        if close == "}":
+            key, at = _key(text, at)
+        value, end = _DECODER.raw_decode(text, at)
+        yield Entry(value=_tidied(value, text[at:end]), line=line, key=key)
+        at = _skip(text, end)
+        if text[at : at + 1] == close:
+            break
+        at = _skip(text, _expect(text, at, ","))
+    _finish(text, at + 1)
+
+
+def _key(text: str, at: int) -> tuple[str, int]:
+    if text[at : at + 1] != '"':
+        raise json.JSONDecodeError("Expecting property name enclosed in double quotes", text, at)
+    key, at = _DECODER.raw_decode(text, at)
+    return str(plain(key)), _skip(text, _expect(text, _skip(text, at), ":"))
+
+
+def _tidied(value: object, text: str) -> object:
+    """Return *value*, which was *text*, without what no store keeps; only escapes and deep nesting can bring it."""
+    doubtful = "\\u" in text or text.count("[") + text.count("{") > DEEPEST
+    return plain(value) if doubtful else value
+
+
+def _skip(text: str, at: int) -> int:
+    blank = _BLANK.match(text, at)
+    return blank.end() if blank else at
+
+
+def _expect(text: str, at: int, mark: str) -> int:
+    if text[at : at + 1] != mark:
+        raise json.JSONDecodeError(f"Expecting '{mark}' delimiter", text, at)
+    return at + 1
+
+
+def _finish(text: str, at: int) -> None:
+    at = _skip(text, at)
+    if at < len(text):
+        raise json.JSONDecodeError("Extra data", text, at)
+
+
+def _is_lines(text: str) -> bool:
+    """Tell whether the first two written lines of *text* are each a value."""
+    lines = [line for line in text[:100_000].split("\n") if line.strip()][:2]
+    try:
+        return len(lines) == 2 and all(isinstance(_DECODER.decode(line), dict | list) for line in lines)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _what(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def _where(error: Exception) -> str:
+    return f"line {error.lineno}: " if isinstance(error, json.JSONDecodeError) else ""

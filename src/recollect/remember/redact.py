@@ -1,0 +1,185 @@
+"""Take obvious secrets out of a text before it is kept.
+
+Only what looks like nothing else is taken: keys and tokens by their known beginnings, private keys, logins in
+addresses, and values assigned to a name such as `password` that look like secrets. Prose about passwords,
+commit hashes, UUIDs and placeholders stay as they are. Redacting twice changes nothing.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+_START: Final = r"(?<![A-Za-z0-9])"
+
+# A kind must not contain a name that _ASSIGNED looks for, or its own mark would be read as an assignment.
+# Every body is one character class to its end, so that no text is scanned more than a few times.
+_TOKENS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
+    ("aws", ("AKIA", "ASIA"), r"(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("github", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), r"gh[pousr]_[A-Za-z0-9]{30,}"),
+    ("github", ("github_pat_",), r"github_pat_[A-Za-z0-9_]{22,}"),
+    ("gitlab", ("glpat-", "gldt-", "glrt-", "glptt-"), r"gl(?:pat|dt|rt|ptt)-[A-Za-z0-9_-]{20,}"),
+    ("slack", ("xox", "xapp-"), r"(?:xox[abeoprs]|xapp)-[A-Za-z0-9-]{10,}"),
+    ("slack", ("hooks.slack.com/services/",), r"hooks\.slack\.com/services/[A-Za-z0-9/]{20,}"),
+    ("stripe", ("k_live_", "k_test_", "whsec_"), r"(?:[rs]k_(?:live|test)|whsec)_[A-Za-z0-9]{16,}"),
+    ("anthropic", ("sk-ant-",), r"sk-ant-[A-Za-z0-9_-]{16,}"),
+    ("openai", ("sk-",), r"sk-(?=[A-Za-z_-]{0,60}[0-9])(?=[a-z0-9_-]{0,60}[A-Z])[A-Za-z0-9_-]{20,}"),
+    ("google", ("AIza", "ya29.", "GOCSPX-"), r"(?:AIza[A-Za-z0-9_-]{35,}|(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,})"),
+    ("npm", ("npm_",), r"npm_[A-Za-z0-9]{36,}"),
+    ("pypi", ("pypi-AgE",), r"pypi-AgE[A-Za-z0-9_-]{50,}"),
+    ("huggingface", ("hf_",), r"hf_[A-Za-z0-9]{30,}"),
+    ("jwt", ("eyJ",), r"(?<![_-])eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
+)
+_PATTERNS: Final = tuple((kind, cues, re.compile(_START + pattern)) for kind, cues, pattern in _TOKENS)
+
+_KEY_MARK: Final = re.compile(r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY[A-Z ]{0,10}-----")
+_KEY_LINE: Final = re.compile(
+    r"(?:-----|\n|\\n)[ \t\r]*[A-Za-z0-9+/=]{8,}[ \t\r]*(?=-----|\n|\\[nr])|[A-Za-z0-9+/=]{32,}"
+)
+_KEY_REST: Final = re.compile(r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})+")
+
+_LOGIN: Final = re.compile(r"(://[^\s:/?#@\[\]\"'<>]{0,100}:)([^\s/\"'<>]{1,200})(?=@)")
+_BEARER: Final = re.compile(
+    r"(?i)(authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:bearer|basic|token)[ \t]{1,3})([^\s\"'`,;<>]{8,})"
+)
+_ASSIGNED: Final = re.compile(
+    r"(?i)(pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|access[_-]?key)"
+    r"((?:s|[_-][a-z0-9_-]{0,30})?[\"'`]?\]?\*{0,2}[ \t]{0,3}(?::=|=>|==?|:)\*{0,2}[ \t]{0,3})"
+    r"([\"'`]?)([^\s\"'`,;<>]{8,200})"
+)
+_VALUE_REST: Final = re.compile(r"[^\s\"'`,;<>]*")
+_NAMES: Final = ("pass", "pwd", "secret", "token", "key")
+
+_PLACEHOLDER: Final = re.compile(r"(?i)\*{3}|x{4}|\.{3}|your|example|change_?me|placeholder|redacted|dummy")
+_REFERENCE: Final = re.compile(r"[$%{\[(/~@&]|\.{1,2}/|[a-z][a-z0-9+.-]{1,20}://", re.IGNORECASE)
+_CODE: Final = re.compile(r"[(\[{]|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$")
+_SYMBOLS: Final = frozenset("!$%^")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Redacted:
+    """A text without its secrets, and how many were taken."""
+
+    text: str
+    count: int
+
+
+def redact(text: str) -> Redacted:
+    """Return *text* with each secret replaced by `[redacted:<kind>]`."""
+    count = 0
+    for step in _STEPS:
+        text, taken = step(text)
+        count += taken
+    return Redacted(text=text, count=count)
+
+
+def _private_keys(text: str) -> tuple[str, int]:
+    if "PRIVATE KEY" not in text:
+        return text, 0
+    pieces: list[str] = []
+    last = count = 0
+    for begin, end in _key_spans(text):
+        if begin >= last:
+            pieces += (text[last:begin], _mark("private-key"))
+            last = end
+            count += 1
+    return "".join((*pieces, text[last:])), count
+
+
+def _key_spans(text: str) -> list[tuple[int, int]]:
+    """Return where private keys stand, an outer one before those inside it.
+
+    A key that was cut off before its end counts as far as its lines go; marks around mere prose do not count.
+    """
+    lines = [line.start() for line in _KEY_LINE.finditer(text)]
+    begun: list[re.Match[str]] = []
+    spans: list[tuple[int, int]] = []
+    for mark in _KEY_MARK.finditer(text):
+        if mark[1] == "BEGIN":
+            begun.append(mark)
+        elif begun:
+            begin = begun.pop()
+            first = bisect_left(lines, begin.end() - len("-----"))
+            if first < len(lines) and lines[first] < mark.start():
+                spans.append((begin.start(), mark.end()))
+    rests = ((begin, _KEY_REST.match(text, begin.end())) for begin in begun)
+    return sorted(spans + [(begin.start(), rest.end()) for begin, rest in rests if rest])
+
+
+def _tokens(text: str) -> tuple[str, int]:
+    count = 0
+    for kind, cues, pattern in _PATTERNS:
+        if any(cue in text for cue in cues):
+            text, taken = pattern.subn(_mark(kind), text)
+            count += taken
+    return text, count
+
+
+def _logins(text: str) -> tuple[str, int]:
+    if "://" not in text or "@" not in text:
+        return text, 0
+    return _replace(_LOGIN, text, lambda match: None if _is_reference(match[2]) else f"{match[1]}{_mark('login')}")
+
+
+def _bearers(text: str) -> tuple[str, int]:
+    if "authorization" not in text.lower():
+        return text, 0
+    return _replace(_BEARER, text, lambda match: None if _is_reference(match[2]) else f"{match[1]}{_mark('bearer')}")
+
+
+def _assigned(text: str) -> tuple[str, int]:
+    lowered = text.lower()
+    if not any(name in lowered for name in _NAMES):
+        return text, 0
+    pieces: list[str] = []
+    last = at = count = 0
+    while match := _ASSIGNED.search(text, at):
+        value = match[4].rstrip(".)]}:!?")
+        at = match.start(4)  # a value that is no secret may hold another assignment
+        if _looks_secret(value, digits_do=match[1].lower().startswith("p"), quoted=bool(match[3])):
+            pieces += (text[last:at], _mark("credential"))
+            at = last = _end_of_value(text, match, at + len(value))
+            count += 1
+    return "".join((*pieces, text[last:])), count
+
+
+def _end_of_value(text: str, match: re.Match[str], end: int) -> int:
+    """Return where the value of *match* ends: at *end*, or behind it where the pattern saw only its first part."""
+    rest = _VALUE_REST.match(text, match.end())
+    return rest.end() if rest and rest[0] else end
+
+
+def _looks_secret(value: str, *, digits_do: bool, quoted: bool) -> bool:
+    if len(value) < 8 or _is_reference(value) or (not quoted and _CODE.search(value)):
+        return False
+    digit = any(map(str.isdigit, value))
+    letter = any(map(str.isalpha, value))
+    return (digit and (letter or digits_do)) or (letter and not _SYMBOLS.isdisjoint(value))
+
+
+def _is_reference(value: str) -> bool:
+    """Tell whether *value* stands for a secret kept elsewhere: a variable, a path, a mask, a sample."""
+    return bool(_REFERENCE.match(value) or _PLACEHOLDER.search(value))
+
+
+def _mark(kind: str) -> str:
+    return f"[redacted:{kind}]"
+
+
+def _replace(
+    pattern: re.Pattern[str], text: str, replacement: Callable[[re.Match[str]], str | None]
+) -> tuple[str, int]:
+    """Return *text* with each match replaced unless its replacement is None, and how many were."""
+    count = 0
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal count
+        new = replacement(match)
+        count += new is not None
+        return match[0] if new is None else new
+
+    return pattern.sub(replaced, text), count
+
+
+_STEPS: Final = (_private_keys, _tokens, _logins, _bearers, _assigned)

@@ -1,0 +1,125 @@
+"""What a caller asks and what a caller gets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from recollect.records import ANYTHING, EVERYTHING, Memory, Scope, Where
+
+Mode = Literal["keyword", "semantic", "hybrid"]
+Outcome = Literal["answered", "weak", "none"]
+ReasonCode = Literal["no_match", "below_threshold", "filtered_out", "blank_query", "empty_store"]
+MatchType = Literal["bm25", "semantic", "hybrid", "browse"]
+Degraded = Literal["no_model", "vectors_pending", "fts_unavailable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One search, with everything that may change its answer."""
+
+    text: str
+    mode: Mode = "hybrid"
+    limit: int | None = None
+    alpha: float | None = None
+    scope: Scope = EVERYTHING
+    where: Where = ANYTHING
+    include_facts: bool = True
+    session: str | None = None
+    without_model: Literal["keyword", "fail"] = "keyword"
+    """What a search for meaning does when there is no model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """What one ranking gave a candidate."""
+
+    ranking: str
+    rank: int | None
+    points: float
+    native: float | None = None
+    """The ranking's own score: BM25, or a cosine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A memory that was found, and why. The score is the sum of the shares times the product of the factors."""
+
+    rank: int
+    memory: Memory
+    score: float
+    match_type: MatchType
+    snippet: str
+    shares: tuple[Share, ...] = ()
+    factors: Mapping[str, float] = field(default_factory=dict)
+    effective_confidence: float = 1.0
+    facts: tuple[object, ...] = ()
+
+    @property
+    def id(self) -> int:
+        """The memory's id."""
+        return self.memory.id
+
+    @property
+    def kind(self) -> str:
+        """The memory's kind."""
+        return self.memory.kind
+
+    def share(self, ranking: str) -> Share | None:
+        """Return what *ranking* gave, if it gave anything."""
+        return next((share for share in self.shares if share.ranking == ranking), None)
+
+    @property
+    def bm25_score(self) -> float | None:
+        """How well the words matched."""
+        share = self.share("words")
+        return share.native if share else None
+
+    @property
+    def bm25_rank(self) -> int | None:
+        """Its place among the word matches."""
+        share = self.share("words")
+        return share.rank if share else None
+
+    @property
+    def semantic_score(self) -> float | None:
+        """How near it is in meaning: the cosine."""
+        share = self.share("vector")
+        return share.native if share else None
+
+    @property
+    def vector_rank(self) -> int | None:
+        """Its place among the nearest vectors."""
+        share = self.share("vector")
+        return share.rank if share else None
+
+    @property
+    def fused_score(self) -> float:
+        """What the rankings gave together, before the factors."""
+        return sum(share.points for share in self.shares)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why there is no answer, and what was nearest to one."""
+
+    code: ReasonCode
+    message: str
+    best_score: float | None = None
+    hidden: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """The hits, and how far to trust them."""
+
+    query: str
+    mode: Mode
+    profile: str
+    outcome: Outcome
+    hits: tuple[Hit, ...] = ()
+    reason: Reason | None = None
+    degraded: Degraded | None = None
+    suggestions: tuple[str, ...] = ()
+    facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    total: int = 0
+    timings_ms: Mapping[str, float] = field(default_factory=dict)

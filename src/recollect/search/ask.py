@@ -1,0 +1,85 @@
+"""A query into questions to the keyword index, tier by tier: the next tier is asked when one finds nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from recollect.profile import Words
+from recollect.records import AllOf, AnyOf, Expression, Keywords, Phrase, Without, Word
+from recollect.search.parse import Query, symbol_of
+from recollect.text.query import QueryWord, significant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InText:
+    """Look for *needles* in the text itself, as LIKE does."""
+
+    needles: tuple[str, ...]
+
+
+Tier = Keywords | InText
+
+
+def ask(query: Query, words: Words) -> tuple[Tier, ...]:
+    """Return the tiers that *words* makes of *query*; none when there is nothing to look up."""
+    if query.tree is not None:
+        return (_keywords(query.tree, words),)
+    if words.join == "cascade":
+        return _cascade(query, words)
+    leaves = _and_leaves(query, words) if words.join == "and" else _or_leaves(query, words)
+    join = AllOf if words.join == "and" else AnyOf
+    return _tiers(join(parts=leaves[: words.most]), query, words) if leaves else ()
+
+
+def _tiers(wanted: Expression, query: Query, words: Words) -> tuple[Tier, ...]:
+    whole = Without(wanted=wanted, unwanted=AnyOf(parts=query.unwanted)) if query.unwanted else wanted
+    return (_keywords(whole, words),)
+
+
+def _keywords(expression: Expression, words: Words) -> Keywords:
+    return Keywords(expression=expression, weights=words.fields, k1=words.k1, b=words.b)
+
+
+def _chosen(query: Query, words: Words) -> Sequence[QueryWord]:
+    return significant(query.words) if words.significant else query.words
+
+
+def _or_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
+    """Return every stem once, and the phrases and prefixes beside them."""
+    stems = dict.fromkeys(stem for word in _chosen(query, words) for stem in word.stems)
+    if query.exact and all(word.stop for word in query.words):
+        stems = {}
+    return (*(Word(text=stem) for stem in stems), *query.exact)
+
+
+def _and_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
+    """Return one leaf for each word: its stem, or its parts next to each other."""
+    plain = tuple(
+        Word(text=word.stems[0]) if len(word.stems) == 1 else _exact(word)
+        for word in _chosen(query, words)
+        if word.stems
+    )
+    return (*dict.fromkeys(plain), *query.exact)
+
+
+def _exact(word: QueryWord) -> Expression:
+    if symbol_of(word):
+        return Word(text=symbol_of(word), form="exact")
+    return Phrase(texts=word.atoms) if len(word.atoms) > 1 else Word(text=word.atoms[0], form="exact")
+
+
+def _cascade(query: Query, words: Words) -> tuple[Tier, ...]:
+    """Return boocode's tiers: word index, then substrings all together, then LIKE, each term by itself."""
+    runs = [word for word in query.words if word.atoms]
+    if not runs and not query.exact:
+        return ()
+    leaves = tuple(dict.fromkeys((*(_exact(word) for word in runs), *query.exact)))
+    tiers: list[Tier] = []
+    if not any(word.cjk for word in runs):
+        tiers.extend(_tiers(AnyOf(parts=leaves[: words.most]), query, words))
+    tiers.extend(_tiers(AllOf(parts=leaves[: words.most]), query, words))
+    needles = tuple(dict.fromkeys(_needle(word) for word in runs if word.cjk or len(_needle(word)) >= 3))
+    return (*tiers, InText(needles=needles[: words.most])) if needles else tuple(tiers)
+
+
+def _needle(word: QueryWord) -> str:
+    return "".join(word.atoms) if word.cjk else word.text.lower()

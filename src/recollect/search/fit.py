@@ -1,0 +1,75 @@
+"""The last stage: the best few, with a snippet and the reason each was found."""
+
+from collections.abc import Mapping, Sequence
+
+from recollect.profile import Profile
+from recollect.records import AllOf, AnyOf, Expression, Keywords, Memory, Phrase, Prefix, Without, Word
+from recollect.replies import Hit, MatchType
+from recollect.search.ask import InText, Tier
+from recollect.search.ranking import Candidate
+from recollect.text.query import read_words
+from recollect.text.snippet import Wanted, snippet
+
+
+def clamp(limit: int | None, profile: Profile) -> int:
+    """Return how many hits to show: the profile's number for none or less, never more than it allows."""
+    return min(limit, profile.most) if limit is not None and limit > 0 else profile.limit
+
+
+def fit(candidates: Sequence[Candidate], memories: Mapping[int, Memory], *, tiers: Sequence[Tier]) -> tuple[Hit, ...]:
+    """Return *candidates* as hits, in their order."""
+    wanted = looked_for(tiers)
+    return tuple(
+        Hit(
+            rank=rank,
+            memory=memories[each.id],
+            score=each.score,
+            match_type=_match_type(each),
+            snippet=snippet(memories[each.id].content, wanted),
+            shares=each.shares,
+            factors=each.factors,
+        )
+        for rank, each in enumerate(candidates, start=1)
+    )
+
+
+def _match_type(candidate: Candidate) -> MatchType:
+    by = {share.ranking for share in candidate.shares if share.rank is not None}
+    if "vector" not in by:
+        return "bm25"
+    return "hybrid" if "words" in by else "semantic"
+
+
+def looked_for(tiers: Sequence[Tier]) -> Wanted:
+    """Return the tokens that a snippet marks."""
+    leaves = [leaf for tier in tiers for leaf in _leaves(tier)]
+    words = [leaf for leaf in leaves if isinstance(leaf, Word)]
+    phrases = [leaf for leaf in leaves if isinstance(leaf, Phrase)]
+    return Wanted(
+        stems=frozenset(word.text for word in words if word.form == "stem"),
+        atoms=frozenset(word.text for word in words if word.form == "exact")
+        | frozenset(text for phrase in phrases for text in phrase.texts),
+        prefixes=tuple(leaf.text for leaf in leaves if isinstance(leaf, Prefix)),
+    )
+
+
+def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
+    if isinstance(tier, InText):
+        return [
+            Word(text=atom, form="exact")
+            for needle in tier.needles
+            for word in read_words(needle)
+            for atom in word.atoms
+        ]
+    assert isinstance(tier, Keywords)  # noqa: S101  (the other kind of tier)
+    return _wanted(tier.expression)
+
+
+def _wanted(expression: Expression) -> list[Word | Prefix | Phrase]:
+    match expression:
+        case AnyOf(parts=parts) | AllOf(parts=parts):
+            return [leaf for part in parts for leaf in _wanted(part)]
+        case Without(wanted=wanted):
+            return _wanted(wanted)
+        case Word() | Prefix() | Phrase():
+            return [expression]

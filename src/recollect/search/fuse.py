@@ -1,0 +1,74 @@
+"""Several rankings into one order, keeping what each of them gave."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from recollect.profile import Fuse
+from recollect.replies import Share
+from recollect.search.normalise import NORMALISERS
+from recollect.search.ranking import Candidate, Found, Ranking
+
+Shares = dict[int, tuple[Share, ...]]
+
+
+def fuse(rankings: Sequence[Ranking], rules: Fuse, *, weights: Mapping[str, float]) -> tuple[Candidate, ...]:
+    """Return every memory of any ranking, best first, ties by id."""
+    method = reciprocal_ranks if rules.method == "rrf" else weighted_sum
+    asked = [ranking for ranking in rankings if weights.get(ranking.weighs_as, 0.0) > 0]
+    everyone = sorted({entry.id for ranking in asked for entry in ranking.found})
+    shares: Shares = dict.fromkeys(everyone, ())
+    for ranking in asked:
+        for row, share in method(ranking, everyone, rules, weights[ranking.weighs_as]).items():
+            shares[row] += (share,)
+    candidates = (Candidate(id=row, shares=given) for row, given in shares.items())
+    return tuple(sorted(candidates, key=lambda each: (-each.fused, each.id)))
+
+
+def order_alone(ranking: Ranking, rules: Fuse) -> tuple[Candidate, ...]:
+    """Return the one list there is, its own scores normalised, best first, ties by id."""
+    names = {**rules.normalise, **rules.alone}
+    return fuse([ranking], replace(rules, method="sum", normalise=names), weights={ranking.weighs_as: 1.0})
+
+
+def reciprocal_ranks(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
+    """Reciprocal rank fusion (Cormack, Clarke & Büttcher, SIGIR 2009): weight / (k + rank) and the rank's bonus."""
+    given = {}
+    for rank, entry in enumerate(ranking.found, start=1):
+        bonus = rules.bonus[rank - 1] if rank <= len(rules.bonus) else 0.0
+        points = weight / (rules.k + rank) + bonus
+        given[entry.id] = Share(ranking=ranking.name, rank=rank, points=points, native=entry.score)
+    last = len(ranking.found) + 1
+    for row in everyone:
+        if row not in given and (rules.missing == "last" or row in ranking.also):
+            points = weight / (rules.k + last) if rules.missing == "last" else 0.0
+            given[row] = Share(ranking=ranking.name, rank=None, points=points, native=_also(ranking, row))
+    return given
+
+
+def weighted_sum(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
+    """The ranking's normalised scores times its weight; a memory it does not know gets nothing of it."""
+    entries: list[tuple[int | None, Found]] = list(enumerate(ranking.found, start=1))
+    ranked = {entry.id for entry in ranking.found}
+    entries += [(None, ranking.also[row]) for row in everyone if row in ranking.also and row not in ranked]
+    normalise = NORMALISERS[rules.normalise.get(ranking.weighs_as, "plain")]
+    scores = normalise([entry.score for _, entry in entries])
+    return {
+        entry.id: Share(ranking=ranking.name, rank=rank, points=weight * score, native=entry.score)
+        for (rank, entry), score in zip(entries, scores, strict=True)
+    }
+
+
+def _also(ranking: Ranking, row: int) -> float | None:
+    return ranking.also[row].score if row in ranking.also else None
+
+
+def weights_for(rules: Fuse, *, words: int, alpha: float | None) -> Mapping[str, float]:
+    """Return what each ranking counts for a question of so many *words*."""
+    if alpha is not None:
+        return {**rules.weights, "words": 1.0 - alpha, "text": 1.0 - alpha, "vector": alpha}
+    chosen = {"text": rules.weights.get("words", 0.0), **rules.weights}
+    for most, of_words, of_vector in rules.adaptive:
+        chosen |= {"words": of_words, "text": of_words, "vector": of_vector}
+        if words <= most:
+            break
+    return chosen

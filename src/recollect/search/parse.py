@@ -1,0 +1,191 @@
+"""A query's text into what it asks: words, phrases, operators, filters. Any text is a query; none raises."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from recollect.records import ANYTHING, AllOf, AnyOf, Expression, Phrase, Prefix, Where, Without, Word
+from recollect.search.lex import Sign, lex
+from recollect.text.dates import parse_moment
+from recollect.text.normalise import fold
+from recollect.text.query import QueryWord, read_words
+
+DEEPEST = 40
+"""How deep parentheses may nest; deeper ones are read as plain text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What a query asks: plain words, phrases and prefixes; or a tree when it holds operators."""
+
+    text: str
+    words: tuple[QueryWord, ...] = ()
+    exact: tuple[Phrase | Prefix | Word, ...] = ()
+    unwanted: tuple[Expression, ...] = ()
+    tree: Expression | None = None
+    where: Where = ANYTHING
+    projects: frozenset[str] | None = None
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether it holds no words at all, though perhaps filters."""
+        return not self.text.strip()
+
+    @property
+    def asks_nothing(self) -> bool:
+        """Whether nothing in it can be looked up."""
+        return self.tree is None and not self.words and not self.exact
+
+
+def parse(text: str, *, now: datetime, where: Where = ANYTHING) -> Query:
+    """Return what *text* asks, its filters joined with *where*."""
+    signs, query = [], Query(text="", where=where)
+    for sign in lex(text):
+        narrowed = _narrow(query, sign, now) if sign.kind == "filter" else None
+        if narrowed is not None:
+            query = narrowed
+        else:
+            signs.append(replace(sign, kind="word", text=f"{sign.key}:{sign.text}") if sign.kind == "filter" else sign)
+    tree = _tree(signs)
+    said = " ".join(_written(sign) for sign in signs)
+    return replace(query, text=said, **({"words": _spoken(signs), "tree": tree} if tree else _plain(signs)))
+
+
+def _written(sign: Sign) -> str:
+    return f"-{sign.text}" if sign.kind == "exclude" else sign.text
+
+
+def _narrow(query: Query, sign: Sign, now: datetime) -> Query | None:
+    """Return *query* with the filter *sign* applied, or None when its value means nothing."""
+    where = query.where
+    if sign.key == "project":
+        return replace(query, projects=(query.projects or frozenset()) | {sign.text})
+    if sign.key in ("type", "tag", "source", "kind"):
+        name = f"{sign.key}s"
+        more: Any = {name: (*(getattr(where, name) or ()), sign.text)}
+        return replace(query, where=replace(where, **more))
+    span = parse_moment(sign.text, now=now)
+    if span is None:
+        return None
+    bounds: Any = {
+        "since": {"since": span.start},
+        "until": {"until": span.end},
+        "on": {"since": span.start, "until": span.end},
+    }
+    return replace(query, where=replace(where, **bounds[sign.key]))
+
+
+def _spoken(signs: Sequence[Sign]) -> tuple[QueryWord, ...]:
+    """Return the words a reader would see in *signs*, operators apart."""
+    text = " ".join(sign.text for sign in signs if sign.kind in ("word", "phrase", "prefix"))
+    return read_words(text)
+
+
+def _plain(signs: Sequence[Sign]) -> dict[str, object]:
+    """Read *signs* as plain words, phrases, prefixes and exclusions; operators are words here."""
+    words = read_words(" ".join(sign.text for sign in signs if sign.kind in ("word", "and", "or", "not")))
+    exact = [_leaf(sign) for sign in signs if sign.kind in ("phrase", "prefix")]
+    unwanted = [_leaf(sign) for sign in signs if sign.kind == "exclude"]
+    return {
+        "words": words,
+        "exact": tuple(leaf for leaf in exact if leaf is not None),
+        "unwanted": tuple(leaf for leaf in unwanted if leaf is not None),
+    }
+
+
+def _leaf(sign: Sign) -> Phrase | Prefix | Word | None:
+    if sign.kind == "prefix":
+        folded = fold(sign.text).strip()
+        return Prefix(text=folded) if folded.isalnum() else _phrase(sign.text)
+    return _phrase(sign.text)
+
+
+def _phrase(text: str) -> Phrase | Word | None:
+    """Return the exact forms of *text* as one leaf: a word, or words next to each other."""
+    words = read_words(text)
+    atoms = tuple(atom for word in words for atom in word.atoms)
+    if len(words) == 1 and symbol_of(words[0]):
+        return Word(text=symbol_of(words[0]), form="exact")
+    if len(atoms) == 1:
+        return Word(text=atoms[0], form="exact")
+    return Phrase(texts=atoms) if atoms else None
+
+
+def symbol_of(word: QueryWord) -> str:
+    """Return the whole of a name whose sign is part of it, such as c++ or c#; blank for other words."""
+    return next((stem for stem in word.stems if stem[-1] in "+#"), "")
+
+
+def _tree(signs: Sequence[Sign]) -> Expression | None:
+    """Return *signs* as a tree when they hold operators in a sensible order, else None."""
+    if not any(sign.kind in ("and", "or", "not") for sign in signs):
+        return None
+    reader = _Reader(signs)
+    tree = reader.any_of(0)
+    return tree if reader.at == len(signs) and not reader.failed else None
+
+
+class _Reader:
+    """A reader of signs by descent: OR over AND over NOT; words side by side are joined by AND."""
+
+    def __init__(self, signs: Sequence[Sign]) -> None:
+        self.signs = signs
+        self.at = 0
+        self.failed = False
+
+    def _next(self) -> str:
+        return self.signs[self.at].kind if self.at < len(self.signs) else "end"
+
+    def any_of(self, depth: int) -> Expression | None:
+        parts = [self.all_of(depth)]
+        while self._next() == "or":
+            self.at += 1
+            parts.append(self.all_of(depth))
+        kept = self._complete(parts)
+        return AnyOf(parts=kept) if len(kept) > 1 else next(iter(kept), None)
+
+    def all_of(self, depth: int) -> Expression | None:
+        wanted: list[Expression | None] = []
+        unwanted: list[Expression | None] = []
+        while (kind := self._next()) not in ("or", "close", "end") and not self.failed:
+            if kind == "and":
+                self.failed |= not wanted or self._follows(("and", "or", "close", "end"))
+                self.at += 1
+            elif kind == "not":
+                self.at += 1
+                unwanted.append(self.one(depth))
+            elif kind == "exclude":
+                unwanted.append(_phrase(self.signs[self.at].text))
+                self.at += 1
+            else:
+                wanted.append(self.one(depth))
+        kept = self._complete(wanted)
+        if not kept:
+            self.failed = True
+            return None
+        whole = AllOf(parts=kept) if len(kept) > 1 else kept[0]
+        hidden = tuple(part for part in unwanted if part is not None)
+        return Without(wanted=whole, unwanted=AnyOf(parts=hidden)) if hidden else whole
+
+    def one(self, depth: int) -> Expression | None:
+        kind = self._next()
+        if kind in ("end", "and", "or", "not", "close") or depth > DEEPEST:
+            self.failed = True
+            return None
+        sign = self.signs[self.at]
+        self.at += 1
+        if kind != "open":
+            return _leaf(sign)
+        inner = self.any_of(depth + 1)
+        self.failed |= self._next() != "close"
+        self.at += 1
+        return inner
+
+    def _follows(self, kinds: tuple[str, ...]) -> bool:
+        after = self.signs[self.at + 1].kind if self.at + 1 < len(self.signs) else "end"
+        return after in kinds
+
+    def _complete(self, parts: Sequence[Expression | None]) -> tuple[Expression, ...]:
+        """Drop the parts that hold nothing to look up, such as lone punctuation."""
+        return tuple(part for part in parts if part is not None)

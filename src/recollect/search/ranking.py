@@ -1,0 +1,52 @@
+"""What travels between the stages of a search."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from recollect.replies import Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One entry of a ranking: who, how well by the ranking's own measure, and how much of the question it holds."""
+
+    id: int
+    score: float
+    coverage: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """What one probe found, best first; `also` holds the exact scores of candidates it did not rank."""
+
+    name: str
+    found: tuple[Found, ...]
+    also: Mapping[int, Found] = field(default_factory=dict)
+    total: int = 0
+    kind: str = ""
+    """Which weight and normaliser it takes; its name unless told."""
+
+    @property
+    def weighs_as(self) -> str:
+        """The name its weight and normaliser go by."""
+        return self.kind or self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A memory with the shares each ranking gave it and the named factors that weigh it."""
+
+    id: int
+    shares: tuple[Share, ...]
+    factors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def fused(self) -> float:
+        """What the rankings gave together."""
+        return math.fsum(share.points for share in self.shares)
+
+    @property
+    def score(self) -> float:
+        """The sum of the shares times the product of the factors."""
+        return self.fused * math.prod(self.factors.values())

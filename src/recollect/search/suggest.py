@@ -1,0 +1,183 @@
+"""Did you mean: the words of a store that a mistyped word is closest to.
+
+A vocabulary maps the store's exact forms (folded, not stemmed) to how often they occur. Distance is
+optimal string alignment, in which a swap of neighbours is one edit; of equal distances the likelier
+slip of the fingers comes first, then the more frequent word. Words with digits are left alone: another
+digit is another thing, not a typo.
+"""
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import groupby, zip_longest
+from typing import Final
+from zlib import crc32
+
+from recollect.text.normalise import fold, is_cjk
+
+SHORTEST: Final = 4
+"""Words with fewer letters have too many neighbours."""
+
+LONGEST: Final = 40
+"""Longer runs of letters are no words."""
+
+TWO_EDITS: Final = 8
+"""From this length on a word may hold two slips."""
+
+SLIP: Final = 0.5
+"""What a common slip of the fingers (a letter left out, doubled or swapped, a key beside the right one)
+costs in the order of suggestions; any other edit costs 1."""
+
+Candidates = list[tuple[str, int]]
+"""Words of the vocabulary, each with its distance."""
+
+_ROWS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+_KEYS: Final = {key: (row, place) for row, keys in enumerate(_ROWS) for place, key in enumerate(keys)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """A word of the store for a word of the question, how many edits apart, and how often it occurs."""
+
+    text: str
+    replaces: str
+    distance: int
+    frequency: int
+
+
+def suggest(words: Sequence[str], vocabulary: Mapping[str, int], *, most: int = 3) -> tuple[Suggestion, ...]:
+    """Return at most *most* suggestions: the best for each unknown word, then the second best for each.
+
+    Looks through the whole vocabulary and needs no preparation; `Neighbours` answers sooner if asked often.
+    """
+
+    @cache
+    def terms() -> list[str]:
+        return [term for term in vocabulary if _plain(term)]
+
+    return _dealt(words, vocabulary, lambda word: _within(word, terms(), reach=_reach(word)), most=most)
+
+
+def one_edit(word: str, terms: Iterable[str]) -> list[str]:
+    """Return those of *terms* that are one edit away from *word*, in alphabetical order."""
+    return sorted({term for term, distance in _within(word, list(terms), reach=1) if distance == 1})
+
+
+class Neighbours:
+    """A vocabulary, filed so that the words one edit away are found at once.
+
+    Two words one edit apart become equal when each loses at most one letter, so every word is filed
+    under itself and under each of its shortenings (the symmetric deletes of Garbe's SymSpell). Only a
+    long word that has no such neighbour is compared with all words of like length.
+    """
+
+    def __init__(self, vocabulary: Mapping[str, int]) -> None:
+        self._vocabulary = dict(vocabulary)
+        self._terms = sorted(filter(_plain, vocabulary), key=lambda term: (len(term), term))
+        self._lengths = {length: list(terms) for length, terms in groupby(self._terms, key=len)}
+        # A checksum and the place of the word in one number: a small part of what a dictionary would take.
+        self._filed = array(
+            "Q", sorted(_checksum(short) << 32 | at for at, term in enumerate(self._terms) for short in _short(term))
+        )
+
+    def near(self, word: str, *, most: int = 3) -> tuple[Suggestion, ...]:
+        """Return at most *most* words of the vocabulary for *word*, best first; none when it is known."""
+        return self.suggest([word], most=most)
+
+    def suggest(self, words: Sequence[str], *, most: int = 3) -> tuple[Suggestion, ...]:
+        """Return what the function `suggest` returns for the vocabulary."""
+        return _dealt(words, self._vocabulary, self._candidates, most=most)
+
+    def _candidates(self, word: str) -> Candidates:
+        filed = {self._terms[at] for short in _short(word) for at in self._under(_checksum(short))}
+        near, reach = _within(word, list(filed), reach=1), _reach(word)
+        if near or reach == 1:
+            return near
+        lengths = range(len(word) - reach, len(word) + reach + 1)
+        return _within(word, [term for length in lengths for term in self._lengths.get(length, ())], reach=reach)
+
+    def _under(self, checksum: int) -> Iterator[int]:
+        place = bisect_left(self._filed, checksum << 32)
+        while place < len(self._filed) and self._filed[place] >> 32 == checksum:
+            yield self._filed[place] & 0xFFFFFFFF
+            place += 1
+
+
+def _dealt(
+    words: Sequence[str], vocabulary: Mapping[str, int], candidates: Callable[[str], Candidates], *, most: int
+) -> tuple[Suggestion, ...]:
+    """Return the best of each unknown word, then the second best of each, and so on."""
+    unknown = {plain: word for word in words if _doubtful(plain := fold(word), vocabulary)}
+    hands = [_best(plain, candidates(plain), vocabulary, word) for plain, word in unknown.items()]
+    rounds = zip_longest(*(hand[: max(most, 0)] for hand in hands))
+    return tuple(one for dealt in rounds for one in dealt if one)[: max(most, 0)]
+
+
+def _doubtful(word: str, vocabulary: Mapping[str, int]) -> bool:
+    """Tell whether *word* may be mistyped: an unknown word, not too short, that letters are typed for."""
+    return len(word) >= SHORTEST and word not in vocabulary and _plain(word) and not any(map(is_cjk, word))
+
+
+def _plain(word: str) -> bool:
+    return len(word) <= LONGEST and word.isalpha()
+
+
+def _best(word: str, candidates: Candidates, vocabulary: Mapping[str, int], replaces: str) -> list[Suggestion]:
+    """Return the candidates at the smallest distance: the likeliest slip first, then the most frequent."""
+    least = min((distance for _, distance in candidates), default=0)
+    nearest = sorted(
+        (_cost(word, term, distance), -vocabulary[term], term) for term, distance in candidates if distance == least
+    )
+    return [Suggestion(text=term, replaces=replaces, distance=least, frequency=-rarity) for _, rarity, term in nearest]
+
+
+def _within(word: str, terms: Sequence[str], *, reach: int) -> Candidates:
+    """Return those of *terms* that are at most *reach* edits from *word*, each with its distance."""
+    from rapidfuzz import process  # noqa: PLC0415 (30 ms, paid only by a mistyped question)
+    from rapidfuzz.distance import OSA  # noqa: PLC0415
+
+    found = process.extract(word, terms, scorer=OSA.distance, score_cutoff=reach, limit=None)
+    return [(term, int(distance)) for term, distance, _ in found]
+
+
+def _reach(word: str) -> int:
+    return 2 if len(word) >= TWO_EDITS else 1
+
+
+def _short(word: str) -> set[str]:
+    return {word, *(word[:at] + word[at + 1 :] for at in range(len(word)))}
+
+
+def _checksum(text: str) -> int:
+    # Not hash(): equal runs give equal bytes. Two words under one checksum do no harm: distance decides.
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def _cost(typed: str, meant: str, distance: int) -> float:
+    """Return how unlikely it is that fingers made *typed* of *meant*; a slip costs half of another edit."""
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415
+
+    if distance == 1 and len(typed) == len(meant) and sorted(typed) == sorted(meant):
+        return SLIP
+    edits = Levenshtein.editops(typed, meant)
+    return min(float(distance), sum(_edit_cost(edit.tag, typed, edit.src_pos, meant, edit.dest_pos) for edit in edits))
+
+
+def _edit_cost(edit: str, typed: str, at: int, meant: str, place: int) -> float:
+    """Return SLIP for a letter left out, a key beside the right one, and a key that touched a second one."""
+    if edit == "replace":
+        slip = _beside(typed[at], meant[place])
+    else:
+        around = typed[max(at - 1, 0) : at] + typed[at + 1 : at + 2]
+        slip = edit == "insert" or any(other == typed[at] or _beside(other, typed[at]) for other in around)
+    return SLIP if slip else 1.0
+
+
+def _beside(one: str, other: str) -> bool:
+    """Tell whether two keys touch on a QWERTY keyboard, where each row sits half a key to the right."""
+    if one not in _KEYS or other not in _KEYS:
+        return False
+    (row, place), (under, below) = sorted((_KEYS[one], _KEYS[other]))
+    return abs(place - below) == 1 if row == under else under - row == 1 and place - below in {0, 1}

@@ -1,0 +1,86 @@
+"""Where things are: the store, the profile, the models. Default < file < environment < argument."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from recollect.errors import ProfileError
+
+IN_MEMORY = ":memory:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where things are. A file that comes with somebody's project is never read: only the user's own."""
+
+    db: str = ""
+    """A path, or `:memory:`; blank means the user's data folder."""
+    profile: str = "default"
+    project: str = ""
+    """The project that new memories belong to and searches see; blank means `default` and all of them."""
+    model: str = "minilm"
+    """The embedding model: a name, a folder, `hashing`, or `none`."""
+    models: str = ""
+    """The folder of installed models; blank means the user's data folder."""
+
+
+def read_settings(**given: str | None) -> Settings:
+    """Return the settings in force, those *given* first."""
+    settings = _overlaid(Settings(), _from_file(), where="the settings file")
+    settings = _overlaid(settings, _from_environment(), where="the environment")
+    settings = _overlaid(settings, {key: value for key, value in given.items() if value is not None}, where="options")
+    return replace(settings, db=settings.db or default_db())
+
+
+def default_db() -> str:
+    """Return where the store is when nobody says."""
+    return str(home_folder() / "recollect.db")
+
+
+def models_folder(settings: Settings) -> Path:
+    """Return where installed models are."""
+    return Path(settings.models).expanduser() if settings.models else home_folder() / "models"
+
+
+def home_folder() -> Path:
+    """Return the user's data folder for us."""
+    from platformdirs import user_data_path  # noqa: PLC0415  (costs a start that names its store nothing)
+
+    return user_data_path("recollect", appauthor=False)
+
+
+def _from_environment() -> Mapping[str, str]:
+    names = {field.name: f"RECOLLECT_{field.name.upper()}" for field in fields(Settings)}
+    return {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
+
+
+def _from_file() -> Mapping[str, object]:
+    path = _settings_file()
+    if path is None:
+        return {}
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ProfileError(f"cannot read the settings in {path}: {error}", hint="fix or remove the file") from error
+
+
+def _settings_file() -> Path | None:
+    named = os.environ.get("RECOLLECT_CONFIG")
+    if named is not None:
+        return Path(named).expanduser() if named else None
+    home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA") or str(Path("~/.config").expanduser())
+    return Path(home) / "recollect" / "settings.toml"
+
+
+def _overlaid(settings: Settings, values: Mapping[str, object], *, where: str) -> Settings:
+    known = {field.name for field in fields(Settings)}
+    for key, value in values.items():
+        if key not in known:
+            raise ProfileError(f"{where}: unknown setting {key!r}", hint=f"one of {', '.join(sorted(known))}")
+        if not isinstance(value, str):
+            raise ProfileError(f"{where}: {key} must be text, not {value!r}", hint="put it in quotes")
+    return replace(settings, **values)  # type: ignore[arg-type]

@@ -1,0 +1,1 @@
+"""Where memories live: one contract, several homes."""

@@ -1,0 +1,151 @@
+"""The one BM25: FTS5's, over whatever postings a store can read.
+
+k1 and b come with the question; idf is ln((N - n + 0.5) / (n + 0.5)), never under 1e-6; a token's
+frequency is the sum over the fields of weight x count; a row's length counts every field. With one
+project in a store this equals FTS5's own bm25() to rounding (Robertson & Zaragoza, 2009).
+"""
+
+import heapq
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from recollect.records import (
+    AllOf,
+    AnyOf,
+    Expression,
+    Form,
+    Keywords,
+    Leaf,
+    Match,
+    Matches,
+    Phrase,
+    Prefix,
+    Without,
+    Word,
+)
+
+RAREST = 1e-6
+"""FTS5's floor: a word in more than half of the rows still counts, just."""
+
+
+Postings = Mapping[int, tuple[int, int]]
+"""Row id -> (weighted count in thousandths, length of the row in the form asked for).
+
+Whole numbers, so that every store adds up to the same score whatever order it adds in.
+"""
+
+
+def thousandths(weights: Mapping[str, float]) -> dict[str, int]:
+    """Return the fields that count at all, with their weights in thousandths."""
+    return {name: round(weight * 1000) for name, weight in weights.items() if round(weight * 1000) > 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Volume:
+    """How many rows a scope holds and how many tokens they have together, by form."""
+
+    rows: int
+    stem: int
+    exact: int
+
+    def average(self, form: Form) -> float:
+        """Return the mean length of a row, at least one token."""
+        return max(1.0, (self.stem if form == "stem" else self.exact) / max(1, self.rows))
+
+
+def form_of(leaf: Leaf) -> Form:
+    """Return which index *leaf* asks: words say so, prefixes and phrases are exact."""
+    return leaf.form if isinstance(leaf, Word) else "exact"
+
+
+def rank(
+    keywords: Keywords,
+    *,
+    read: Callable[[Leaf], Postings],
+    volume: Volume,
+    admits: Callable[[AbstractSet[int]], AbstractSet[int]],
+    limit: int,
+    also: Sequence[int] = (),
+) -> Matches:
+    """Return the best *limit* rows for *keywords*, ties by id, and the scores of *also*."""
+    postings = {leaf: read(leaf) for leaf in _leaves(keywords.expression)}
+    found = admits(_matching(keywords.expression, postings))
+    wanted = list(_wanted(keywords.expression))
+    scores = _score(wanted, postings, volume, keywords)
+    whole = math.fsum(_idf(leaf, postings[leaf], volume) for leaf in wanted) or 1.0
+
+    def match(row: int) -> Match:
+        held = math.fsum(_idf(leaf, postings[leaf], volume) for leaf in wanted if row in postings[leaf])
+        return Match(id=row, score=scores[row], coverage=held / whole)
+
+    best = heapq.nsmallest(limit, found, key=lambda row: (-scores[row], row))
+    return Matches(
+        top=tuple(match(row) for row in best),
+        also={row: match(row) for row in also if row in found},
+        total=len(found),
+    )
+
+
+def _idf(leaf: Leaf, rows: Postings, volume: Volume) -> float:
+    seen = len(rows)
+    return max(RAREST, math.log((volume.rows - seen + 0.5) / (seen + 0.5))) * leaf.weight
+
+
+def _score(
+    wanted: Sequence[Leaf], postings: Mapping[Leaf, Postings], volume: Volume, keywords: Keywords
+) -> dict[int, float]:
+    scores: dict[int, float] = {}
+    for leaf in wanted:
+        gain = _idf(leaf, postings[leaf], volume) * (keywords.k1 + 1.0)
+        base = keywords.k1 * (1.0 - keywords.b) * 1000.0
+        slope = keywords.k1 * keywords.b * 1000.0 / volume.average(form_of(leaf))
+        for row, (count, length) in postings[leaf].items():
+            scores[row] = scores.get(row, 0.0) + gain * count / (count + base + slope * length)
+    return scores
+
+
+def _matching(expression: Expression, postings: Mapping[Leaf, Postings]) -> AbstractSet[int]:
+    match expression:
+        case AnyOf(parts=parts):
+            return set().union(*(_matching(part, postings) for part in parts))
+        case AllOf(parts=parts):
+            first, *rest = (_matching(part, postings) for part in parts)
+            return set(first).intersection(*rest)
+        case Without(wanted=wanted, unwanted=unwanted):
+            return _matching(wanted, postings) - _matching(unwanted, postings)
+        case Word() | Prefix() | Phrase():
+            return postings[expression].keys()
+
+
+def _leaves(expression: Expression) -> Iterator[Leaf]:
+    match expression:
+        case AnyOf(parts=parts) | AllOf(parts=parts):
+            for part in parts:
+                yield from _leaves(part)
+        case Without(wanted=wanted, unwanted=unwanted):
+            yield from _leaves(wanted)
+            yield from _leaves(unwanted)
+        case Word() | Prefix() | Phrase():
+            yield expression
+
+
+def _wanted(expression: Expression) -> Iterator[Leaf]:
+    """Yield each leaf that may add to a score, once, in order."""
+    seen: set[Leaf] = set()
+    for leaf in _positive(expression):
+        if leaf not in seen:
+            seen.add(leaf)
+            yield leaf
+
+
+def _positive(expression: Expression) -> Iterator[Leaf]:
+    match expression:
+        case AnyOf(parts=parts) | AllOf(parts=parts):
+            for part in parts:
+                yield from _positive(part)
+        case Without(wanted=wanted):
+            yield from _positive(wanted)
+        case Word() | Prefix() | Phrase():
+            yield expression

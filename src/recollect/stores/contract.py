@@ -1,0 +1,139 @@
+"""What every store can do. Nothing is optional; one suite (tests/conformance) tests them all.
+
+A store keeps memories and finds them by word. It ranks by FTS5's BM25 with N, df and the average
+length of the projects searched, ties by id, so the same history gives the same answers everywhere.
+Soft-deleted memories answer `load`, `history` and nothing else.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Protocol
+
+from recollect.errors import InputError, UnknownMemory
+from recollect.records import (
+    NEVER,
+    Event,
+    Keywords,
+    Known,
+    Matches,
+    Memory,
+    Page,
+    Piece,
+    Scope,
+    Tally,
+    Terms,
+    Where,
+    Write,
+)
+
+Analyse = Callable[[Memory, Sequence[str]], Terms]
+"""How a memory and its other wordings become tokens; a store is opened with one."""
+
+
+ALIKE = 20
+"""How many near-duplicates a store names for one sketch, at most."""
+
+
+def unknown(row: int) -> UnknownMemory:
+    """Return the error for an id nobody has."""
+    return UnknownMemory(f"no memory has the id {row}", hint="see: recollect list")
+
+
+def taken(memory: Memory) -> InputError:
+    """Return the error for an external id that names another memory already."""
+    return InputError(
+        f"the external id {memory.external_id!r} is taken in project {memory.project!r}",
+        hint="update that memory instead",
+    )
+
+
+def born(memory: Memory, at: datetime) -> datetime:
+    """Return when *memory* was first written down: now, unless it brings its date from another store."""
+    return at if memory.created_at == NEVER else memory.created_at
+
+
+class Store(Protocol):
+    """One place where memories live."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Hold the only pen: what is read inside stays true until the end, and all is written or none."""
+        ...
+
+    def apply(self, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
+        """Do *writes*, all or none, each leaving an event; return the id each one touched.
+
+        Durable and findable by word when it returns. An unknown id raises UnknownMemory.
+        """
+        ...
+
+    def load(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]:
+        """Return the memories of *ids* that exist in *scope*, forgotten ones too."""
+        ...
+
+    def wordings(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:
+        """Return the other wordings merged into each of *ids*, oldest first; ids without any are absent."""
+        ...
+
+    def history(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Event, ...]]:
+        """Return the events of each of *ids*, oldest first."""
+        ...
+
+    def known(self, project: str, *, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
+        """Return which contents (live ones) and which external ids (forgotten ones too) *project* holds."""
+        ...
+
+    def alike(self, project: str, sketches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+        """Return, for each sketch, the live memories of *project* sharing a key with it, by id, at most 20."""
+        ...
+
+    def match_words(
+        self, keywords: Keywords, *, scope: Scope, where: Where, limit: int, also: Sequence[int] = ()
+    ) -> Matches:
+        """Return the best *limit* memories for *keywords* and the scores of *also* that match."""
+        ...
+
+    def match_text(
+        self, needles: Sequence[str], *, scope: Scope, where: Where, limit: int
+    ) -> tuple[tuple[int, int], ...]:
+        """Return (id, how many needles its title and text hold), most first, then by id.
+
+        Needles are lower case; only ASCII letters match in either case, as LIKE has it.
+        """
+        ...
+
+    def browse(self, *, scope: Scope, where: Where, limit: int, offset: int = 0) -> Page:
+        """Return memories newest first (`Memory.when`, then id)."""
+        ...
+
+    def sources(self, *, below: str) -> dict[str, str]:
+        """Return each imported source at or below the folder *below*, with the fingerprint of its file."""
+        ...
+
+    def pieces(self, source: str) -> tuple[Piece, ...]:
+        """Return what was imported from *source*, in the order of the file."""
+        ...
+
+    def record_source(self, source: str, *, fingerprint: str, pieces: Sequence[Piece]) -> None:
+        """Remember that *source* now consists of *pieces*; no pieces means it is gone."""
+        ...
+
+    def tally(self, *, scope: Scope) -> Tally:
+        """Count what is here."""
+        ...
+
+    def version(self) -> int:
+        """Return a number that grows with every write, from any process."""
+        ...
+
+    def check(self) -> tuple[str, ...]:
+        """Return what is wrong, one line each; nothing when all is well."""
+        ...
+
+    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Make every derived index anew from the memories; return how many were indexed."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything held."""
+        ...

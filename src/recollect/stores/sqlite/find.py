@@ -1,0 +1,122 @@
+"""Reading: what Scope and Where mean in SQL, and a leaf's postings out of FTS5's own index.
+
+FTS5 keeps the tokens; its `instance` vocabulary table reads them back term by term, as fast as FTS5's
+own ranking does, and lets one BM25 serve every store with the statistics of the projects searched.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, assert_never
+
+import apsw
+
+from recollect.records import Form, Leaf, Phrase, Prefix, Scope, Where, Word
+from recollect.stores.bm25 import Postings, Volume, form_of
+from recollect.stores.sqlite.rows import moment
+
+Clause = tuple[str, list[Any]]
+LAST = "\U0010ffff"
+
+
+def scope_clause(scope: Scope, column: str) -> Clause:
+    """Return the condition that *column* lies in *scope*."""
+    if scope.projects is None:
+        return "true", []
+    return f"{column} in (select value from json_each(?))", [json.dumps(sorted(scope.projects))]
+
+
+def where_clause(where: Where) -> Clause:
+    """Return the condition on `memory m` that *where* states."""
+    parts = [
+        ("true" if where.include_superseded else "m.superseded_by is null", []),
+        _one_of("m.kind", where.kinds),
+        _one_of("m.type", where.types),
+        _tagged(where.tags),
+        _from_sources(where.sources),
+        ("m.happened_at >= ?", [moment(where.since)]) if where.since else ("true", []),
+        ("m.happened_at < ?", [moment(where.until)]) if where.until else ("true", []),
+    ]
+    return " and ".join(text for text, _ in parts), [value for _, values in parts for value in values]
+
+
+def admitted(db: apsw.Connection, rows: Iterable[int], where: Where) -> set[int]:
+    """Return those of *rows* that *where* admits."""
+    if where == Where():
+        superseded = {row for (row,) in db.execute("select id from live where superseded")}
+        return set(rows) - superseded
+    text, values = where_clause(where)
+    sql = f"select m.id from json_each(?) j cross join memory m on m.id = j.value where {text}"
+    return {row for (row,) in db.execute(sql, (json.dumps(list(rows)), *values))}
+
+
+def volume(db: apsw.Connection, scope: Scope) -> Volume:
+    """Return how much *scope* holds."""
+    text, values = scope_clause(scope, "project")
+    sql = f"select coalesce(sum(docs), 0), coalesce(sum(stems), 0), coalesce(sum(exacts), 0) from volume where {text}"
+    rows, stems, exacts = next(iter(db.execute(sql, values)))
+    return Volume(rows=rows, stem=stems, exact=exacts)
+
+
+def postings(db: apsw.Connection, leaf: Leaf, *, weights: Mapping[str, int], scope: Scope) -> Postings:
+    """Return where *leaf* stands in *scope*: weighted counts and row lengths."""
+    match leaf:
+        case Word(text=text):
+            return _counted(_tokens(db, form_of(leaf), "t.term = ?", [text], scope), weights)
+        case Prefix(text=text):
+            return _counted(_tokens(db, "exact", "t.term >= ? and t.term <= ?", [text, text + LAST], scope), weights)
+        case Phrase(texts=texts):
+            return _phrase(db, texts, weights, scope)
+    assert_never(leaf)
+
+
+def _tokens(db: apsw.Connection, form: Form, clause: str, values: list[Any], scope: Scope) -> apsw.Cursor:
+    inside, projects = scope_clause(scope, "l.project")
+    sql = (
+        f"select t.doc, t.col, l.{form}s, t.offset from {form}_token t cross join live l on l.id = t.doc "
+        f"where {clause} and {inside}"
+    )
+    return db.execute(sql, (*values, *projects))
+
+
+def _counted(tokens: Iterable[tuple[int, str, int, int]], weights: Mapping[str, int]) -> Postings:
+    counts: dict[int, tuple[int, int]] = {}
+    for row, column, length, _ in tokens:
+        weight = weights.get(column)
+        if weight:
+            counts[row] = (counts[row][0] + weight if row in counts else weight, length)
+    return counts
+
+
+def _phrase(db: apsw.Connection, texts: tuple[str, ...], weights: Mapping[str, int], scope: Scope) -> Postings:
+    starts: set[tuple[int, str, int, int]] | None = None
+    for place, text in enumerate(texts):
+        tokens = _tokens(db, "exact", "t.term = ?", [text], scope)
+        here = {(row, column, length, offset - place) for row, column, length, offset in tokens}
+        starts = here if starts is None else starts & here
+        if not starts:
+            return {}
+    return _counted(sorted(starts or ()), weights)
+
+
+def _one_of(column: str, wanted: tuple[str, ...] | None) -> Clause:
+    if wanted is None:
+        return "true", []
+    return f"{column} in (select value from json_each(?))", [json.dumps(wanted)]
+
+
+def _tagged(tags: tuple[str, ...] | None) -> Clause:
+    if tags is None:
+        return "true", []
+    sql = "m.id in (select memory_id from tagged where tag in (select value from json_each(?)))"
+    return sql, [json.dumps(tags)]
+
+
+def _from_sources(wishes: tuple[str, ...] | None) -> Clause:
+    if wishes is None:
+        return "true", []
+    sql = (
+        "exists (select 1 from json_each(?) j where m.source = j.value "
+        "or substr(m.source, 1, length(rtrim(j.value, '/')) + 1) = rtrim(j.value, '/') || '/' "
+        "or substr(m.source, -length(j.value) - 1) = '/' || j.value)"
+    )
+    return sql, [json.dumps(wishes)]

@@ -1,0 +1,122 @@
+-- The truth: what was remembered, and every change of it.
+
+create table meta (
+  key text primary key,
+  value integer not null
+) without rowid;
+
+insert into meta (key, value) values ('newest', 0), ('version', 0);
+
+create table memory (
+  id integer primary key,
+  project text not null,
+  kind text not null,
+  type text not null,
+  created_at text not null,
+  updated_at text not null,
+  observed_at text,
+  happened_at text not null generated always as (coalesce(observed_at, created_at)) virtual,
+  deleted_at text,
+  superseded_by integer,
+  confidence real not null,
+  pinned integer not null,
+  trust text not null,
+  digest blob not null,
+  external_id text,
+  source text,
+  line integer,
+  section text,
+  thread text,
+  turn integer,
+  title text not null,
+  tags text not null,
+  metadata text not null,
+  context text not null,
+  content text not null
+);
+
+create unique index memory_by_external_id on memory (project, external_id) where external_id is not null;
+create index memory_by_digest on memory (digest, project) where deleted_at is null;
+create index memory_by_time on memory (happened_at, id) where deleted_at is null;
+create index memory_by_source on memory (source) where source is not null;
+
+create table tagged (
+  tag text not null,
+  memory_id integer not null,
+  primary key (tag, memory_id)
+) without rowid;
+
+create table wording (
+  memory_id integer not null,
+  ordinal integer not null,
+  digest blob not null,
+  content text not null,
+  primary key (memory_id, ordinal)
+) without rowid;
+
+create index wording_by_digest on wording (digest);
+
+create table event (
+  id integer primary key,
+  memory_id integer not null,
+  verb text not null,
+  at text not null,
+  detail text not null
+);
+
+create index event_by_memory on event (memory_id, id);
+
+-- Where memories came from: each imported file and the pieces it consists of.
+
+create table source (
+  name text primary key,
+  fingerprint text not null
+) without rowid;
+
+create table piece (
+  source text not null,
+  ordinal integer not null,
+  digest blob not null,
+  memory_id integer not null,
+  section text,
+  primary key (source, ordinal)
+) without rowid;
+
+-- Derived from the truth, made anew by `rebuild`: the rows that can be found, and their tokens.
+
+create table live (
+  id integer primary key,
+  project text not null,
+  superseded integer not null,
+  stems integer not null,
+  exacts integer not null
+);
+
+create index live_superseded on live (id) where superseded;
+
+create table volume (
+  project text primary key,
+  docs integer not null,
+  stems integer not null,
+  exacts integer not null
+) without rowid;
+
+create table sketch (
+  key integer not null,
+  memory_id integer not null,
+  primary key (key, memory_id)
+) without rowid;
+
+create virtual table stem using fts5 (
+  title, body, before, after, around, section, tags, path, date, extra,
+  content = '', contentless_delete = 1, tokenize = "ascii tokenchars '!#$%&()*+,-./:;<=>?@[\]^_`{|}~'''"
+);
+
+create virtual table stem_token using fts5vocab (stem, instance);
+
+create virtual table exact using fts5 (
+  title, body, before, after, around, section, tags, path, date, extra,
+  content = '', contentless_delete = 1, tokenize = "ascii tokenchars '!#$%&()*+,-./:;<=>?@[\]^_`{|}~'''"
+);
+
+create virtual table exact_token using fts5vocab (exact, instance);

@@ -1,0 +1,142 @@
+"""Writing: the rows of one transaction, gathered so that each table is written in one go."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, assert_never
+
+import apsw
+
+from recollect.records import FIELDS, Forget, Insert, Memory, Merge, Restore, Revise, Terms, Write, digest
+from recollect.stores.contract import Analyse, born, unknown
+from recollect.stores.sqlite.rows import COLUMNS, INSERT, REPLACE, dump, moment, to_memory, to_row
+
+_TOKENS = f"(rowid, {', '.join(FIELDS)}) values ({', '.join('?' * (len(FIELDS) + 1))})"
+TABLES: Mapping[str, str] = {
+    "memory": INSERT,
+    "tagged": "insert or ignore into tagged (tag, memory_id) values (?, ?)",
+    "event": "insert into event (memory_id, verb, at, detail) values (?, ?, ?, ?)",
+    "live": "insert into live (id, project, superseded, stems, exacts) values (?, ?, ?, ?, ?)",
+    "sketch": "insert into sketch (key, memory_id) values (?, ?)",
+    "stem": f"insert into stem {_TOKENS}",
+    "exact": f"insert into exact {_TOKENS}",
+}
+_GROW = (
+    "insert into volume (project, docs, stems, exacts) values (?, ?, ?, ?) on conflict (project) do update set "
+    "docs = docs + excluded.docs, stems = stems + excluded.stems, exacts = exacts + excluded.exacts"
+)
+
+
+class Pen:
+    """Write to *db* inside an open transaction; `rest` puts down what is still in hand."""
+
+    def __init__(self, db: apsw.Connection, analyse: Analyse) -> None:
+        self._db = db
+        self._analyse = analyse
+        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+        self._growth: dict[str, Counter[str]] = {}
+        self._newest: int = db.execute("select value from meta where key = 'newest'").get
+
+    def do(self, write: Write, at: datetime) -> int:
+        """Do one *write* and return the id it touched."""
+        if isinstance(write, Insert):
+            return self._insert(write, at)
+        self.rest()
+        match write:
+            case Revise(memory=memory, verb=verb):
+                old = self._existing(memory.id)
+                new = replace(memory, created_at=old.created_at, updated_at=at, deleted_at=old.deleted_at)
+                detail = {"content": old.content, **write.detail}
+            case Merge(id=row, confidence=confidence, wording=wording):
+                old, verb, detail = self._existing(row), "reinforce", dict(write.detail)
+                if wording is not None:
+                    self._add_wording(row, wording)
+                new = replace(old, confidence=confidence, updated_at=at)
+            case Forget(id=row):
+                old, verb, detail = self._existing(row), "forget", dict(write.detail)
+                new = replace(old, deleted_at=at)
+            case Restore(id=row):
+                old, verb, detail = self._existing(row), "restore", dict(write.detail)
+                new = replace(old, deleted_at=None)
+            case _:
+                assert_never(write)
+        self._replace(old, new)
+        self._rows["event"].append((new.id, verb, moment(at), dump(detail) if detail else "{}"))
+        return new.id
+
+    def rest(self) -> None:
+        """Put down everything in hand."""
+        for name, sql in TABLES.items():
+            if self._rows[name]:
+                self._db.executemany(sql, self._rows[name])
+                self._rows[name] = []
+        for project, grown in self._growth.items():
+            self._db.execute(_GROW, (project, grown["docs"], grown["stems"], grown["exacts"]))
+        self._growth = {}
+        self._db.execute("update meta set value = ? where key = 'newest'", (self._newest,))
+
+    def index(self, memory: Memory, wordings: Sequence[str]) -> None:
+        """Make *memory* findable."""
+        terms = self._analyse(memory, wordings)
+        stems, exacts = sum(map(len, terms.stem.values())), sum(map(len, terms.exact.values()))
+        superseded = memory.superseded_by is not None
+        self._rows["live"].append((memory.id, memory.project, superseded, stems, exacts))
+        self._rows["sketch"].extend((key, memory.id) for key in terms.sketch)
+        self._rows["stem"].append(_token_row(memory.id, terms, "stem"))
+        self._rows["exact"].append(_token_row(memory.id, terms, "exact"))
+        self._grow(memory.project, docs=1, stems=stems, exacts=exacts)
+
+    def _insert(self, write: Insert, at: datetime) -> int:
+        self._newest += 1
+        created = born(write.memory, at)
+        memory = replace(write.memory, id=self._newest, created_at=created, updated_at=at, deleted_at=None)
+        self._rows["memory"].append(to_row(memory))
+        self._rows["tagged"].extend((tag, memory.id) for tag in memory.tags)
+        self._rows["event"].append((memory.id, "add", moment(at), dump(dict(write.detail)) if write.detail else "{}"))
+        self.index(memory, ())
+        return memory.id
+
+    def _existing(self, row: int) -> Memory:
+        found = self._db.execute(f"select {COLUMNS} from memory where id = ?", (row,)).fetchone()
+        if found is None:
+            raise unknown(row)
+        return to_memory(found)
+
+    def _add_wording(self, row: int, wording: str) -> None:
+        sql = (
+            "insert into wording (memory_id, ordinal, digest, content) "
+            "select ?, coalesce(max(ordinal), 0) + 1, ?, ? from wording where memory_id = ?"
+        )
+        self._db.execute(sql, (row, digest(wording), wording, row))
+
+    def _replace(self, old: Memory, new: Memory) -> None:
+        values = to_row(new)
+        self._db.execute(REPLACE, (*values[1:], new.id))
+        if old.tags != new.tags:
+            self._db.execute("delete from tagged where memory_id = ?", (new.id,))
+            self._rows["tagged"].extend((tag, new.id) for tag in new.tags)
+        self._unindex(old)
+        if new.deleted_at is None:
+            sql = "select content from wording where memory_id = ? order by ordinal"
+            self.index(new, [text for (text,) in self._db.execute(sql, (new.id,))])
+
+    def _unindex(self, memory: Memory) -> None:
+        found = self._db.execute("select stems, exacts from live where id = ?", (memory.id,)).fetchone()
+        if found is None:
+            return
+        for sql in ("from live where id", "from stem where rowid", "from exact where rowid"):
+            self._db.execute(f"delete {sql} = ?", (memory.id,))
+        keys = self._analyse(memory, ()).sketch
+        self._db.executemany("delete from sketch where key = ? and memory_id = ?", [(key, memory.id) for key in keys])
+        self._grow(memory.project, docs=-1, stems=-found[0], exacts=-found[1])
+
+    def _grow(self, project: str, **by: int) -> None:
+        counts = self._growth.setdefault(project, Counter())
+        for name, change in by.items():
+            counts[name] += change
+
+
+def _token_row(row: int, terms: Terms, form: str) -> tuple[Any, ...]:
+    tokens: Mapping[str, tuple[str, ...]] = getattr(terms, form)
+    return (row, *(" ".join(tokens[name]) if name in tokens else "" for name in FIELDS))

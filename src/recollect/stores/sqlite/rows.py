@@ -1,0 +1,107 @@
+"""Memories as rows, and back."""
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from recollect.records import NOTHING, Context, Event, Memory
+
+COLUMNS = (
+    "id, project, kind, type, created_at, updated_at, observed_at, deleted_at, superseded_by, confidence, pinned, "
+    "trust, external_id, source, line, section, thread, turn, title, tags, metadata, context, content"
+)
+INSERT = f"insert into memory ({COLUMNS}, digest) values ({', '.join('?' * 24)})"
+REPLACE = (
+    "update memory set (project, kind, type, created_at, updated_at, observed_at, deleted_at, superseded_by, "
+    "confidence, pinned, trust, external_id, source, line, section, thread, turn, title, tags, metadata, context, "
+    f"content, digest) = ({', '.join('?' * 23)}) where id = ?"
+)
+_ALONE = Context()
+
+
+def to_row(memory: Memory) -> tuple[Any, ...]:
+    """Return the values of *memory* in the order of COLUMNS, then its digest."""
+    return (
+        memory.id,
+        memory.project,
+        memory.kind,
+        memory.type,
+        moment(memory.created_at),
+        moment(memory.updated_at),
+        memory.observed_at and moment(memory.observed_at),
+        memory.deleted_at and moment(memory.deleted_at),
+        memory.superseded_by,
+        memory.confidence,
+        memory.pinned,
+        memory.trust,
+        memory.external_id,
+        memory.source,
+        memory.line,
+        memory.section,
+        memory.thread,
+        memory.turn,
+        memory.title,
+        dump(memory.tags) if memory.tags else "[]",
+        dump(dict(memory.metadata)) if memory.metadata else "{}",
+        "{}" if memory.context == _ALONE else _dump_context(memory.context),
+        memory.content,
+        memory.digest,
+    )
+
+
+def to_memory(row: tuple[Any, ...]) -> Memory:
+    """Return the memory that a row of COLUMNS holds."""
+    (ident, project, kind, kind_of, created, updated, observed, deleted, superseded, confidence, pinned, *rest) = row
+    (trust, external, source, line, section, thread, turn, title, tags, metadata, context, content) = rest
+    return Memory(
+        id=ident,
+        project=project,
+        kind=kind,
+        type=kind_of,
+        created_at=instant(created),
+        updated_at=instant(updated),
+        observed_at=observed and instant(observed),
+        deleted_at=deleted and instant(deleted),
+        superseded_by=superseded,
+        confidence=confidence,
+        pinned=bool(pinned),
+        trust=trust,
+        external_id=external,
+        source=source,
+        line=line,
+        section=section,
+        thread=thread,
+        turn=turn,
+        title=title,
+        tags=() if tags == "[]" else tuple(json.loads(tags)),
+        metadata=NOTHING if metadata == "{}" else json.loads(metadata),
+        context=_ALONE if context == "{}" else Context(**json.loads(context)),
+        content=content,
+    )
+
+
+def to_event(row: tuple[Any, ...]) -> Event:
+    """Return the event that (memory_id, verb, at, detail) holds."""
+    memory_id, verb, at, detail = row
+    return Event(memory_id=memory_id, verb=verb, at=instant(at), detail=json.loads(detail))
+
+
+def moment(at: datetime) -> str:
+    """Return *at* in UTC, always equally long, so that text order is time order."""
+    return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def instant(text: str) -> datetime:
+    """Return the moment that `moment` wrote."""
+    return datetime.fromisoformat(text)
+
+
+def dump(value: object) -> str:
+    """Return *value* as compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def _dump_context(context: Context) -> str:
+    kept: Mapping[str, str] = {"before": context.before, "after": context.after, "around": context.around}
+    return dump({name: text for name, text in kept.items() if text})

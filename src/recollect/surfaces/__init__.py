@@ -1,0 +1,1 @@
+"""The faces of the engine: command line, and later HTTP, MCP and the web page."""

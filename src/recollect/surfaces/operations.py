@@ -1,0 +1,253 @@
+"""The one table of operations: every surface offers these verbs, with these parameters and these answers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final, Literal
+
+from recollect.errors import InputError, QueryError
+from recollect.recollection import Recollection
+from recollect.records import Where
+from recollect.surfaces import shapes, show
+from recollect.text.dates import parse_moment
+
+Kind = Literal["text", "texts", "number", "share", "flag", "choice", "paths"]
+Progress = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One parameter of an operation: an argument when it has a place, else an option."""
+
+    name: str
+    about: str
+    kind: Kind = "text"
+    default: Any = None
+    choices: tuple[str, ...] = ()
+    place: bool = False
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What an operation returns: a JSON value, the same as text, and whether anything was found or is wrong."""
+
+    value: Any
+    text: str
+    found: bool = True
+    healthy: bool = True
+    problems: tuple[str, ...] = ()
+
+
+Run = Callable[[Recollection, Mapping[str, Any], Progress | None], Answer]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """A verb: what it does, what it takes, how it is done."""
+
+    name: str
+    about: str
+    run: Run
+    parameters: tuple[Parameter, ...] = ()
+    slow: bool = field(default=False)
+    """Whether it reports progress."""
+
+
+FILTERS: Final = (
+    Parameter(name="type", kind="texts", about="only memories of this type (may be repeated)"),
+    Parameter(name="tag", kind="texts", about="only memories with this tag (may be repeated)"),
+    Parameter(name="kind", kind="texts", about="only memories of this kind (may be repeated)"),
+    Parameter(name="source", kind="texts", about="only memories from this file or folder (may be repeated)"),
+    Parameter(name="since", about="only from this date on: 2026-05-01, 3d, last week, …"),
+    Parameter(name="until", about="only up to this date, its last day included"),
+    Parameter(name="include_superseded", kind="flag", default=False, about="show superseded memories too"),
+)
+ID: Final = Parameter(name="id", kind="number", place=True, about="the id of a memory")
+
+
+def where_from(db: Recollection, given: Mapping[str, Any]) -> Where:
+    """Return the filters that the parameters of FILTERS describe."""
+
+    def chosen(name: str) -> tuple[str, ...] | None:
+        values = given.get(name)
+        return tuple(values) if values else None
+
+    since, until = (_moment(db, given, name) for name in ("since", "until"))
+    return Where(
+        types=chosen("type"),
+        tags=chosen("tag"),
+        kinds=chosen("kind"),
+        sources=chosen("source"),
+        since=since and since.start,
+        until=until and until.end,
+        include_superseded=bool(given.get("include_superseded")),
+    )
+
+
+def _moment(db: Recollection, given: Mapping[str, Any], name: str) -> Any:
+    text = given.get(name)
+    if not text:
+        return None
+    span = parse_moment(text, now=db.now())
+    if span is None:
+        raise QueryError(f"{name}: {text!r} is not a date", hint="such as 2026-05-01, 3d, yesterday, last week")
+    return span
+
+
+def _add(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
+    names = ("title", "type", "source", "external_id", "confidence", "name", "description", "path", "requirements")
+    about = {name: given[name] for name in names if given.get(name) is not None}
+    about["tags"] = tuple(tag.strip() for text in given.get("tag") or () for tag in text.split(","))
+    observed = _moment(db, given, "date")
+    if observed is not None:
+        about["observed_at"] = observed.start
+    if given.get("metadata"):
+        about["metadata"] = _pairs(given["metadata"])
+    kept = db.add(given["text"], redact=not given.get("keep_secrets"), **about)
+    return Answer(value=shapes.kept_shape(kept), text=show.kept_text(kept))
+
+
+def _pairs(texts: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip():
+            raise InputError(f"metadata: {text!r} is not KEY=VALUE", hint="such as --metadata team=search")
+        pairs[key.strip()] = value.strip()
+    return pairs
+
+
+def _import(db: Recollection, given: Mapping[str, Any], progress: Progress | None) -> Answer:
+    done = db.import_(*given["paths"], redact=not given.get("keep_secrets"), progress=progress)
+    return Answer(
+        value=shapes.brought_shape(done),
+        text=show.brought_text(done),
+        healthy=done.files["failed"] == 0,
+        problems=tuple(f"{problem.path}: {problem.reason}" for problem in done.errors),
+    )
+
+
+def _search(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
+    reply = db.search(
+        given["query"],
+        mode=given.get("mode") or "hybrid",
+        limit=given.get("limit"),
+        where=where_from(db, given),
+    )
+    explain = bool(given.get("explain"))
+    return Answer(
+        value=shapes.reply_shape(reply, explain=explain),
+        text=show.reply_text(reply, explain=explain),
+        found=bool(reply.hits),
+    )
+
+
+def _show(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
+    shown = db.show(given["id"])
+    return Answer(value=shapes.shown_shape(shown), text=show.shown_text(shown))
+
+
+def _list(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
+    listing = db.list(where=where_from(db, given), limit=given.get("limit") or 20, offset=given.get("offset") or 0)
+    return Answer(value=shapes.listing_shape(listing), text=show.listing_text(listing), found=bool(listing.memories))
+
+
+def _change(db: Recollection, given: Mapping[str, Any], _: Progress | None, *, verb: str) -> Answer:
+    getattr(db, verb)(given["id"])
+    done = {"forget": "forgotten", "restore": "restored"}[verb]
+    hint = f"; bring it back with: recollect restore {given['id']}" if verb == "forget" else ""
+    return Answer(value={"id": given["id"], "event": verb}, text=f"#{given['id']} {done}{hint}")
+
+
+def _stats(db: Recollection, _: Mapping[str, Any], __: Progress | None) -> Answer:
+    tally = db.stats()
+    return Answer(value=shapes.tally_shape(tally, db.address), text=show.tally_text(tally, db.address))
+
+
+def _doctor(db: Recollection, _: Mapping[str, Any], __: Progress | None) -> Answer:
+    health = db.doctor()
+    return Answer(value=shapes.health_shape(health), text=show.health_text(health), healthy=not health.problems)
+
+
+def _reindex(db: Recollection, _: Mapping[str, Any], progress: Progress | None) -> Answer:
+    count = db.reindex(None if progress is None else lambda done, total: progress(done, total, "memories"))
+    return Answer(value={"memories": count}, text=f"{count} memories indexed anew")
+
+
+OPERATIONS: Final[Mapping[str, Operation]] = {
+    operation.name: operation
+    for operation in (
+        Operation(
+            name="add",
+            about="Remember one text; - reads it from standard input.",
+            run=_add,
+            parameters=(
+                Parameter(name="text", place=True, about="what to remember"),
+                Parameter(name="type", about="note, decision, gotcha, preference, …"),
+                Parameter(name="title", about="a title"),
+                Parameter(name="tag", kind="texts", about="a tag, or several with commas (may be repeated)"),
+                Parameter(name="source", about="where it comes from"),
+                Parameter(name="confidence", kind="share", about="how sure it is, from 0 to 1 (0.8)"),
+                Parameter(name="date", about="the day it speaks of"),
+                Parameter(name="external_id", about="its id in another system; adding it again updates it"),
+                Parameter(name="name", about="a name it goes by"),
+                Parameter(name="description", about="a description"),
+                Parameter(name="path", about="a path it is about"),
+                Parameter(name="requirements", about="requirements it states"),
+                Parameter(name="metadata", kind="texts", about="KEY=VALUE (may be repeated)"),
+                Parameter(name="keep_secrets", kind="flag", default=False, about="do not redact keys and tokens"),
+            ),
+        ),
+        Operation(
+            name="import",
+            about="Import Markdown, text, JSON, JSONL, YAML, CSV and chat transcripts; only what changed is written.",
+            run=_import,
+            slow=True,
+            parameters=(
+                Parameter(name="paths", kind="paths", place=True, about="files and folders"),
+                Parameter(name="keep_secrets", kind="flag", default=False, about="do not redact keys and tokens"),
+            ),
+        ),
+        Operation(
+            name="search",
+            about="Find memories; a blank query lists the newest.",
+            run=_search,
+            parameters=(
+                Parameter(name="query", place=True, about='words, "phrases", -not, OR, AND, prefix*, type:decision'),
+                Parameter(
+                    name="mode", kind="choice", choices=("hybrid", "keyword", "semantic"), about="how to look (hybrid)"
+                ),
+                Parameter(name="limit", kind="number", about="how many hits"),
+                *FILTERS,
+                Parameter(name="explain", kind="flag", default=False, about="show how each score comes about"),
+            ),
+        ),
+        Operation(name="show", about="Show one memory with its history.", run=_show, parameters=(ID,)),
+        Operation(
+            name="list",
+            about="List memories, newest first.",
+            run=_list,
+            parameters=(
+                Parameter(name="limit", kind="number", default=20, about="how many (20)"),
+                Parameter(name="offset", kind="number", default=0, about="how many to pass over"),
+                *FILTERS,
+            ),
+        ),
+        Operation(
+            name="forget",
+            about="Hide a memory from every search until it is restored.",
+            run=partial(_change, verb="forget"),
+            parameters=(ID,),
+        ),
+        Operation(
+            name="restore",
+            about="Bring a forgotten memory back.",
+            run=partial(_change, verb="restore"),
+            parameters=(ID,),
+        ),
+        Operation(name="stats", about="Count what is here.", run=_stats),
+        Operation(name="doctor", about="Look for damage.", run=_doctor),
+        Operation(name="reindex", about="Make every index anew from the memories.", run=_reindex, slow=True),
+    )
+}

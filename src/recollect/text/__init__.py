@@ -1,0 +1,1 @@
+"""One analyser for both paths and every store."""

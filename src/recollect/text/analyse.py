@@ -1,0 +1,103 @@
+"""Make the tokens every store indexes of a memory: exact forms and stems by field, and its near-duplicate keys."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date
+from functools import lru_cache
+from typing import Final
+
+from recollect.records import Memory, Terms
+from recollect.text.reading import READINGS, Reading, joined
+from recollect.text.sketch import mark, sketch_marks
+from recollect.text.stem import SNOWBALL
+from recollect.text.written import written
+
+ANALYSER: Final = f"1 snowball-{SNOWBALL}"
+"""What made the tokens of an index; an index made by another analyser must be made anew."""
+
+SENTINEL: Final = "\u241e"
+"""Stands in the exact forms between the words in order and their other forms; no question can hold it."""
+
+_MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+_TITLE: Final = "name"
+_PATH: Final = "path"
+_FIRST: Final = ("description", "requirements", "workerRole", "worker_role", "text")
+_LARGEST: Final = 256
+
+
+def analyse(memory: Memory, wordings: Sequence[str]) -> Terms:
+    """Return the terms of *memory*, found by its other *wordings* too; a field without words is absent."""
+    content = _read(memory.content)
+    body = joined([content, *map(_read, wordings)])
+    fields = [("body", body), *((field, _read(text)) for field, text in _texts(memory) if text)]
+    return Terms(
+        stem={field: reading.stems for field, reading in fields if reading.atoms},
+        exact={field: _exact(reading) for field, reading in fields if reading.atoms},
+        sketch=sketch_marks(content.marks or map(mark, content.stems)),
+    )
+
+
+def _read(text: str) -> Reading:
+    return joined([READINGS[word] for word in written(text)])
+
+
+def _exact(reading: Reading) -> tuple[str, ...]:
+    """Return the atoms in order, then the other forms of their words."""
+    if not reading.parts:
+        return reading.atoms
+    there = frozenset(reading.atoms)
+    parts = [part for part in reading.parts if part not in there]
+    return (*reading.atoms, SENTINEL, *parts) if parts else reading.atoms
+
+
+def _texts(memory: Memory) -> Iterator[tuple[str, str]]:
+    """Yield the text of each field but the body, where there is any."""
+    context, metadata = memory.context, memory.metadata
+    yield "title", _lines(memory.title, *_values(metadata.get(_TITLE)))
+    yield "before", context.before
+    yield "after", context.after
+    yield "around", context.around
+    yield "section", memory.section or ""
+    yield "tags", "\n".join(memory.tags)
+    yield "path", _lines(memory.source or "", *_values(metadata.get(_PATH)))
+    if memory.observed_at is not None:
+        yield "date", _day(memory.observed_at.date())
+    if metadata:
+        yield "extra", _lines(*_extra(metadata))
+
+
+@lru_cache(maxsize=4096)
+def _day(day: date) -> str:
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year} {day.isoformat()}"
+
+
+def _lines(*texts: str) -> str:
+    return "\n".join(filter(None, texts))
+
+
+def _extra(metadata: Mapping[str, object]) -> Iterator[str]:
+    """Yield the values that have no field of their own, in an order that does not depend on the mapping's."""
+    rest = sorted(set(metadata) - {_TITLE, _PATH, *_FIRST}, key=str)
+    for key in (*_FIRST, *rest):
+        yield from _values(metadata.get(key))
+
+
+def _values(value: object) -> Iterator[str]:
+    """Yield the words and numbers in *value*, however deep, each list and mapping once."""
+    waiting, met = [value], set[int]()
+    while waiting:
+        match waiting.pop():
+            case str(text):
+                yield text
+            case bool() | None:
+                pass
+            case int(number) if number.bit_length() > _LARGEST:
+                pass  # too long to be looked for, and beyond what Python writes out
+            case int() | float() | date() as plain:
+                yield str(plain)
+            case Mapping() | list() | tuple() as nested if id(nested) not in met:
+                met.add(id(nested))
+                inner = [nested[key] for key in sorted(nested, key=str)] if isinstance(nested, Mapping) else nested
+                waiting.extend(reversed(inner))

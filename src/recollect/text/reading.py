@@ -1,0 +1,161 @@
+"""Read one written word: its exact forms, its stems, whether it is a stop word. Words repeat, so readings are kept."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, pairwise
+from typing import Final, NamedTuple
+
+from recollect.text.characters import CJK_PLAIN, CJK_TRAIL, EMOJI
+from recollect.text.normalise import fold, is_cjk
+from recollect.text.sketch import mark
+from recollect.text.stem import stem
+from recollect.text.stopwords import STOPWORDS
+from recollect.text.written import RUN, written
+
+LONGEST: Final = 255
+"""The most characters a token has: stores limit the size of a key. A longer run is cut, a longer compound left out."""
+
+_ATOM: Final = re.compile(f"[A-Za-z0-9]+|[{EMOJI}]|{RUN}")
+_SIGN: Final = re.compile("[-_./@:+#]")
+_STEP: Final = re.compile("[/@:]+")
+_CLITIC: Final = re.compile("'(?:s|t|d|m|ll|re|ve)(?![a-z0-9])", re.IGNORECASE)
+# Where a capital begins a part; an acronym's plural (`URLs`) is one part.
+_HUMP: Final = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
+_LONGEST_HUMPED: Final = 64
+_PLAIN_RUN: Final = re.compile(f"[{CJK_PLAIN}]+")
+# A syllable written as its Hangul letters, or one character, with what belongs to it.
+_CLUSTER: Final = re.compile(
+    "(?:[\u1100-\u115f\ua960-\ua97c]++[\u1160-\u11a7\ud7b0-\ud7c6]*+|[\uac00-\ud7a3])[\u11a8-\u11ff\ud7cb-\ud7fb]*+"
+    f"[{CJK_TRAIL}]*+|.[{CJK_TRAIL}]*+"
+)
+
+
+class Reading(NamedTuple):
+    """What a written word is to the index."""
+
+    atoms: tuple[str, ...]
+    """Its exact forms, in order."""
+    parts: tuple[str, ...]
+    """Other exact forms it can be asked by: the whole compound, the parts of camelCase."""
+    stems: tuple[str, ...]
+    """What the stem index holds of it."""
+    marks: tuple[int, ...]
+    """The place of each stem in a sketch; none for a stop word."""
+    stop: bool
+    cjk: bool
+
+
+_NOTHING: Final = Reading((), (), (), (), stop=False, cjk=False)
+
+
+class Memo(dict[str, Reading]):
+    """Keep the readings of short words, and forget them all when there are too many."""
+
+    def __init__(self, read: Callable[[str], Reading], *, most: int, longest: int) -> None:
+        super().__init__()
+        self._read, self._most, self._longest = read, most, longest
+
+    def __missing__(self, word: str) -> Reading:
+        reading = self._read(word)
+        # CJK runs hardly ever repeat.
+        if not reading.cjk and len(word) <= self._longest:
+            if len(self) >= self._most:
+                self.clear()
+            self[word] = reading
+        return reading
+
+
+def read_word(word: str) -> Reading:
+    """Read one *word* as `written` found it."""
+    if word.isascii():
+        return _read_compound(word)
+    if is_cjk(word):
+        return _read_run(word)
+    # Folding can open a character into several words: the fraction sign, the parenthesised number.
+    return joined([_read_run(each) if is_cjk(each) else _read_compound(each) for each in written(fold(word))])
+
+
+def joined(readings: Sequence[Reading]) -> Reading:
+    """Return *readings* as the one of all their words."""
+    if len(readings) < 2:
+        return readings[0] if readings else _NOTHING
+    atoms, parts, stems, marks, stops, _ = zip(*readings, strict=True)
+    every = chain.from_iterable
+    return Reading(
+        tuple(every(atoms)), tuple(every(parts)), tuple(every(stems)), tuple(every(marks)), all(stops), False
+    )
+
+
+READINGS: Final = Memo(read_word, most=1 << 15, longest=48)
+"""The reading of every word, by the word as written."""
+
+
+def characters(run: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the atoms of a CJK *run* with their places; a character seldom gives none or two."""
+    if _PLAIN_RUN.fullmatch(run):
+        yield from zip(range(len(run)), range(1, len(run) + 1), run, strict=True)
+        return
+    for place in _CLUSTER.finditer(run):
+        for atom in filter(str.isalnum, fold(place[0])):
+            yield place.start(), place.end(), atom
+
+
+def with_pairs(atoms: Iterable[str]) -> Iterator[str]:
+    """Yield each CJK atom, and the pair it makes with the next one."""
+    for atom, after in pairwise((*atoms, "")):
+        yield atom
+        if after:
+            yield atom + after
+
+
+def _read_run(run: str) -> Reading:
+    atoms = tuple(atom for _, _, atom in characters(run))
+    stems = tuple(with_pairs(atoms))
+    return Reading(atoms, (), stems, tuple(map(mark, stems)), stop=False, cjk=True)
+
+
+def _read_compound(word: str) -> Reading:
+    """Read a compound that is ASCII or folded: camelCase is seen in the first, and gone from the second."""
+    if len(word) > LONGEST and (shorter := _shorter(word)) != [word]:
+        return joined([READINGS[each] for each in shorter])
+    said = _CLITIC.sub("", word)
+    pieces = _ATOM.findall(said)
+    stems: list[str] = []
+    parts: list[str] = []
+    for piece in pieces:
+        humps = _humps(piece)
+        stems += map(stem, dict.fromkeys([_lower(piece)[:LONGEST], *humps]))
+        parts += humps
+    wholes = _wholes(_lower(said)) if pieces and pieces != [said] else []
+    atoms = tuple(_lower(atom)[:LONGEST] for atom in (pieces if said == word else _ATOM.findall(word)))
+    others = tuple(part for part in dict.fromkeys([*parts, *wholes]) if part not in atoms)
+    stop = _lower(said) in STOPWORDS or _lower(word) in STOPWORDS
+    every = (*stems, *wholes)
+    return Reading(atoms, others, every, () if stop else tuple(map(mark, every)), stop=stop, cjk=False)
+
+
+def _shorter(word: str) -> list[str]:
+    """Return the words between the steps of a compound too long to be a token, or its pieces."""
+    steps = [each for step in _STEP.split(word) for each in written(step)]
+    return _ATOM.findall(word) if steps == [word] else steps
+
+
+def _lower(text: str) -> str:
+    """Return *text* folded, where `lower` alone would undo what folding did to other scripts."""
+    return text.lower() if text.isascii() else text
+
+
+def _humps(piece: str) -> list[str]:
+    """Return the parts of a camelCase *piece*, nothing when it is not one."""
+    if piece[1:].islower() or len(piece) > _LONGEST_HUMPED:
+        return []
+    humps = _HUMP.split(piece)
+    return [hump.lower() for hump in humps] if len(humps) > 1 else []
+
+
+def _wholes(said: str) -> list[str]:
+    """Return the compound itself and the compounds between its steps (`file.py` in `path/to/file.py`)."""
+    whole = said.replace("'", "")
+    wholes = dict.fromkeys([whole, *(step.strip("_") for step in _STEP.split(whole))])
+    # What lost its only sign (`o'brien`) is a whole as well.
+    return [each for each in wholes if len(each) <= LONGEST and (each is whole or _SIGN.search(each))]

@@ -1,0 +1,1 @@
+"""Keeping a store healthy: export, backup, checks."""

@@ -1,0 +1,131 @@
+"""Who may touch the world outside: the environment, the clock, the drivers, a concrete store."""
+
+from collections.abc import Iterable, Mapping
+
+import pytest
+from sourcetree import Module, imports, modules, parse, uses
+
+ENVIRONMENT = ("os.environ", "os.environb", "os.getenv", "os.getenvb")
+CLOCK = (
+    "datetime.date.today",
+    "datetime.datetime.now",
+    "datetime.datetime.today",
+    "datetime.datetime.utcnow",
+    "time.gmtime",
+    "time.localtime",
+    "time.time",
+    "time.time_ns",
+)
+# Reading any of these names is reading the world; only these places may.
+READERS = {
+    **dict.fromkeys(ENVIRONMENT, ("settings.py",)),
+    **dict.fromkeys(CLOCK, ("recollection.py", "surfaces/")),
+}
+DRIVERS = {
+    "apsw": ("stores/sqlite/",),
+    "click": ("surfaces/",),
+    "mcp": ("surfaces/",),
+    "onnx": ("embedders/",),
+    "onnxruntime": ("embedders/",),
+    "sqlite3": ("stores/sqlite/",),
+    "starlette": ("surfaces/",),
+    "tokenizers": ("embedders/",),
+    "uvicorn": ("surfaces/",),
+}
+CONTRACTS = ("recollect.stores.contract", "recollect.embedders.contract")
+PURE = ("remember/", "search/")
+
+
+def lies_in(path: str, places: Iterable[str]) -> bool:
+    return any(path == place or (place.endswith("/") and path.startswith(place)) for place in places)
+
+
+def trespasses(
+    module: Module, mentioned: Iterable[tuple[int, str]], allowed: Mapping[str, tuple[str, ...]]
+) -> list[str]:
+    """Return each name mentioned outside the places it is allowed in."""
+    return [
+        f"{module.path}:{line} {name}"
+        for line, name in mentioned
+        if name in allowed and not lies_in(module.path, allowed[name])
+    ]
+
+
+def world_read(module: Module) -> list[str]:
+    return trespasses(module, uses(module), READERS)
+
+
+def drivers_imported(module: Module) -> list[str]:
+    roots = [(line, name.partition(".")[0]) for line, name in imports(module)]
+    return trespasses(module, roots, DRIVERS)
+
+
+def rooms_bypassed(module: Module) -> list[str]:
+    """Return where a pure path imports a store or an embedder by name and not by its contract."""
+    if not lies_in(module.path, PURE):
+        return []
+    return [
+        f"{module.path}:{line} {name}"
+        for line, name in imports(module)
+        if name.startswith(("recollect.stores", "recollect.embedders")) and not name.startswith(CONTRACTS)
+    ]
+
+
+def test_only_the_settings_read_the_environment_and_only_the_facade_reads_the_clock() -> None:
+    found = [line for module in modules() for line in world_read(module)]
+
+    assert found == []
+
+
+def test_each_driver_stays_in_its_room() -> None:
+    found = [line for module in modules() for line in drivers_imported(module)]
+
+    assert found == []
+
+
+def test_the_two_paths_know_stores_and_embedders_by_contract_only() -> None:
+    found = [line for module in modules() for line in rooms_bypassed(module)]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import os\nos.environ['X']",
+        "from os import getenv as env\nenv('X')",
+        "import time\ntime.time()",
+        "from datetime import datetime\ndatetime.now()",
+        "import datetime as dt\nclock = dt.datetime.now",
+        "def f():\n    from time import time_ns\n    return time_ns()",
+    ],
+)
+def test_a_read_of_the_world_is_seen_under_any_name(text: str) -> None:
+    assert len(world_read(parse(text, path="search/fit.py"))) == 1
+
+
+@pytest.mark.parametrize("path", ["recollection.py", "surfaces/cli.py"])
+def test_the_facade_and_the_surfaces_may_read_the_clock(path: str) -> None:
+    module = parse("import time\ntime.time()", path=path)
+
+    assert world_read(module) == []
+
+
+@pytest.mark.parametrize("text", ["import time\ntime.perf_counter()", "import os\nos.fspath('x')", "now = time = 1"])
+def test_measuring_a_duration_is_not_reading_the_clock(text: str) -> None:
+    assert world_read(parse(text, path="search/fit.py")) == []
+
+
+def test_a_driver_in_the_wrong_room_is_seen() -> None:
+    text = "def f():\n    import apsw"
+
+    assert drivers_imported(parse(text, path="search/fit.py")) == ["search/fit.py:2 apsw"]
+    assert drivers_imported(parse(text, path="stores/sqlite/store.py")) == []
+
+
+def test_a_concrete_store_in_a_pure_path_is_seen() -> None:
+    bypass = parse("from recollect.stores.ram import RamStore", path="search/fit.py")
+    proper = parse("from recollect.stores.contract import Store", path="search/fit.py")
+
+    assert rooms_bypassed(bypass) == ["search/fit.py:1 recollect.stores.ram.RamStore"]
+    assert rooms_bypassed(proper) == []

@@ -1,0 +1,27 @@
+"""Imports are cheap: the doors open without the model, the arithmetic or the web."""
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from importlib.util import find_spec
+
+import pytest
+
+HEAVY = ("mcp", "numpy", "onnx", "onnxruntime", "starlette", "tokenizers", "uvicorn")
+DOORS = ("recollect", "recollect.surfaces.cli")
+
+
+def loaded(statement: str, names: Iterable[str]) -> list[str]:
+    """Return which of *names* a fresh interpreter has loaded after *statement*."""
+    script = f"import sys\n{statement}\nprint(*sorted(set(sys.modules) & set(sys.argv[1:])))"
+    done = subprocess.run([sys.executable, "-c", script, *names], capture_output=True, text=True, check=True)  # noqa: S603
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("door", [door for door in DOORS if find_spec(door)])
+def test_a_door_opens_without_anything_heavy(door: str) -> None:
+    assert loaded(f"import {door}", HEAVY) == []
+
+
+def test_a_loaded_module_is_seen() -> None:
+    assert loaded("import colorsys", ["colorsys", "turtle"]) == ["colorsys"]

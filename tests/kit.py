@@ -1,0 +1,43 @@
+"""What many tests share: a fixed clock, a plain analyser for store tests, and every store by name."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from zlib import crc32
+
+from recollect.records import FIELDS, AnyOf, Expression, Keywords, Memory, Terms, Word
+from recollect.stores.contract import Analyse, Store
+from recollect.stores.ram import RamStore
+from recollect.stores.sqlite import SqliteStore
+
+NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
+EVEN = dict.fromkeys(FIELDS, 1.0)
+
+STORES: dict[str, Callable[[Path, Analyse], Store]] = {
+    "ram": lambda _, analyse: RamStore(analyse),
+    "sqlite": lambda folder, analyse: SqliteStore(folder / "notes.db", analyse),
+}
+
+
+def plain(memory: Memory, wordings: Sequence[str]) -> Terms:
+    """Lower-case words; a final s is no part of a stem; neighbouring words (sorted) are near-duplicate keys."""
+    texts = {
+        "title": memory.title,
+        "body": "\n".join((memory.content, *wordings)),
+        "before": memory.context.before,
+        "tags": " ".join(memory.tags),
+    }
+    exact = {name: tuple(text.lower().split()) for name, text in texts.items() if text.split()}
+    stem = {name: tuple(token.removesuffix("s") or token for token in tokens) for name, tokens in exact.items()}
+    words = sorted(set(memory.content.lower().split()))
+    keys = {crc32(f"{a} {b}".encode("utf-8", "replace")) for a, b in zip(words, words[1:], strict=False)}
+    return Terms(stem=stem, exact=exact, sketch=tuple(sorted(keys)))
+
+
+def asking(*words: str, **weights: float) -> Keywords:
+    """Any of *words* as stems, each field weighing 1 unless told otherwise."""
+    return keywords(AnyOf(parts=tuple(Word(text=word) for word in words)), **weights)
+
+
+def keywords(expression: Expression, **weights: float) -> Keywords:
+    return Keywords(expression=expression, weights=EVEN | weights)

@@ -1,0 +1,160 @@
+"""Any history of writes leaves every store with the same answers as the oracle."""
+
+import tempfile
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from kit import NOON, STORES, asking, keywords, plain
+
+from recollect.records import (
+    EVERYTHING,
+    AllOf,
+    AnyOf,
+    Forget,
+    Insert,
+    Memory,
+    Merge,
+    Phrase,
+    Piece,
+    Prefix,
+    Restore,
+    Revise,
+    Scope,
+    Where,
+    Without,
+    Word,
+    Write,
+)
+
+WORD = st.sampled_from(["cat", "cats", "dog", "fox", "c++", "it's", "数据", "ß", "a.b"])
+TEXT = st.lists(WORD, min_size=1, max_size=6).map(" ".join)
+PROJECT = st.sampled_from(["p", "q"])
+LEAF = st.one_of(
+    st.builds(Word, text=WORD, form=st.sampled_from(["stem", "exact"])),
+    st.builds(Prefix, text=st.sampled_from(["c", "ca", "do", "数", "it'"])),
+    st.builds(Phrase, texts=st.lists(WORD, min_size=1, max_size=3).map(tuple)),
+)
+EXPRESSION = st.recursive(
+    LEAF,
+    lambda inner: st.one_of(
+        st.builds(AnyOf, parts=st.lists(inner, min_size=1, max_size=3).map(tuple)),
+        st.builds(AllOf, parts=st.lists(inner, min_size=1, max_size=3).map(tuple)),
+        st.builds(Without, wanted=inner, unwanted=inner),
+    ),
+    max_leaves=5,
+)
+MEMORY = st.builds(
+    Memory,
+    content=TEXT,
+    title=st.one_of(st.just(""), TEXT),
+    project=PROJECT,
+    type=st.sampled_from(["note", "decision"]),
+    tags=st.lists(st.sampled_from(["x", "y"]), unique=True).map(tuple),
+    source=st.sampled_from([None, "a/b.md", "a/c.md"]),
+    observed_at=st.one_of(st.none(), st.integers(-9, 9).map(lambda days: NOON + timedelta(days=days))),
+)
+WHERE = st.builds(
+    Where,
+    types=st.sampled_from([None, (), ("note",), ("note", "decision")]),
+    tags=st.sampled_from([None, ("x",), ("x", "y")]),
+    sources=st.sampled_from([None, ("a",), ("c.md",)]),
+    since=st.sampled_from([None, NOON]),
+    include_superseded=st.booleans(),
+)
+SCOPE = st.sampled_from([EVERYTHING, Scope(projects=frozenset({"p"})), Scope(projects=frozenset({"p", "q"}))])
+
+
+class Histories(RuleBasedStateMachine):
+    @initialize()
+    def open(self) -> None:
+        self.folder = tempfile.TemporaryDirectory()
+        self.stores = {name: make(Path(self.folder.name), plain) for name, make in STORES.items()}
+        self.rows: list[int] = []
+        self.minutes = 0
+
+    def teardown(self) -> None:
+        for store in self.stores.values():
+            store.close()
+        self.folder.cleanup()
+
+    def write(self, *writes: Write) -> tuple[int, ...]:
+        self.minutes += 1
+        at = NOON + timedelta(minutes=self.minutes)
+        touched = {store.apply(writes, at=at) for store in self.stores.values()}
+        assert len(touched) == 1
+        return touched.pop()
+
+    @rule(memories=st.lists(MEMORY, min_size=1, max_size=4))
+    def add(self, memories: list[Memory]) -> None:
+        self.rows += self.write(*(Insert(memory=memory) for memory in memories))
+
+    @precondition(lambda self: self.rows)
+    @rule(pick=st.randoms(use_true_random=False), memory=MEMORY, kind=st.sampled_from(["revise", "supersede"]))
+    def revise(self, pick: object, memory: Memory, kind: str) -> None:
+        row = pick.choice(self.rows)  # type: ignore[attr-defined]
+        other = pick.choice(self.rows) if kind == "supersede" else None  # type: ignore[attr-defined]
+        self.write(Revise(memory=replace(memory, id=row, superseded_by=other)))
+
+    @precondition(lambda self: self.rows)
+    @rule(pick=st.randoms(use_true_random=False), verb=st.sampled_from([Forget, Restore]))
+    def hide_or_show(self, pick: object, verb: type[Forget | Restore]) -> None:
+        self.write(verb(id=pick.choice(self.rows)))  # type: ignore[attr-defined]
+
+    @precondition(lambda self: self.rows)
+    @rule(pick=st.randoms(use_true_random=False), wording=st.one_of(st.none(), TEXT))
+    def merge(self, pick: object, wording: str | None) -> None:
+        self.write(Merge(id=pick.choice(self.rows), confidence=0.9, wording=wording))  # type: ignore[attr-defined]
+
+    @rule(count=st.integers(0, 2))
+    def import_file(self, count: int) -> None:
+        pieces = [Piece(digest=b"d", memory_id=number) for number in range(count)]
+        for store in self.stores.values():
+            store.record_source("a/b.md", fingerprint=str(count), pieces=pieces)
+
+    @rule()
+    def rebuild(self) -> None:
+        assert len({store.rebuild() for store in self.stores.values()}) == 1
+
+    @rule(expression=EXPRESSION, scope=SCOPE, where=WHERE, limit=st.integers(1, 5))
+    def ask(self, expression: Word, scope: Scope, where: Where, limit: int) -> None:
+        asked = keywords(expression, title=2.0, before=0.3)
+        answers = [
+            store.match_words(asked, scope=scope, where=where, limit=limit, also=self.rows)
+            for store in self.stores.values()
+        ]
+
+        assert answers.count(answers[0]) == len(answers)
+
+    @rule(scope=SCOPE, where=WHERE)
+    def ask_the_rest(self, scope: Scope, where: Where) -> None:
+        digests = [Memory(content=text).digest for text in ("cat", "dog")]
+        answers = [
+            (
+                store.browse(scope=scope, where=where, limit=9),
+                store.match_text(["cat", "数"], scope=scope, where=where, limit=9),
+                store.load(self.rows, scope=scope),
+                store.wordings(self.rows, scope=scope),
+                store.history(self.rows, scope=scope),
+                store.known("p", digests=digests, external_ids=[]),
+                store.alike("p", [plain(Memory(content="cat dog fox"), ()).sketch]),
+                store.pieces("a/b.md"),
+                store.tally(scope=scope),
+            )
+            for store in self.stores.values()
+        ]
+
+        assert answers.count(answers[0]) == len(answers)
+
+    @invariant()
+    def all_is_well(self) -> None:
+        for store in getattr(self, "stores", {}).values():
+            assert store.check() == ()
+            assert store.match_words(asking("cat"), scope=EVERYTHING, where=Where(), limit=3).total >= 0
+
+
+Histories.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+test_any_history_leaves_every_store_with_the_same_answers = Histories.TestCase

@@ -1,0 +1,158 @@
+"""What is particular to one SQLite file: its schema, its formula, its damage, its other users."""
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import apsw
+import pytest
+from kit import NOON, asking, plain
+
+from recollect.errors import StoreDamaged, StoreError
+from recollect.records import EVERYTHING, FIELDS, Insert, Memory, Where
+from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite.connect import APPLICATION, migrations
+
+SCHEMA = Path(__file__).parents[3] / "src/recollect/stores/sqlite/schema.sql"
+ANY = Where()
+TEXTS = ("the cat sat", "a cat and a dog", "dogs bark at cats", "cat cat cat", "birds", "fish swim", "a cow", "mice")
+
+
+def store_of(path: Path, *texts: str) -> SqliteStore:
+    store = SqliteStore(path, plain)
+    store.apply([Insert(memory=Memory(content=text)) for text in texts], at=NOON)
+    return store
+
+
+def found(store: SqliteStore, word: str) -> list[int]:
+    return [match.id for match in store.match_words(asking(word), scope=EVERYTHING, where=ANY, limit=9).top]
+
+
+def described(sql: str) -> set[tuple[str, str, str]]:
+    db = apsw.Connection(":memory:")
+    db.execute(sql)
+    rows = db.execute("select type, name, coalesce(sql, '') from sqlite_schema")
+    return {(kind, name, " ".join(text.split())) for kind, name, text in rows}
+
+
+def test_the_schema_is_the_sum_of_the_migrations() -> None:
+    assert described(SCHEMA.read_text(encoding="utf-8")) == described("\n".join(migrations()))
+
+
+@pytest.mark.req("C-01", "C-07")
+@pytest.mark.parametrize("words", [("cat",), ("cat", "dog"), ("bird", "cow", "cat"), ("the",)])
+def test_scores_equal_the_bm25_of_fts5_to_rounding(tmp_path: Path, words: tuple[str, ...]) -> None:
+    store = store_of(tmp_path / "a.db", *TEXTS)
+    weights = {name: 1.0 for name in FIELDS} | {"title": 2.0}
+
+    ours = store.match_words(asking(*words, **weights), scope=EVERYTHING, where=ANY, limit=9).top
+
+    own = ", ".join(str(weights[name]) for name in FIELDS)
+    match = " OR ".join(f'"{word}"' for word in words)
+    sql = f"select rowid, -bm25(stem, {own}) from stem where stem match ? order by 2 desc, 1"
+    theirs = apsw.Connection(str(tmp_path / "a.db")).execute(sql, (match,)).fetchall()
+    assert [match.id for match in ours] == [row for row, _ in theirs]
+    assert [match.score for match in ours] == pytest.approx([score for _, score in theirs], rel=1e-9)
+
+
+@pytest.mark.case(99)
+def test_a_damaged_word_index_is_made_anew_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store_of(path, *TEXTS).close()
+    with apsw.Connection(str(path)) as db:
+        db.execute("update stem_data set block = zeroblob(8) where id > 10")
+    store = SqliteStore(path, plain)
+
+    problems = store.check()
+    rows = found(store, "cat")
+
+    assert any("stem" in problem for problem in problems)
+    assert set(rows) == {1, 2, 3, 4}
+    assert store.check() == ()
+
+
+@pytest.mark.parametrize("content", [b"this is no database at all, but long enough", b"x"])
+def test_a_file_that_is_not_sqlite_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes.db"
+    path.write_bytes(content)
+
+    with pytest.raises(StoreDamaged, match="not a recollect store"):
+        SqliteStore(path, plain)
+
+    assert path.read_bytes() == content
+
+
+def test_another_programs_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    with sqlite3.connect(path) as db:
+        db.execute("create table theirs (x)")
+    before = path.read_bytes()
+
+    with pytest.raises(StoreDamaged, match="another program"):
+        SqliteStore(path, plain)
+
+    assert path.read_bytes() == before
+
+
+def test_a_newer_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store_of(path, "cat").close()
+    with apsw.Connection(str(path)) as db:
+        db.pragma("user_version", 9999)
+
+    with pytest.raises(StoreError, match="newer"):
+        SqliteStore(path, plain)
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="folder"):
+        SqliteStore(tmp_path, plain)
+
+
+def test_a_truncated_file_is_damaged_not_deleted(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store_of(path, *TEXTS).close()
+    path.write_bytes(path.read_bytes()[:5000])
+
+    with pytest.raises(StoreDamaged):
+        found(SqliteStore(path, plain), "cat")
+
+    assert path.stat().st_size == 5000
+
+
+def test_the_file_says_whose_it_is_and_keeps_its_log_beside_it(tmp_path: Path) -> None:
+    store_of(tmp_path / "deep" / "a.db", "cat")
+
+    db = apsw.Connection(str(tmp_path / "deep" / "a.db"))
+
+    assert db.pragma("application_id") == APPLICATION
+    assert db.pragma("journal_mode") == "wal"
+
+
+def test_threads_share_a_store(tmp_path: Path) -> None:
+    store = store_of(tmp_path / "a.db", "cat")
+    seen: list[list[int]] = []
+
+    def work() -> None:
+        store.apply([Insert(memory=Memory(content="cat too"))], at=NOON)
+        seen.append(found(store, "cat"))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert len(seen) == 4
+    assert len(found(store, "cat")) == 5
+
+
+def test_a_reader_is_not_blocked_by_a_writer_and_sees_the_state_before_it(tmp_path: Path) -> None:
+    writer, reader = store_of(tmp_path / "a.db", "cat"), SqliteStore(tmp_path / "a.db", plain)
+
+    with writer.transaction():
+        writer.apply([Insert(memory=Memory(content="cat too"))], at=NOON)
+        during = found(reader, "cat")
+
+    assert during == [1]
+    assert found(reader, "cat") == [1, 2]

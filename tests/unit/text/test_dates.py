@@ -1,0 +1,389 @@
+"""Dates in options and in questions, read against a fixed now: a Wednesday at noon."""
+
+from datetime import UTC, date, datetime, timedelta, timezone
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.text.dates import Found, find_dates, parse_moment
+from recollect.text.spans import Span
+
+NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
+
+
+def days(first: str, behind: str) -> Span:
+    """Return the span from one day to the day behind its last."""
+    return Span(start=datetime.fromisoformat(f"{first}T00:00Z"), end=datetime.fromisoformat(f"{behind}T00:00Z"))
+
+
+def clock(first: str, behind: str) -> Span:
+    return Span(start=datetime.fromisoformat(f"{first}Z"), end=datetime.fromisoformat(f"{behind}Z"))
+
+
+WRITTEN = {
+    "2026-01-02": days("2026-01-02", "2026-01-03"),
+    "2026/1/2": days("2026-01-02", "2026-01-03"),
+    "20260102": days("2026-01-02", "2026-01-03"),
+    "2026-05": days("2026-05-01", "2026-06-01"),
+    "2026-12": days("2026-12-01", "2027-01-01"),
+    "2026": days("2026-01-01", "2027-01-01"),
+    "in May 2023": days("2023-05-01", "2023-06-01"),
+    "May 2023": days("2023-05-01", "2023-06-01"),
+    "May 5": days("2026-05-05", "2026-05-06"),
+    "5 May 2023": days("2023-05-05", "2023-05-06"),
+    "5th of May, 2023": days("2023-05-05", "2023-05-06"),
+    "May 5, 2023": days("2023-05-05", "2023-05-06"),
+    "Sept. 3rd 2024": days("2024-09-03", "2024-09-04"),
+    "Q2 2024": days("2024-04-01", "2024-07-01"),
+    "2024-Q4": days("2024-10-01", "2025-01-01"),
+    "q3": days("2025-07-01", "2025-10-01"),
+}
+RELATIVE = {
+    "today": days("2026-05-20", "2026-05-21"),
+    "yesterday": days("2026-05-19", "2026-05-20"),
+    "the day before yesterday": days("2026-05-18", "2026-05-19"),
+    "3d": days("2026-05-17", "2026-05-18"),
+    "3 days ago": days("2026-05-17", "2026-05-18"),
+    "three days ago": days("2026-05-17", "2026-05-18"),
+    "2w": days("2026-05-06", "2026-05-13"),
+    "a week ago": days("2026-05-13", "2026-05-20"),
+    "1m": days("2026-04-20", "2026-05-20"),
+    "1y": days("2025-05-20", "2026-05-20"),
+    "last week": days("2026-05-11", "2026-05-18"),
+    "this week": days("2026-05-18", "2026-05-25"),
+    "next week": days("2026-05-25", "2026-06-01"),
+    "last weekend": days("2026-05-16", "2026-05-18"),
+    "this month": days("2026-05-01", "2026-06-01"),
+    "last month": days("2026-04-01", "2026-05-01"),
+    "last quarter": days("2026-01-01", "2026-04-01"),
+    "last year": days("2025-01-01", "2026-01-01"),
+    "the last 3 days": days("2026-05-17", "2026-05-21"),
+    "past month": days("2026-04-20", "2026-05-21"),
+    "last monday": days("2026-05-18", "2026-05-19"),
+    "last wednesday": days("2026-05-13", "2026-05-14"),
+    "last friday": days("2026-05-15", "2026-05-16"),
+    "this friday": days("2026-05-22", "2026-05-23"),
+    "next wednesday": days("2026-05-27", "2026-05-28"),
+    "wed": days("2026-05-20", "2026-05-21"),
+    "thursday": days("2026-05-14", "2026-05-15"),
+    "last May": days("2025-05-01", "2025-06-01"),
+    "last April": days("2026-04-01", "2026-05-01"),
+    "this June": days("2026-06-01", "2026-07-01"),
+    "june": days("2025-06-01", "2025-07-01"),
+    "may": days("2026-05-01", "2026-06-01"),
+}
+CHINESE = {
+    "今天": days("2026-05-20", "2026-05-21"),
+    "昨天": days("2026-05-19", "2026-05-20"),
+    "前天": days("2026-05-18", "2026-05-19"),
+    "上周": days("2026-05-11", "2026-05-18"),
+    "上个星期": days("2026-05-11", "2026-05-18"),
+    "上周五": days("2026-05-15", "2026-05-16"),
+    "上周日": days("2026-05-17", "2026-05-18"),
+    "上个月": days("2026-04-01", "2026-05-01"),
+    "去年": days("2025-01-01", "2026-01-01"),
+    "去年5月": days("2025-05-01", "2025-06-01"),
+    "三天前": days("2026-05-17", "2026-05-18"),
+    "二十三天前": days("2026-04-27", "2026-04-28"),
+    "两个月前": days("2026-03-20", "2026-04-20"),
+    "最近三天": days("2026-05-17", "2026-05-21"),
+    "2023年5月": days("2023-05-01", "2023-06-01"),
+    "2023年5月3日": days("2023-05-03", "2023-05-04"),
+    "5月3日": days("2026-05-03", "2026-05-04"),
+    "五月": days("2026-05-01", "2026-06-01"),
+}
+JAPANESE = {
+    "今日": days("2026-05-20", "2026-05-21"),
+    "昨日": days("2026-05-19", "2026-05-20"),
+    "一昨日": days("2026-05-18", "2026-05-19"),
+    "先週": days("2026-05-11", "2026-05-18"),
+    "先週の金曜日": days("2026-05-15", "2026-05-16"),
+    "先月": days("2026-04-01", "2026-05-01"),
+    "昨年": days("2025-01-01", "2026-01-01"),
+    "去年": days("2025-01-01", "2026-01-01"),
+    "昨年の5月": days("2025-05-01", "2025-06-01"),
+    "3日前": days("2026-05-17", "2026-05-18"),
+    "2週間前": days("2026-05-06", "2026-05-13"),
+    "3か月前": days("2026-02-20", "2026-03-20"),
+    "2023年5月": days("2023-05-01", "2023-06-01"),
+    "２０２３年５月": days("2023-05-01", "2023-06-01"),
+}
+KOREAN = {
+    "오늘": days("2026-05-20", "2026-05-21"),
+    "어제": days("2026-05-19", "2026-05-20"),
+    "그제": days("2026-05-18", "2026-05-19"),
+    "지난주": days("2026-05-11", "2026-05-18"),
+    "지난 주": days("2026-05-11", "2026-05-18"),
+    "지난주 금요일": days("2026-05-15", "2026-05-16"),
+    "지난달": days("2026-04-01", "2026-05-01"),
+    "작년": days("2025-01-01", "2026-01-01"),
+    "3일 전": days("2026-05-17", "2026-05-18"),
+    "두 달 전": days("2026-03-20", "2026-04-20"),
+    "2023년 5월": days("2023-05-01", "2023-06-01"),
+    "2023년 5월 3일": days("2023-05-03", "2023-05-04"),
+}
+CLOCK = {
+    "6h": clock("2026-05-20T06:00", "2026-05-20T07:00"),
+    "6 hours ago": clock("2026-05-20T06:00", "2026-05-20T07:00"),
+    "30 minutes ago": clock("2026-05-20T11:30", "2026-05-20T11:31"),
+    "now": clock("2026-05-20T12:00", "2026-05-20T12:01"),
+    "2026-01-02T10:00": clock("2026-01-02T10:00", "2026-01-02T10:01"),
+    "2026-01-02 10:00:05": clock("2026-01-02T10:00:05", "2026-01-02T10:00:06"),
+    "2026-01-02T10:00:05.25Z": clock("2026-01-02T10:00:05.250000", "2026-01-02T10:00:05.250001"),
+    "2026-01-02T10:00+09:00": clock("2026-01-02T01:00", "2026-01-02T01:01"),
+    "2026-01-02T10:00-0330": clock("2026-01-02T13:30", "2026-01-02T13:31"),
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [pair for table in (WRITTEN, RELATIVE, CLOCK) for pair in table.items()], ids=str
+)
+def test_an_english_option_names_its_span(text: str, span: Span) -> None:
+    assert parse_moment(text, now=NOW) == span
+
+
+@pytest.mark.parametrize(
+    ("text", "span"), [pair for table in (CHINESE, JAPANESE, KOREAN) for pair in table.items()], ids=str
+)
+def test_a_chinese_japanese_or_korean_option_names_its_span(text: str, span: Span) -> None:
+    assert parse_moment(text, now=NOW) == span
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "nonsense", "second", "a", "12", "d", "3", "monkey", "marching", "decide", "-3d", "1.0.21", "404"],
+)
+def test_what_is_no_date_is_none(text: str) -> None:
+    assert parse_moment(text, now=NOW) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-13-01",
+        "2026-02-30",
+        "2026-01-02T25:00",
+        "2026-01-02T10:00+99:99",
+        "31 April",
+        "9999 years ago",
+        "三五天前",
+    ],
+)
+def test_a_day_the_calendar_does_not_have_is_none(text: str) -> None:
+    assert parse_moment(text, now=NOW) is None
+
+
+def test_case_and_space_around_an_option_do_not_matter() -> None:
+    assert parse_moment("  LAST   Week ", now=NOW) == RELATIVE["last week"]
+
+
+def test_an_endless_option_is_none() -> None:
+    assert parse_moment("2026-01-02" + " " * 100, now=NOW) is None
+
+
+def test_a_month_before_the_31st_ends_with_the_shorter_month() -> None:
+    span = parse_moment("1m", now=datetime(2026, 3, 31, 8, tzinfo=UTC))
+
+    assert span == days("2026-02-28", "2026-03-31")
+
+
+def test_29_february_without_a_year_is_the_last_leap_day() -> None:
+    assert parse_moment("Feb 29", now=NOW) == days("2024-02-29", "2024-03-01")
+
+
+def test_a_date_without_a_year_that_is_still_to_come_is_last_years() -> None:
+    assert parse_moment("May 21", now=NOW) == days("2025-05-21", "2025-05-22")
+
+
+def test_last_monday_said_on_a_monday_is_a_week_old() -> None:
+    span = parse_moment("last monday", now=datetime(2026, 5, 18, 9, tzinfo=UTC))
+
+    assert span == days("2026-05-11", "2026-05-12")
+
+
+def test_the_week_of_a_sunday_began_on_monday() -> None:
+    span = parse_moment("this week", now=datetime(2026, 5, 24, 23, 59, tzinfo=UTC))
+
+    assert span == days("2026-05-18", "2026-05-25")
+
+
+def test_spans_stand_in_the_time_zone_of_now() -> None:
+    tokyo = timezone(timedelta(hours=9))
+
+    span = parse_moment("today", now=datetime(2026, 5, 20, 12, tzinfo=tokyo))
+
+    assert span == Span(start=datetime(2026, 5, 20, tzinfo=tokyo), end=datetime(2026, 5, 21, tzinfo=tokyo))
+
+
+def test_a_day_on_which_clocks_change_lasts_from_midnight_to_midnight() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+
+    span = parse_moment("2026-03-29", now=datetime(2026, 5, 20, 12, tzinfo=berlin))
+
+    assert span is not None
+    assert span.end.astimezone(UTC) - span.start.astimezone(UTC) == timedelta(hours=23)
+
+
+def test_six_hours_ago_are_six_hours_when_clocks_change() -> None:
+    berlin = ZoneInfo("Europe/Berlin")
+    now = datetime(2026, 3, 29, 6, tzinfo=berlin)
+
+    span = parse_moment("6h", now=now)
+
+    assert span is not None
+    assert now.astimezone(UTC) - span.start.astimezone(UTC) == timedelta(hours=6)
+
+
+def test_a_now_without_time_zone_counts_as_utc() -> None:
+    assert parse_moment("today", now=NOW.replace(tzinfo=None)) == parse_moment("today", now=NOW)
+
+
+IN_QUESTIONS = {
+    "what did we decide last week about auth?": ("last week", RELATIVE["last week"]),
+    "what happened in May 2023?": ("May 2023", WRITTEN["May 2023"]),
+    "what did she say on 5 may 2023": ("5 may 2023", WRITTEN["5 May 2023"]),
+    "the outage of May 5, 2023, again": ("May 5, 2023", WRITTEN["May 5, 2023"]),
+    "what broke yesterday": ("yesterday", RELATIVE["yesterday"]),
+    "deploys on Friday": ("Friday", RELATIVE["last friday"]),
+    "what did I write 3 days ago": ("3 days ago", RELATIVE["3 days ago"]),
+    "the plan for 2026-01-02.": ("2026-01-02", WRITTEN["2026-01-02"]),
+    "notes in april please": ("april", RELATIVE["last April"]),
+    "revenue of Q2 2024": ("Q2 2024", WRITTEN["Q2 2024"]),
+    "who joined in 2026?": ("2026", WRITTEN["2026"]),
+    "上周我们决定了什么": ("上周", CHINESE["上周"]),
+    "我们三天前说了什么": ("三天前", CHINESE["三天前"]),
+    "先週の会議で決めたこと": ("先週", JAPANESE["先週"]),
+    "2023年5月のリリース": ("2023年5月", JAPANESE["2023年5月"]),
+    "지난주에 무엇을 결정했나": ("지난주", KOREAN["지난주"]),
+    "어제는 무엇을 했지": ("어제", KOREAN["어제"]),
+}
+
+
+@pytest.mark.parametrize(("question", "expected"), IN_QUESTIONS.items(), ids=str)
+def test_a_date_is_found_in_a_question(question: str, expected: tuple[str, Span]) -> None:
+    found = find_dates(question, now=NOW)
+
+    assert [(question[one.start : one.end], one.span) for one in found] == [expected]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "it may fail",
+        "this may be wrong",
+        "you may march on the second floor",
+        "march on",
+        "top 5 may differ",
+        "may 5 users log in at once",
+        "wait a second, sat in the sun",
+        "error 404 on line 12",
+        "the limit is 2000",
+        "grew by 2000 users in 2048 bytes",
+        "by 2000 percent",
+        "CVE-2023-1234 and v2023-05",
+        "version 1.0.21",
+        "1.5 hours ago",
+        "designed to last 12 hours",
+        "call date.today() here",
+        "standup on mondays",
+        "last call for the decision",
+        "Cyberpunk 2077",
+        "the last week of the project",
+        "the last two weeks before launch",
+        "5/3/2026",
+        "目前天气怎么样",
+        "说明天数",
+        "三天前端工作",
+        "三天前期准备",
+        "언어제공 방식",
+        "이번 주제는 무엇",
+        "오늘날의 문제",
+    ],
+)
+def test_ordinary_words_are_no_dates(question: str) -> None:
+    assert find_dates(question, now=NOW) == ()
+
+
+def test_dates_are_found_in_order_and_without_overlap() -> None:
+    question = "between May 5, 2023 and last week, or 去年5月?"
+
+    found = find_dates(question, now=NOW)
+
+    assert [question[one.start : one.end] for one in found] == ["May 5, 2023", "last week", "去年5月"]
+
+
+def test_dates_that_touch_are_both_found() -> None:
+    found = find_dates("昨天今天", now=NOW)
+
+    assert [one.span for one in found] == [CHINESE["昨天"], CHINESE["今天"]]
+
+
+@pytest.mark.parametrize("question", ["what changed since last week", "what changed since the last week"])
+def test_a_date_after_since_lasts_until_the_end_of_today(question: str) -> None:
+    found = find_dates(question, now=NOW)
+
+    assert [one.span for one in found] == [days("2026-05-11", "2026-05-21")]
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        *WRITTEN,
+        *RELATIVE,
+        *CHINESE,
+        *JAPANESE,
+        *KOREAN,
+        *CLOCK,
+        "since",
+        "in",
+        "0",
+        "99",
+        "9999",
+        "十",
+        "\u017f",
+        "\u212a",
+        " ",
+    ]
+)
+TEXTS = st.one_of(st.text(), st.lists(FRAGMENTS).map(" ".join), st.lists(FRAGMENTS).map("".join))
+MOMENTS = st.datetimes(timezones=st.just(UTC))
+
+
+@given(text=TEXTS, now=MOMENTS)
+def test_no_text_and_no_now_raises_and_every_span_has_a_length(text: str, now: datetime) -> None:
+    found = find_dates(text, now=now)
+    moment = parse_moment(text, now=now)
+
+    assert all(one.span.start < one.span.end for one in found)
+    assert all(0 <= one.start < one.end <= len(text) for one in found)
+    assert moment is None or moment.start < moment.end
+
+
+@given(day=st.dates(min_value=date(1000, 1, 1), max_value=date(2999, 12, 30)), now=MOMENTS)
+def test_an_iso_day_covers_exactly_that_day(day: date, now: datetime) -> None:
+    span = parse_moment(day.isoformat(), now=now)
+
+    start = datetime(day.year, day.month, day.day, tzinfo=UTC)
+    assert span == Span(start=start, end=start + timedelta(days=1))
+
+
+@given(now=st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)), back=st.integers(0, 999))  # noqa: DTZ001
+def test_days_ago_move_with_now(now: datetime, back: int) -> None:
+    span = parse_moment(f"{back}d", now=now)
+
+    assert span is not None
+    assert span.start <= now - timedelta(days=back) < span.end
+
+
+@given(text=TEXTS, now=MOMENTS)
+def test_found_dates_stand_in_order(text: str, now: datetime) -> None:
+    found: tuple[Found, ...] = find_dates(text, now=now)
+
+    assert all(left.end <= right.start for left, right in pairwise(found))
+
+
+@pytest.mark.parametrize("unit", ["1", "may ", "2026-", "last ", "三", "12月", "a couple of ", " ", "지난"])
+def test_no_repetition_makes_the_search_explode(unit: str) -> None:
+    assert isinstance(find_dates(unit * 20_000, now=NOW), tuple)
