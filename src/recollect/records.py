@@ -65,6 +65,16 @@ class Memory:
         """What its words are known by; runs of white space do not matter."""
         return digest(self.content)
 
+    @property
+    def heading(self) -> str:
+        """What stands above its words for an embedder: the title, on a line of its own."""
+        return f"{self.title}\n" if self.title else ""
+
+    @property
+    def meaning(self) -> bytes:
+        """What its vectors were made from: title and words."""
+        return digest(self.heading + self.content)
+
 
 def digest(text: str) -> bytes:
     """Return what *text* is known by; runs of white space do not matter."""
@@ -289,3 +299,54 @@ class Terms:
     stem: Mapping[str, tuple[str, ...]]
     exact: Mapping[str, tuple[str, ...]]
     sketch: tuple[int, ...] = ()
+
+
+# --- vectors --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A piece of a memory's content, content[start:stop], and its vector: little-endian float32."""
+
+    start: int
+    stop: int
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    """The passages of one memory, and what they were made from, so that an edit in between is noticed."""
+
+    memory_id: int
+    meaning: bytes
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """The vectors that one model made: which model, how wide, of how many live memories, how many are missing."""
+
+    fingerprint: str
+    dimensions: int
+    model: str
+    memories: int = 0
+    pending: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Near:
+    """A memory near in meaning: the cosine of its best passage, and where that passage stands in its content."""
+
+    id: int
+    cosine: float
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nears:
+    """The nearest, nearest first; those asked for by id; and how many were compared."""
+
+    top: tuple[Near, ...] = ()
+    also: Mapping[int, Near] = field(default_factory=dict)
+    total: int = 0

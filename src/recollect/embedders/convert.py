@@ -26,7 +26,9 @@ def convert(weights: Path, graph: Path, *, heads: int, epsilon: float) -> None:
     try:
         model = _model(onnx, tensors, heads, epsilon)
     except KeyError as error:
-        raise ModelError(f"{weights.name} holds no BERT model: it lacks {error}", hint="is it the right file?") from error
+        raise ModelError(
+            f"{weights.name} holds no BERT model: it lacks {error}", hint="is it the right file?"
+        ) from error
     onnx.save(model, str(graph))
 
 
@@ -112,9 +114,7 @@ def _joined(sketch: _Sketch, new: str, old: str, prefix: str, epsilon: float) ->
     scale, shift, bias = (
         sketch.weight(f"{prefix}.{part}") for part in ("LayerNorm.weight", "LayerNorm.bias", "dense.bias")
     )
-    return sketch.node(
-        "SkipLayerNormalization", narrow, old, scale, shift, bias, domain=_FUSED, epsilon=epsilon
-    )
+    return sketch.node("SkipLayerNormalization", narrow, old, scale, shift, bias, domain=_FUSED, epsilon=epsilon)
 
 
 def _pooled(sketch: _Sketch, hidden: str) -> None:

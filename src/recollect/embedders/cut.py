@@ -12,8 +12,8 @@ PIECE: Final = re.compile(
 """About what a word-piece tokenizer makes of a text, rather more than less."""
 
 _STOPS: Final = ".!?…"
-_WIDE_STOPS: Final = "。！？．｡"
-_CLOSERS: Final = "\"')]}»”’」』）"
+_WIDE_STOPS: Final = "\u3002\uff01\uff1f\uff0e\uff61"
+_CLOSERS: Final = "\"')]}\u00bb\u201d\u2019\u300d\u300f\uff09"
 _AWAY: Final = 0.35
 """How far from the even share a better break may be looked for."""
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
-from recollect.embedders.text import SCRIPTS
+from recollect.embedders.letters import SCRIPTS
 from recollect.errors import ModelError
 
 FILE: Final = "model.toml"

@@ -3,7 +3,7 @@
 import os
 import threading
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +14,7 @@ from recollect.embedders.contract import Span, Vector
 from recollect.embedders.cut import cut
 from recollect.embedders.extras import need
 from recollect.embedders.manifest import Manifest, read_manifest, stamped, wrong_files
-from recollect.embedders.text import clean, knows
+from recollect.embedders.letters import clean, knows
 from recollect.errors import ModelError
 
 ROOM: Final = 1024
@@ -111,7 +111,8 @@ class _Engine:
     def embed(self, texts: Sequence[str], manifest: Manifest) -> list[Vector]:
         """Return the vector of each text, in the order given."""
         numpy = need("numpy")
-        rows = [numpy.array(entry.ids, dtype=numpy.int64) for entry in self.tokenizer.encode_batch_fast(texts)]
+        # One by one: the tokenizer's own batches start a thread pool that no setting of ours bounds.
+        rows = [numpy.array(self.tokenizer.encode(text).ids, dtype=numpy.int64) for text in texts]
         found: list[Vector] = [array("f")] * len(rows)
         for group in batches([len(row) for row in rows], room=ROOM, most=64):
             vectors = self._run(numpy, [rows[at] for at in group], manifest)
@@ -132,7 +133,8 @@ class _Engine:
             (hidden,) = self.session.run([self.output], feed)
         except Exception as error:  # the driver raises bare Exceptions
             raise ModelError(
-                f"the model {manifest.name} failed: {error}", hint="is max_pieces in its model.toml more than it can take?"
+                f"the model {manifest.name} failed: {error}",
+                hint="is max_pieces in its model.toml more than it can take?",
             ) from error
         return _finish(numpy, hidden, mask, manifest)
 
@@ -157,7 +159,7 @@ def _mean(hidden: Any, mask: Any) -> Any:
     return (hidden * weights).sum(axis=1) / weights.sum(axis=1).clip(min=1)
 
 
-_POOL: Final = {
+_POOL: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "mean": _mean,
     "cls": lambda hidden, _: hidden[:, 0],
     "none": lambda hidden, _: hidden,

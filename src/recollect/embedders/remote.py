@@ -17,7 +17,7 @@ from urllib.error import HTTPError, URLError
 
 from recollect.embedders.contract import Span, Vector
 from recollect.embedders.cut import cut, estimate
-from recollect.embedders.text import clean
+from recollect.embedders.letters import clean
 from recollect.embedders.vectors import expect, unit, zero
 from recollect.errors import InputError, ModelError
 
@@ -167,7 +167,8 @@ def _vectors(reply: Any, remote: Remote, count: int) -> list[Vector]:
         ordered = [entries[at] for at in range(count)]
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise ModelError(
-            "the embedding server's answer is not in the OpenAI shape", hint="expected data[].index and data[].embedding"
+            "the embedding server's answer is not in the OpenAI shape",
+            hint="expected data[].index and data[].embedding",
         ) from error
     for vector in ordered:
         expect(vector, dimensions=remote.dimensions)

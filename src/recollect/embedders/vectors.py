@@ -24,7 +24,8 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     size = math.sqrt(sum(map(mul, one, one))) * math.sqrt(sum(map(mul, other, other)))
     if size == 0.0 or not math.isfinite(size):
         return 0.0
-    return max(-1.0, min(1.0, sum(map(mul, one, other)) / size))
+    product: float = sum(map(mul, one, other))
+    return max(-1.0, min(1.0, product / size))
 
 
 def unit(numbers: Iterable[float]) -> Vector:

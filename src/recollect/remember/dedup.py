@@ -12,15 +12,15 @@ one text has and the other has not, another order of the words, a question again
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
 
 from recollect.records import NEVER, NOTHING, Decision, Memory
-from recollect.remember.differ import NEGATING, NEGATORS, OPPOSITES, Said, differences, root, said, singular
-from recollect.text import similar
+from recollect.remember.differ import NEGATING, NEGATORS, OPPOSITES, Said, differences, root, said, singular, spaced
+from recollect.text.similar import words as similar_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,17 +88,17 @@ def judge_oro(
 
 def says_the_same(a: str, b: str) -> bool:
     """Return whether *a* and *b* differ in nothing that carries meaning, nor in the order of what is said."""
-    if differences(a, b) or _asks(a) != _asks(b) or _signs(a) != _signs(b):
+    if not _same_marks(a, b):
         return False
     ours, theirs = _line(a, b), _line(b, a)
-    surplus, missing = set(ours) - set(theirs), set(theirs) - set(ours)
-    if (surplus and missing) or not (surplus | missing) <= _LIGHT:
-        return False
     shared = set(ours) & set(theirs)
-    return _same_order([w for w in ours if w in shared], [w for w in theirs if w in shared])
+    kept, others = ([word for word in line if word in shared] for line in (ours, theirs))
+    return _lighter(ours, shared) == kept and _lighter(theirs, shared) == others and _same_order(kept, others)
 
 
 # --- one candidate --------------------------------------------------------------------------
+
+_words: Final = lru_cache(maxsize=256)(similar_words)
 
 _STRENGTH: Final[Mapping[Decision, int]] = {
     "identical": 0,
@@ -117,7 +117,11 @@ def _nearness(verdict: Verdict) -> tuple[float, int]:
 
 def _compare(new: Memory, candidate: Candidate, *, jaccard: float, near: float, cosine: float) -> Verdict | None:
     """Return what *new* is to one candidate, or None when they have nothing to do with each other."""
-    share = max(_share(new.content, text) for text in (candidate.content, *candidate.wordings))
+    texts = (candidate.content, *candidate.wordings)
+    proposed = (candidate.cosine or 0.0) > cosine
+    if not proposed and max(_shared_words(new.content, text) for text in texts) < near / 2:
+        return None  # spelling cannot hide that much; most candidates end here, cheaply
+    share = max(_share(new.content, text) for text in texts)
     kinds = differences(new.content, candidate.content)
     evidence: dict[str, object] = {"jaccard": round(share, 4), "differs": list(kinds)}
     if candidate.cosine is not None:
@@ -125,7 +129,7 @@ def _compare(new: Memory, candidate: Candidate, *, jaccard: float, near: float, 
     decision = _decide(new, candidate, share=share, jaccard=jaccard, near=near)
     if decision != "distinct":
         return Verdict(decision=decision, of=candidate.id, evidence=evidence)
-    if share >= near or (candidate.cosine or 0.0) > cosine:
+    if share >= near or proposed:
         return Verdict(decision="distinct", evidence={**evidence, "proposes": candidate.id})
     return None
 
@@ -133,7 +137,7 @@ def _compare(new: Memory, candidate: Candidate, *, jaccard: float, near: float, 
 def _decide(new: Memory, candidate: Candidate, *, share: float, jaccard: float, near: float) -> Decision:
     """Return the strongest decision that holds."""
     texts = (candidate.content, *candidate.wordings)
-    if new.external_id is not None or share < near:
+    if new.external_id is not None:
         return "distinct"
     if not differences(new.content, candidate.content):
         if any(_identical(new.content, text) for text in texts):
@@ -141,19 +145,35 @@ def _decide(new: Memory, candidate: Candidate, *, share: float, jaccard: float, 
         if any(_share(new.content, text) >= jaccard and says_the_same(new.content, text) for text in texts):
             return "restates"
         return "distinct"
-    return _change(new, candidate)
+    return _change(new, candidate, close=share >= near, near=near)
 
 
 def _identical(a: str, b: str) -> bool:
     """Return whether *a* and *b* are the same words in the same order."""
-    words, others = (re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()) for text in (a, b))
-    return words == others and bool(words) and _asks(a) == _asks(b) and _signs(a) == _signs(b) and not differences(a, b)
+    words, others = (re.findall(r"\w+", spaced(text).casefold()) for text in (a, b))
+    return words == others and bool(words) and _same_marks(a, b)
+
+
+def _same_marks(a: str, b: str) -> bool:
+    """Return whether values, names and negations agree, and all that punctuation can change a meaning with."""
+    return not differences(a, b) and _asks(a) == _asks(b) and _signs(a) == _signs(b)
 
 
 def _share(a: str, b: str) -> float:
     """Return the share of words in common, as written or once short forms, numbers and plurals are spelled alike."""
-    ours, theirs = set(_line(a, b)), set(_line(b, a))
-    return max(similar.jaccard(a, b), len(ours & theirs) / max(1, len(ours | theirs)))
+    return max(_shared_words(a, b), _overlap(_line(a, b), _line(b, a)))
+
+
+def _shared_words(a: str, b: str) -> float:
+    """Return the Jaccard similarity of the words of *a* and *b* as they are written."""
+    ours, theirs = _words(a), _words(b)
+    return _overlap(ours, theirs) if ours or theirs else 1.0
+
+
+def _overlap(ours: Iterable[Hashable], theirs: Iterable[Hashable]) -> float:
+    """Return how many of the distinct words of both are in both; 0 when there are none."""
+    left, right = set(ours), set(theirs)
+    return len(left & right) / max(1, len(left | right))
 
 
 def _asks(text: str) -> bool:
@@ -161,13 +181,20 @@ def _asks(text: str) -> bool:
     return unicodedata.normalize("NFKC", text).rstrip(" \n\t\"')*_`").endswith("?")
 
 
-def _signs(text: str) -> Counter[str]:
-    """Return the signs that mean something by themselves: arrows, ticks, crosses, emoji, the # of C#."""
-    return Counter(
-        sign
-        for sign in re.findall(r"(?<=\w)#|[^\w\s]", text)
-        if sign == "#" or (sign != "°" and unicodedata.category(sign) in {"So", "Sm", "Co", "Cn"})
-    )
+def _signs(text: str) -> list[str]:
+    """Return the signs that mean something by themselves: a range, a "!" before a word, C#, arrows, ticks, emoji."""
+    found = ((sign.group(sign.lastindex or 0), sign.lastindex) for sign in _SIGN.finditer(text))
+    return [sign.replace("\u2013", "-") for sign, told in found if told or _speaks(sign)]
+
+
+def _speaks(sign: str) -> bool:
+    """Return whether a character is a symbol that stands for something, not mere punctuation or currency."""
+    return unicodedata.category(sign) in {"So", "Sm", "No", "Co", "Cn"} and sign != "°"
+
+
+_SIGN: Final = re.compile(
+    r"(?<![\d/:.-])\d+\s?([-/\u2013])\s?\d+(?![\d/:.-])|(?<![\w!])(!)(?=\w)|(?<=\w)(#)|[^\w\s]|[^\W\d_a-zA-Z]"
+)
 
 
 # --- the same thing in other words ----------------------------------------------------------
@@ -184,45 +211,57 @@ def _set(text: str) -> frozenset[str]:
 
 
 _SYNONYMS: Final = _groups("""
-    be,is,are,am have,has was,were in,on,at,within with,using,via because,since every,each,all
-    about,around,roughly,approximately remove,delete,erase show,display big,large start,begin
-    run,execute check,verify use,utilise,utilize fetch,retrieve create,make fast,quick buy,purchase
-    change,alter repair,fix maybe,perhaps also,too picture,image
+    be,is,are,am have,has was,were with,using,via because,since every,each,all about,around,roughly,approximately
+    remove,delete,erase show,display big,large start,begin run,execute check,verify use,utilise,utilize
+    fetch,retrieve fast,quick buy,purchase change,alter repair,fix maybe,perhaps
 """)
 _FILLERS: Final = _set("""the a an that which just really actually basically simply please very quite indeed also and
-    of do does we our note remember""")
-_LIGHT: Final = _set("check step process procedure thing purpose")
-"""Nouns that add nothing to the word before them: linting, linting checks."""
+    of do does we our""")
+_LIGHT: Final = _set("check step process procedure")
+"""Nouns that add nothing to the activity before them: linting, linting checks."""
+_INVARIABLE: Final = _set("news means goods customs lens series species headquarters savings glasses")
+_OPENING: Final = re.compile(r"^\W*(?:note|remember|important|fyi)\b[:,]?\s*(?:that\b)?", re.IGNORECASE)
+_SOME: Final = re.compile(r"\ba (few|little|bit)\b", re.IGNORECASE)
 _CONTRACTIONS: Final = {"can't": "can not", "cannot": "can not", "won't": "will not", "let's": "let"}
 _ENDINGS: Final = (("n't", "not"), ("'re", "are"), ("'ll", "will"), ("'ve", "have"), ("'m", "am"))
-_RELATIONS: Final = _set("""in by for from to into with during after before until when if while because without unless
-    where as under over through across against""")
+_RELATIONS: Final = _set("""in on at within by for from to into with during after before until when if while because
+    without unless where as under over through across against""")
 """Words that open a phrase which may stand first or last."""
 
 
-def _line(text: str, other: str) -> list[str]:
+@lru_cache(maxsize=256)
+def _line(text: str, other: str) -> tuple[str, ...]:
     """Return the words of *text* that count, each in the form *other* would use for it."""
     there = {word.text for word in said(other)}
-    words = [part for word in said(text) for part in _parts(word.text, there)]
-    return [common for word in words if (common := _common(word)) not in _FILLERS]
+    words = said(_SOME.sub(r"a-\1", _OPENING.sub("", text)))
+    parts = (part for word in words for part in _parts(word, there))
+    return tuple(common for part in parts if (common := _common(part)) not in _FILLERS)
 
 
-def _parts(word: str, there: set[str]) -> list[str]:
+def _lighter(line: Sequence[str], shared: set[str]) -> list[str]:
+    """Return *line* without the light nouns that the other text leaves away behind the same activity."""
+    pairs = zip(["", *line], line, strict=False)
+    return [word for before, word in pairs if word in shared or not (word in _LIGHT and before.endswith("ing"))]
+
+
+def _parts(said_word: Said, there: set[str]) -> list[str]:
     """Return a contraction or a hyphenated word in its parts, unless the other text writes it as one."""
+    word = said_word.text
     if word in _CONTRACTIONS:
         return _CONTRACTIONS[word].split()
     for ending, full in _ENDINGS:
         if word.endswith(ending):
             return [word.removesuffix(ending), full]
+    if said_word.kind not in {"word", "name"} or "-" not in word or word.startswith(("a-", "re-")):
+        return [word]
     joined = word.replace("-", "")
-    if "-" not in word or joined in there:
-        return [joined if joined in there else word]
-    return [part for part in word.split("-") if part]
+    return [joined] if joined in there else [part for part in word.split("-") if part]
 
 
 def _common(word: str) -> str:
     """Return the word that stands for *word* and its synonyms."""
-    return _SYNONYMS.get(word) or _SYNONYMS.get(singular(word), singular(word))
+    one = word if word in _INVARIABLE | _FILLERS else singular(word)
+    return _SYNONYMS.get(word) or _SYNONYMS.get(one, one)
 
 
 def _same_order(ours: list[str], theirs: list[str]) -> bool:
@@ -274,15 +313,19 @@ _VALUES: Final = frozenset({"number", "date", "version", "unit", "name", "code"}
 _HOLDING: Final = _set("""be equal default cost weigh expire live locate located base based host hosted listen last take
     hold due start end open close""")
 """Verbs behind which a subject has but one value at a time."""
+_USING: Final = _set("use run need require prefer support build deploy")
+"""Verbs behind which the value may be one of many, unless the text says that it changed."""
 _COUNTED: Final = _set("""ticket issue pr bug case order invoice room user page line step chapter episode sprint task
     build commit phase row item test customer attempt run server node host number no id""")
 """Nouns whose number tells one thing from another instead of measuring it."""
 
 
-def _change(new: Memory, candidate: Candidate) -> Decision:
+def _change(new: Memory, candidate: Candidate, *, close: bool, near: float) -> Decision:
     """Return "updates" or "conflicts" where two texts say something else about the same thing, else "distinct"."""
+    if not close and _overlap(_told(new.content), _told(candidate.content)) < near:
+        return "distinct"
     kinds = set(differences(new.content, candidate.content))
-    cue = bool(_CUE.search(new.content)) and not _CUE.search(candidate.content)
+    cue = None if _CUE.search(candidate.content) else _CUE.search(new.content)
     if kinds == {"negation"}:
         against = _against(new.content, candidate.content)
         return "distinct" if not against else "updates" if cue else "conflicts"
@@ -302,8 +345,8 @@ def _against(a: str, b: str) -> bool:
     return apart <= opposed | negated | prefixed | {root(word) for word in NEGATORS}
 
 
-def _same_slot(a: str, b: str, *, cue: bool) -> bool:
-    """Return whether *a* and *b* give different values to one slot of one subject."""
+def _same_slot(a: str, b: str, *, cue: re.Match[str] | None) -> bool:
+    """Return whether *a* gives another value than *b* to one slot of one subject; *cue* says in *a* that it changed."""
     ours, theirs = _told(a), _told(b)
     start = _alike(ours, theirs)
     end = min(_alike(ours[::-1], theirs[::-1]), len(ours) - start, len(theirs) - start)
@@ -311,9 +354,11 @@ def _same_slot(a: str, b: str, *, cue: bool) -> bool:
     if not values or any(word.kind not in _VALUES for word in values) or start == 0:
         return False
     holder = next((n for n in range(start - 1, -1, -1) if ours[n].text not in _RELATIONS), 0)
-    holding = ours[holder].text in _HOLDING and _weight(ours[:holder]) > 0
-    known = _weight(ours[:start] + ours[len(ours) - end :]) >= (1 if cue else 2)
-    return known and ours[holder].text not in _COUNTED and (cue or holding)
+    verb, subject = ours[holder].text, ours[:holder]
+    if verb in _COUNTED or _weight(ours[:start] + ours[len(ours) - end :]) < (1 if cue else 2):
+        return False
+    changed = cue is not None and (verb in _USING or len(_told(a[: cue.start()])) <= start)
+    return changed or (verb in _HOLDING and _weight(subject) > 0)
 
 
 def _told(text: str) -> list[Said]:

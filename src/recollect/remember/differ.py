@@ -11,14 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 Kind = Literal["number", "date", "version", "unit", "negation", "name", "code"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """One word of a text in the form all its spellings share, and the kind of thing it stands for."""
 
     kind: Kind | Literal["word"]
@@ -43,9 +42,10 @@ def said(text: str) -> tuple[Said, ...]:
     return tuple(_read(text).said)
 
 
+@lru_cache(maxsize=8192)
 def plain(word: str) -> str:
     """Return *word* folded, without a possessive, under its full name where it has a well-known short form."""
-    folded = word.casefold().removesuffix("'s").removesuffix("'")
+    folded = word if word in {"US", "IT", "WHO"} else word.casefold().removesuffix("'s").removesuffix("'")
     return ALIASES.get(folded, folded)
 
 
@@ -193,8 +193,7 @@ class _Reading:
         self.said.append(Said(kind, text))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _At:
+class _At(NamedTuple):
     """What stands right before a token."""
 
     word: str = ""
@@ -218,7 +217,7 @@ def _read(text: str) -> _Reading:
         reading.code.update(re.findall(r"\w+", span.group(1)))
     for token in _TOKEN.finditer(line):
         opens = end == 0 or bool(_SENTENCE_END.search(line, end, token.start()))
-        at = _At(word=at.word, named=at.named, count=at.count, gap=token.start() - end, opens=opens)
+        at = at._replace(gap=token.start() - end, opens=opens)
         named, count = _READERS[str(token.lastgroup)](reading, token.group(), at) or _PLAIN
         at, end = _At(word=plain(token.group()), named=named, count=count), token.end()
     return reading
@@ -344,6 +343,7 @@ def _day(folded: str) -> str:
     return f"{year}-{month:02}{day}"
 
 
+@lru_cache(maxsize=8192)
 def root(word: str) -> str:
     """Return the part of *word* that its forms share; only good for comparing."""
     stem = re.sub(r"(?<=\w{3})(?:ing|ed|es|(?<!s)s)$", "", word)

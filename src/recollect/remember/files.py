@@ -86,7 +86,7 @@ def find_files(paths: Sequence[Path]) -> Iterator[Path | Refused]:
     A file named in *paths* is always yielded; one met in a folder only when its suffix is known, its name is
     not hidden and no ignore file names it. A folder is entered once, however many links lead to it.
     """
-    seen: set[str] = set()
+    seen: set[object] = set()
     for path in sorted(set(paths)):
         steps = [_Step(path=os.fspath(path), named=True)]
         while steps:
@@ -126,12 +126,14 @@ def shown(path: Path | str) -> str:
 # --- the walk -------------------------------------------------------------------------------
 
 
-def _visit(step: _Step, seen: set[str]) -> tuple[list[_Step], list[Path | Refused]]:
+def _visit(step: _Step, seen: set[object]) -> tuple[list[_Step], list[Path | Refused]]:
     """Return what lies below *step* and what it is itself: a file, a refusal, or neither."""
     path = Path(step.path)
     try:
-        folder = stat.S_ISDIR(os.stat(step.path).st_mode)  # noqa: PTH116 - Path.stat would do the same, slower
-        here = os.path.realpath(step.path) if folder else os.path.abspath(step.path)  # noqa: PTH100 - keeps links
+        status = os.stat(step.path)  # noqa: PTH116 - Path.stat would do the same, slower
+        folder = stat.S_ISDIR(status.st_mode)
+        # The numbers of a folder are the same by every link to it; those of a file also by a second name of it.
+        here = (status.st_dev, status.st_ino) if folder else path.absolute()
         if here in seen:
             return [], []
         seen.add(here)

@@ -54,7 +54,8 @@ _NAMES: Final = ("pass", "pwd", "secret", "token", "key")
 _PLACEHOLDER: Final = re.compile(r"(?i)\*{3}|x{4}|\.{3}|your|example|change_?me|placeholder|redacted|dummy")
 _REFERENCE: Final = re.compile(r"[$%{\[(/~@&]|\.{1,2}/|[a-z][a-z0-9+.-]{1,20}://", re.IGNORECASE)
 _CODE: Final = re.compile(r"[(\[{]|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$")
-_SYMBOLS: Final = frozenset("!$%^")
+_DIGIT: Final = re.compile(r"\d")
+_SYMBOL: Final = re.compile(r"[!$%^]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,11 +152,13 @@ def _end_of_value(text: str, match: re.Match[str], end: int) -> int:
 
 
 def _looks_secret(value: str, *, digits_do: bool, quoted: bool) -> bool:
-    if len(value) < 8 or _is_reference(value) or (not quoted and _CODE.search(value)):
+    """Tell whether *value* mixes letters with digits or symbols, and is neither code nor a reference."""
+    digit = _DIGIT.search(value) is not None
+    if len(value) < 8 or not (digit or _SYMBOL.search(value)):
         return False
-    digit = any(map(str.isdigit, value))
-    letter = any(map(str.isalpha, value))
-    return (digit and (letter or digits_do)) or (letter and not _SYMBOLS.isdisjoint(value))
+    if not (digit and digits_do) and not any(map(str.isalpha, value)):
+        return False
+    return not _is_reference(value) and (quoted or not _CODE.search(value))
 
 
 def _is_reference(value: str) -> bool:

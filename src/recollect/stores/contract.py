@@ -13,11 +13,14 @@ from typing import Protocol
 from recollect.errors import InputError, UnknownMemory
 from recollect.records import (
     NEVER,
+    Embedded,
     Event,
+    Generation,
     Keywords,
     Known,
     Matches,
     Memory,
+    Nears,
     Page,
     Piece,
     Scope,
@@ -45,6 +48,14 @@ def taken(memory: Memory) -> InputError:
     return InputError(
         f"the external id {memory.external_id!r} is taken in project {memory.project!r}",
         hint="update that memory instead",
+    )
+
+
+def too_wide(vector: bytes, generation: Generation) -> InputError:
+    """Return the error for a vector that does not fit its generation."""
+    return InputError(
+        f"a vector has {len(vector) // 4} dimensions, this model's have {generation.dimensions}",
+        hint="is this the same model? run: recollect model list",
     )
 
 
@@ -104,6 +115,42 @@ class Store(Protocol):
 
     def browse(self, *, scope: Scope, where: Where, limit: int, offset: int = 0) -> Page:
         """Return memories newest first (`Memory.when`, then id)."""
+        ...
+
+    def generations(self, *, scope: Scope) -> tuple[Generation, ...]:
+        """Return the generations of vectors, newest first, counted within *scope*."""
+        ...
+
+    def pending(self, fingerprint: str, *, after: int, limit: int) -> tuple[int, ...]:
+        """Return live memories above id *after* that have no vectors of this generation, by id."""
+        ...
+
+    def put_vectors(self, generation: Generation, embedded: Sequence[Embedded]) -> int:
+        """Keep vectors in place of older ones of the same generation; return how many memories took theirs.
+
+        A memory that changed since, or is gone, takes none. A vector of another width is refused.
+        """
+        ...
+
+    def drop_vectors(self, fingerprint: str) -> int:
+        """Drop a generation; return of how many memories."""
+        ...
+
+    def nearest(
+        self,
+        fingerprint: str,
+        vector: bytes,
+        *,
+        scope: Scope,
+        where: Where,
+        limit: int,
+        also: Sequence[int] = (),
+        unless: str | None = None,
+    ) -> Nears:
+        """Return the memories whose best passage is nearest to *vector*, ties by id, and the cosines of *also*.
+
+        Memories that have vectors of the generation *unless* are left to it.
+        """
         ...
 
     def sources(self, *, below: str) -> dict[str, str]:

@@ -11,9 +11,11 @@ from datetime import datetime
 from typing import assert_never
 
 from recollect.records import (
+    Embedded,
     Event,
     Forget,
     Form,
+    Generation,
     Insert,
     Keywords,
     Known,
@@ -21,7 +23,9 @@ from recollect.records import (
     Matches,
     Memory,
     Merge,
+    Nears,
     Page,
+    Passage,
     Phrase,
     Piece,
     Prefix,
@@ -37,7 +41,8 @@ from recollect.records import (
 )
 from recollect.stores.admit import admits, in_scope, lies_below
 from recollect.stores.bm25 import Postings, Volume, form_of, rank, thousandths
-from recollect.stores.contract import ALIKE, Analyse, born, taken, unknown
+from recollect.stores.contract import ALIKE, Analyse, born, taken, too_wide, unknown
+from recollect.stores.shelf import Row, Shelf
 
 
 @dataclass(slots=True)
@@ -50,12 +55,14 @@ class _Shelves:
     named: dict[tuple[str, str], int] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     sources: dict[str, tuple[str, tuple[Piece, ...]]] = field(default_factory=dict)
+    generations: dict[str, Generation] = field(default_factory=dict)
+    vectors: dict[tuple[str, int], tuple[Passage, ...]] = field(default_factory=dict)
     newest: int = 0
     version: int = 0
 
     def aside(self) -> "_Shelves":
         twin = copy(self)
-        for name in ("memories", "wordings", "terms", "named", "events", "sources"):
+        for name in ("memories", "wordings", "terms", "named", "events", "sources", "generations", "vectors"):
             setattr(twin, name, copy(getattr(self, name)))
         return twin
 
@@ -122,12 +129,19 @@ class RamStore:
 
     def _put(self, memory: Memory, verb: str, at: datetime, detail: Mapping[str, object]) -> int:
         self._name(memory)
+        self._outdate(memory)
         self._held.memories[memory.id] = memory
         self._held.terms.pop(memory.id, None)
         if memory.deleted_at is None:
             self._held.terms[memory.id] = self._analyse(memory, self._held.wordings.get(memory.id, ()))
         self._held.events.append(Event(memory_id=memory.id, verb=verb, at=at, detail=dict(detail)))
         return memory.id
+
+    def _outdate(self, memory: Memory) -> None:
+        old = self._held.memories.get(memory.id)
+        if old is not None and old.meaning != memory.meaning:
+            for fingerprint in self._held.generations:
+                self._held.vectors.pop((fingerprint, memory.id), None)
 
     def _name(self, memory: Memory) -> None:
         old = self._held.memories.get(memory.id)
@@ -226,6 +240,78 @@ class RamStore:
         found = [memory for memory in live if in_scope(memory, scope) and admits(where, memory)]
         found.sort(key=lambda memory: (memory.when, memory.id), reverse=True)
         return Page(ids=tuple(memory.id for memory in found[offset : offset + limit]), total=len(found))
+
+    def generations(self, *, scope: Scope) -> tuple[Generation, ...]:
+        """Return the generations of vectors, newest first."""
+        live = [row for row in self._held.terms if in_scope(self._held.memories[row], scope)]
+        return tuple(
+            replace(each, memories=had, pending=len(live) - had)
+            for each in reversed(self._held.generations.values())
+            if (had := sum((each.fingerprint, row) in self._held.vectors for row in live)) >= 0
+        )
+
+    def pending(self, fingerprint: str, *, after: int, limit: int) -> tuple[int, ...]:
+        """Return live memories without vectors of this generation."""
+        rows = (row for row in sorted(self._held.terms) if row > after)
+        return tuple(row for row in rows if (fingerprint, row) not in self._held.vectors)[:limit]
+
+    def put_vectors(self, generation: Generation, embedded: Sequence[Embedded]) -> int:
+        """Keep vectors in place of older ones."""
+        with self.transaction():
+            known = self._held.generations.setdefault(generation.fingerprint, generation)
+            current = [each for each in embedded if self._is_current(each)]
+            for each in current:
+                for passage in each.passages:
+                    if len(passage.vector) != 4 * known.dimensions:
+                        raise too_wide(passage.vector, known)
+                self._held.vectors[known.fingerprint, each.memory_id] = each.passages
+            self._held.version += 1
+        return len(current)
+
+    def _is_current(self, embedded: Embedded) -> bool:
+        memory = self._held.memories.get(embedded.memory_id)
+        return memory is not None and memory.deleted_at is None and memory.meaning == embedded.meaning
+
+    def drop_vectors(self, fingerprint: str) -> int:
+        """Drop a generation."""
+        with self.transaction():
+            self._held.generations.pop(fingerprint, None)
+            gone = [key for key in self._held.vectors if key[0] == fingerprint]
+            for key in gone:
+                del self._held.vectors[key]
+            self._held.version += 1
+        return len(gone)
+
+    def nearest(
+        self,
+        fingerprint: str,
+        vector: bytes,
+        *,
+        scope: Scope,
+        where: Where,
+        limit: int,
+        also: Sequence[int] = (),
+        unless: str | None = None,
+    ) -> Nears:
+        """Return the memories nearest to *vector*."""
+        generation = self._held.generations.get(fingerprint)
+        if generation is None:
+            return Nears()
+        if len(vector) != 4 * generation.dimensions:
+            raise too_wide(vector, generation)
+        shelf = Shelf(generation.dimensions)
+        mine = sorted(row for name, row in self._held.vectors if name == fingerprint)
+        passages = [(row, passage) for row in mine for passage in self._held.vectors[fingerprint, row]]
+        fresh = [(Row(at, row, each.start, each.stop), each.vector) for at, (row, each) in enumerate(passages)]
+        shelf.refill(set(), fresh)
+
+        def admitted() -> Iterator[int]:
+            for row in self._held.terms:
+                memory = self._held.memories[row]
+                if in_scope(memory, scope) and admits(where, memory) and (unless, row) not in self._held.vectors:
+                    yield row
+
+        return shelf.nearest(vector, limit=limit, also=also, key=None, admitted=admitted)
 
     def sources(self, *, below: str) -> dict[str, str]:
         """Return the sources at or below *below* with their fingerprints."""

@@ -79,10 +79,10 @@ def joined(readings: Sequence[Reading]) -> Reading:
     """Return *readings* as the one of all their words."""
     if len(readings) < 2:
         return readings[0] if readings else _NOTHING
-    atoms, parts, stems, marks, stops, _ = zip(*readings, strict=True)
+    atoms, parts, stems, marks, _, _ = zip(*readings, strict=True)
     every = chain.from_iterable
     return Reading(
-        tuple(every(atoms)), tuple(every(parts)), tuple(every(stems)), tuple(every(marks)), all(stops), False
+        tuple(every(atoms)), tuple(every(parts)), tuple(every(stems)), tuple(every(marks)), stop=False, cjk=False
     )
 
 

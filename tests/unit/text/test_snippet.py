@@ -54,6 +54,16 @@ def test_of_equal_stretches_the_earliest_wins() -> None:
     assert snippet(text, _wanted("kinase"), width=40).startswith("early [kinase]")
 
 
+def test_of_stretches_with_one_find_each_the_earliest_wins() -> None:
+    text = f"early cache {FILLER * 10} late kinase"
+
+    assert snippet(text, _wanted("kinase cache"), width=40).startswith("early [cache]")
+
+
+def test_finds_of_two_scripts_that_touch_are_two_marks() -> None:
+    assert snippet("检索gen检索", _wanted("gen 检索")) == "[检索][gen][检索]"
+
+
 def test_finds_at_the_end_are_shown_with_what_leads_to_them() -> None:
     shown = snippet(f"{FILLER * 10}the kinase", _wanted("kinase"), width=30)
 
@@ -116,7 +126,7 @@ def test_a_snippet_without_its_marks_is_a_piece_of_the_text(text: str, question:
 
 @given(TEXTS, st.integers(min_value=20, max_value=60))
 def test_every_word_of_a_text_is_marked_when_asked_for(text: str, width: int) -> None:
-    text = text.translate(dict.fromkeys(map(ord, "[]…")))
+    text = text.translate(dict.fromkeys(map(ord, '[]…"')))
 
     for word in read_words(text)[:3]:
         shown = snippet(text, Wanted(stems=frozenset(word.stems)), width=width)

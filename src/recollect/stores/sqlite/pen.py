@@ -116,10 +116,19 @@ class Pen:
         if old.tags != new.tags:
             self._db.execute("delete from tagged where memory_id = ?", (new.id,))
             self._rows["tagged"].extend((tag, new.id) for tag in new.tags)
+        if old.meaning != new.meaning:
+            self._outdate(new.id)
         self._unindex(old)
         if new.deleted_at is None:
             sql = "select content from wording where memory_id = ? order by ordinal"
             self.index(new, [text for (text,) in self._db.execute(sql, (new.id,))])
+
+    def _outdate(self, row: int) -> None:
+        """Drop the vectors of a memory whose words have changed."""
+        self._db.execute(
+            "delete from vector where memory_id = ? and generation_id in (select id from generation)", (row,)
+        )
+        self._db.execute("update meta set value = value + 1 where key = 'vectors'")
 
     def _unindex(self, memory: Memory) -> None:
         found = self._db.execute("select stems, exacts from live where id = ?", (memory.id,)).fetchone()

@@ -11,9 +11,26 @@ from typing import Any
 import apsw
 
 from recollect.errors import StoreDamaged
-from recollect.records import Event, Keywords, Known, Leaf, Matches, Memory, Page, Piece, Scope, Tally, Where, Write
+from recollect.records import (
+    Embedded,
+    Event,
+    Generation,
+    Keywords,
+    Known,
+    Leaf,
+    Matches,
+    Memory,
+    Nears,
+    Page,
+    Piece,
+    Scope,
+    Tally,
+    Where,
+    Write,
+)
 from recollect.stores.bm25 import Postings, rank, thousandths
 from recollect.stores.contract import ALIKE, Analyse
+from recollect.stores.sqlite import vectors
 from recollect.stores.sqlite.check import check
 from recollect.stores.sqlite.connect import connect, translated
 from recollect.stores.sqlite.find import admitted, postings, scope_clause, volume, where_clause
@@ -29,6 +46,7 @@ class SqliteStore:
         self._analyse = analyse
         self._here = threading.local()
         self._open: list[apsw.Connection] = []
+        self._shelves = vectors.Shelves()
         self._db()
 
     def _db(self) -> apsw.Connection:
@@ -177,6 +195,45 @@ class SqliteStore:
                 sql = f"select m.id {chosen} order by m.happened_at desc, m.id desc limit ? offset ?"
                 rows = self._rows(sql, (*values, *projects, limit, offset))
         return Page(ids=tuple(row for (row,) in rows), total=total)
+
+    def generations(self, *, scope: Scope) -> tuple[Generation, ...]:
+        """Return the generations of vectors, newest first."""
+        with translated(self.path), _snapshot(self._db()):
+            return vectors.generations(self._db(), scope)
+
+    def pending(self, fingerprint: str, *, after: int, limit: int) -> tuple[int, ...]:
+        """Return live memories without vectors of this generation."""
+        with translated(self.path):
+            return vectors.pending(self._db(), fingerprint, after=after, limit=limit)
+
+    def put_vectors(self, generation: Generation, embedded: Sequence[Embedded]) -> int:
+        """Keep vectors in place of older ones."""
+        with self._within("begin immediate") as db:
+            _count_write(db)
+            return vectors.put(db, generation, embedded)
+
+    def drop_vectors(self, fingerprint: str) -> int:
+        """Drop a generation."""
+        with self._within("begin immediate") as db:
+            _count_write(db)
+            return vectors.drop(db, fingerprint)
+
+    def nearest(
+        self,
+        fingerprint: str,
+        vector: bytes,
+        *,
+        scope: Scope,
+        where: Where,
+        limit: int,
+        also: Sequence[int] = (),
+        unless: str | None = None,
+    ) -> Nears:
+        """Return the memories nearest to *vector*."""
+        with translated(self.path), _snapshot(self._db()):
+            return self._shelves.nearest(
+                self._db(), fingerprint, vector, scope=scope, where=where, limit=limit, also=also, unless=unless
+            )
 
     def sources(self, *, below: str) -> dict[str, str]:
         """Return the sources at or below *below* with their fingerprints."""

@@ -1,4 +1,4 @@
-"""What an embedder needs to know of a text before it reads it: is it clean, which script is it in."""
+"""The letters of a text: none that a tokenizer chokes on, and whether a model knows their script."""
 
 import re
 from collections.abc import Mapping, Sequence

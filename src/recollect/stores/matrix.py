@@ -1,0 +1,105 @@
+"""Rows of float32 numbers and their products with a vector: NumPy where it is installed, plain Python elsewhere."""
+
+import sys
+from array import array
+from collections.abc import Sequence
+from operator import mul
+from typing import Any, Protocol
+
+DIGITS = 7
+"""How many decimals of a cosine are kept: what float32 can tell, so that equal vectors tie everywhere."""
+
+
+class Matrix(Protocol):
+    """Vectors in rows, numbered from 0."""
+
+    def grown(self, kept: Sequence[int], vectors: Sequence[bytes]) -> "Matrix":
+        """Return the rows *kept*, in that order, with *vectors* below them."""
+        ...
+
+    def places(self, rows: Sequence[int]) -> Any:
+        """Return *rows* in the form that `best` takes."""
+        ...
+
+    def best(self, query: bytes, places: Any, take: int) -> list[int]:
+        """Return the *take* rows among *places* with the largest products, in no order."""
+        ...
+
+    def products(self, query: bytes, rows: Sequence[int]) -> list[float]:
+        """Return the product of each of *rows* with *query* in double precision, rounded."""
+        ...
+
+
+class PlainMatrix:
+    """Rows as arrays of the standard library."""
+
+    def __init__(self, rows: Sequence["array[float]"] = ()) -> None:
+        self._rows = list(rows)
+
+    def grown(self, kept: Sequence[int], vectors: Sequence[bytes]) -> "PlainMatrix":
+        """Return the rows *kept* with *vectors* below them."""
+        return PlainMatrix([*(self._rows[row] for row in kept), *map(_floats, vectors)])
+
+    def places(self, rows: Sequence[int]) -> Sequence[int]:
+        """Return *rows*."""
+        return rows
+
+    def best(self, query: bytes, places: Sequence[int], take: int) -> list[int]:
+        """Return the *take* best rows of *places*."""
+        asked = _floats(query)
+        return sorted(places, key=lambda row: -sum(map(mul, self._rows[row], asked)))[:take]
+
+    def products(self, query: bytes, rows: Sequence[int]) -> list[float]:
+        """Return the product of each of *rows* with *query*."""
+        asked = _floats(query)
+        return [round(sum(map(mul, self._rows[row], asked)), DIGITS) for row in rows]
+
+
+class NumpyMatrix:
+    """Rows as one (N, D) block: a search is one product and a partition, O(N)."""
+
+    def __init__(self, np: Any, block: Any) -> None:
+        self._np = np
+        self._block = block
+
+    def grown(self, kept: Sequence[int], vectors: Sequence[bytes]) -> "NumpyMatrix":
+        """Return the rows *kept* with *vectors* below them."""
+        fresh = self._np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), self._block.shape[1])
+        return NumpyMatrix(self._np, self._np.concatenate([self._block[list(kept)], fresh]))
+
+    def places(self, rows: Sequence[int]) -> Any:
+        """Return *rows* as an index, or nothing when they are all the rows."""
+        return None if len(rows) == len(self._block) else self._np.array(rows, dtype=self._np.int64)
+
+    def best(self, query: bytes, places: Any, take: int) -> list[int]:
+        """Return the *take* best rows of *places*."""
+        block = self._block if places is None else self._block[places]
+        scores = block @ self._np.frombuffer(query, dtype="<f4")
+        if take < len(scores):
+            chosen = self._np.argpartition(scores, len(scores) - take)[len(scores) - take :]
+        else:
+            chosen = self._np.arange(len(scores))
+        rows: list[int] = (chosen if places is None else places[chosen]).tolist()
+        return rows
+
+    def products(self, query: bytes, rows: Sequence[int]) -> list[float]:
+        """Return the product of each of *rows* with *query*."""
+        asked = self._np.frombuffer(query, dtype="<f4").astype("f8")
+        exact: list[float] = (self._block[list(rows)].astype("f8") @ asked).round(DIGITS).tolist()
+        return exact
+
+
+def empty_matrix(dimensions: int) -> Matrix:
+    """Return a matrix without rows, the fastest kind there is here."""
+    try:
+        import numpy as np  # noqa: PLC0415  (optional, and dear to load)
+    except ImportError:
+        return PlainMatrix()
+    return NumpyMatrix(np, np.empty((0, dimensions), dtype="<f4"))
+
+
+def _floats(vector: bytes) -> "array[float]":
+    floats = array("f", vector)
+    if sys.byteorder == "big":
+        floats.byteswap()
+    return floats

@@ -1,0 +1,100 @@
+"""The vectors of one generation in memory, ready to be compared: the best passage speaks for its memory."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.records import Near, Nears
+from recollect.stores.matrix import Matrix, empty_matrix
+
+MASKS = 32
+"""How many answers to "who is admitted?" are kept at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One passage: its id in the store, its memory, and where it stands in the content."""
+
+    id: int
+    memory_id: int
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Mask:
+    """The rows and the memories that a question admits."""
+
+    rows: Sequence[int]
+    places: Any
+    memories: frozenset[int]
+
+
+class Shelf:
+    """Rows of vectors; `refill` brings it up to date, `nearest` asks it."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._matrix: Matrix = empty_matrix(dimensions)
+        self._rows: list[Row] = []
+        self._places: dict[int, list[int]] = {}
+        self._masks: dict[object, _Mask] = {}
+
+    def held(self) -> set[int]:
+        """Return the ids of the rows held."""
+        return {row.id for row in self._rows}
+
+    def refill(self, keep: set[int], fresh: Sequence[tuple[Row, bytes]]) -> None:
+        """Hold the rows *keep* of those held, and *fresh* ones."""
+        kept = [at for at, row in enumerate(self._rows) if row.id in keep]
+        self._matrix = self._matrix.grown(kept, [vector for _, vector in fresh])
+        self._rows = [*(self._rows[at] for at in kept), *(row for row, _ in fresh)]
+        self._places = {}
+        for at, row in enumerate(self._rows):
+            self._places.setdefault(row.memory_id, []).append(at)
+        self._masks = {}
+
+    def nearest(
+        self, query: bytes, *, limit: int, also: Sequence[int], key: object, admitted: Callable[[], Iterable[int]]
+    ) -> Nears:
+        """Return the admitted memories nearest to *query*; who is admitted is asked once for each *key*."""
+        mask = self._mask(key, admitted)
+        best = self._best(query, mask, limit)
+        wanted = [row for row in dict.fromkeys(also) if row in mask.memories]
+        return Nears(
+            top=tuple(sorted(best, key=lambda near: (-near.cosine, near.id))[:limit]),
+            also={near.id: near for near in self._speakers(query, wanted)},
+            total=len(mask.memories),
+        )
+
+    def _mask(self, key: object, admitted: Callable[[], Iterable[int]]) -> _Mask:
+        mask = self._masks.get(key)
+        if mask is None:
+            memories = frozenset(row for row in admitted() if row in self._places)
+            rows = sorted(at for row in memories for at in self._places[row])
+            mask = _Mask(rows=rows, places=self._matrix.places(rows), memories=memories)
+            if len(self._masks) >= MASKS:
+                self._masks.clear()
+            self._masks[key] = mask
+        return mask
+
+    def _best(self, query: bytes, mask: _Mask, limit: int) -> list[Near]:
+        """Return at least *limit* of the nearest memories, if there are so many."""
+        take = limit + 16
+        while True:
+            take = min(take, len(mask.rows))
+            best = self._matrix.best(query, mask.places, take) if take else []
+            memories = list(dict.fromkeys(self._rows[at].memory_id for at in best))
+            if len(memories) >= limit or take == len(mask.rows):
+                return self._speakers(query, memories)
+            take *= 4
+
+    def _speakers(self, query: bytes, memories: Sequence[int]) -> list[Near]:
+        """Return the best passage of each memory, the first of equals."""
+        places = [at for memory in memories for at in self._places[memory]]
+        products = self._matrix.products(query, places) if places else []
+        best: dict[int, Near] = {}
+        for at, product in zip(places, products, strict=True):
+            row = self._rows[at]
+            if row.memory_id not in best or product > best[row.memory_id].cosine:
+                best[row.memory_id] = Near(id=row.memory_id, cosine=product, start=row.start, stop=row.stop)
+        return list(best.values())
