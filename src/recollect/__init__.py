@@ -1,8 +1,8 @@
 """Memory search for AI agents and the people who run them."""
 
 from recollect.errors import InputError, ModelError, RecollectError, StoreError
-from recollect.records import Memory, Where
 from recollect.recollection import Recollection, open  # noqa: A004  (recollect.open is the way in)
+from recollect.records import Memory, Where
 from recollect.replies import Hit, Reason, Reply
 
 __all__ = [

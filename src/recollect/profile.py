@@ -72,8 +72,10 @@ class Retrieve:
     """Whether a candidate of one list gets its exact score in the other."""
     short_circuit: tuple[float, float] = (0.0, 0.0)
     """Skip the vectors when the best normalised word score and its lead reach these; (0, 0) never."""
-    max_cjk_share: float = 1.0
-    """Leave the vectors out when more of a question's letters are Chinese, Japanese or Korean than this."""
+    known_scripts: bool = False
+    """Whether the vectors are left out for a question in a script that the model does not know."""
+    fall_back: bool = False
+    """Whether a list that is empty leaves the other one to answer alone, with its own scores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

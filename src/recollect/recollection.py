@@ -6,14 +6,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from recollect.errors import InputError, UnknownMemory
+from recollect.embedders.contract import Embedder
+from recollect.errors import InputError, ModelError, UnknownMemory
 from recollect.profile import Profile, load_profile
 from recollect.records import ANYTHING, EVERYTHING, Event, Forget, Memory, Restore, Scope, Tally, Trust, Where
 from recollect.remember.bring import Brought, Door, Progress, bring
+from recollect.remember.embed import embed_pending
 from recollect.remember.keep import Kept, keep
 from recollect.replies import Mode, Reply, Request
 from recollect.search import search
-from recollect.settings import IN_MEMORY, read_settings
+from recollect.settings import IN_MEMORY, models_folder, read_settings
 from recollect.stores.contract import Store
 from recollect.text.analyse import analyse
 
@@ -56,14 +58,20 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     *,
     profile: str | None = None,
     project: str | None = None,
+    model: str | None = None,
     clock: Clock = utc_now,
 ) -> "Recollection":
-    """Open the store at *address* (a path or ":memory:"; the user's own store when not given)."""
-    settings = read_settings(db=None if address is None else str(address), profile=profile, project=project)
+    """Open the store at *address* (a path or ":memory:"; the user's own store when not given).
+
+    *model* is an installed model's name or folder, "hashing", or "none" to search by words alone.
+    """
+    chosen = None if address is None else str(address)
+    settings = read_settings(db=chosen, profile=profile, project=project, model=model)
     return Recollection(
         store=open_store(settings.db),
         profile=load_profile(settings.profile),
         project=settings.project or None,
+        models=Models(name=settings.model, folder=models_folder(settings)),
         clock=clock,
         address=settings.db,
     )
@@ -82,15 +90,70 @@ def open_store(address: str) -> Store:
     return SqliteStore(Path(address).expanduser(), analyse)
 
 
+class Models:
+    """The embedding models of a recollection, loaded when first needed and never before."""
+
+    def __init__(self, *, name: str = "none", folder: Path | None = None) -> None:
+        self.name = name
+        self._folder = folder or Path()
+        self._loaded: dict[str, Embedder | None] = {}
+
+    def current(self) -> Embedder | None:
+        """Return the model in use, or nothing when there is none."""
+        return self.named(self.name)
+
+    def named(self, name: str) -> Embedder | None:
+        """Return the model *name*, or nothing when it cannot be had here."""
+        if name == "none":
+            return None
+        if name not in self._loaded:
+            try:
+                self._loaded[name] = self._load(name)
+            except ModelError:
+                self._loaded[name] = None
+        return self._loaded[name]
+
+    def required(self) -> Embedder:
+        """Return the model in use; say what is missing when it cannot be had."""
+        if self.name == "none":
+            raise ModelError("no embedding model is chosen", hint="open the store with --model minilm")
+        loaded = self.current()
+        return self._load(self.name) if loaded is None else loaded
+
+    def _load(self, name: str) -> Embedder:
+        from recollect.embedders.cached import CachedEmbedder  # noqa: PLC0415  (a search by words needs none of it)
+        from recollect.embedders.models import load  # noqa: PLC0415
+
+        return CachedEmbedder(load(name, self._folder))
+
+    def close(self) -> None:
+        """Let go of every model."""
+        for embedder in self._loaded.values():
+            if embedder is not None:
+                embedder.close()
+        self._loaded = {}
+
+
+NO_MODELS = Models()
+
+
 class Recollection:
     """Memories you can search. Close it, or use it in a `with` block."""
 
     def __init__(
-        self, *, store: Store, profile: Profile, project: str | None = None, clock: Clock = utc_now, address: str = ""
+        self,
+        *,
+        store: Store,
+        profile: Profile,
+        project: str | None = None,
+        models: Models = NO_MODELS,
+        clock: Clock = utc_now,
+        address: str = "",
     ) -> None:
         self.store = store
         self.profile = profile
         self.project = project
+        self.models = models
         self.address = address
         self._clock = clock
 
@@ -101,7 +164,8 @@ class Recollection:
         self.close()
 
     def close(self) -> None:
-        """Let go of the store."""
+        """Let go of the store and the models."""
+        self.models.close()
         self.store.close()
 
     def now(self) -> datetime:
@@ -113,26 +177,48 @@ class Recollection:
         """Which projects are searched: the one chosen at opening, or all."""
         return EVERYTHING if self.project is None else Scope(projects=frozenset({self.project}))
 
-    def add(self, content: str, *, redact: bool = True, **about: Any) -> Kept:
+    def add(self, content: str, *, redact: bool = True, embed: bool = True, **about: Any) -> Kept:
         """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
 
         The name, description, path, worker_role and requirements of a memory go into its metadata and are
         searched like everything else.
         """
-        return self.add_all([draft(content, {"project": self.project or "default", **about})], redact=redact)[0]
+        drafts = [draft(content, {"project": self.project or "default", **about})]
+        return self.add_all(drafts, redact=redact, embed=embed)[0]
 
-    def add_all(self, drafts: Sequence[Memory], *, redact: bool = True) -> tuple[Kept, ...]:
-        """Remember *drafts*, all or none."""
-        return keep(drafts, store=self.store, analyse=analyse, now=self.now(), redacting=redact)
+    def add_all(self, drafts: Sequence[Memory], *, redact: bool = True, embed: bool = True) -> tuple[Kept, ...]:
+        """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
+        kept = keep(drafts, store=self.store, analyse=analyse, now=self.now(), redacting=redact)
+        if embed and any(each.written for each in kept):
+            self._embed_if_possible(None)
+        return kept
 
     def import_(
-        self, *paths: str | Path, redact: bool = True, trust: Trust = "owner", progress: Progress | None = None
+        self,
+        *paths: str | Path,
+        redact: bool = True,
+        embed: bool = True,
+        trust: Trust = "owner",
+        progress: Progress | None = None,
     ) -> Brought:
         """Import files and folders; again and again if you like, only what changed is written."""
         door = Door(
             store=self.store, analyse=analyse, now=self.now(), project=self.project, trust=trust, redacting=redact
         )
-        return bring([Path(path).expanduser() for path in paths], door, progress=progress)
+        brought = bring([Path(path).expanduser() for path in paths], door, progress=progress)
+        if embed:
+            self._embed_if_possible(progress)
+        return brought
+
+    def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
+        """Give a vector to every memory that has none of the model in use; return how many took one."""
+        return embed_pending(
+            store=self.store, embedder=self.models.required(), model=self.models.name, progress=progress
+        )
+
+    def _embed_if_possible(self, progress: Progress | None) -> None:
+        if self.models.current() is not None:
+            self.embed(None if progress is None else lambda done, total: progress(done, total, "vectors"))
 
     def search(
         self,
@@ -147,7 +233,21 @@ class Recollection:
         """Answer *query*: the hits, best first, how far to trust them, and why there are none."""
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         chosen = self.profile if profile is None else load_profile(profile)
-        return search(request, store=self.store, profile=chosen, now=self.now())
+        embedder = None if mode == "keyword" else self.models.current()
+        return search(
+            request,
+            store=self.store,
+            profile=chosen,
+            now=self.now(),
+            embedder=embedder,
+            former=lambda: self._former(embedder),
+        )
+
+    def _former(self, current: Embedder | None) -> Embedder | None:
+        """Return the newest other model that made vectors here and can still be loaded."""
+        generations = self.store.generations(scope=self.scope)
+        others = (each for each in generations if current is not None and each.fingerprint != current.fingerprint)
+        return next((found for each in others if (found := self.models.named(each.model)) is not None), None)
 
     def show(self, memory_id: int) -> Shown:
         """Return a memory with its other wordings and its history."""

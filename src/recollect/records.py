@@ -345,8 +345,9 @@ class Near:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nears:
-    """The nearest, nearest first; those asked for by id; and how many were compared."""
+    """The nearest, nearest first; those asked for by id; how many were compared, and how many had no vector."""
 
     top: tuple[Near, ...] = ()
     also: Mapping[int, Near] = field(default_factory=dict)
     total: int = 0
+    missing: int = 0

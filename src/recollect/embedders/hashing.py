@@ -20,7 +20,7 @@ from recollect.errors import InputError
 
 _WORD: Final = re.compile(r"\w+")
 _WORD_WEIGHT: Final = 1.0
-_PART_WEIGHT: Final = 0.35
+_PART_WEIGHT: Final = 0.5
 _ROOM: Final = 256
 
 

@@ -1,5 +1,6 @@
 """Install a model: fetch, build, try it out, and only then put it in its place."""
 
+import re
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -17,6 +18,9 @@ from recollect.errors import InputError, ModelError
 
 _CLOSE: Final = 1e-3
 """How far the probe's numbers may be from the known ones: rounding is a thousand times less."""
+
+TAKEN: Final = frozenset({"hashing"})
+"""Names of what is built in, which no model may take."""
 
 _ANY_PROBE: Final = Probe(text="A sentence to try the model with.", begins=())
 
@@ -79,7 +83,7 @@ class _Recipe:
 def _recipe(name: str, source: str, among: Mapping[str, Known]) -> _Recipe:
     """Return how to make the model, or refuse before anything is fetched."""
     need_all(RUN)
-    if not name or name.startswith(".") or not all(c.isalnum() or c in "._-" for c in name):
+    if name in TAKEN or not re.fullmatch(r"\w[\w.-]*", name):
         raise InputError(f"{name!r} cannot be the name of a model", hint="use letters, digits, dots and dashes")
     known, ready = among.get(name), Path(source).expanduser()
     if (ready / FILE).is_file():

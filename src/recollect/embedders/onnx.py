@@ -13,8 +13,8 @@ from recollect.embedders.batches import batches
 from recollect.embedders.contract import Span, Vector
 from recollect.embedders.cut import cut
 from recollect.embedders.extras import need
-from recollect.embedders.manifest import Manifest, read_manifest, stamped, wrong_files
 from recollect.embedders.letters import clean, knows
+from recollect.embedders.manifest import Manifest, read_manifest, stamped, wrong_files
 from recollect.errors import ModelError
 
 ROOM: Final = 1024

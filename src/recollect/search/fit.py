@@ -6,6 +6,7 @@ from recollect.profile import Profile
 from recollect.records import AllOf, AnyOf, Expression, Keywords, Memory, Phrase, Prefix, Without, Word
 from recollect.replies import Hit, MatchType
 from recollect.search.ask import InText, Tier
+from recollect.search.gather import Gathered
 from recollect.search.ranking import Candidate
 from recollect.text.query import read_words
 from recollect.text.snippet import Wanted, snippet
@@ -16,21 +17,33 @@ def clamp(limit: int | None, profile: Profile) -> int:
     return min(limit, profile.most) if limit is not None and limit > 0 else profile.limit
 
 
-def fit(candidates: Sequence[Candidate], memories: Mapping[int, Memory], *, tiers: Sequence[Tier]) -> tuple[Hit, ...]:
+def fit(candidates: Sequence[Candidate], memories: Mapping[int, Memory], *, gathered: Gathered) -> tuple[Hit, ...]:
     """Return *candidates* as hits, in their order."""
-    wanted = looked_for(tiers)
+    wanted = looked_for(gathered.tiers)
+    passages = best_passages(gathered)
     return tuple(
         Hit(
             rank=rank,
             memory=memories[each.id],
             score=each.score,
             match_type=_match_type(each),
-            snippet=snippet(memories[each.id].content, wanted),
+            snippet=snippet(_spoken(memories[each.id], passages.get(each.id)), wanted),
             shares=each.shares,
             factors=each.factors,
         )
         for rank, each in enumerate(candidates, start=1)
     )
+
+
+def best_passages(gathered: Gathered) -> Mapping[int, tuple[int, int]]:
+    """Return where the best passage of each memory stands, when meaning alone was asked for."""
+    if gathered.mode != "semantic":
+        return {}
+    return {entry.id: entry.span for entry in gathered.ranking("vector").found if entry.span is not None}
+
+
+def _spoken(memory: Memory, span: tuple[int, int] | None) -> str:
+    return memory.content if span is None else memory.content[span[0] : span[1]]
 
 
 def _match_type(candidate: Candidate) -> MatchType:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from recollect.profile import Fuse
-from recollect.replies import Share
+from recollect.profile import Fuse, Profile
+from recollect.replies import Mode, Share
 from recollect.search.normalise import NORMALISERS
+from recollect.search.parse import Query
 from recollect.search.ranking import Candidate, Found, Ranking
 
 Shares = dict[int, tuple[Share, ...]]
@@ -22,6 +23,19 @@ def fuse(rankings: Sequence[Ranking], rules: Fuse, *, weights: Mapping[str, floa
             shares[row] += (share,)
     candidates = (Candidate(id=row, shares=given) for row, given in shares.items())
     return tuple(sorted(candidates, key=lambda each: (-each.fused, each.id)))
+
+
+def combine(
+    rankings: Sequence[Ranking], profile: Profile, *, mode: Mode, query: Query, alpha: float | None
+) -> tuple[Candidate, ...]:
+    """Return the candidates of *rankings* as the profile orders them in this mode."""
+    asked = [ranking for ranking in rankings if ranking.found or ranking.also] or list(rankings[:1])
+    if mode != "hybrid" or len(rankings) == 1:
+        return order_alone(rankings[0], profile.fuse)
+    answering = [ranking for ranking in asked if ranking.found]
+    if profile.retrieve.fall_back and len(answering) == 1:
+        return order_alone(answering[0], profile.fuse)
+    return fuse(asked, profile.fuse, weights=weights_for(profile.fuse, words=len(query.words), alpha=alpha))
 
 
 def order_alone(ranking: Ranking, rules: Fuse) -> tuple[Candidate, ...]:

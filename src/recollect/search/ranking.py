@@ -14,6 +14,8 @@ class Found:
     id: int
     score: float
     coverage: float = 0.0
+    span: tuple[int, int] | None = None
+    """Where its best passage stands, if the ranking is by meaning."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,8 @@ class Ranking:
     found: tuple[Found, ...]
     also: Mapping[int, Found] = field(default_factory=dict)
     total: int = 0
+    missing: int = 0
+    """How many memories it could not compare."""
     kind: str = ""
     """Which weight and normaliser it takes; its name unless told."""
 

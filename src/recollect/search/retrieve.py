@@ -1,40 +1,121 @@
-"""Questions to the store: each list of candidates, with the scores of its own."""
+"""Questions to the store: a list of candidates by words, a list by meaning, each with scores of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from recollect.records import Keywords, Match, Scope, Where
+from recollect.embedders.contract import Embedder
+from recollect.embedders.vectors import pack
+from recollect.profile import Retrieve
+from recollect.records import AnyOf, Keywords, Match, Near, Nears, Scope, Where
 from recollect.search.ask import InText, Tier
+from recollect.search.normalise import NORMALISERS
+from recollect.search.parse import Query
 from recollect.search.ranking import Found, Ranking
 from recollect.stores.contract import Store
 
 
-def retrieve_words(
-    tiers: Sequence[Tier], *, store: Store, scope: Scope, where: Where, depth: int, also: Sequence[int] = ()
-) -> Ranking:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Where a search asks: the store, what the reader may see, and who turns words into meaning."""
+
+    store: Store
+    scope: Scope
+    where: Where
+    embedder: Embedder | None = None
+    former: Callable[[], Embedder | None] = lambda: None
+    """Finds the model before this one, whose vectors serve for what the new one has not reached."""
+
+
+def by_words(tiers: Sequence[Tier], desk: Desk, *, depth: int, also: Sequence[int] = ()) -> Ranking:
     """Return what the first tier with any match finds."""
     ranking = Ranking(name="words", found=())
     for tier in tiers:
-        ranking = _ask(tier, store=store, scope=scope, where=where, depth=depth, also=also)
+        ranking = _ask(tier, desk, depth=depth, also=also)
         if ranking.found:
             break
     return ranking
 
 
-def _ask(tier: Tier, *, store: Store, scope: Scope, where: Where, depth: int, also: Sequence[int]) -> Ranking:
+def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int]) -> Ranking:
     match tier:
         case Keywords():
-            matches = store.match_words(tier, scope=scope, where=where, limit=depth, also=also)
+            matches = desk.store.match_words(tier, scope=desk.scope, where=desk.where, limit=depth, also=also)
             return Ranking(
                 name="words",
-                found=tuple(_found(match) for match in matches.top),
-                also={row: _found(match) for row, match in matches.also.items()},
+                found=tuple(_match(match) for match in matches.top),
+                also={row: _match(match) for row, match in matches.also.items()},
                 total=matches.total,
             )
         case InText(needles=needles):
-            counts = store.match_text(needles, scope=scope, where=where, limit=depth)
+            counts = desk.store.match_text(needles, scope=desk.scope, where=desk.where, limit=depth)
             found = tuple(Found(id=row, score=count, coverage=count / len(needles)) for row, count in counts)
             return Ranking(name="words", kind="text", found=found, total=len(found))
 
 
-def _found(match: Match) -> Found:
+def by_meaning(text: str, desk: Desk, *, depth: int, least: float, also: Sequence[int] = ()) -> Ranking:
+    """Return the memories nearest in meaning to *text*, of both generations while a new one fills."""
+    if desk.embedder is None:
+        return Ranking(name="vector", found=())
+    nears = _nearest(text, desk.embedder, desk, depth=depth, also=also, unless=None)
+    former = desk.former() if nears.missing else None
+    if former is not None:
+        unless = desk.embedder.fingerprint
+        nears = _joined(nears, _nearest(text, former, desk, depth=depth, also=also, unless=unless))
+    ordered = sorted(nears.top, key=lambda near: (-near.cosine, near.id))[:depth]
+    return Ranking(
+        name="vector",
+        found=tuple(_near(near) for near in ordered if near.cosine >= least),
+        also={row: _near(near) for row, near in nears.also.items()},
+        total=nears.total,
+        missing=nears.missing,
+    )
+
+
+def _nearest(
+    text: str, embedder: Embedder, desk: Desk, *, depth: int, also: Sequence[int], unless: str | None
+) -> Nears:
+    (vector,) = embedder.embed_queries([text])
+    return desk.store.nearest(
+        embedder.fingerprint,
+        pack(vector),
+        scope=desk.scope,
+        where=desk.where,
+        limit=depth,
+        also=also,
+        unless=unless,
+    )
+
+
+def _joined(new: Nears, old: Nears) -> Nears:
+    return Nears(
+        top=(*new.top, *old.top),
+        also={**old.also, **new.also},
+        total=new.total + old.total,
+        missing=old.missing,
+    )
+
+
+def is_strong(ranking: Ranking, rules: Retrieve, normaliser: str) -> bool:
+    """Return whether the words alone are so sure that the vectors may be skipped: a high score, far ahead."""
+    top, gap = rules.short_circuit
+    if top <= 0 or not ranking.found:
+        return False
+    scores = NORMALISERS[normaliser]([entry.score for entry in ranking.found[:2]])
+    return scores[0] >= top and (len(scores) == 1 or scores[0] - scores[1] >= gap)
+
+
+def unwanted(query: Query, desk: Desk, rows: Sequence[int], weights: Keywords) -> set[int]:
+    """Return those of *rows* that hold what the query excludes."""
+    if not query.unwanted or not rows:
+        return set()
+    expression = AnyOf(parts=query.unwanted)
+    asked = Keywords(expression=expression, weights=weights.weights, k1=weights.k1, b=weights.b)
+    return set(desk.store.match_words(asked, scope=desk.scope, where=desk.where, limit=1, also=rows).also)
+
+
+def _match(match: Match) -> Found:
     return Found(id=match.id, score=match.score, coverage=match.coverage)
+
+
+def _near(near: Near) -> Found:
+    return Found(id=near.id, score=near.cosine, span=(near.start, near.stop))

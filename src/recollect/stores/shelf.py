@@ -28,6 +28,7 @@ class _Mask:
     rows: Sequence[int]
     places: Any
     memories: frozenset[int]
+    missing: int
 
 
 class Shelf:
@@ -58,20 +59,23 @@ class Shelf:
     ) -> Nears:
         """Return the admitted memories nearest to *query*; who is admitted is asked once for each *key*."""
         mask = self._mask(key, admitted)
-        best = self._best(query, mask, limit)
+        best = self._best(query, mask, limit) if limit else []
         wanted = [row for row in dict.fromkeys(also) if row in mask.memories]
         return Nears(
             top=tuple(sorted(best, key=lambda near: (-near.cosine, near.id))[:limit]),
             also={near.id: near for near in self._speakers(query, wanted)},
             total=len(mask.memories),
+            missing=mask.missing,
         )
 
     def _mask(self, key: object, admitted: Callable[[], Iterable[int]]) -> _Mask:
         mask = self._masks.get(key)
         if mask is None:
-            memories = frozenset(row for row in admitted() if row in self._places)
+            everyone = list(admitted())
+            memories = frozenset(row for row in everyone if row in self._places)
             rows = sorted(at for row in memories for at in self._places[row])
-            mask = _Mask(rows=rows, places=self._matrix.places(rows), memories=memories)
+            places, missing = self._matrix.places(rows), len(everyone) - len(memories)
+            mask = _Mask(rows=rows, places=places, memories=memories, missing=missing)
             if len(self._masks) >= MASKS:
                 self._masks.clear()
             self._masks[key] = mask

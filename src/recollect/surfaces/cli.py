@@ -1,22 +1,35 @@
 """The command line: the table of operations as commands, and the few that only make sense here."""
 
+import io
 import json
+import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.errors import RecollectError
-from recollect.surfaces.shapes import error_shape
+from recollect.errors import InputError, RecollectError, StoreError
+
+if TYPE_CHECKING:
+    from recollect.recollection import Recollection
+    from recollect.surfaces.operations import Answer, Operation, Parameter
 
 GLOBAL = {
     "db": "the store: a path or :memory: (RECOLLECT_DB)",
     "project": "the project to write to and to search (RECOLLECT_PROJECT)",
     "profile": "how to rank: default, cortex, oro, boocode, nornicdb, engram, or a .toml file (RECOLLECT_PROFILE)",
+    "model": "the embedding model: a name, a folder, or none (RECOLLECT_MODEL)",
 }
-TYPES: dict[str, Any] = {"number": int, "share": float}
-EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE = 1, 2, 3
+WHOLE = click.IntRange(min=-(2**63), max=2**63 - 1)
+TYPES: dict[str, Any] = {"number": WHOLE, "share": click.FLOAT}
+EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
+Progress = Callable[[int, int, str], None]
+
+
+# --- the table as commands ------------------------------------------------------------------
 
 
 class _Commands(click.Group):
@@ -33,7 +46,7 @@ class _Commands(click.Group):
         from recollect.surfaces.operations import OPERATIONS  # noqa: PLC0415
 
         if cmd_name in OPERATIONS:
-            return _command(cmd_name)
+            return _command(OPERATIONS[cmd_name])
         return super().get_command(ctx, cmd_name)
 
 
@@ -43,21 +56,21 @@ def _global_options(command: click.Command) -> click.Command:
     return command
 
 
-def _command(name: str) -> click.Command:
-    from recollect.surfaces.operations import OPERATIONS  # noqa: PLC0415
+def _chosen(given: dict[str, Any]) -> dict[str, Any]:
+    """Take the global options out of *given*; what stands after the command wins over what stands before it."""
+    before = click.get_current_context().obj or {}
+    return {key: given.pop(key) or before.get(key) for key in (*GLOBAL, "as_json")}
 
-    operation = OPERATIONS[name]
 
+def _command(operation: "Operation") -> click.Command:
     def run(**given: Any) -> None:
-        context = click.get_current_context()
-        chosen = {key: given.pop(key) or (context.obj or {}).get(key) for key in (*GLOBAL, "as_json")}
-        _answer(operation, given, chosen)
+        _answer(operation, given, _chosen(given))
 
     params: list[click.Parameter] = [_parameter(parameter) for parameter in operation.parameters]
-    return _global_options(click.Command(name, callback=run, params=params, help=operation.about))
+    return _global_options(click.Command(operation.name, callback=run, params=params, help=operation.about))
 
 
-def _parameter(parameter: Any) -> click.Parameter:
+def _parameter(parameter: "Parameter") -> click.Parameter:
     if parameter.place:
         many = parameter.kind == "paths"
         return click.Argument([parameter.name], nargs=-1 if many else 1, required=True, type=_type(parameter))
@@ -72,17 +85,26 @@ def _parameter(parameter: Any) -> click.Parameter:
     )
 
 
-def _type(parameter: Any) -> Any:
-    return click.Choice(parameter.choices) if parameter.kind == "choice" else TYPES.get(parameter.kind, str)
+def _type(parameter: "Parameter") -> Any:
+    if parameter.kind == "choice":
+        return click.Choice(parameter.choices, case_sensitive=False)
+    return TYPES.get(parameter.kind, click.STRING)
 
 
-def _answer(operation: Any, given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
+# --- answering ------------------------------------------------------------------------------
+
+
+def _open(chosen: Mapping[str, Any]) -> "Recollection":
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
 
+    return open_recollection(chosen["db"], **{name: chosen[name] for name in GLOBAL if name != "db"})
+
+
+def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
     if given.get("text") == "-":
         given["text"] = click.get_text_stream("stdin", errors="replace").read()
-    with open_recollection(address=chosen["db"], profile=chosen["profile"], project=chosen["project"]) as db:
-        answer = operation.run(db, given, _bar() if operation.slow else None)
+    with _open(chosen) as db, _bar(wanted=operation.slow) as progress:
+        answer = operation.run(db, given, progress)
     _print(answer, as_json=bool(chosen["as_json"]))
     if not answer.found:
         sys.exit(EXIT_NOTHING)
@@ -90,26 +112,40 @@ def _answer(operation: Any, given: dict[str, Any], chosen: Mapping[str, Any]) ->
         sys.exit(EXIT_TROUBLE if operation.name == "doctor" else EXIT_INPUT)
 
 
-def _print(answer: Any, *, as_json: bool) -> None:
-    click.echo(json.dumps(answer.value, ensure_ascii=False, indent=2) if as_json else answer.text)
-    if not as_json:
-        for problem in answer.problems:
-            click.echo(problem, err=True)
+def _print(answer: "Answer", *, as_json: bool) -> None:
+    if as_json:
+        click.echo(written(answer.value))
+        return
+    click.echo(answer.text)
+    for problem in answer.problems:
+        click.echo(f"error: {problem}", err=True)
 
 
-def _bar() -> Callable[[int, int, str], None] | None:
-    """Return a progress line for a terminal; a pipe gets none."""
-    if not sys.stderr.isatty():
-        return None
+def written(value: Any) -> str:
+    """Return *value* as the JSON that every command prints."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+@contextmanager
+def _bar(*, wanted: bool) -> Iterator[Progress | None]:
+    """Give a progress line to a terminal and nothing to a pipe; the line is gone in the end."""
+    if not (wanted and sys.stderr.isatty()):
+        yield None
+        return
 
     def progress(done: int, total: int, what: str) -> None:
-        width = 30
-        filled = width * done // max(1, total)
-        line = f"\r[{'█' * filled}{'·' * (width - filled)}] {done}/{total} {what[:40]:<40}"
-        sys.stderr.write(line if done < total else f"\r{' ' * (len(line) + 2)}\r")
+        filled = 30 * done // max(1, total)
+        sys.stderr.write(f"\r\x1b[K[{'█' * filled}{'·' * (30 - filled)}] {done}/{total} {what[:40]}")
         sys.stderr.flush()
 
-    return progress
+    try:
+        yield progress
+    finally:
+        sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
+
+
+# --- the door -------------------------------------------------------------------------------
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -125,26 +161,63 @@ _global_options(cli)
 
 @cli.command()
 @click.argument("path", required=False)
-@click.pass_context
-def export(context: click.Context, path: str | None) -> None:
+def export(path: str | None, **given: Any) -> None:
     """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
-    from recollect.recollection import open as open_recollection  # noqa: PLC0415
     from recollect.surfaces.shapes import export_shape  # noqa: PLC0415
 
-    chosen = context.obj
-    with (
-        open_recollection(chosen["db"], project=chosen["project"]) as db,
-        click.open_file(path or "-", "w", encoding="utf-8", atomic=path is not None) as file,
-    ):
-        count = 0
+    chosen, count = _chosen(given), 0
+    with _open(chosen) as db, _outlet(path) as file:
         for memory, wordings in db.export():
             file.write(json.dumps(export_shape(memory, wordings), ensure_ascii=False) + "\n")
             count += 1
-    if path:
-        click.echo(f"{count} memories written to {path}", err=True)
+    if path and chosen["as_json"]:
+        click.echo(written({"path": path, "memories": count}))
+    elif path:
+        click.echo(f"{count} memories written to {path}")
 
 
 _global_options(export)
+
+
+@contextmanager
+def _outlet(path: str | None) -> Iterator[Any]:
+    """Open *path* for writing, whole or not at all; without one it is standard output."""
+    if path is None:
+        yield click.get_text_stream("stdout", errors="backslashreplace")
+        return
+    try:
+        with click.open_file(path, "w", encoding="utf-8", atomic=True) as file:
+            yield file
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours") from error
+
+
+@cli.command()
+@click.option("--keep", metavar="PATH", help="keep the sample store here; else it is removed in the end")
+def demo(keep: str | None, **given: Any) -> None:
+    """Build a sample store, search it, and show what to try next; your own store is not touched."""
+    from recollect.surfaces.demo import run_demo  # noqa: PLC0415
+
+    chosen = _chosen(given)
+    shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program())
+    if chosen["as_json"]:
+        click.echo(written(shown.value))
+        return
+    for line in shown.lines:
+        click.secho(line, bold=line.startswith("> ") or line.isupper())
+
+
+_global_options(demo)
+
+
+def _program() -> str:
+    """Return how to call this program from here."""
+    import shutil  # noqa: PLC0415  (only the demo asks)
+
+    path = Path(sys.argv[0])
+    if shutil.which("recollect") or path.name != "recollect":
+        return "recollect"
+    return os.path.relpath(path)
 
 
 @cli.command()
@@ -161,22 +234,48 @@ def completion(shell: str) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; errors are one line and an exit code, never a traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # half characters are written as JSON writes them
     try:
         cli.main(args=words, prog_name="recollect", standalone_mode=False)
-    except RecollectError as error:
-        _complain(error, as_json="--json" in words)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
-    except click.ClickException as error:
-        error.show()
-        sys.exit(EXIT_INPUT)
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(130)
+        sys.exit(EXIT_STOPPED)
     except BrokenPipeError:
-        sys.stderr.close()
+        _leave_quietly()
+    except Exception as error:  # noqa: BLE001  (the last door: whatever it is, people get one line)
+        _complain(_understood(error), as_json="--json" in words)
+
+
+def _understood(error: Exception) -> RecollectError:
+    """Return *error* as one of ours."""
+    if isinstance(error, RecollectError):
+        return error
+    if isinstance(error, click.UsageError):
+        asked = error.ctx.command_path if error.ctx else "recollect"
+        return InputError(error.format_message().rstrip("."), hint=f"see: {asked} --help")
+    if isinstance(error, click.ClickException):
+        return InputError(error.format_message(), hint="see: recollect --help")
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    where = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last else ""
+    said = " ".join(f"{type(error).__name__}: {error}".split())
+    return StoreError(f"something unforeseen happened{where}: {said}", hint="nothing stored is lost; please report it")
 
 
 def _complain(error: RecollectError, *, as_json: bool) -> None:
+    from recollect.surfaces.shapes import error_shape  # noqa: PLC0415
+
     hint = f" ({error.hint})" if error.hint else ""
-    click.echo(json.dumps(error_shape(error), ensure_ascii=False) if as_json else f"error: {error}{hint}", err=True)
+    line = json.dumps(error_shape(error), ensure_ascii=False) if as_json else f"error: {error}{hint}"
+    click.echo(line, err=True)
     sys.exit(error.exit_code)
+
+
+def _leave_quietly() -> None:
+    """End when nobody reads any more; what is left in the buffers has nowhere to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

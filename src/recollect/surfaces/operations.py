@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from recollect.errors import InputError, QueryError
 from recollect.recollection import Recollection
 from recollect.records import Where
+from recollect.replies import Mode
 from recollect.surfaces import shapes, show
 from recollect.text.dates import parse_moment
 
@@ -63,6 +65,14 @@ FILTERS: Final = (
     Parameter(name="until", about="only up to this date, its last day included"),
     Parameter(name="include_superseded", kind="flag", default=False, about="show superseded memories too"),
 )
+MODES: Final[Mapping[str, Mode]] = {
+    "hybrid": "hybrid",
+    "keyword": "keyword",
+    "semantic": "semantic",
+    "bm25": "keyword",
+    "rrf": "hybrid",
+}
+"""How to look, by every name it goes by."""
 ID: Final = Parameter(name="id", kind="number", place=True, about="the id of a memory")
 
 
@@ -95,6 +105,22 @@ def _moment(db: Recollection, given: Mapping[str, Any], name: str) -> Any:
     return span
 
 
+def mode_from(text: str) -> Mode:
+    """Return the mode that *text* names, in any case."""
+    mode = MODES.get(text.lower())
+    if mode is None:
+        raise QueryError(f"no mode is called {text!r}", hint=f"one of {', '.join(MODES)}")
+    return mode
+
+
+def _here() -> str:
+    """Return the folder that people look from."""
+    try:
+        return Path.cwd().as_posix()
+    except OSError:  # it was removed under our feet
+        return ""
+
+
 def _add(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
     names = ("title", "type", "source", "external_id", "confidence", "name", "description", "path", "requirements")
     about = {name: given[name] for name in names if given.get(name) is not None}
@@ -123,33 +149,35 @@ def _import(db: Recollection, given: Mapping[str, Any], progress: Progress | Non
     return Answer(
         value=shapes.brought_shape(done),
         text=show.brought_text(done),
-        healthy=done.files["failed"] == 0,
+        healthy=not done.errors,
         problems=tuple(f"{problem.path}: {problem.reason}" for problem in done.errors),
     )
 
 
 def _search(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
+    mode = given.get("mode")
     reply = db.search(
         given["query"],
-        mode=given.get("mode") or "hybrid",
+        mode="hybrid" if mode is None else mode_from(mode),
         limit=given.get("limit"),
         where=where_from(db, given),
     )
     explain = bool(given.get("explain"))
     return Answer(
         value=shapes.reply_shape(reply, explain=explain),
-        text=show.reply_text(reply, explain=explain),
+        text=show.reply_text(reply, explain=explain, root=_here()),
         found=bool(reply.hits),
     )
 
 
 def _show(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
     shown = db.show(given["id"])
-    return Answer(value=shapes.shown_shape(shown), text=show.shown_text(shown))
+    return Answer(value=shapes.shown_shape(shown), text=show.shown_text(shown, root=_here()))
 
 
 def _list(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
-    listing = db.list(where=where_from(db, given), limit=given.get("limit") or 20, offset=given.get("offset") or 0)
+    limit, offset = given.get("limit") or 0, given.get("offset") or 0
+    listing = db.list(where=where_from(db, given), limit=limit if limit > 0 else 20, offset=offset)
     return Answer(value=shapes.listing_shape(listing), text=show.listing_text(listing), found=bool(listing.memories))
 
 
@@ -215,9 +243,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
             run=_search,
             parameters=(
                 Parameter(name="query", place=True, about='words, "phrases", -not, OR, AND, prefix*, type:decision'),
-                Parameter(
-                    name="mode", kind="choice", choices=("hybrid", "keyword", "semantic"), about="how to look (hybrid)"
-                ),
+                Parameter(name="mode", kind="choice", choices=tuple(MODES), about="how to look (hybrid)"),
                 Parameter(name="limit", kind="number", about="how many hits"),
                 *FILTERS,
                 Parameter(name="explain", kind="flag", default=False, about="show how each score comes about"),

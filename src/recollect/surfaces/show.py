@@ -1,7 +1,9 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
+from collections.abc import Mapping
+
 from recollect.recollection import Health, Listing, Shown
-from recollect.records import Memory, Tally
+from recollect.records import Event, Memory, Tally
 from recollect.remember.bring import Brought
 from recollect.remember.keep import Kept
 from recollect.replies import Hit, Reply
@@ -25,51 +27,69 @@ DECISIONS = {
     "updates": "remembered; it supersedes",
     "conflicts": "remembered; it conflicts with",
 }
+FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
 
 
-def reply_text(reply: Reply, *, explain: bool = False) -> str:
-    """Return an answer to a search."""
-    lines = [_note(reply)] if _note(reply) else []
+# --- searches -------------------------------------------------------------------------------
+
+
+def reply_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
+    """Return an answer to a search; sources below the folder *root* are written from there."""
+    note = degraded_text(reply)
+    lines = [f"({note})"] if note else []
+    return "\n".join([*lines, found_text(reply, explain=explain, root=root)])
+
+
+def degraded_text(reply: Reply) -> str:
+    """Return what could not run though it was asked for; blank when all of it ran."""
+    asked = reply.mode != "keyword" and reply.degraded is not None
+    return DEGRADED[reply.degraded] if asked and reply.degraded else ""
+
+
+def found_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
+    """Return the hits, or why there are none."""
     if reply.reason is not None:
-        return "\n".join([*lines, f"Nothing found: {reply.reason.message}; {HINTS[reply.reason.code]}."])
-    if reply.outcome == "weak":
-        lines.append("No clear answer; the nearest memories:")
-    lines.extend(_hit(hit, explain=explain) for hit in reply.hits)
+        return f"Nothing found: {reply.reason.message}; {HINTS[reply.reason.code]}."
+    lines = ["No clear answer; the nearest memories:"] if reply.outcome == "weak" else []
+    lines.extend(_hit(hit, explain=explain, root=root) for hit in reply.hits)
     more = reply.total - len(reply.hits)
     return "\n".join([*lines, f"… and {more} more"] if more > 0 and reply.hits else lines)
 
 
-def _note(reply: Reply) -> str:
-    asked = reply.mode != "keyword" and reply.degraded
-    return f"({DEGRADED[reply.degraded]})" if asked and reply.degraded else ""
-
-
-def _hit(hit: Hit, *, explain: bool) -> str:
-    head = f"{hit.rank:>2}. [{hit.memory.type}] {hit.snippet}"
-    by = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "newest"}[hit.match_type]
-    about = [f"#{hit.id}", f"by {by}", f"score {hit.score:.3g}", _place(hit.memory), _day(hit.memory)]
-    lines = [head, "    " + " · ".join(part for part in about if part)]
+def _hit(hit: Hit, *, explain: bool, root: str) -> str:
+    memory = hit.memory
+    heading = memory.section or memory.title
+    lines = [heading, hit.snippet] if heading else [hit.snippet]
+    about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
+    score = () if hit.match_type == "browse" else (f"{hit.score:.3g}",)
+    lines.append(" · ".join(part for part in (*about, *score) if part))
     if explain:
         shares = [f"{s.ranking} rank {s.rank or '-'}: {s.points:+.4f}" for s in hit.shares]
         factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items()]
-        lines.append(f"    = {' '.join([*shares, *factors])}")
-    return "\n".join(lines)
+        lines.append(f"= {' '.join([*shares, *factors])}")
+    return f"{hit.rank:>2}. " + "\n    ".join(lines)
 
 
-def _place(memory: Memory) -> str:
+def _place(memory: Memory, root: str = "") -> str:
+    """Return where *memory* comes from, as seen from the folder *root*."""
     if memory.source is None:
         return ""
-    return memory.source + (f":{memory.line}" if memory.line else "")
+    folder = root.rstrip("/") + "/"
+    source = memory.source.removeprefix(folder) if root else memory.source
+    return source + (f":{memory.line}" if memory.line else "")
 
 
 def _day(memory: Memory) -> str:
     return memory.when.date().isoformat()
 
 
+# --- changes --------------------------------------------------------------------------------
+
+
 def kept_text(kept: Kept) -> str:
     """Return what became of an added text."""
     of = f" #{kept.of}" if kept.of is not None and kept.decision in ("updates", "conflicts") else ""
-    secrets = f"; {kept.redacted} secret{'s' if kept.redacted > 1 else ''} redacted" if kept.redacted else ""
+    secrets = f"; {_count(kept.redacted, 'secret')} redacted" if kept.redacted else ""
     return f"#{kept.id} {DECISIONS[kept.decision]}{of}{secrets}"
 
 
@@ -78,11 +98,18 @@ def brought_text(brought: Brought) -> str:
     files, memories = brought.files, brought.memories
     text = (
         f"{memories['new']} new, {memories['updated']} updated, {memories['unchanged']} unchanged, "
-        f"{memories['removed']} removed memories from {files['scanned']} files "
+        f"{memories['removed']} removed memories from {_count(files['scanned'], 'file')} "
         f"({files['imported']} imported, {files['skipped']} unchanged, {files['failed']} failed)"
     )
-    secrets = f"\n{brought.redacted} secrets were redacted before anything was stored" if brought.redacted else ""
+    secrets = f"\n{_count(brought.redacted, 'secret')} redacted before anything was stored" if brought.redacted else ""
     return text + secrets
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+# --- reading --------------------------------------------------------------------------------
 
 
 def listing_text(listing: Listing) -> str:
@@ -92,31 +119,56 @@ def listing_text(listing: Listing) -> str:
     return "\n".join([*lines, f"… and {more} more"] if more > 0 else lines) or "Nothing here."
 
 
-def _short(memory: Memory, width: int = 100) -> str:
-    text = " ".join(f"{memory.title}: {memory.content}".split() if memory.title else memory.content.split())
-    return text if len(text) <= width else text[: width - 1] + "…"
+def _short(memory: Memory) -> str:
+    return _cut(f"{memory.title}: {memory.content}" if memory.title else memory.content)
 
 
-def shown_text(shown: Shown) -> str:
+def _cut(text: str, width: int = 100) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def shown_text(shown: Shown, *, root: str = "") -> str:
     """Return one memory with all that is known of it."""
     memory = shown.memory
     about = {
         "type": memory.type,
         "project": memory.project,
         "tags": ", ".join(memory.tags),
-        "source": _place(memory),
+        "source": _place(memory, root),
         "section": memory.section,
         "confidence": memory.confidence,
         "observed": memory.observed_at and memory.observed_at.isoformat(),
         "forgotten": memory.deleted_at and memory.deleted_at.isoformat(),
-        "superseded by": memory.superseded_by,
+        "superseded by": memory.superseded_by and f"#{memory.superseded_by}",
     }
     lines = [f"#{memory.id} {memory.title}".rstrip(), "", memory.content, ""]
     lines += [f"also: {text}" for text in shown.wordings]
     lines += [f"{name}: {value}" for name, value in about.items() if value]
     lines += [f"{key}: {value}" for key, value in memory.metadata.items()]
-    lines += [f"{event.at:%Y-%m-%d %H:%M} {event.verb}" for event in shown.events]
+    lines += [_event(event) for event in shown.events]
     return "\n".join(lines)
+
+
+def _event(event: Event) -> str:
+    """Return one change and what is known of its reason."""
+    said = [text for key, text in _details(event.detail).items() if event.detail.get(key) not in (None, "", [])]
+    return f"{event.at:%Y-%m-%d %H:%M} {event.verb}" + (f": {', '.join(said)}" if said else "")
+
+
+def _details(detail: Mapping[str, object]) -> dict[str, str]:
+    of = f" #{detail['of']}" if detail.get("of") is not None else ""
+    differs = detail.get("differs")
+    return {
+        "decision": f"{detail.get('decision')}{of}",
+        "by": f"by #{detail.get('by')}" if isinstance(detail.get("by"), int) else f"by {detail.get('by')}",
+        "differs": f"differs in {', '.join(map(str, differs)) if isinstance(differs, list) else differs}",
+        "jaccard": f"{detail.get('jaccard')} of the words in common",
+        "proposes": f"perhaps the same as #{detail.get('proposes')}",
+        "reason": str(detail.get("reason")),
+        "source": f"from {detail.get('source')}",
+        "content": f"it said “{_cut(str(detail.get('content')), 60)}”",
+    }
 
 
 def tally_text(tally: Tally, address: str) -> str:
@@ -135,4 +187,4 @@ def health_text(health: Health) -> str:
     """Return what a check-up found."""
     if not health.problems:
         return f"{health.address}: {health.memories} memories, all is well"
-    return "\n".join([f"{health.address}: {len(health.problems)} problems", *health.problems])
+    return "\n".join([f"{health.address}: {_count(len(health.problems), 'problem')}", *health.problems])

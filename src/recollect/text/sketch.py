@@ -2,7 +2,7 @@
 
 Min-wise hashing (Broder, 1997): in each of two random orders of all tokens the first three of the
 set are taken, and each pair of them is a key. Sets that share three quarters of their tokens share
-a key nearly always, sets that share a tenth hardly ever.
+a key nearly always, sets that share a tenth about one time in twenty, unrelated sets as good as never.
 """
 
 from collections.abc import Iterable

@@ -154,7 +154,7 @@ def test_redacting_again_changes_nothing(text: str) -> None:
     ],
 )
 def test_a_hostile_repetition_is_read_to_its_end(piece: str) -> None:
-    text = piece * (400_000 // len(piece))
+    text = piece * (100_000 // len(piece))
 
     redacted = redact(text)
 

@@ -76,12 +76,10 @@ def words_key(record: Record) -> str | None:
     return next((key for key in _WORDS if key in record and words_of(record[key])), None)
 
 
-def thread_of(record: Record, *, origin: Origin, part: str | None = None) -> str:
-    """Return the thread of *record*: its file, its part of it, and the conversation the record names."""
+def session_of(record: Record) -> str | None:
+    """Return the conversation that *record* says it belongs to."""
     lowered = {key.lower(): value for key, value in record.items()}
-    named = (as_line(lowered[key]) for key in _THREADS if key in lowered)
-    session = next(filter(None, named), None)
-    return "#".join(filter(None, (origin.source, part, session)))
+    return next(filter(None, (as_line(lowered[key]) for key in _THREADS if key in lowered)), None)
 
 
 def as_turn(value: object, *, origin: Origin, line: int, thread: str, turn: int) -> Memory | None:

@@ -11,8 +11,8 @@ from recollect.remember.formats.chat import (
     is_conversation,
     is_turn,
     opened,
+    session_of,
     speaker_key,
-    thread_of,
     with_context,
 )
 from recollect.remember.formats.own import as_exported, is_own
@@ -39,12 +39,13 @@ def of_object(pairs: Sequence[Entry], *, line: int) -> tuple[Entry, ...]:
 
 def parse(entries: Sequence[Entry], *, origin: Origin, problems: Sequence[str] = ()) -> Parsed:
     """Return what *entries* say, in their order; one that cannot be read is a problem and stops no other."""
-    made = _Made(origin=origin)
     talking = sum(is_turn(entry.value) for entry in entries) * 2 > len(entries)
+    makers = [_choose(entry.value, talking=talking) for entry in entries]
+    made = _Made(origin=origin, several=sum(maker in _TALKS for maker in makers) > 1)
     found = list(problems)
-    for entry in entries:
+    for make, entry in zip(makers, entries, strict=True):
         try:
-            _choose(entry, talking=talking)(entry, made)
+            make(entry, made)
         except ValueError as error:
             found.append(f"line {entry.line}: {error}")
     return made.parsed(found)
@@ -55,8 +56,10 @@ class _Made:
     """What has been made so far."""
 
     origin: Origin
+    several: bool
     memories: list[Memory] = field(default_factory=list)
     turns: list[int] = field(default_factory=list)
+    talks: int = 0
     numbers: Counter[str] = field(default_factory=Counter)
     exported: dict[int, Exported] = field(default_factory=dict)
 
@@ -65,9 +68,15 @@ class _Made:
         if memory is not None:
             self.memories.append(memory)
 
+    def part(self, *names: str | None, session: str | None = None) -> str | None:
+        """Return the name of the next conversation: *names*, or its number where nothing else tells it apart."""
+        self.talks += 1
+        number = str(self.talks) if self.several and session is None and not any(names) else None
+        return "#".join(filter(None, (*names, number))) or None
+
     def add_turn(self, value: object, *, line: int, part: str | None = None) -> None:
-        """Keep the turn in *value* as the next of its thread."""
-        thread = thread_of(opened(value), origin=self.origin, part=part)
+        """Keep the turn in *value* as the next of its thread: its file, its part of it, its session."""
+        thread = "#".join(filter(None, (self.origin.source, part, session_of(opened(value)))))
         turn = as_turn(value, origin=self.origin, line=line, thread=thread, turn=self.numbers[thread] + 1)
         if turn is not None:
             self.numbers[thread] += 1
@@ -85,8 +94,7 @@ class _Made:
 # --- one maker for each kind of entry -------------------------------------------------------
 
 
-def _choose(entry: Entry, *, talking: bool) -> Callable[[Entry, _Made], None]:
-    value = entry.value
+def _choose(value: object, *, talking: bool) -> Callable[[Entry, _Made], None]:
     if is_own(value):
         return _make_exported
     if not isinstance(value, dict):
@@ -109,8 +117,9 @@ def _make_turn(entry: Entry, made: _Made) -> None:
 
 
 def _make_conversation(entry: Entry, made: _Made) -> None:
+    part = made.part(entry.key)
     for each in entry.value if isinstance(entry.value, list) else ():
-        made.add_turn(each, line=entry.line, part=entry.key)
+        made.add_turn(each, line=entry.line, part=part)
 
 
 def _make_conversations(entry: Entry, made: _Made) -> None:
@@ -121,10 +130,11 @@ def _make_conversations(entry: Entry, made: _Made) -> None:
     name = next((as_id(scalars.pop(key)) for key in _ID_NAMES if key in scalars), None)
     # Who wrote the record is not who speaks in it.
     shared = {f"conversation {key}" if key in TURN_NAMES else key: value for key, value in scalars.items()}
+    part = made.part(entry.key, name, session=session_of(shared))
     for key, turns in talks.items():
-        part = "#".join(filter(None, (entry.key, name, key if len(talks) > 1 else None))) or None
+        within = "#".join(filter(None, (part, key))) if len(talks) > 1 else part
         for turn in turns if isinstance(turns, list) else ():
-            made.add_turn({**shared, **opened(turn)}, line=entry.line, part=part)
+            made.add_turn({**shared, **opened(turn)}, line=entry.line, part=within)
     for key, value in record.items():
         if key not in talks and not is_scalar(value):
             _make_bare(Entry(value=value, line=entry.line, key=key), made)
@@ -143,6 +153,9 @@ def _make_bare(entry: Entry, made: _Made) -> None:
     content = flatten(entry.value, entry.key or "")
     memory = as_memory({"content": content}, origin=made.origin, line=entry.line, title=entry.key or "")
     made.add(memory)
+
+
+_TALKS = (_make_conversation, _make_conversations)
 
 
 def _record(entry: Entry) -> dict[str, object]:

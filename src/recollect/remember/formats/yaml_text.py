@@ -35,8 +35,8 @@ def read_yaml(text: str, origin: Origin) -> Parsed:
     documents = 0
     try:
         for document in _documents(text):
-            documents += 1
             entries += _unfold(document, text)
+            documents += 1
     except _BROKEN as error:
         if not documents:
             raise FileError(f"{origin.source} is not YAML: {_what(error)}", hint="check its indentation") from error

@@ -1,0 +1,86 @@
+"""Take memories out of what a worker wrote: marker lines it meant for us, and sentences that say "keep this"."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from recollect.records import Memory
+from recollect.remember.signal import low_signal
+
+MARKED: Final = 0.8
+"""How sure we are of what a worker marked itself."""
+CUED: Final = 0.6
+"""How sure we are of what a cue made us think is worth keeping."""
+
+_MARKER: Final = re.compile(r"\[MEMORY\](?P<fields>(?:[ \t]+\w+=[^\s:]*)+)[ \t]*:[ \t]*(?P<text>\S.*)")
+_KNOWN: Final = frozenset({"type", "tags", "confidence"})
+_FENCE: Final = re.compile(r"\s*(?:```|~~~)")
+_CUE: Final = re.compile(
+    r"(?:^|(?<=[.!?]\s))[\s#*+-]*(?:\d+[.)]\s+)?[*_]*"
+    r"(?:(?P<learned>i\s+(?:have\s+)?learned\s+that)\b|(?P<label>note|gotcha|pattern|decision|decided|important)[*_]*:)"
+    r"[*_]*\s+",
+    re.IGNORECASE,
+)
+_TYPES: Final[Mapping[str, str]] = {
+    "note": "lesson",
+    "gotcha": "gotcha",
+    "pattern": "pattern",
+    "decision": "decision",
+    "decided": "decision",
+    "important": "lesson",
+}
+
+
+def capture(text: str) -> tuple[Memory, ...]:
+    """Return the memories *text* holds, in its order, each once.
+
+    A line `[MEMORY] type=decision tags=go,testing confidence=0.9: text` is one, source "self_report"; a
+    malformed marker is none. A sentence that opens with "I learned that", "Note:", "Gotcha:", "Pattern:",
+    "Decision:", "Decided:" or "Important:" is one, source "daemon_extracted". Code and quotations are not searched
+    for cues.
+    """
+    found = {(memory.type, memory.content): memory for memory in reversed(list(_memories(text)))}
+    return tuple(reversed(found.values()))
+
+
+def _memories(text: str) -> Iterator[Memory]:
+    """Yield what each line holds."""
+    fenced = False
+    for line in text.splitlines():
+        if _FENCE.match(line):
+            fenced = not fenced
+        elif line.startswith("[MEMORY]"):
+            yield from _marked(line)
+        elif not fenced and not line.lstrip().startswith(">"):
+            yield from _cued(line)
+
+
+def _marked(line: str) -> Iterator[Memory]:
+    """Yield the memory of a marker line, if it is well formed."""
+    marker = _MARKER.fullmatch(line.rstrip())
+    if marker is None:
+        return
+    fields = dict(field.split("=", 1) for field in marker["fields"].split())
+    confidence = _share(fields.get("confidence", str(MARKED)))
+    if not fields.get("type") or confidence is None or not fields.keys() <= _KNOWN or low_signal(marker["text"]):
+        return
+    tags = tuple(tag for tag in fields.get("tags", "").split(",") if tag)
+    yield Memory(
+        content=marker["text"], type=fields["type"].casefold(), tags=tags, confidence=confidence, source="self_report"
+    )
+
+
+def _share(text: str) -> float | None:
+    """Return *text* as a number from 0 to 1, or None."""
+    return float(text) if re.fullmatch(r"0?\.\d{1,6}|[01](?:\.0{1,6})?", text) else None
+
+
+def _cued(line: str) -> Iterator[Memory]:
+    """Yield what follows each cue of *line*, up to the next one."""
+    cues = list(_CUE.finditer(line))
+    ends = [*(cue.start() for cue in cues[1:]), len(line)]
+    for cue, end in zip(cues, ends, strict=False):
+        content = line[cue.end() : end].strip().strip("*_").strip()
+        if len(content) > 3 and not low_signal(content):
+            kind = "lesson" if cue["learned"] else _TYPES[cue["label"].casefold()]
+            yield Memory(content=content, type=kind, confidence=CUED, source="daemon_extracted")

@@ -1,0 +1,181 @@
+"""Reading files of every format, by their suffix."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.errors import FileError
+from recollect.remember.files import SUFFIXES
+from recollect.remember.formats import READERS, Parsed, read_file
+from recollect.remember.formats.parsed import Origin
+
+ORIGIN = Origin(source="/notes/a")
+
+
+def written(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.case(92)
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("people.csv", "name,city,since\nIda,Oslo,2019\nBea,Rome,2020\nKim,Bonn,2021\nUwe,Graz,2022\n", 4),
+        ("setup.json", '{"editor": {"theme": "dark", "tabs": 2}, "shell": "fish", "hosts": ["a", "b"]}', 3),
+        ("notes.txt", "Short one.\n\nA second\non two lines.\n\n\nThe third.\n", 3),
+        ("code.md", "# Build\n\n```sh\n# not a heading\n\nmake\n```\n\n## Test\n\n```sh\nmake test\n```\n", 2),
+    ],
+)
+def test_each_format_gives_one_memory_for_each_of_its_parts(tmp_path: Path, name: str, text: str, count: int) -> None:
+    path = written(tmp_path / name, text)
+
+    parsed = read_file(path)
+
+    assert len(parsed.memories) == count
+    assert parsed.problems == ()
+
+
+def test_every_memory_says_where_it_stands_and_is_not_stored_yet(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.md", "first\n\n# Head\n\nsecond")
+
+    memories = read_file(path).memories
+
+    assert [(memory.id, memory.source, memory.line) for memory in memories] == [
+        (0, path.as_posix(), 1),
+        (0, path.as_posix(), 5),
+    ]
+
+
+def test_every_suffix_has_a_reader() -> None:
+    formats = set(SUFFIXES.values())
+
+    assert formats == set(READERS)
+
+
+def test_a_suffix_counts_in_any_case_and_an_unknown_one_is_text(tmp_path: Path) -> None:
+    table = written(tmp_path / "A.CSV", "text\nhello\n")
+    code = written(tmp_path / "a.py", "one\n\ntwo")
+
+    memories = read_file(table).memories + read_file(code).memories
+
+    assert [memory.content for memory in memories] == ["hello", "one", "two"]
+
+
+@pytest.mark.req("B-09", "B-10")
+@pytest.mark.parametrize(
+    ("name", "date"),
+    [
+        ("2025-06-15.md", datetime(2025, 6, 15, tzinfo=UTC)),
+        ("standup 2025-06-15 b.txt", datetime(2025, 6, 15, tzinfo=UTC)),
+        ("2025-13-40 then 2025-06-15.md", datetime(2025, 6, 15, tzinfo=UTC)),
+        ("2024-01-01/2025-06-15.md", datetime(2025, 6, 15, tzinfo=UTC)),
+        ("2024-01-01/MEMORY.md", datetime(2024, 1, 1, tzinfo=UTC)),
+        ("ticket-92025-06-15.md", None),
+        ("2025-06-155.md", None),
+        ("2025-02-30.md", None),
+        ("MEMORY.md", None),
+    ],
+)
+def test_a_date_in_the_name_is_when_its_memories_were_true(tmp_path: Path, name: str, date: datetime | None) -> None:
+    path = written(tmp_path / "1999-09-09" / name, "hello")
+
+    memories = read_file(path, root=tmp_path / "1999-09-09").memories
+
+    assert [memory.observed_at for memory in memories] == [date]
+
+
+def test_without_a_root_only_the_name_of_the_file_may_hold_the_date(tmp_path: Path) -> None:
+    path = written(tmp_path / "2024-01-01" / "a.md", "hello")
+
+    memories = read_file(path).memories
+
+    assert memories[0].observed_at is None
+
+
+def test_a_broken_file_raises_one_line_with_a_hint(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.json", '{\n"a": 1,\n"b" 2}')
+
+    with pytest.raises(FileError) as caught:
+        read_file(path)
+
+    assert str(caught.value) == f"{path} is not JSON: line 3: Expecting ':' delimiter"
+    assert caught.value.hint
+
+
+# --- laws -----------------------------------------------------------------------------------
+
+# Names of every field, so that values of every shape come to stand in them.
+NAMES = (
+    *("content", "text", "message", "role", "author", "from", "session", "turn", "parts", "recollect", "metadata"),
+    *("id", "_id", "name", "title", "Type", "tags", "pinned", "confidence", "date", "ts", "source"),
+)
+WORDS = st.text(st.characters(max_codepoint=0xD7FF), max_size=8)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS | st.sampled_from(NAMES), inner, max_size=5),
+    max_leaves=12,
+)
+MARKS = st.sampled_from(
+    [
+        *"\n\n\n:-#[]{}\"',;|&*!>%@`\t ",
+        *("---\n", "```\n", "Ann: hi\n", "Bob: ho\n", "# A\n", "- b\n", "a: 1\n", "<<", "&a ", "*a ", "!!int ", "..."),
+        *('{"role":"u","content":"x"}\n', "1e999", "\\ud800", "\ud7ff", "0x1F", "2024-13-45"),
+    ]
+)
+TEXTS = st.text(max_size=60) | st.lists(MARKS, max_size=25).map("".join)
+
+
+def keepable(parsed: Parsed) -> bool:
+    """Tell whether a store could keep everything that was parsed, and a terminal show it."""
+    for memory in parsed.memories:
+        texts = (memory.content, memory.title, memory.type, memory.project, *memory.tags, memory.external_id or "")
+        assert all("\0" not in text and text.encode() is not None for text in texts)
+        assert json.dumps(dict(memory.metadata), allow_nan=False).encode() is not None
+        assert memory.content.strip()
+        assert memory.line is None or memory.line >= 1
+        assert 0 <= memory.confidence <= 1
+        assert memory.observed_at is None or memory.observed_at.tzinfo == UTC
+    return all("\n" not in problem for problem in parsed.problems)
+
+
+@pytest.mark.parametrize("form", READERS)
+@given(text=TEXTS)
+def test_no_text_makes_a_reader_raise_anything_but_a_file_error(form: str, text: str) -> None:
+    readable = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+    try:
+        parsed = READERS[form](readable, ORIGIN)
+    except FileError as error:
+        parsed = Parsed(problems=(str(error),))
+
+    assert keepable(parsed)
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "yaml"])
+@given(values=st.lists(VALUES, max_size=4))
+def test_records_of_any_shape_are_read(form: str, values: list[object]) -> None:
+    lines = [json.dumps(value) for value in values]
+    text = "\n".join(lines) if form == "jsonl" else f"[{','.join(lines)}]"
+
+    parsed = READERS[form](text, ORIGIN)
+
+    assert keepable(parsed)
+    assert parsed.problems == ()
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "yaml"])
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "[" * 500 + "]" * 500])
+def test_nesting_without_end_is_refused_not_followed(form: str, text: str) -> None:
+    try:
+        parsed = READERS[form](text, ORIGIN)
+    except FileError:
+        return
+
+    assert parsed.memories == ()
+    assert parsed.problems
