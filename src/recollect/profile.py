@@ -21,6 +21,8 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "missing": ("zero", "last"),
     }
 )
+NORMALISERS: Final = ("plain", "over_top", "over_25", "squashed", "lifted", "counted", "tanh", "min_max")
+"""The maps of search/normalise.py that a profile may name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +137,12 @@ def load_profile(name: str) -> Profile:
     path = Path(name)
     if path.suffix == ".toml":
         try:
-            return read_profile(path.read_text(encoding="utf-8"), name=path.stem)
+            text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise ProfileError(f"cannot read the profile {name}: {error.strerror}", hint="check the path") from error
+        except UnicodeDecodeError as error:
+            raise ProfileError(f"the profile {name} is not UTF-8 text", hint="save it as UTF-8") from error
+        return read_profile(text, name=path.stem)
     raise ProfileError(f"no profile is called {name!r}", hint=f"one of {', '.join(BUILT_IN)}, or a .toml file")
 
 
@@ -170,7 +175,7 @@ def _value(kind: Any, value: Any, *, where: str) -> Any:
     if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, Mapping):
         return _build(kind, value, where=where)
     if get_origin(kind) is tuple and isinstance(value, list):
-        return tuple(tuple(each) if isinstance(each, list) else each for each in value)
+        return _tuple(kind, value, where=where)
     if get_origin(kind) is Mapping and isinstance(value, Mapping):
         return _mapping(kind, value, where=where)
     if kind is float and type(value) is int:
@@ -182,10 +187,22 @@ def _value(kind: Any, value: Any, *, where: str) -> Any:
     return value
 
 
+def _tuple(kind: Any, value: list[Any], *, where: str) -> tuple[Any, ...]:
+    inner = get_args(kind)
+    kinds = (inner[0],) * len(value) if inner[-1] is Ellipsis else inner
+    if len(kinds) != len(value):
+        raise ProfileError(f"{where} must have {len(kinds)} values, not {len(value)}", hint="fix the profile")
+    return tuple(_value(each, one, where=where) for each, one in zip(kinds, value, strict=True))
+
+
 def _mapping(kind: Any, value: Mapping[str, Any], *, where: str) -> Mapping[str, Any]:
     inner = get_args(kind)[1]
     if where.endswith(".fields"):
         for key in value:
             if key not in FIELDS:
                 raise ProfileError(f"{where}: unknown field {key!r}", hint=f"one of {', '.join(FIELDS)}")
+    if where.endswith((".normalise", ".alone")):
+        for each in value.values():
+            if each not in NORMALISERS:
+                raise ProfileError(f"{where} cannot be {each!r}", hint=f"one of {', '.join(NORMALISERS)}")
     return MappingProxyType({key: _value(inner, each, where=f"{where}.{key}") for key, each in value.items()})

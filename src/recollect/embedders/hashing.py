@@ -16,7 +16,7 @@ from typing import Final
 from recollect.embedders.contract import Span, Vector
 from recollect.embedders.cut import cut, estimate
 from recollect.embedders.vectors import unit
-from recollect.errors import InputError
+from recollect.errors import InputError, ModelError
 
 _WORD: Final = re.compile(r"\w+")
 _WORD_WEIGHT: Final = 1.0
@@ -30,11 +30,14 @@ class HashingEmbedder:
     def __init__(self, *, dimensions: int = 256) -> None:
         if dimensions < 1:
             raise InputError(f"a vector cannot have {dimensions} dimensions", hint="give at least 1")
+        self._open = True
         self.dimensions: Final = dimensions
         self.fingerprint: Final = f"hashing-1-{dimensions}"
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text, in the order given; blank text is the zero vector."""
+        if not self._open:
+            raise ModelError("the embedder hashing is closed", hint="open it again")
         return [self._embed(text) for text in texts]
 
     embed_queries = embed_passages
@@ -52,7 +55,8 @@ class HashingEmbedder:
         return True
 
     def close(self) -> None:
-        """Hold nothing, so let go of nothing."""
+        """Embed no more; there is nothing to let go of."""
+        self._open = False
 
     def _embed(self, text: str) -> Vector:
         sums = [0.0] * self.dimensions

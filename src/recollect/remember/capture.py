@@ -16,9 +16,9 @@ _MARKER: Final = re.compile(r"\[MEMORY\](?P<fields>(?:[ \t]+\w+=[^\s:]*)+)[ \t]*
 _KNOWN: Final = frozenset({"type", "tags", "confidence"})
 _FENCE: Final = re.compile(r"\s*(?:```|~~~)")
 _CUE: Final = re.compile(
-    r"(?:^|(?<=[.!?]\s))[\s#*+-]*(?:\d+[.)]\s+)?[*_]*"
-    r"(?:(?P<learned>i\s+(?:have\s+)?learned\s+that)\b|(?P<label>note|gotcha|pattern|decision|decided|important)[*_]*:)"
-    r"[*_]*\s+",
+    r"(?:^|(?<=[.!?]\s))[ \t#*+-]{0,12}(?:\d{1,3}[.)] )?[*_]{0,3}"
+    r"(?:(?P<learned>i (?:have )?learned that)\b|(?P<label>note|gotcha|pattern|decision|decided|important)[*_]{0,3}:)"
+    r"[*_]{0,3}\s+",
     re.IGNORECASE,
 )
 _TYPES: Final[Mapping[str, str]] = {

@@ -139,13 +139,12 @@ def _decide(new: Memory, candidate: Candidate, *, share: float, jaccard: float, 
     texts = (candidate.content, *candidate.wordings)
     if new.external_id is not None:
         return "distinct"
-    if not differences(new.content, candidate.content):
-        if any(_identical(new.content, text) for text in texts):
-            return "identical"
-        if any(_share(new.content, text) >= jaccard and says_the_same(new.content, text) for text in texts):
-            return "restates"
-        return "distinct"
-    return _change(new, candidate, close=share >= near, near=near)
+    if any(_identical(new.content, text) for text in texts):
+        return "identical"
+    if differences(new.content, candidate.content):
+        return _change(new, candidate, close=share >= near, near=near)
+    same = any(_share(new.content, text) >= jaccard and says_the_same(new.content, text) for text in texts)
+    return "restates" if same else "distinct"
 
 
 def _identical(a: str, b: str) -> bool:
@@ -193,7 +192,7 @@ def _speaks(sign: str) -> bool:
 
 
 _SIGN: Final = re.compile(
-    r"(?<![\d/:.-])\d+\s?([-/\u2013])\s?\d+(?![\d/:.-])|(?<![\w!])(!)(?=\w)|(?<=\w)(#)|[^\w\s]|[^\W\d_a-zA-Z]"
+    r"(?<![\d/:.-])\d+\s?([-/\u2013])\s?\d+(?![\d/:-]|\.\d)|(?<![\w!])(!)(?=\w)|(?<=\w)(#)|[^\w\s]|[^\W\d_a-zA-Z]"
 )
 
 
@@ -227,6 +226,8 @@ _ENDINGS: Final = (("n't", "not"), ("'re", "are"), ("'ll", "will"), ("'ve", "hav
 _RELATIONS: Final = _set("""in on at within by for from to into with during after before until when if while because
     without unless where as under over through across against""")
 """Words that open a phrase which may stand first or last."""
+_SEARCHED: Final = 400
+"""In how many words, at most, a moved phrase is looked for."""
 
 
 @lru_cache(maxsize=256)
@@ -272,7 +273,7 @@ def _same_order(ours: list[str], theirs: list[str]) -> bool:
     """
     if ours == theirs:
         return True
-    if len(ours) != len(theirs):
+    if len(ours) != len(theirs) or len(ours) > _SEARCHED:
         return False
     start = next(n for n, (a, b) in enumerate(zip(ours, theirs, strict=True)) if a != b)
     end = next(n for n, (a, b) in enumerate(zip(ours[::-1], theirs[::-1], strict=True)) if a != b)

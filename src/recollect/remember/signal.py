@@ -7,9 +7,10 @@ from typing import Final
 _ACKNOWLEDGING: Final = frozenset(
     re.findall(
         r"\S+",
-        """ok okay k kk yes yep yeah yup no nope sure thanks thank thx ty you very much cool great nice perfect awesome
-        good fine done noted understood roger ack acknowledged lgtm got it sounds right alright please continue proceed
-        go on ahead next hi hello hey bye ping pong test testing 好 好的 谢谢 收到 はい ありがとう 了解 네 감사합니다""",
+        """ok okay k kk yes yep yeah yup no nope sure thanks thank thx ty you very much cool great nice perfect
+        awesome good fine done noted understood roger ack acknowledged lgtm got it sounds right alright please continue
+        proceed go on ahead next hi hello hey bye ping pong test testing
+        好 好的 谢谢 收到 はい ありがとう 了解 네 감사합니다""",
     )
 )
 """Words of which an acknowledgement is made; a text of up to six of them says nothing else."""

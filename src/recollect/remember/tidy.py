@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from recollect.errors import InputError
 from recollect.records import Context, Memory
@@ -13,31 +14,35 @@ LARGEST = 10 * 1024 * 1024
 
 
 def tidy(memory: Memory) -> Memory:
-    """Return *memory* ready to be kept; a blank or far too long one is refused."""
+    """Return *memory* ready to be kept, itself where it already is; a blank or far too long one is refused."""
     content = whole(memory.content).strip()
     if not content:
         raise InputError("there is nothing to remember: the text is blank", hint="give it some words")
     if len(content) > LARGEST:
         raise InputError(f"the text is too long: {len(content):,} characters", hint="import it as a file instead")
-    return replace(
-        memory,
-        content=content,
-        title=_line(memory.title),
-        project=_line(memory.project) or "default",
-        type=_line(memory.type) or "note",
-        kind=_line(memory.kind) or "memory",
-        tags=tuple(dict.fromkeys(tag for tag in map(_line, memory.tags) if tag)),
-        source=memory.source and whole(memory.source),
-        section=memory.section and whole(memory.section),
-        external_id=None if memory.external_id is None else whole(memory.external_id),
-        confidence=min(1.0, max(0.0, memory.confidence)),
-        context=Context(
-            before=whole(memory.context.before),
-            after=whole(memory.context.after),
-            around=whole(memory.context.around),
-        ),
-        metadata=_clean(memory.metadata) if memory.metadata else memory.metadata,
-    )
+    ready: dict[str, Any] = {
+        "content": content,
+        "title": _line(memory.title),
+        "project": _line(memory.project) or "default",
+        "type": _line(memory.type) or "note",
+        "kind": _line(memory.kind) or "memory",
+        "tags": _tags(memory.tags),
+        "source": memory.source and whole(memory.source),
+        "section": memory.section and whole(memory.section),
+        "external_id": memory.external_id and whole(memory.external_id),
+        "confidence": min(1.0, max(0.0, memory.confidence)),
+        "context": _around(memory.context),
+        # Always a copy of its own: what the caller does to his must not reach a store.
+        "metadata": _clean(memory.metadata) if memory.metadata else memory.metadata,
+    }
+    changed = {name: value for name, value in ready.items() if value is not getattr(memory, name)}
+    return replace(memory, **changed) if changed else memory
+
+
+def _around(context: Context) -> Context:
+    before, after, around = whole(context.before), whole(context.after), whole(context.around)
+    same = before is context.before and after is context.after and around is context.around
+    return context if same else Context(before=before, after=after, around=around)
 
 
 def whole(text: str) -> str:
@@ -48,7 +53,13 @@ def whole(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(whole(text).split())
+    line = " ".join(whole(text).split())
+    return text if line == text else line
+
+
+def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
+    lines = tuple(dict.fromkeys(tag for tag in map(_line, tags) if tag))
+    return tags if lines == tags else lines
 
 
 def _clean(value: object) -> Mapping[str, object]:

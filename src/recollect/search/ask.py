@@ -20,8 +20,11 @@ Tier = Keywords | InText
 
 
 def ask(query: Query, words: Words) -> tuple[Tier, ...]:
-    """Return the tiers that *words* makes of *query*; none when there is nothing to look up."""
-    if query.tree is not None:
+    """Return the tiers that *words* makes of *query*; none when there is nothing to look up.
+
+    Operators over more leaves than `words.most` are read as plain words, of which only the first are asked.
+    """
+    if query.tree is not None and _size(query.tree) <= words.most:
         return (_keywords(query.tree, words),)
     if words.join == "cascade":
         return _cascade(query, words)
@@ -31,8 +34,19 @@ def ask(query: Query, words: Words) -> tuple[Tier, ...]:
 
 
 def _tiers(wanted: Expression, query: Query, words: Words) -> tuple[Tier, ...]:
-    whole = Without(wanted=wanted, unwanted=AnyOf(parts=query.unwanted)) if query.unwanted else wanted
-    return (_keywords(whole, words),)
+    hidden = AnyOf(parts=query.unwanted[: words.most])
+    return (_keywords(Without(wanted=wanted, unwanted=hidden) if query.unwanted else wanted, words),)
+
+
+def _size(expression: Expression) -> int:
+    """Return how many leaves *expression* has."""
+    match expression:
+        case AnyOf(parts=parts) | AllOf(parts=parts):
+            return sum(map(_size, parts))
+        case Without(wanted=wanted, unwanted=unwanted):
+            return _size(wanted) + _size(unwanted)
+        case _:
+            return 1
 
 
 def _keywords(expression: Expression, words: Words) -> Keywords:

@@ -2,10 +2,13 @@
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 Kind = Literal["word", "phrase", "prefix", "exclude", "filter", "and", "or", "not", "open", "close"]
 FILTERS = frozenset({"type", "tag", "source", "project", "kind", "since", "until", "on"})
+MOST = 4096
+"""How many signs of a query are read; what comes after them in a longer one is not asked."""
 OPERATORS: dict[str, Kind] = {"AND": "and", "OR": "or", "NOT": "not"}
 INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "exclude": ("exclude", ("unphrase", "unword")),
@@ -40,7 +43,7 @@ class Sign:
 
 def lex(text: str) -> list[Sign]:
     """Return the signs of *text*, in order; a quote that closes nothing is no sign at all."""
-    return [_sign(match) for match in _SIGN.finditer(text)]
+    return [_sign(match) for match in islice(_SIGN.finditer(text), MOST)]
 
 
 def _sign(match: re.Match[str]) -> Sign:

@@ -10,7 +10,10 @@ from recollect.search.lex import Sign, lex
 from recollect.text.dates import parse_moment
 from recollect.text.normalise import fold
 from recollect.text.query import QueryWord, read_words
+from recollect.text.spans import Span
 
+NAMES = ("project", "type", "tag", "source", "kind")
+DATES = ("since", "until", "on")
 DEEPEST = 40
 """How deep parentheses may nest; deeper ones are read as plain text."""
 
@@ -40,40 +43,52 @@ class Query:
 
 def parse(text: str, *, now: datetime, where: Where = ANYTHING) -> Query:
     """Return what *text* asks, its filters joined with *where*."""
-    signs, query = [], Query(text="", where=where)
+    signs: list[Sign] = []
+    names: list[Sign] = []
+    spans: list[tuple[str, Span]] = []
     for sign in lex(text):
-        narrowed = _narrow(query, sign, now) if sign.kind == "filter" else None
-        if narrowed is not None:
-            query = narrowed
+        span = parse_moment(sign.text, now=now) if sign.key in DATES else None
+        if sign.key in NAMES:
+            names.append(sign)
+        elif span is not None:
+            spans.append((sign.key, span))
         else:
-            signs.append(replace(sign, kind="word", text=f"{sign.key}:{sign.text}") if sign.kind == "filter" else sign)
+            signs.append(_literal(sign) if sign.kind == "filter" else sign)
+    query = Query(
+        text=" ".join(_written(sign) for sign in signs),
+        where=_bounded(_named(where, names), spans),
+        projects=frozenset(sign.text for sign in names if sign.key == "project") or None,
+    )
     tree = _tree(signs)
-    said = " ".join(_written(sign) for sign in signs)
-    return replace(query, text=said, **({"words": _spoken(signs), "tree": tree} if tree else _plain(signs)))
+    return replace(query, **({"words": _spoken(signs), "tree": tree} if tree else _plain(signs)))
 
 
 def _written(sign: Sign) -> str:
     return f"-{sign.text}" if sign.kind == "exclude" else sign.text
 
 
-def _narrow(query: Query, sign: Sign, now: datetime) -> Query | None:
-    """Return *query* with the filter *sign* applied, or None when its value means nothing."""
-    where = query.where
-    if sign.key == "project":
-        return replace(query, projects=(query.projects or frozenset()) | {sign.text})
-    if sign.key in ("type", "tag", "source", "kind"):
-        name = f"{sign.key}s"
-        more: Any = {name: (*(getattr(where, name) or ()), sign.text)}
-        return replace(query, where=replace(where, **more))
-    span = parse_moment(sign.text, now=now)
-    if span is None:
-        return None
-    bounds: Any = {
-        "since": {"since": span.start},
-        "until": {"until": span.end},
-        "on": {"since": span.start, "until": span.end},
-    }
-    return replace(query, where=replace(where, **bounds[sign.key]))
+def _literal(sign: Sign) -> Sign:
+    """Return a filter whose value means nothing as the word it looks like."""
+    return Sign(kind="word", text=f"{sign.key}:{sign.text}")
+
+
+def _named(where: Where, filters: Sequence[Sign]) -> Where:
+    """Return *where* with the names that *filters* wish for beside its own; a list that admits nothing stays so."""
+    wishes: dict[str, Any] = {}
+    for key in NAMES[1:]:
+        own, more = getattr(where, f"{key}s"), [sign.text for sign in filters if sign.key == key]
+        if more and own != ():
+            wishes[f"{key}s"] = tuple(dict.fromkeys((*(own or ()), *more)))
+    return replace(where, **wishes) if wishes else where
+
+
+def _bounded(where: Where, spans: Sequence[tuple[str, Span]]) -> Where:
+    """Return *where* within the dates of the filters too."""
+    starts = [span.start for key, span in spans if key in ("since", "on")]
+    ends = [span.end for key, span in spans if key in ("until", "on")]
+    since = max((each for each in (where.since, *starts) if each is not None), default=None)
+    until = min((each for each in (where.until, *ends) if each is not None), default=None)
+    return replace(where, since=since, until=until) if spans else where
 
 
 def _spoken(signs: Sequence[Sign]) -> tuple[QueryWord, ...]:
@@ -89,8 +104,8 @@ def _plain(signs: Sequence[Sign]) -> dict[str, object]:
     unwanted = [_leaf(sign) for sign in signs if sign.kind == "exclude"]
     return {
         "words": words,
-        "exact": tuple(leaf for leaf in exact if leaf is not None),
-        "unwanted": tuple(leaf for leaf in unwanted if leaf is not None),
+        "exact": tuple(dict.fromkeys(leaf for leaf in exact if leaf is not None)),
+        "unwanted": tuple(dict.fromkeys(leaf for leaf in unwanted if leaf is not None)),
     }
 
 
@@ -165,7 +180,7 @@ class _Reader:
             self.failed = True
             return None
         whole = AllOf(parts=kept) if len(kept) > 1 else kept[0]
-        hidden = tuple(part for part in unwanted if part is not None)
+        hidden = self._complete(unwanted)
         return Without(wanted=whole, unwanted=AnyOf(parts=hidden)) if hidden else whole
 
     def one(self, depth: int) -> Expression | None:
@@ -187,5 +202,5 @@ class _Reader:
         return after in kinds
 
     def _complete(self, parts: Sequence[Expression | None]) -> tuple[Expression, ...]:
-        """Drop the parts that hold nothing to look up, such as lone punctuation."""
-        return tuple(part for part in parts if part is not None)
+        """Return each part once, without those that hold nothing to look up, such as lone punctuation."""
+        return tuple(dict.fromkeys(part for part in parts if part is not None))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from recollect.errors import InputError, RecollectError, StoreError
+from recollect.errors import InputError, RecollectError
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
@@ -48,6 +48,13 @@ class _Commands(click.Group):
         if cmd_name in OPERATIONS:
             return _command(OPERATIONS[cmd_name])
         return super().get_command(ctx, cmd_name)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; end quietly when nobody reads its answer any more."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            _leave_quietly()
 
 
 def _global_options(command: click.Command) -> click.Command:
@@ -102,7 +109,7 @@ def _open(chosen: Mapping[str, Any]) -> "Recollection":
 
 def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
     if given.get("text") == "-":
-        given["text"] = click.get_text_stream("stdin", errors="replace").read()
+        given["text"] = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     with _open(chosen) as db, _bar(wanted=operation.slow) as progress:
         answer = operation.run(db, given, progress)
     _print(answer, as_json=bool(chosen["as_json"]))
@@ -183,7 +190,7 @@ _global_options(export)
 def _outlet(path: str | None) -> Iterator[Any]:
     """Open *path* for writing, whole or not at all; without one it is standard output."""
     if path is None:
-        yield click.get_text_stream("stdout", errors="backslashreplace")
+        yield sys.stdout
         return
     try:
         with click.open_file(path, "w", encoding="utf-8", atomic=True) as file:
@@ -196,7 +203,7 @@ def _outlet(path: str | None) -> Iterator[Any]:
 @click.option("--keep", metavar="PATH", help="keep the sample store here; else it is removed in the end")
 def demo(keep: str | None, **given: Any) -> None:
     """Build a sample store, search it, and show what to try next; your own store is not touched."""
-    from recollect.surfaces.demo import run_demo  # noqa: PLC0415
+    from recollect.surfaces.demo import NEXT, run_demo  # noqa: PLC0415
 
     chosen = _chosen(given)
     shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program())
@@ -204,7 +211,7 @@ def demo(keep: str | None, **given: Any) -> None:
         click.echo(written(shown.value))
         return
     for line in shown.lines:
-        click.secho(line, bold=line.startswith("> ") or line.isupper())
+        click.secho(line, bold=line.startswith("> ") or line == NEXT)
 
 
 _global_options(demo)
@@ -239,13 +246,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             stream.reconfigure(errors="backslashreplace")  # half characters are written as JSON writes them
     try:
         cli.main(args=words, prog_name="recollect", standalone_mode=False)
-        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
     except (click.Abort, KeyboardInterrupt):
         sys.exit(EXIT_STOPPED)
-    except BrokenPipeError:
-        _leave_quietly()
     except Exception as error:  # noqa: BLE001  (the last door: whatever it is, people get one line)
         _complain(_understood(error), as_json="--json" in words)
 
@@ -264,7 +268,9 @@ def _understood(error: Exception) -> RecollectError:
         last = last.tb_next
     where = f" at {Path(last.tb_frame.f_code.co_filename).name}:{last.tb_lineno}" if last else ""
     said = " ".join(f"{type(error).__name__}: {error}".split())
-    return StoreError(f"something unforeseen happened{where}: {said}", hint="nothing stored is lost; please report it")
+    return RecollectError(
+        f"something unforeseen happened{where}: {said}", hint="nothing stored is lost; please report it"
+    )
 
 
 def _complain(error: RecollectError, *, as_json: bool) -> None:

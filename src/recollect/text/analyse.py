@@ -25,13 +25,15 @@ _TITLE: Final = "name"
 _PATH: Final = "path"
 _FIRST: Final = ("description", "requirements", "workerRole", "worker_role", "text")
 _LARGEST: Final = 256
+_SHARED: Final = 300
+"""How many characters a text may have that is read once for all memories that share it."""
 
 
 def analyse(memory: Memory, wordings: Sequence[str]) -> Terms:
     """Return the terms of *memory*, found by its other *wordings* too; a field without words is absent."""
     content = _read(memory.content)
-    body = joined([content, *map(_read, wordings)])
-    fields = [("body", body), *((field, _read(text)) for field, text in _texts(memory) if text)]
+    body = joined([content, *map(_read, wordings)]) if wordings else content
+    fields = [("body", body), *((field, _read_again(text)) for field, text in _texts(memory))]
     return Terms(
         stem={field: reading.stems for field, reading in fields if reading.atoms},
         exact={field: _exact(reading) for field, reading in fields if reading.atoms},
@@ -41,6 +43,14 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> Terms:
 
 def _read(text: str) -> Reading:
     return joined([READINGS[word] for word in written(text)])
+
+
+def _read_again(text: str) -> Reading:
+    """Read a text that many memories may share: their file, their section, their day."""
+    return _remembered(text) if len(text) <= _SHARED else _read(text)
+
+
+_remembered = lru_cache(maxsize=1024)(_read)
 
 
 def _exact(reading: Reading) -> tuple[str, ...]:
@@ -55,17 +65,24 @@ def _exact(reading: Reading) -> tuple[str, ...]:
 def _texts(memory: Memory) -> Iterator[tuple[str, str]]:
     """Yield the text of each field but the body, where there is any."""
     context, metadata = memory.context, memory.metadata
-    yield "title", _lines(memory.title, *_values(metadata.get(_TITLE)))
-    yield "before", context.before
-    yield "after", context.after
-    yield "around", context.around
-    yield "section", memory.section or ""
-    yield "tags", "\n".join(memory.tags)
-    yield "path", _lines(memory.source or "", *_values(metadata.get(_PATH)))
+    if title := _lines(memory.title, metadata.get(_TITLE)):
+        yield "title", title
+    if context.before:
+        yield "before", context.before
+    if context.after:
+        yield "after", context.after
+    if context.around:
+        yield "around", context.around
+    if memory.section:
+        yield "section", memory.section
+    if memory.tags:
+        yield "tags", "\n".join(memory.tags)
+    if path := _lines(memory.source or "", metadata.get(_PATH)):
+        yield "path", path
     if memory.observed_at is not None:
         yield "date", _day(memory.observed_at.date())
-    if metadata:
-        yield "extra", _lines(*_extra(metadata))
+    if metadata and (extra := "\n".join(filter(None, _extra(metadata)))):
+        yield "extra", extra
 
 
 @lru_cache(maxsize=4096)
@@ -73,8 +90,8 @@ def _day(day: date) -> str:
     return f"{day.day} {_MONTHS[day.month - 1]} {day.year} {day.isoformat()}"
 
 
-def _lines(*texts: str) -> str:
-    return "\n".join(filter(None, texts))
+def _lines(text: str, more: object) -> str:
+    return text if more is None else "\n".join(filter(None, (text, *_values(more))))
 
 
 def _extra(metadata: Mapping[str, object]) -> Iterator[str]:

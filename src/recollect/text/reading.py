@@ -68,7 +68,8 @@ class Memo(dict[str, Reading]):
 def read_word(word: str) -> Reading:
     """Read one *word* as `written` found it."""
     if word.isascii():
-        return _read_compound(word)
+        # Nearly all words are letters with at most a capital in front, and need no more than this.
+        return _read_letters(word) if word.isalpha() and word[1:].islower() else _read_compound(word)
     if is_cjk(word):
         return _read_run(word)
     # Folding can open a character into several words: the fraction sign, the parenthesised number.
@@ -86,7 +87,7 @@ def joined(readings: Sequence[Reading]) -> Reading:
     )
 
 
-READINGS: Final = Memo(read_word, most=1 << 15, longest=48)
+READINGS: Final = Memo(read_word, most=1 << 16, longest=48)
 """The reading of every word, by the word as written."""
 
 
@@ -112,6 +113,15 @@ def _read_run(run: str) -> Reading:
     atoms = tuple(atom for _, _, atom in characters(run))
     stems = tuple(with_pairs(atoms))
     return Reading(atoms, (), stems, tuple(map(mark, stems)), stop=False, cjk=True)
+
+
+def _read_letters(word: str) -> Reading:
+    """Read an ASCII word without signs, digits and humps, as `_read_compound` would."""
+    lowered = word if word.islower() else word.lower()
+    atom = lowered[:LONGEST]
+    root = stem(atom)
+    stop = lowered in STOPWORDS
+    return Reading((atom,), (), (root,), () if stop else (mark(root),), stop=stop, cjk=False)
 
 
 def _read_compound(word: str) -> Reading:

@@ -16,16 +16,16 @@ def memories_of(text: str) -> tuple[Memory, ...]:
 
 
 def test_a_section_knows_its_title_its_path_and_its_line() -> None:
-    text = "before\n\n# Deploys\n\nhow\n\n## Rollback ##\nback\n\n### Data\n\n#### Rows\nrows\n## Canary\nslow\n# B\nx\n"
+    text = "before\n\n# Ship\n\nhow\n\n## Rollback ##\nback\n\n### Data\n\n#### Rows\nrows\n## Canary\nslow\n# B\nx\n"
 
     memories = memories_of(text)
 
     assert [(memory.content, memory.title, memory.section, memory.line) for memory in memories] == [
         ("before", "", None, 1),
-        ("how", "Deploys", "Deploys", 5),
-        ("back", "Rollback", "Deploys > Rollback", 8),
-        ("rows", "Rows", "Deploys > Rollback > Data > Rows", 13),
-        ("slow", "Canary", "Deploys > Canary", 15),
+        ("how", "Ship", "Ship", 5),
+        ("back", "Rollback", "Ship > Rollback", 8),
+        ("rows", "Rows", "Ship > Rollback > Data > Rows", 13),
+        ("slow", "Canary", "Ship > Canary", 15),
         ("x", "B", "B", 17),
     ]
 

@@ -62,6 +62,7 @@ def test_a_conversation_gives_a_memory_for_each_turn_with_its_neighbours() -> No
         (["Ann: a", "Bob: b", "Ann: c"], False),
         (["Ann: a", "Bob: b", "Ann: c", "Bob: d", "x", "y", "z", "w"], False),
         (["Host: a", "Port: 1", "User: b", "Name: c"], False),
+        (["Fact: a", "Fact: b", "Fact: c", "Fact: d"], False),
         (["INFO: a", "ERROR: b", "INFO: c", "ERROR: d"], False),
         ([f"Speaker {'ABCDEFGHI'[n % 9]}: words" for n in range(30)], False),
         (["http://a", "http://b", "10:30 x", "10:31 y"], False),

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import apsw
 import pytest
-from kit import NOON, asking, plain
 
+from kit import NOON, asking, plain
 from recollect.errors import StoreDamaged, StoreError
 from recollect.records import EVERYTHING, FIELDS, Insert, Memory, Where
 from recollect.stores.sqlite import SqliteStore
@@ -43,7 +43,7 @@ def test_the_schema_is_the_sum_of_the_migrations() -> None:
 @pytest.mark.parametrize("words", [("cat",), ("cat", "dog"), ("bird", "cow", "cat"), ("the",)])
 def test_scores_equal_the_bm25_of_fts5_to_rounding(tmp_path: Path, words: tuple[str, ...]) -> None:
     store = store_of(tmp_path / "a.db", *TEXTS)
-    weights = {name: 1.0 for name in FIELDS} | {"title": 2.0}
+    weights = dict.fromkeys(FIELDS, 1.0) | {"title": 2.0}
 
     ours = store.match_words(asking(*words, **weights), scope=EVERYTHING, where=ANY, limit=9).top
 

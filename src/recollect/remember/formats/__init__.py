@@ -13,16 +13,22 @@ from recollect.remember.formats.json_text import read_json, read_jsonl
 from recollect.remember.formats.markdown import read_markdown
 from recollect.remember.formats.parsed import Exported, Origin, Parsed, Reader
 from recollect.remember.formats.plain import read_plain
-from recollect.remember.formats.yaml_text import read_yaml
 
 __all__ = ["READERS", "Exported", "Parsed", "read_file", "with_context"]
+
+
+def _read_yaml(text: str, origin: Origin) -> Parsed:
+    from recollect.remember.formats.yaml_text import read_yaml  # noqa: PLC0415 - the YAML library loads slowly
+
+    return read_yaml(text, origin)
+
 
 READERS: Final[Mapping[str, Reader]] = {
     "markdown": read_markdown,
     "text": read_plain,
     "json": read_json,
     "jsonl": read_jsonl,
-    "yaml": read_yaml,
+    "yaml": _read_yaml,
     "csv": read_csv,
 }
 """How each format is read."""

@@ -1,7 +1,6 @@
 """Recognise a conversation written as `Name: words` lines, and part it into turns."""
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,13 +28,13 @@ class Said:
 
 
 def is_dialogue(lines: Sequence[str]) -> bool:
-    """Tell whether *lines* are a conversation: at least 4 turns, most lines, few speakers, one speaks again."""
+    """Tell whether *lines* are a conversation: 4 turns or more, most lines, 2 to 8 speakers, one speaks again."""
     written = [line for line in lines if line and not line.isspace()]
     spoken = [match for line in written if (match := _spoken(line))]
     if len(spoken) < _FEWEST_TURNS or len(spoken) * 2 <= len(written):
         return False
-    # A list of settings looks alike, but there no name comes twice.
-    return len(Counter(match["name"] for match in spoken)) <= min(_MOST_SPEAKERS, len(spoken) - 1)
+    # A list of settings looks alike, but there no name comes twice; a list of remarks has one name only.
+    return 2 <= len({match["name"] for match in spoken}) <= min(_MOST_SPEAKERS, len(spoken) - 1)
 
 
 def dialogue(lines: Sequence[str]) -> tuple[tuple[Said, ...], str]:

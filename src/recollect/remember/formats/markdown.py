@@ -12,7 +12,6 @@ from recollect.remember.formats.dialogue import is_dialogue
 from recollect.remember.formats.parsed import Origin, Parsed
 from recollect.remember.formats.plain import of_chunks, turns
 from recollect.remember.formats.record import FIELDS, Record, fields_of, names_of
-from recollect.remember.formats.yaml_text import load_mapping
 
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
@@ -66,6 +65,8 @@ def _front_matter(text: str) -> tuple[Record, int, tuple[str, ...]]:
     found = _FRONT_MATTER.match(text)
     if found is None:
         return {}, 0, ()
+    from recollect.remember.formats.yaml_text import load_mapping  # noqa: PLC0415 - the YAML library loads slowly
+
     try:
         front = load_mapping(found[1])
     except ValueError as error:

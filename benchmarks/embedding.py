@@ -1,0 +1,172 @@
+"""Measure the embedder: texts a second beside the bare runtime, time to the first vector, memory over many texts.
+
+The bare runtime is an onnxruntime session with its own defaults and as many threads, which is handed the
+same batches as finished arrays. Both take turns in one process; each figure is the median over the turns.
+"""
+
+import argparse
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+from tokenizers import Tokenizer
+
+from common import ROOT, made_up_texts, median, print_table, run, verdict, watched
+from recollect.embedders.batches import batches
+from recollect.embedders.models import install, load
+from recollect.embedders.onnx import ROOM
+
+SHARE, MEMORY, GROWTH = 0.9, 600, 1.1
+"""Marks: of the bare runtime's speed; megabytes at most; the last sample over the one after a fifth of the way."""
+
+Batch = dict[str, np.ndarray]
+
+
+# --- speed ----------------------------------------------------------------------------------
+
+
+def texts_of(pieces: int, count: int, tokenizer: Tokenizer, *, seed: int) -> list[str]:
+    """Return *count* texts of about *pieces* word pieces, a fifth more or less."""
+    chance = random.Random(seed)
+    found = []
+    for text in made_up_texts(count, words=pieces + 20, seed=seed):
+        wanted = min(256, round(pieces * chance.uniform(0.8, 1.2))) - 2
+        offsets = tokenizer.encode(text, add_special_tokens=False).offsets
+        found.append(text[: offsets[min(wanted, len(offsets)) - 1][1]])
+    return found
+
+
+def finished(texts: Sequence[str], tokenizer: Tokenizer) -> list[Batch]:
+    """Return the batches our embedder makes of *texts*, as arrays that only have to be run."""
+    rows = [tokenizer.encode(text).ids[:256] for text in texts]
+    made = []
+    for group in batches([len(row) for row in rows], room=ROOM, most=64):
+        ids = np.zeros((len(group), max(len(rows[at]) for at in group)), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for line, at in enumerate(group):
+            ids[line, : len(rows[at])], mask[line, : len(rows[at])] = rows[at], 1
+        made.append({"input_ids": ids, "attention_mask": mask})
+    return made
+
+
+def compare(pieces: int, *, count: int, turns: int, threads: int, folder: Path) -> dict[str, str]:
+    """Take turns with the bare runtime over the same texts and return a row of the table."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    bare = onnxruntime.InferenceSession(str(folder / "minilm" / "model.onnx"), options)
+    tokenizer = Tokenizer.from_file(str(folder / "minilm" / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    ours = load("minilm", folder, threads=threads)
+    texts = texts_of(pieces, count, tokenizer, seed=pieces)
+    made = finished(texts, tokenizer)
+    took: dict[str, list[float]] = {"ours": [], "bare": []}
+    for turn in watched(range(turns + 1), of=turns + 1, what=f"{pieces} pieces, turn"):
+        for name, work in (("ours", lambda: ours.embed_passages(texts)), ("bare", lambda: run_all(bare, made))):
+            started = time.perf_counter()
+            work()
+            if turn:  # the first turn warms up
+                took[name].append(time.perf_counter() - started)
+            time.sleep(0.1)  # the bare runtime's threads spin for a while after their work
+    shares = [bare / ours for ours, bare in zip(took["ours"], took["bare"], strict=True)]
+    return {
+        "pieces": f"{pieces}",
+        "recollect texts/s": f"{count / median(took['ours']):.1f}",
+        "bare onnxruntime": f"{count / median(took['bare']):.1f}",
+        "share": f"{median(shares):.2f}",
+        "": verdict(held=median(shares) >= SHARE),
+    }
+
+
+def run_all(session: onnxruntime.InferenceSession, made: Sequence[Batch]) -> None:
+    for batch in made:
+        session.run(None, batch)
+
+
+# --- loading and memory, each in a process of its own ----------------------------------------
+
+COLD = """
+import json, sys, time
+started = time.perf_counter()
+from pathlib import Path
+from recollect.embedders.models import load
+embedder = load("minilm", Path(sys.argv[1]), threads=int(sys.argv[2]))
+loaded = time.perf_counter()
+embedder.embed_queries(["how do we ship?"])
+first = time.perf_counter()
+for _ in range(20):
+    embedder.embed_queries(["where does the log of the night watch go?"])
+print(json.dumps([loaded - started, first - started, (time.perf_counter() - first) / 20]))
+"""
+
+MANY = """
+import json, os, resource, sys
+from pathlib import Path
+from recollect.embedders.models import load
+texts = json.loads(Path(sys.argv[3]).read_text("utf-8"))
+embedder = load("minilm", Path(sys.argv[1]), threads=int(sys.argv[2]))
+samples = []
+for start in range(0, len(texts), 128):
+    embedder.embed_passages(texts[start : start + 128])
+    if os.path.exists("/proc/self/statm"):
+        samples.append(int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6)
+    else:
+        samples.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6)
+print(json.dumps(samples))
+"""
+
+
+def cold(folder: Path, threads: int, times: int) -> None:
+    command = [sys.executable, "-c", COLD, str(folder), str(threads)]
+    ran = [json.loads(run(command).output) for _ in watched(range(times), of=times, what="cold start")]
+    loaded, first, query = (median(each[at] for each in ran) for at in range(3))
+    print(f"\ncold: libraries and model loaded after {loaded:.2f} s, first vector after {first:.2f} s")
+    print(f"warm: a short query takes {query * 1000:.1f} ms")
+
+
+def memory(folder: Path, threads: int, count: int, scratch: Path) -> None:
+    """Embed *count* texts of mixed length and say how much memory the process held."""
+    chance = random.Random(11)
+    texts = [text[: round(20 * 50 ** chance.random())] for text in made_up_texts(count, words=160, seed=11)]
+    scratch.write_text(json.dumps(texts), "utf-8")
+    ran = run([sys.executable, "-c", MANY, str(folder), str(threads), str(scratch)])
+    scratch.unlink()
+    samples = json.loads(ran.output)
+    early, last = samples[len(samples) // 5], samples[-1]
+    print(
+        f"\nmemory over {count:,} texts of {min(map(len, texts))} to {max(map(len, texts)):,} characters"
+        f" ({count / ran.seconds:.0f} texts/s): {early:.0f} MB after a fifth, {last:.0f} MB at the end,"
+        f" {ran.megabytes:.0f} MB at most"
+    )
+    print(f"under {MEMORY} MB: {verdict(held=ran.megabytes < MEMORY)}; flat: {verdict(held=last <= early * GROWTH)}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="few texts and turns")
+    parser.add_argument("--threads", type=int, default=min(os.cpu_count() or 1, 4))
+    options = parser.parse_args()
+    turns, counts, many = (2, (64, 16, 8), 500) if options.quick else (7, (256, 64, 32), 10_000)
+    folder = Path(os.environ.get("RECOLLECT_MODELS") or ROOT / ".models")
+    install("minilm", folder)
+    print(f"all-MiniLM-L6-v2, float32, {options.threads} threads, median of {turns} turns\n")
+    print_table(
+        [
+            compare(pieces, count=count, turns=turns, threads=options.threads, folder=folder)
+            for pieces, count in zip((30, 128, 256), counts, strict=True)
+        ]
+    )
+    cold(folder, options.threads, turns)
+    memory(folder, options.threads, many, folder / ".benchmark.json")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,222 @@
+"""Draw facts out of a memory by rule: who or what, how, and with what.
+
+A line "key: value" is a fact, and so is a sentence that one of the rules below recognises; what stands in a
+fenced block is code and says nothing. The rules are a table: each names the type of fact it finds, how sure
+it is, and the shape of the sentence. The first rule that fits a sentence has it; a date in it is a second fact.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final, Literal
+
+from recollect.records import Memory
+
+FactType = Literal[
+    "kv", "relationship", "preference", "temporal", "identity", "location", "decision", "state", "config"
+]
+
+DECAY: Final[Mapping[FactType, float]] = MappingProxyType(
+    {
+        "identity": 0.001,
+        "decision": 0.002,
+        "relationship": 0.003,
+        "location": 0.005,
+        "preference": 0.01,
+        "kv": 0.01,
+        "config": 0.01,
+        "state": 0.05,
+        "temporal": 0.1,
+    }
+)
+"""How fast each type of fact fades, per day since it was last reinforced (the third Cortex document's numbers)."""
+
+MOST: Final = 10
+"""How many facts one memory may have; more of them would be noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One thing a memory says: *subject* *predicate* *object*, and the words that say it."""
+
+    subject: str
+    predicate: str
+    object: str
+    type: FactType
+    confidence: float
+    quote: str
+
+
+def extract(memory: Memory) -> tuple[Fact, ...]:
+    """Return the facts of *memory* in the order of its text, at most `MOST`, none twice."""
+    found: dict[tuple[str, str, str], Fact] = {}
+    for fact in _facts(memory):
+        if _sound(fact):
+            found.setdefault((fact.subject.casefold(), fact.predicate, fact.object.casefold()), fact)
+    return tuple(found.values())[:MOST]
+
+
+# --- the rules ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """A type of fact, how sure the rule is, and what a sentence must look like; `s`, `p`, `o` name its parts."""
+
+    type: FactType
+    confidence: float
+    shape: re.Pattern[str]
+
+
+def _rule(kind: FactType, confidence: float, predicate: str, *, subject: str = r"[^,;:()]{1,80}?") -> _Rule:
+    """Return the rule for sentences of the form subject, *predicate*, object."""
+    shape = rf"(?P<s>{subject})\s+(?:also\s+|now\s+|currently\s+|usually\s+)?(?P<p>{predicate})\s+(?P<o>\S.*)"
+    return _Rule(kind, confidence, re.compile(shape, re.IGNORECASE))
+
+
+_WE: Final = r"we|i|they|you|the [\w-]+|[A-Z][\w-]+"
+_STATES: Final = (
+    r"broken|down|up|live|deployed|blocked|deprecated|failing|paused|done|finished|ready|pending|stuck|offline|online"
+    r"|enabled|disabled|closed|open|merged|released|archived|in progress|on hold|out of date|unavailable|healthy"
+)
+_RULES: Final = (
+    _rule(
+        "decision",
+        0.7,
+        r"(?:have\s+|has\s+)?(?:decided\s+(?:to\s+use|to|on|against|that)|agreed\s+(?:to|on|that)|chose(?:n)?(?:\s+to)?"
+        r"|picked|selected|settled\s+on|went\s+with|switched\s+to|will\s+use|are\s+going\s+with|opted\s+for)",
+        subject=_WE,
+    ),
+    _Rule("identity", 0.7, re.compile(r"(?P<s>my)\s+(?P<p>name\s+is)\s+(?P<o>\S.*)", re.IGNORECASE)),
+    _Rule("identity", 0.7, re.compile(r"(?P<s>[iI])(?:\s+(?=am)|')(?P<p>am|m)\s+(?P<o>(?:(?:an?|the)\s+\S|[A-Z]).*)")),
+    _rule("identity", 0.7, r"works?\s+as|is\s+known\s+as|is\s+called|is\s+named|goes\s+by"),
+    _rule(
+        "location",
+        0.7,
+        r"lives?\s+(?:in|at|on)|(?:is|are)\s+(?:located|based|hosted|stored|deployed)\s+(?:in|at|on|to)|runs?\s+(?:on|in)"
+        r"|moved\s+to|resides?\s+(?:in|at|on)",
+    ),
+    _Rule(
+        "state",
+        0.7,
+        re.compile(
+            r"(?P<s>[^,;:()]{1,80}?)\s+(?P<p>(?:is|are)(?:\s+(?:now|currently|still|not|no longer))*)"
+            rf"\s+(?P<o>(?:{_STATES})\b.*)",
+            re.IGNORECASE,
+        ),
+    ),
+    _rule(
+        "preference", 0.7, r"(?:strongly\s+)?(?:prefers?|likes?|loves?|dislikes?|hates?|favou?rs?|avoids?)(?:\s+to)?"
+    ),
+    _Rule("preference", 0.7, re.compile(r"(?P<s>)(?:please\s+)?(?P<p>always|never)\s+(?P<o>\S.*)", re.IGNORECASE)),
+    _rule("preference", 0.7, r"always|never", subject=r"we|i|you|the user"),
+    _rule(
+        "relationship",
+        0.7,
+        r"uses?|depends?\s+on|owns?|(?:is|are)\s+owned\s+by|manages?|maintains?|leads?|reports?\s+to|belongs?\s+to"
+        r"|(?:is|are)\s+part\s+of|requires?|needs?|contains?|replaces?|replaced|calls?|extends?|implements?"
+        r"|works?\s+(?:on|with|for|at)|(?:is|are)\s+responsible\s+for|is|are",
+    ),
+)
+
+_MONTH: Final = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
+    r"|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_DAY: Final = r"\d{1,2}(?:st|nd|rd|th)?"
+_DATE: Final = re.compile(
+    rf"\b(?:\d{{4}}-\d\d-\d\d|{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?|{_MONTH}\s+{_DAY}\b(?:,?\s+\d{{4}})?"
+    rf"|{_MONTH}\s+\d{{4}}|Q[1-4]\s+\d{{4}})\b"
+)
+_PAIR: Final = re.compile(r"(?P<key>[A-Za-z][\w ./()-]{0,60}?)(?:\s*:\s+|\s*=\s*)(?P<value>\S.*)")
+_SETTING: Final = re.compile(
+    r"(?P<key>--[a-z][\w-]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z][\w-]*(?:\.[\w-]+)+)(?:\s*[:=]\s*|\s+)(?P<value>\S+)"
+)
+_CUES: Final = re.compile(
+    r"note|gotcha|pattern|decision|decided|important|todo|warning|example|e\.g|https?", re.IGNORECASE
+)
+_CLAUSE: Final = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|will|can|should|must|do|does|we|i|you|there|if|when)\b", re.IGNORECASE
+)
+_NOBODY: Final = re.compile(
+    r"(?:it|this|that|these|those|there|he|she|they|which|what|who|where|when|if|and|but|so|because|how|why|note|then|here)\b",
+    re.IGNORECASE,
+)
+_USER: Final = frozenset({"i", "my", "me"})
+_FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
+_BULLET: Final = re.compile(r"^\s{0,12}(?:[>*+•-]\s+){0,4}(?:\d{1,3}[.)]\s)?(?:\[[ xX]\]\s)?")
+_SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
+_REASON: Final = re.compile(
+    r"[,;]?\s+(?:because|since|so that|due to|as it|as we|in order to)\b|;|\s+[-\u2013\u2014]\s+", re.IGNORECASE
+)
+
+
+# --- the reading ----------------------------------------------------------------------------
+
+
+def _facts(memory: Memory) -> Iterator[Fact]:
+    """Yield every fact a rule finds, good or bad."""
+    about = memory.section.rpartition(" > ")[2] if memory.section else memory.title
+    for line in _FENCED.sub("\n", memory.content).splitlines():
+        text = _BULLET.sub("", line).replace("**", "").replace("__", "").strip()
+        if text.startswith("#") or text.endswith("?"):
+            continue
+        pair = _pair(text, about)
+        if pair is not None:
+            yield pair
+            continue
+        for sentence in _SENTENCE.split(text):
+            yield from _stated(sentence[:500])
+
+
+def _pair(text: str, about: str) -> Fact | None:
+    """Return the fact of a "key: value" line, or None when it is a sentence like any other."""
+    setting = _SETTING.fullmatch(text)
+    if setting is not None:
+        return _fact("config", 0.9, (setting["key"], "is set to", setting["value"]), text)
+    pair = _PAIR.fullmatch(text[:500])
+    if pair is None or _CUES.fullmatch(pair["key"]) or _CLAUSE.search(pair["key"]) or len(pair["key"].split()) > 4:
+        return None
+    key = pair["key"].strip()
+    said = (about, key.casefold(), pair["value"]) if about else (key, "is", pair["value"])
+    return _fact("kv", 0.9, said, text)
+
+
+def _stated(sentence: str) -> Iterator[Fact]:
+    """Yield the fact a sentence states, and the date it names."""
+    text = re.sub(rf"^(?:{_CUES.pattern}):\s+", "", sentence, flags=re.IGNORECASE).rstrip(" .!")
+    if not text or text.endswith("?"):
+        return
+    fits = ((rule, match) for rule in _RULES if (match := rule.shape.fullmatch(text)))
+    rule, match = next(fits, (None, None))
+    subject = ""
+    if rule is not None and match is not None and not _NOBODY.match(match["s"]):
+        subject = match["s"] or "we"
+        said = (subject, match["p"].replace("'", ""), _REASON.split(match["o"], maxsplit=1)[0])
+        yield _fact(rule.type, rule.confidence, said, sentence)
+    date = _DATE.search(text)
+    if date is not None:
+        what = subject or text[: date.start()].strip(" ,(")
+        yield _fact(
+            "temporal", 0.5, (re.sub(r"\s+(?:on|in|at|by|since|until|of)$", "", what), "dated", date.group()), sentence
+        )
+
+
+def _fact(kind: FactType, confidence: float, said: tuple[str, str, str], quote: str) -> Fact:
+    """Return the fact, its parts trimmed to what they name."""
+    subject, predicate, thing = said
+    named = re.sub(r"^(?:the|a|an|our)\s+", "", subject.strip(), flags=re.IGNORECASE)
+    return Fact(
+        subject="user" if named.casefold() in _USER else named,
+        predicate="is" if predicate in {"am", "m"} else " ".join(predicate.casefold().split()),
+        object=thing.strip().strip("\"'`").rstrip(" .,;"),
+        type=kind,
+        confidence=confidence,
+        quote=quote.strip(),
+    )
+
+
+def _sound(fact: Fact) -> bool:
+    """Return whether *fact* is whole: parts long enough to mean something and a subject short enough to be one."""
+    return 0 < len(fact.subject) <= 80 and len(fact.predicate) >= 2 and 2 <= len(fact.object) <= 300

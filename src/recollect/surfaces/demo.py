@@ -1,0 +1,119 @@
+"""A first look: a store made of the sample notes, a few searches that show what can be asked, what to try next."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from recollect.errors import InputError
+from recollect.recollection import open as open_recollection
+from recollect.remember.bring import Brought
+from recollect.replies import Reply
+from recollect.surfaces import shapes, show
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scene:
+    """One search of the demo and what it is there to show."""
+
+    query: str
+    shows: str
+    limit: int = 2
+
+
+NEXT: Final = "What to try next"
+SCENES: Final = (
+    Scene(query="why do labels come out of the printer blank?", shows="Ask as you would ask a colleague.", limit=3),
+    Scene(query="retry", shows="Other forms of a word are found too: retried, retries."),
+    Scene(query='"carriage returns"', shows="Quotes keep words together, in this order."),
+    Scene(query="migrat*", shows="A star finds every word that begins like this."),
+    Scene(query="缓存过期", shows="Chinese, Japanese and Korean need no spaces (when does the cache expire?)."),
+    Scene(
+        query="database type:decision since:2026-02-01",
+        shows="Filters: type:, tag:, source:, project:, since:, until:.",
+    ),
+    Scene(query="kubernetes", shows="What nobody wrote down is not made up."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demo:
+    """What the demo did, as text and as JSON."""
+
+    lines: tuple[str, ...]
+    value: dict[str, Any]
+
+
+def run_demo(keep: str | None, *, profile: str | None, model: str | None, program: str) -> Demo:
+    """Build the sample store, at *keep* or in a folder that is removed in the end, and search it."""
+    with _place(keep) as path, resources.as_file(samples()) as folder:
+        with open_recollection(path, profile=profile, model=model) as db:
+            brought = db.import_(folder)
+            replies = [db.search(scene.query, limit=scene.limit) for scene in SCENES]
+            count = db.stats().memories
+        text = _lines(brought, count, replies, root=folder.resolve().as_posix(), next_steps=_next(keep, program))
+    value = {
+        "store": keep,
+        "import": shapes.brought_shape(brought),
+        "searches": [shapes.reply_shape(reply) for reply in replies],
+    }
+    return Demo(lines=tuple(text), value=value)
+
+
+def samples() -> Any:
+    """Return the folder of sample notes, wherever the package is installed."""
+    return resources.files("recollect.surfaces") / "samples"
+
+
+@contextmanager
+def _place(keep: str | None) -> Iterator[Path]:
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="recollect-demo-") as folder:
+            yield Path(folder) / "demo.db"
+        return
+    path = Path(keep).expanduser()
+    if path.exists():
+        raise InputError(f"{keep} exists already", hint=f"name a new file, or look into it: recollect --db {keep} list")
+    yield path
+
+
+def _lines(
+    brought: Brought, count: int, replies: Sequence[Reply], *, root: str, next_steps: Sequence[str]
+) -> Iterator[str]:
+    yield (
+        f"{count} memories of a small company, imported from {brought.files['imported']} files: "
+        "notes, decisions, meetings, chats, tables, in three languages."
+    )
+    note = next(filter(None, map(show.degraded_text, replies)), "")
+    if note:
+        yield f"({note})"
+    for scene, reply in zip(SCENES, replies, strict=True):
+        yield ""
+        yield f"> recollect search {_quoted(scene.query)}"
+        yield f"  {scene.shows}"
+        yield ""
+        yield show.found_text(reply, root=root)
+    yield from ("", NEXT, *next_steps)
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'" if set(text) & set(' "*') else text
+
+
+def _next(keep: str | None, program: str) -> tuple[str, ...]:
+    store = keep or "demo.db"
+    first = [] if keep else [(f"{program} demo --keep {store}", "keep the sample store")]
+    steps = [
+        *first,
+        (f"{program} --db {store} search 'who owns offline mode' --explain", "ask it, and see why"),
+        (f"{program} --db {store} list --type decision", "read what was decided"),
+        (f"{program} import ~/notes", "your own notes, into your own store"),
+        (f"{program} add 'We ship on Tuesdays' --type decision", "remember one thing"),
+        (f"{program} search 'when do we ship?' --json", "the answer for a program"),
+        (f"{program} --help", "everything else"),
+    ]
+    width = max(len(command) for command, _ in steps)
+    return tuple(f"  {command:<{width}}  {about}" for command, about in steps)

@@ -1,0 +1,529 @@
+"""Searching by word: what a question finds, in which order, on every store."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kit import NOON
+from recollect import Memory, Recollection, Where
+from recollect.profile import BUILT_IN
+
+TEN = (
+    "Trading rule: cut a losing position at two percent and never average down",
+    "Crypto wallets are backed up on paper, with the seed words in two places",
+    "Go is a typed language that compiles quickly",
+    "Python is loved for notebooks and quick scripts",
+    "Rust keeps programs safe without garbage collection or a virtual machine",
+    "Deploy the service with Docker; a deployment takes five minutes",
+    "The deployment process runs every Tuesday after the tests are green",
+    "JavaScript code running in the browser needs small bundles",
+    "The collector of Go frees memory while the program works, so pauses stay short",
+    "Cortex is written in Go and keeps each memory as a row in SQLite beside its facts and their sources",
+)
+NOISE = ("a bird", "the cow", "some fish", "one horse", "two mice", "many bees")
+
+
+def crowd(size: int) -> list[Memory]:
+    """Return memories about something else: what is rare among many weighs as it does in a real store."""
+    return [Memory(content=f"entry {n} of the ledger", external_id=f"crowd-{n}") for n in range(size)]
+
+
+def remember(db: Recollection, *texts: str) -> list[int]:
+    return [kept.id for kept in db.add_all([Memory(content=text) for text in texts])]
+
+
+def found(db: Recollection, query: str, *, profile: str = "default", **options: object) -> list[int]:
+    return [hit.id for hit in db.search(query, profile=profile, **options).hits]  # type: ignore[arg-type]
+
+
+# --- ten memories, as Cortex asks them ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        pytest.param("Go", [3, 9, 10], marks=[pytest.mark.case(36), pytest.mark.req("C-01", "C-07")]),
+        pytest.param("memory Go", [9, 10], marks=[pytest.mark.case(37), pytest.mark.req("C-02")]),
+        pytest.param("deployment process", [7], marks=pytest.mark.req("C-02")),
+        pytest.param("trading OR crypto", [1, 2], marks=[pytest.mark.case(38), pytest.mark.req("C-03")]),
+        pytest.param("deployment NOT Docker", [7], marks=[pytest.mark.case(39), pytest.mark.req("C-04")]),
+        pytest.param('"garbage collection"', [5], marks=[pytest.mark.case(40), pytest.mark.req("C-05", "N-12")]),
+        pytest.param("deploy*", [6, 7], marks=[pytest.mark.case(41), pytest.mark.req("C-06")]),
+        pytest.param("run", [7, 8], marks=[pytest.mark.case(42), pytest.mark.req("N-10")]),
+        pytest.param('"run"', [], marks=pytest.mark.case(42)),
+        pytest.param("xylophone", [], marks=[pytest.mark.case(43), pytest.mark.req("C-11")]),
+        pytest.param("", [], marks=pytest.mark.case(44)),
+        pytest.param(" \t\n ", [], marks=pytest.mark.case(44)),
+        pytest.param("deployment NOT Docker deploy*", [7], marks=pytest.mark.case(47)),
+    ],
+)
+def test_ten_memories_answer_as_cortex_does(db: Recollection, query: str, expected: list[int]) -> None:
+    remember(db, *TEN)
+
+    assert found(db, query, profile="cortex") == expected
+
+
+@pytest.mark.req("C-11")
+@pytest.mark.case(43)
+def test_nothing_found_is_an_empty_answer_with_a_reason_and_no_error(db: Recollection) -> None:
+    remember(db, *TEN)
+
+    reply = db.search("xylophone")
+
+    assert (reply.hits, reply.outcome, reply.total) == ((), "none", 0)
+    assert reply.reason is not None
+    assert reply.reason.code == "no_match"
+
+
+@pytest.mark.req("C-07")
+@pytest.mark.parametrize("profile", BUILT_IN)
+def test_scores_never_rise_down_the_list_and_ranks_count_from_one(db: Recollection, profile: str) -> None:
+    remember(db, *TEN, *NOISE)
+
+    hits = db.search("the memory of Go programs", profile=profile).hits
+
+    assert [hit.rank for hit in hits] == list(range(1, len(hits) + 1))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+# --- plain words ----------------------------------------------------------------------------
+
+
+@pytest.mark.req("O-01")
+def test_plain_words_are_joined_by_or_and_words_without_meaning_are_left_out(db: Recollection) -> None:
+    tuesday, docker, _ = remember(db, "We ship on Tuesday", "Docker builds the image", "what do we do and how is it so")
+
+    ids = found(db, "how do we do it on Tuesday with Docker")
+
+    assert set(ids) == {tuesday, docker}
+
+
+@pytest.mark.req("O-01")
+def test_a_question_of_nothing_but_small_words_is_asked_all_the_same(db: Recollection) -> None:
+    (row,) = remember(db, "to be or not to be")
+
+    assert found(db, "to be") == [row]
+
+
+@pytest.mark.req("N-10", "C-06")
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [("retry", "three retries"), ("retries", "one retry"), ("deploy", "the deployment"), ("ship", "we shipped it")],
+)
+def test_a_plain_word_finds_its_other_forms(db: Recollection, query: str, text: str) -> None:
+    (row,) = remember(db, text)
+
+    assert found(db, query) == [row]
+
+
+@pytest.mark.req("C-06")
+@pytest.mark.parametrize("profile", BUILT_IN)
+def test_a_prefix_finds_every_word_that_begins_like_it(db: Recollection, profile: str) -> None:
+    one, two, _ = remember(db, "a deployment took long", "deployed at noon", "employed since May")
+    db.add_all(crowd(60))
+
+    assert set(found(db, "deploy*", profile=profile)) == {one, two}
+
+
+@pytest.mark.case(56)
+def test_a_word_in_quotes_is_exact_and_a_plain_one_is_not(db: Recollection) -> None:
+    (row,) = remember(db, "Several kinases were inhibited")
+
+    assert found(db, '"kinase"') == []
+    assert found(db, "kinase") == [row]
+
+
+@pytest.mark.case(55)
+def test_accents_and_case_do_not_matter(db: Recollection) -> None:
+    (row,) = remember(db, "Meet at the CAFÉ")
+
+    assert found(db, "cafe\u0301") == found(db, "cafe") == found(db, "Café") == [row]
+
+
+@pytest.mark.case(59)
+def test_the_memory_with_all_the_words_comes_before_those_with_some(db: Recollection) -> None:
+    deep, learning, query, _ = remember(
+        db,
+        "Deep learning needs many examples",
+        "Learning a language takes years",
+        "The database answers a query in a millisecond",
+        "Lakes are deep and cold, databases are not",
+    )
+
+    assert found(db, "deep learning")[0] == deep
+    assert set(found(db, "deep learning")) >= {deep, learning}
+    assert found(db, "database query")[0] == query
+
+
+# --- phrases and operators ------------------------------------------------------------------
+
+
+@pytest.mark.req("C-05", "N-12")
+@pytest.mark.case(60)
+def test_a_phrase_needs_its_words_side_by_side_in_order(db: Recollection) -> None:
+    row, *_ = remember(db, "The quick brown fox jumps", "The brown fox is quick", "quick, then brown")
+
+    assert found(db, '"quick brown"') == [row]
+
+
+@pytest.mark.case(45)
+def test_a_phrase_inside_a_question_is_kept_and_the_rest_are_plain_words(db: Recollection) -> None:
+    both, words, _ = remember(
+        db,
+        "Melanie reads: nothing is impossible, a book about climbing",
+        "Melanie wrote another book",
+        "it is nothing, impossible to say",
+    )
+    remember(db, *NOISE)
+
+    ids = found(db, 'When did Melanie read the book "nothing is impossible"?')
+
+    assert ids == [both, words]
+
+
+@pytest.mark.case(46)
+def test_a_quote_that_never_closes_is_no_phrase(db: Recollection) -> None:
+    both, one = remember(db, "an unclosed quote", "a quote of the day")
+
+    assert found(db, '"unclosed quote?') == [both, one]
+
+
+@pytest.mark.req("C-04")
+@pytest.mark.case(50)
+def test_a_minus_leaves_a_word_out(db: Recollection) -> None:
+    row, *_ = remember(db, "performance of the index", "sports performance", "the athlete and his performance")
+
+    assert found(db, "performance -sports -athlete") == [row]
+
+
+@pytest.mark.case(51)
+def test_nothing_but_exclusions_finds_nothing(db: Recollection) -> None:
+    remember(db, *NOISE)
+
+    reply = db.search("-sports -athlete")
+
+    assert reply.hits == ()
+    assert reply.reason is not None
+    assert reply.reason.code == "blank_query"
+
+
+@pytest.mark.req("C-03", "C-04")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("fox AND dog", {3}),
+        ("fox OR dog", {1, 2, 3}),
+        ("(fox OR dog) NOT cat", {1, 3}),
+        ("fox OR (dog AND cat)", {1, 2, 3}),
+        ("(fox OR cat) AND dog", {2, 3}),
+        ('"a fox" OR ca*', {1, 2, 3}),
+        ("fox -dog", {1}),
+        ("fox and dog", {1, 2, 3}),
+        ("fox not dog", {1, 2, 3}),
+    ],
+)
+def test_operators_are_upper_case_and_group(db: Recollection, query: str, expected: set[int]) -> None:
+    remember(db, "a fox", "dog with cat", "a fox with a dog")
+    db.add_all(crowd(20))
+
+    assert set(found(db, query)) == expected
+
+
+@pytest.mark.case(49)
+@pytest.mark.parametrize(
+    ("query", "text", "apart"),
+    [
+        ("multi-agent", "a multi agent system", "an agent with multi tasks"),
+        ("DEC-0054", "see dec 0054", "0054 is not in dec"),
+        ("gpt-4", "GPT-4 answered", "4 models of gpt"),
+        ("foo-bar-baz", "call foo_bar_baz", "baz bar foo"),
+    ],
+)
+def test_a_word_with_hyphens_is_its_parts_side_by_side(db: Recollection, query: str, text: str, apart: str) -> None:
+    row, other, *_ = remember(db, text, apart, *NOISE)
+
+    assert found(db, query, profile="cortex") == found(db, f'"{query}"') == [row]
+    assert set(found(db, query)) == {row, other}
+
+
+def test_a_word_written_with_hyphens_is_found_first_where_it_is_written_so(db: Recollection) -> None:
+    apart, row = remember(db, "a baz and a bar beside some foo", "call foo-bar-baz with care")
+    db.add_all(crowd(60))
+
+    assert found(db, "foo-bar-baz") == [row, apart]
+
+
+@pytest.mark.case(52)
+def test_a_phrase_may_hold_a_name_with_signs(db: Recollection) -> None:
+    row, *_ = remember(db, "Notes on C++ performance", "performance in C, C++ and others", *NOISE)
+
+    assert found(db, '"C++ performance"') == [row]
+
+
+@pytest.mark.case(53)
+@pytest.mark.parametrize("version", ["2026.4.10", "1.0.21"])
+def test_a_version_is_found_whole(db: Recollection, version: str) -> None:
+    row, *_ = remember(db, f"Release {version} is out", "Release 10.4 of 2026", "see 1.0 and 21 others", *NOISE)
+
+    assert found(db, version)[0] == row
+    assert found(db, version, profile="cortex") == [row]
+
+
+@pytest.mark.case(54)
+def test_quotes_inside_words_are_slips(db: Recollection) -> None:
+    one, two = remember(db, "hello there", "a whole world")
+
+    assert set(found(db, 'he"llo wo"rld')) == {one, two}
+
+
+# --- fields ---------------------------------------------------------------------------------
+
+
+@pytest.mark.req("N-11")
+@pytest.mark.case(61)
+def test_a_word_in_the_title_counts_more_than_one_in_the_body(db: Recollection) -> None:
+    body = db.add("The walrus is a sea mammal", title="Animals of the sea").id
+    title = db.add("An animal of the sea", title="The walrus is a mammal").id
+    remember(db, *NOISE)
+
+    assert found(db, "walrus") == [title, body]
+
+
+@pytest.mark.req("N-01")
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"title": "zebrafish"},
+        {"name": "zebrafish"},
+        {"description": "about a zebrafish"},
+        {"path": "src/zebrafish/main.go"},
+        {"worker_role": "zebrafish"},
+        {"requirements": ["must keep the zebrafish"]},
+        {"metadata": {"text": "zebrafish"}},
+        {"metadata": {"team": {"pets": ["zebrafish"]}}},
+        {"tags": ["zebrafish"]},
+        {"section": "Lab > Zebrafish"},
+        {"source": "lab/zebrafish.md"},
+    ],
+)
+def test_every_field_is_searched_together_with_the_text(db: Recollection, about: dict[str, object]) -> None:
+    kept = db.add("a plain sentence", **about)  # type: ignore[arg-type]
+    remember(db, *NOISE)
+
+    assert found(db, "zebrafish") == [kept.id]
+    assert found(db, "zebrafish sentence")[0] == kept.id
+
+
+@pytest.mark.req("C-08")
+def test_a_snippet_shows_the_text_as_written_with_the_matches_marked(db: Recollection) -> None:
+    remember(db, "Deploys: we RETRIED twice — “then” gave up. " + "filler words follow here. " * 30)
+
+    (hit,) = db.search("retry").hits
+
+    assert "we [RETRIED] twice — “then” gave up" in hit.snippet
+    assert len(hit.snippet) < 300
+
+
+# --- limits and order -----------------------------------------------------------------------
+
+
+@pytest.mark.req("C-09")
+@pytest.mark.case(62)
+def test_a_limit_is_kept_and_without_one_twenty_come_back(db: Recollection) -> None:
+    remember(db, *(f"cat number {word} {'x ' * n}" for n, word in enumerate("abcdefghijklmnopqrstuvwxy")))
+
+    assert len(found(db, "cat", limit=5)) == 5
+    assert len(found(db, "cat")) == 20
+    assert db.search("cat", limit=5).total == 25
+
+
+@pytest.mark.req("E-10")
+@pytest.mark.case(104)
+@pytest.mark.parametrize(("limit", "shown"), [(None, 20), (0, 20), (-5, 20), (50, 50), (200, 100), (10**30, 100)])
+def test_a_limit_out_of_bounds_is_brought_into_them(db: Recollection, limit: int | None, shown: int) -> None:
+    db.add_all([Memory(content=f"cat {n}", external_id=str(n)) for n in range(130)])
+
+    assert len(found(db, "cat", profile="engram", limit=limit)) == shown
+    assert len(found(db, "", profile="engram", limit=limit)) == shown
+
+
+@pytest.mark.case(65)
+@pytest.mark.parametrize("profile", ["default", "cortex", "oro", "boocode", "nornicdb", "engram"])
+def test_a_longer_answer_begins_like_a_shorter_one(db: Recollection, profile: str) -> None:
+    db.add_all([Memory(content=f"cat {'and dog ' * (n % 5)} {n % 7}", external_id=str(n)) for n in range(60)])
+
+    longest = found(db, "cat dog", profile=profile, limit=60)
+
+    for limit in (1, 3, 10, 25, 59):
+        assert found(db, "cat dog", profile=profile, limit=limit) == longest[:limit]
+
+
+@pytest.mark.case(66)
+def test_equal_scores_come_in_the_order_of_their_ids(db: Recollection) -> None:
+    db.add_all([Memory(content="the same cat", external_id=str(n)) for n in range(9)])
+    remember(db, *NOISE)
+
+    assert found(db, "cat") == list(range(1, 10))
+
+
+@pytest.mark.case(63)
+def test_what_is_under_the_floor_of_the_profile_is_not_shown_and_the_answer_says_so(
+    db: Recollection, tmp_path: Path
+) -> None:
+    remember(db, *TEN)
+    profile = tmp_path / "strict.toml"
+    profile.write_text('[fuse]\nmethod = "sum"\nnormalise = { words = "squashed" }\n[floor]\nkeyword = 0.99\n')
+
+    reply = db.search("Go", profile=str(profile))
+
+    assert reply.hits == ()
+    assert reply.reason is not None
+    assert (reply.reason.code, reply.reason.hidden) == ("below_threshold", 3)
+    assert 0 < (reply.reason.best_score or 0) < 0.99
+
+
+# --- blank questions and filters ------------------------------------------------------------
+
+
+@pytest.mark.req("E-15")
+@pytest.mark.parametrize("profile", ["default", "oro", "boocode", "nornicdb", "engram"])
+def test_a_blank_question_lists_the_newest_first(db: Recollection, profile: str) -> None:
+    old = db.add("long ago", observed_at=NOON - timedelta(days=90)).id
+    new = db.add("just now").id
+    middle = db.add("last week", observed_at=NOON - timedelta(days=7)).id
+
+    assert found(db, "  ", profile=profile) == [new, middle, old]
+
+
+@pytest.mark.req("E-15", "E-19")
+def test_a_question_of_nothing_but_filters_lists_what_they_admit(db: Recollection) -> None:
+    one = db.add("Use SQLite", type="decision", tags=["storage"]).id
+    db.add("Use tabs", type="preference")
+
+    assert found(db, "type:decision") == found(db, "", where=Where(tags=("storage",))) == [one]
+
+
+@pytest.mark.req("O-06", "E-19")
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        ("cat type:decision", Where()),
+        ("cat tag:pets", Where()),
+        ('cat tag:"house pets"', Where()),
+        ("cat source:notes/a.md", Where()),
+        ("cat kind:observation", Where()),
+        ("cat project:home", Where()),
+        ("cat since:2026-04-01 until:2026-04-30", Where()),
+        ("cat on:2026-04-10", Where()),
+        ("cat", Where(types=("decision",))),
+        ("cat", Where(tags=("pets", "none such"))),
+        ("cat", Where(kinds=("observation",))),
+        ("cat", Where(sources=("notes",))),
+        ("cat", Where(since=NOON - timedelta(days=40), until=NOON - timedelta(days=10))),
+        ("cat type:decision", Where(tags=("pets",))),
+    ],
+)
+def test_filters_narrow_a_search(db: Recollection, query: str, where: Where) -> None:
+    wanted = db.add(
+        "the cat sleeps",
+        type="decision",
+        tags=["pets", "house pets"],
+        source="notes/a.md",
+        kind="observation",
+        project="home",
+        observed_at=NOON - timedelta(days=24),
+    ).id
+    db.add("another cat", tags=["dogs"], source="other/b.md")
+
+    assert found(db, query, where=where) == [wanted]
+
+
+@pytest.mark.req("E-19")
+def test_a_recollection_of_one_project_sees_that_project_only(db: Recollection) -> None:
+    mine = db.add("the cat sleeps", project="mine").id
+    theirs = db.add("the cat sleeps", project="theirs").id
+    db.project = "mine"
+
+    assert found(db, "cat") == found(db, "") == [mine]
+    assert found(db, "cat project:theirs") == []
+    assert [memory.id for memory in db.list().memories] == [mine]
+    db.project = None
+    assert found(db, "cat project:theirs") == [theirs]
+
+
+@pytest.mark.case(112)
+@pytest.mark.parametrize("empty", [Where(types=()), Where(tags=()), Where(kinds=()), Where(sources=())])
+def test_an_empty_list_of_wishes_admits_nothing(db: Recollection, empty: Where) -> None:
+    remember(db, "cat")
+
+    assert found(db, "cat", where=empty) == found(db, "", where=empty) == []
+
+
+def test_a_filter_that_hides_every_match_is_named_as_the_reason(db: Recollection) -> None:
+    remember(db, "one cat", "cat two", *NOISE)
+
+    reply = db.search("cat type:decision")
+
+    assert reply.reason is not None
+    assert (reply.reason.code, reply.reason.hidden) == ("filtered_out", 2)
+
+
+def test_an_empty_store_says_that_it_is_empty(db: Recollection) -> None:
+    for query in ("cat", ""):
+        reason = db.search(query).reason
+
+        assert reason is not None
+        assert reason.code == "empty_store"
+
+
+# --- what comes and goes --------------------------------------------------------------------
+
+
+@pytest.mark.req("C-10")
+def test_a_forgotten_memory_never_comes_back_until_it_is_restored(db: Recollection) -> None:
+    gone, stays = remember(db, "the red cat", "a blue cat")
+
+    db.forget(gone)
+    hidden = [found(db, query) for query in ("cat", "red", "", '"red cat"', "re*")]
+    db.restore(gone)
+
+    assert hidden == [[stays], [], [stays], [], []]
+    assert set(found(db, "cat")) == {gone, stays}
+
+
+@pytest.mark.req("N-07")
+def test_indexes_made_anew_from_the_memories_give_the_same_answers(db: Recollection) -> None:
+    remember(db, *TEN, "数据库的关键词检索")
+    queries = ("Go", "deploy*", '"garbage collection"', "检索", "the memory of Go programs")
+    before = [(hit.id, hit.score) for query in queries for hit in db.search(query).hits]
+
+    count = db.reindex()
+
+    assert count == 11
+    assert [(hit.id, hit.score) for query in queries for hit in db.search(query).hits] == before
+    assert db.doctor().problems == ()
+
+
+@pytest.mark.req("C-18", "B-02")
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+@pytest.mark.parametrize("profile", BUILT_IN)
+def test_words_are_always_searched_and_what_could_not_run_is_named(db: Recollection, mode: str, profile: str) -> None:
+    row, *_ = remember(db, "the cat sleeps", *NOISE)
+
+    reply = db.search("cat", mode=mode, profile=profile)  # type: ignore[arg-type]
+
+    assert [(hit.id, hit.match_type) for hit in reply.hits] == [(row, "bm25")]
+    assert reply.mode == mode
+    assert reply.degraded == (None if mode == "keyword" else "no_model")
+
+
+def test_the_explanation_adds_up_to_the_score(db: Recollection) -> None:
+    remember(db, *TEN)
+
+    hits = db.search("memory Go deployment").hits
+
+    assert len(hits) > 3
+    for hit in hits:
+        assert hit.score == pytest.approx(sum(share.points for share in hit.shares))
+        assert hit.bm25_rank == hit.rank

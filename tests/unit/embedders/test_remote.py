@@ -1,0 +1,227 @@
+import json
+import socket
+import threading
+from collections.abc import Callable
+
+import pytest
+from local_server import Answer, Asked, serving
+
+from recollect.embedders.remote import Remote, RemoteEmbedder
+from recollect.errors import InputError, ModelError
+
+
+def embedder(url: str, **changes: object) -> RemoteEmbedder:
+    told = {"url": url, "model": "small", "dimensions": 2, "pause": 0.0, **changes}
+    return RemoteEmbedder(Remote(**told))  # type: ignore[arg-type]
+
+
+def answering(vectors: object) -> Callable[[Asked], Answer]:
+    return lambda _: Answer(body=json.dumps(vectors).encode())
+
+
+def by_length(asked: Asked) -> Answer:
+    """Answer each text with (its length, 1), last text first."""
+    texts = json.loads(asked.body)["input"]
+    rows = [{"index": at, "embedding": [len(text), 1.0]} for at, text in enumerate(texts)]
+    return Answer(body=json.dumps({"data": rows[::-1]}).encode())
+
+
+def lengths(vectors: object) -> list[int]:
+    return [round(x / y) for x, y in vectors]  # type: ignore[attr-defined]
+
+
+def test_the_question_has_the_shape_the_server_expects() -> None:
+    heard: list[Asked] = []
+
+    def answer(asked: Asked) -> Answer:
+        heard.append(asked)
+        return by_length(asked)
+
+    with serving(answer) as url:
+        embedder(f"{url}/v1/", key="secret").embed_passages(["one", "three"])
+
+    assert heard[0].path == "/v1/embeddings"
+    assert heard[0].headers["Authorization"] == "Bearer secret"
+    assert json.loads(heard[0].body) == {"model": "small", "input": ["one", "three"]}
+
+
+def test_without_a_key_none_is_sent() -> None:
+    heard: list[Asked] = []
+
+    def answer(asked: Asked) -> Answer:
+        heard.append(asked)
+        return by_length(asked)
+
+    with serving(answer) as url:
+        embedder(url).embed_passages(["one"])
+
+    assert "Authorization" not in heard[0].headers
+
+
+def test_vectors_come_in_the_order_of_the_texts_whatever_the_order_of_the_answer() -> None:
+    with serving(by_length) as url:
+        found = embedder(url, batch=2).embed_passages(["a", "bb", "ccc", "dddd", "eeeee"])
+
+    assert lengths(found) == [1, 2, 3, 4, 5]
+
+
+def test_vectors_are_made_unit_vectors() -> None:
+    with serving(answering({"data": [{"index": 0, "embedding": [3.0, 4.0]}]})) as url:
+        (found,) = embedder(url).embed_passages(["x"])
+
+    assert list(found) == pytest.approx([0.6, 0.8])
+
+
+def test_queries_and_passages_get_their_own_prefix() -> None:
+    with serving(by_length) as url:
+        asking = embedder(url, query_prefix="query: ", passage_prefix="p: ")
+
+        assert lengths(asking.embed_queries(["x"])) == [8]
+        assert lengths(asking.embed_passages(["x"])) == [4]
+
+
+def test_blank_text_is_the_zero_vector_and_is_not_asked_for() -> None:
+    with serving(by_length) as url:
+        found = embedder(url).embed_passages(["", "abc", " \n"])
+
+    assert [list(found[0]), list(found[2])] == [[0.0, 0.0], [0.0, 0.0]]
+    assert lengths(found[1:2]) == [3]
+
+
+@pytest.mark.parametrize(
+    ("status", "hint"), [(401, "key"), (403, "key"), (404, "address"), (400, "model"), (302, "log"), (418, "log")]
+)
+def test_a_refusal_is_asked_once_and_told_with_a_hint(status: int, hint: str) -> None:
+    heard: list[Asked] = []
+
+    def answer(asked: Asked) -> Answer:
+        heard.append(asked)
+        return Answer(status=status, headers={"Location": "/elsewhere"})
+
+    with serving(answer) as url, pytest.raises(ModelError, match=str(status)) as caught:
+        embedder(url, key="secret").embed_passages(["x"])
+
+    assert hint in caught.value.hint
+    assert [asked.path for asked in heard] == ["/embeddings"]
+
+
+def test_a_passing_trouble_is_asked_again() -> None:
+    heard: list[Asked] = []
+
+    def answer(asked: Asked) -> Answer:
+        heard.append(asked)
+        return by_length(asked) if len(heard) == 3 else Answer(status=(503, 429)[len(heard) - 1])
+
+    with serving(answer) as url:
+        found = embedder(url).embed_passages(["abc"])
+
+    assert lengths(found) == [3]
+
+
+def test_a_lasting_trouble_is_asked_as_often_as_configured() -> None:
+    heard: list[Asked] = []
+
+    def answer(asked: Asked) -> Answer:
+        heard.append(asked)
+        return Answer(status=500)
+
+    with serving(answer) as url, pytest.raises(ModelError, match="500"):
+        embedder(url, tries=4).embed_passages(["x"])
+
+    assert len(heard) == 4
+
+
+def test_an_answer_that_breaks_off_is_asked_again_and_then_told() -> None:
+    with serving(lambda _: Answer(body=b'{"data"', claims=900)) as url, pytest.raises(ModelError) as caught:
+        embedder(url, tries=2).embed_passages(["x"])
+
+    assert url in caught.value.hint
+
+
+def test_a_server_that_never_answers_is_left_after_the_timeout() -> None:
+    over = threading.Event()
+
+    def answer(asked: Asked) -> Answer:
+        over.wait(20)
+        return by_length(asked)
+
+    with serving(answer) as url:
+        with pytest.raises(ModelError, match=r"did not answer within 0\.1 s"):
+            embedder(url, timeout=0.1, tries=1).embed_passages(["x"])
+        over.set()
+
+
+def test_a_server_that_is_not_there_is_told_with_its_address() -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{probe.getsockname()[1]}"
+
+        with pytest.raises(ModelError, match="cannot talk") as caught:
+            embedder(url, tries=2).embed_passages(["x"])
+
+    assert url in caught.value.hint
+
+
+@pytest.mark.case(73)
+@pytest.mark.parametrize("count", [1, 3])
+def test_other_dimensions_than_configured_are_reported(count: int) -> None:
+    rows = {"data": [{"index": 0, "embedding": [1.0] * count}]}
+
+    with serving(answering(rows)) as url, pytest.raises(ModelError, match=f"{count} dimensions where 2"):
+        embedder(url).embed_passages(["x"])
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        [],
+        None,
+        {"data": []},
+        {"data": [{"embedding": [1.0, 2.0]}]},
+        {"data": [{"index": 0, "embedding": ["a", "b"]}]},
+        {"data": [{"index": 1, "embedding": [1.0, 2.0]}]},
+        {"data": [{"index": 0, "embedding": [1.0, float("nan")]}]},
+    ],
+)
+def test_an_answer_of_another_shape_is_an_error_with_a_hint(reply: object) -> None:
+    with serving(answering(reply)) as url, pytest.raises(ModelError) as caught:
+        embedder(url).embed_passages(["x"])
+
+    assert caught.value.hint
+
+
+def test_an_answer_that_is_no_json_is_an_error() -> None:
+    with serving(lambda _: Answer(body=b"<html>")) as url, pytest.raises(ModelError, match="cannot talk"):
+        embedder(url).embed_passages(["x"])
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "localhost:80", ""])
+def test_only_web_addresses_are_taken(url: str) -> None:
+    with pytest.raises(InputError, match="not the address of a server"):
+        Remote(url=url, model="small", dimensions=2)
+
+
+def test_numbers_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(InputError, match="too small"):
+        Remote(url="http://localhost", model="small", dimensions=0)
+
+
+def test_the_key_does_not_show_when_the_settings_are_printed() -> None:
+    assert "secret" not in repr(Remote(url="http://localhost", model="small", dimensions=2, key="secret"))
+
+
+def test_the_fingerprint_tells_models_dimensions_and_prefixes_apart_but_not_addresses() -> None:
+    first = embedder("http://one").fingerprint
+
+    assert embedder("http://two").fingerprint == first
+    others = [{"model": "large"}, {"dimensions": 3}, {"query_prefix": "q"}, {"passage_prefix": "q"}]
+    assert len({first, *(embedder("http://one", **change).fingerprint for change in others)}) == 5
+
+
+def test_passages_leave_room_for_the_prefix() -> None:
+    asking = embedder("http://one", passage_prefix="note ", max_pieces=6)
+    text = "red sea. " * 9
+
+    spans = asking.passages(text)
+
+    assert max(asking.count_pieces(text[start:end]) for start, end in spans) <= 6

@@ -1,0 +1,257 @@
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.records import Memory
+from recollect.remember.dedup import Candidate, Verdict, judge, judge_oro, says_the_same
+
+MERGING = {"identical", "restates"}
+
+
+def judged(new: str, old: str) -> Verdict:
+    return judge(Memory(content=new), [Candidate(id=7, content=old)])
+
+
+@pytest.mark.case(82)
+def test_a_longer_wording_of_the_same_rule_restates_it() -> None:
+    verdict = judged("always run ruff before pyright for linting checks", "always run ruff before pyright for linting")
+
+    assert verdict.decision == "restates"
+    assert verdict.of == 7
+    assert verdict.evidence == {"jaccard": 0.875, "differs": []}
+
+
+@pytest.mark.case(83)
+def test_two_unrelated_memories_are_distinct() -> None:
+    verdict = judged("the cafeteria closes at two", "always run ruff before pyright")
+
+    assert verdict == Verdict(decision="distinct")
+
+
+def test_nothing_to_compare_with_is_distinct() -> None:
+    assert judge(Memory(content="alone"), []) == Verdict(decision="distinct")
+
+
+@pytest.mark.parametrize(
+    "new", ["we deploy on fridays", "We deploy on Fridays!", "We  deploy\non Fridays.", "  We deploy, on Fridays"]
+)
+def test_case_spacing_and_punctuation_leave_a_text_identical(new: str) -> None:
+    verdict = judged(new, "We deploy on Fridays.")
+
+    assert (verdict.decision, verdict.of) == ("identical", 7)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("In CI we cache wheels.", "We cache wheels in CI."),
+        ("Do not commit generated files.", "Don't commit generated files."),
+        ("Keep 12 copies of the index.", "Keep twelve copies of the indexes."),
+        ("Please delete the temporary folder.", "Remove the temporary folder."),
+        ("Remember that the sandbox has no network.", "The sandbox has no network."),
+        ("The team meets on Monday at 10:00.", "On Monday at 10:00 the team meets."),
+    ],
+)
+def test_another_wording_without_another_meaning_restates(new: str, old: str) -> None:
+    assert judged(new, old).decision == "restates"
+    assert judged(old, new).decision == "restates"
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Ben told Ann about the outage.", "Ann told Ben about the outage."),
+        ("Copy the backup and stop the service.", "Stop the service and copy the backup."),
+        ("Before you deploy, migrate.", "Deploy before you migrate."),
+        ("Is the build broken?", "The build is broken."),
+        ("The build is broken?", "The build is broken."),
+        ("use memcached for the session cache in the api", "use redis for the session cache in the api"),
+        ("Few users complained about the export.", "A few users complained about the export."),
+        ("The build is too slow today.", "The build is slow today."),
+        ("The news feed is broken.", "The new feed is broken."),
+        ("The flag is !enabled.", "The flag is enabled."),
+        ("The build is ❌.", "The build is ✅."),
+        ("It is written in C#.", "It is written in C."),
+        ("Open ports 10-20.", "Open ports 10, 20."),
+    ],
+)
+def test_a_change_of_order_mood_or_one_small_word_is_never_merged(new: str, old: str) -> None:
+    verdict = judged(new, old)
+
+    assert verdict.decision == "distinct"
+    assert verdict.evidence["proposes"] == 7
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("The retry limit is 5.", "The retry limit is 3."),
+        ("Retry limit changed from 3 to 5.", "Retry limit is 3."),
+        ("The API now uses PostgreSQL 16.", "The API uses PostgreSQL 15."),
+        ("We use Valkey instead of Redis for sessions.", "We use Redis for sessions."),
+        ("We no longer deploy on Fridays.", "We deploy on Fridays."),
+        ("Alice lives in Rome.", "Alice lives in Paris."),
+        ("Q timezone is EST", "Q timezone is PST"),
+    ],
+)
+def test_another_value_for_the_same_slot_updates(new: str, old: str) -> None:
+    verdict = judged(new, old)
+
+    assert (verdict.decision, verdict.of) == ("updates", 7)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Compression is disabled on the gateway.", "Compression is enabled on the gateway."),
+        ("The importer does not follow symlinks.", "The importer follows symlinks."),
+        ("We never squash commits.", "We always squash commits."),
+        ("The flag is unsupported on macOS.", "The flag is supported on macOS."),
+    ],
+)
+def test_the_opposite_conflicts(new: str, old: str) -> None:
+    verdict = judged(new, old)
+
+    assert (verdict.decision, verdict.of) == ("conflicts", 7)
+
+
+@pytest.mark.parametrize(
+    ("new", "old"),
+    [
+        ("Ticket 4513 is now fixed.", "Ticket 4512 is fixed."),
+        ("Bob likes tea.", "Alice likes tea."),
+        ("The outage on May 4 is now resolved.", "The outage on May 3 is resolved."),
+        ("The audit took place on 15 February 2026.", "The audit took place on 14 February 2026."),
+        ("Port: 9090", "Port: 8080"),
+        ("Trial users are denied exports in the portal.", "Premium users are allowed exports in the portal."),
+    ],
+)
+def test_near_twins_about_different_things_stay_distinct(new: str, old: str) -> None:
+    assert judged(new, old).decision == "distinct"
+
+
+def test_an_older_record_updates_nothing() -> None:
+    old = Candidate(id=7, content="The retry limit is 3.", when=datetime(2026, 5, 1, tzinfo=UTC))
+    late = Memory(content="The retry limit is 5.", observed_at=datetime(2026, 4, 1, tzinfo=UTC))
+
+    assert judge(late, [old]).decision == "distinct"
+
+
+def test_the_same_words_under_another_heading_update_nothing() -> None:
+    old = Candidate(id=7, content="The retry limit is 3.", section="Mail")
+    new = Memory(content="The retry limit is 5.", section="Billing")
+
+    assert judge(new, [old]).decision == "distinct"
+
+
+@pytest.mark.req("O-09")
+def test_a_cosine_only_ever_proposes_a_link() -> None:
+    near = Candidate(id=7, content="Deploys happen at the end of the week.", cosine=0.99)
+
+    verdict = judge(Memory(content="We ship on Fridays."), [near])
+
+    assert (verdict.decision, verdict.of) == ("distinct", None)
+    assert verdict.evidence["proposes"] == 7
+
+
+def test_a_low_cosine_proposes_nothing() -> None:
+    far = Candidate(id=7, content="Deploys happen at the end of the week.", cosine=0.85)
+
+    assert judge(Memory(content="We ship on Fridays."), [far]) == Verdict(decision="distinct")
+
+
+def test_a_record_with_its_own_id_stays_by_itself() -> None:
+    verdict = judge(Memory(content="We ship.", external_id="a-1"), [Candidate(id=7, content="We ship.")])
+
+    assert (verdict.decision, verdict.of) == ("distinct", None)
+
+
+def test_another_wording_counts_like_the_content() -> None:
+    old = Candidate(id=7, content="Do not ship on a Friday.", wordings=("Friday is no day for shipping.",))
+
+    assert judge(Memory(content="friday is no day for shipping"), [old]).decision == "identical"
+
+
+def test_the_strongest_decision_wins_then_the_lowest_id() -> None:
+    rivals = [
+        Candidate(id=9, content="The retry limit is 3."),
+        Candidate(id=8, content="The retry limit is five."),
+        Candidate(id=6, content="The retry limit is 5"),
+        Candidate(id=7, content="the retry limit is 5"),
+    ]
+
+    verdict = judge(Memory(content="The retry limit is 5."), rivals)
+
+    assert (verdict.decision, verdict.of) == ("identical", 6)
+
+
+def test_a_higher_bar_refuses_a_restatement() -> None:
+    new, old = "always run ruff before pyright for linting checks", "always run ruff before pyright for linting"
+
+    verdict = judge(Memory(content=new), [Candidate(id=7, content=old)], jaccard=0.9)
+
+    assert verdict.decision == "distinct"
+    assert verdict.evidence["proposes"] == 7
+
+
+@pytest.mark.req("O-08", "O-09")
+@pytest.mark.parametrize(
+    ("bm25", "cosine", "decision"),
+    [
+        (0.71, None, "restates"),
+        (0.7, None, "distinct"),
+        (None, 0.86, "restates"),
+        (None, 0.85, "distinct"),
+        (0.1, 0.9, "restates"),
+        (None, None, "distinct"),
+    ],
+)
+def test_oro_calls_a_memory_near_by_either_score_a_duplicate(
+    bm25: float | None, cosine: float | None, decision: str
+) -> None:
+    verdict = judge_oro(of=3, bm25_normalised=bm25, cosine=cosine, confidence=0.7, other=0.9)
+
+    assert verdict.decision == decision
+    assert verdict.of == (3 if decision == "restates" else None)
+
+
+@pytest.mark.req("O-08")
+def test_oro_keeps_the_higher_confidence_of_two_duplicates() -> None:
+    raised = judge_oro(of=3, bm25_normalised=0.9, cosine=None, confidence=0.9, other=0.7)
+    kept = judge_oro(of=3, bm25_normalised=0.9, cosine=None, confidence=0.5, other=0.7)
+
+    assert raised.evidence["confidence"] == 0.9
+    assert kept.evidence["confidence"] == 0.7
+
+
+_WORDS = st.sampled_from(
+    "cache server deploy test index token queue worker branch schema build report release folder client".split()  # noqa: SIM905
+)
+
+
+@given(st.lists(_WORDS, min_size=1, max_size=12))
+def test_a_text_is_identical_to_itself(words: list[str]) -> None:
+    text = " ".join(words)
+
+    assert judged(text, text).decision == "identical"
+
+
+@given(st.lists(_WORDS, min_size=2, max_size=20), st.data())
+def test_one_other_word_is_never_merged(words: list[str], data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(words) - 1))
+    other = data.draw(_WORDS.filter(lambda word: word != words[place]))
+    changed = [*words[:place], other, *words[place + 1 :]]
+
+    assert judged(" ".join(changed), " ".join(words)).decision not in MERGING
+
+
+@given(st.lists(_WORDS, min_size=1, max_size=12), st.lists(_WORDS, min_size=1, max_size=12))
+def test_saying_the_same_is_mutual(a: list[str], b: list[str]) -> None:
+    assert says_the_same(" ".join(a), " ".join(b)) == says_the_same(" ".join(b), " ".join(a))
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_no_text_is_too_odd_to_be_judged(a: str, b: str) -> None:
+    assert judged(a, b).decision in {"identical", "restates", "updates", "conflicts", "distinct"}

@@ -1,0 +1,303 @@
+"""Fusion and normalisation, with the seeds' own numbers (research cases 1 to 21)."""
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.profile import Fuse, load_profile
+from recollect.search.fuse import combine, fuse, order_alone, weights_for
+from recollect.search.normalise import NORMALISERS, counted, lifted, min_max, over_25, over_top, squashed, tanh
+from recollect.search.parse import Query
+from recollect.search.ranking import Candidate, Found, Ranking
+
+ENGRAM = load_profile("engram").fuse
+PLAIN = Fuse(method="rrf", k=60.0, weights={"words": 1.0, "vector": 1.0})
+
+
+def ranking(name: str, *ids: int, kind: str = "") -> Ranking:
+    return Ranking(name=name, kind=kind, found=tuple(Found(id=row, score=1.0 / at) for at, row in enumerate(ids, 1)))
+
+
+def fused(rules: Fuse, *rankings: Ranking) -> dict[int, float]:
+    return {each.id: each.fused for each in fuse(rankings, rules, weights=rules.weights)}
+
+
+@pytest.mark.case(1)
+@pytest.mark.req("E-06")
+def test_squashing_maps_any_size_below_one() -> None:
+    assert squashed([0, 1, -1, 0.5, 99]) == pytest.approx([0, 0.5, 0.5, 1 / 3, 0.99], abs=1e-12)
+
+
+@pytest.mark.req("E-06")
+@given(st.floats(allow_nan=True, allow_infinity=True))
+def test_squashed_values_are_never_negative_and_never_one(score: float) -> None:
+    (value,) = squashed([score])
+
+    assert 0.0 <= value < 1.0
+
+
+@pytest.mark.case(2)
+@pytest.mark.req("E-11")
+@pytest.mark.parametrize("rules", [ENGRAM, PLAIN, load_profile("default").fuse])
+def test_nothing_fused_is_nothing(rules: Fuse) -> None:
+    assert fuse([], rules, weights=rules.weights) == ()
+    assert fuse([ranking("words")], rules, weights=rules.weights) == ()
+
+
+@pytest.mark.case(3)
+@pytest.mark.req("E-08")
+def test_one_engram_list_gives_double_weight_and_a_bonus() -> None:
+    assert fused(ENGRAM, ranking("words", 1, 2)) == pytest.approx({1: 2 / 61 + 0.05, 2: 2 / 62 + 0.02})
+
+
+@pytest.mark.case(4)
+@pytest.mark.req("E-08")
+def test_a_memory_in_both_lists_adds_up() -> None:
+    scores = fused(ENGRAM, ranking("words", 1, 2), ranking("vector", 1, 3))
+
+    assert scores == pytest.approx({1: 0.165574, 2: 0.052258, 3: 0.052258}, abs=1e-6)
+
+
+@pytest.mark.case(5, 19)
+@pytest.mark.req("E-08")
+def test_an_expansion_counts_single_wherever_it_stands() -> None:
+    lists = [ranking("words", 1), ranking("vector", 2), ranking("words of a variant", 1, kind="expansion")]
+
+    scores = fused(ENGRAM, *lists)
+    moved = fused(ENGRAM, lists[0], lists[2], lists[1])
+
+    assert scores[1] == pytest.approx(0.149180, abs=1e-6)
+    assert moved == pytest.approx(scores)
+
+
+@pytest.mark.case(7)
+def test_four_items_of_one_list_fall_strictly() -> None:
+    scores = list(fused(ENGRAM, ranking("words", 1, 2, 3, 4)).values())
+
+    assert scores == pytest.approx([0.082787, 0.052258, 0.051746, 0.031250], abs=1e-6)
+
+
+@pytest.mark.case(8)
+@pytest.mark.req("O-07", "N-02")
+@pytest.mark.parametrize(
+    ("k", "words", "vector", "expected"),
+    [
+        (60.0, 1, 1, 2 / 61),
+        (60.0, 1, 0, 1 / 61),
+        (60.0, 0, 3, 1 / 63),
+        (0.0, 1, 1, 2.0),
+        (60.0, 100, 200, 1 / 160 + 1 / 260),
+    ],
+)
+def test_a_missing_rank_adds_nothing(k: float, words: int, vector: int, expected: float) -> None:
+    rules = Fuse(method="rrf", k=k, weights=PLAIN.weights)
+    lists = [ranking(name, *range(-1, -rank, -1), 7) for name, rank in (("words", words), ("vector", vector)) if rank]
+
+    assert fused(rules, *lists)[7] == pytest.approx(expected)
+
+
+@pytest.mark.case(9)
+def test_equal_scores_are_ordered_by_id() -> None:
+    found = fuse([ranking("words", 1, 2, 3), ranking("vector", 2, 1, 4)], PLAIN, weights=PLAIN.weights)
+
+    assert [each.id for each in found] == [1, 2, 3, 4]
+
+
+@pytest.mark.case(10)
+def test_lists_without_overlap_are_both_there() -> None:
+    scores = fused(PLAIN, ranking("words", 10, 11), ranking("vector", 20))
+
+    assert scores[10] > scores[11]
+    assert scores[20] > scores[11]
+
+
+@pytest.mark.case(11)
+@pytest.mark.req("C-15")
+def test_a_small_k_favours_one_first_rank_and_a_large_k_two_middling_ones() -> None:
+    words = ranking("words", 1, *range(-1, -9, -1), 2)
+    vector = ranking("vector", *range(-11, -20, -1), 2, *range(-20, -109, -1), 1)
+
+    near = fused(Fuse(method="rrf", k=1.0, weights=PLAIN.weights), words, vector)
+    far = fused(PLAIN, words, vector)
+
+    assert (near[1], near[2]) == pytest.approx((0.5099, 0.1818), abs=1e-4)
+    assert (far[2], far[1]) == pytest.approx((0.02857, 0.02264), abs=1e-4)
+
+
+@pytest.mark.case(12)
+@given(
+    st.permutations(["words", "vector", "expansion"]), st.lists(st.lists(st.integers(1, 9), unique=True), max_size=3)
+)
+def test_the_order_of_the_lists_does_not_matter(names: list[str], lists: list[list[int]]) -> None:
+    rankings = [ranking(name, *ids) for name, ids in zip(names, lists, strict=False)]
+
+    forward = fuse(rankings, ENGRAM, weights=ENGRAM.weights)
+    backward = fuse(rankings[::-1], ENGRAM, weights=ENGRAM.weights)
+
+    assert [(each.id, each.fused) for each in forward] == [(each.id, pytest.approx(each.fused)) for each in backward]
+
+
+@pytest.mark.case(13)
+@pytest.mark.req("N-04")
+def test_a_candidate_knows_its_rank_in_each_list() -> None:
+    best = fuse([ranking("vector", 1, 2), ranking("words", 2, 3)], PLAIN, weights=PLAIN.weights)[0]
+
+    assert best.id == 2
+    assert {share.ranking: share.rank for share in best.shares} == {"vector": 2, "words": 1}
+
+
+@pytest.mark.case(14)
+@pytest.mark.req("N-02")
+def test_nornicdbs_worked_example() -> None:
+    scores = fused(PLAIN, ranking("vector", 1, 2, 4, 3), ranking("words", 3, 1, 9, 2))
+
+    assert {row: scores[row] for row in (1, 3, 2, 4)} == pytest.approx(
+        {1: 0.032522, 3: 1 / 64 + 1 / 61, 2: 1 / 62 + 1 / 64, 4: 0.015873}, abs=1e-6
+    )
+
+
+@pytest.mark.case(15)
+@pytest.mark.req("N-03")
+@pytest.mark.parametrize(
+    ("words", "vector", "keyword"),
+    [(1, 0.5, 1.5), (2, 0.5, 1.5), (3, 1.0, 1.0), (5, 1.0, 1.0), (6, 1.5, 0.5), (9, 1.5, 0.5)],
+)
+def test_nornicdbs_weights_depend_on_the_number_of_words(words: int, vector: float, keyword: float) -> None:
+    weights = weights_for(load_profile("nornicdb").fuse, words=words, alpha=None)
+
+    assert (weights["vector"], weights["words"]) == (vector, keyword)
+
+
+@pytest.mark.case(17)
+@pytest.mark.req("B-03")
+def test_boocodes_merge_of_one_sided_hits() -> None:
+    rules = Fuse(method="sum", weights={"words": 0.3, "vector": 0.7})
+    words, vector = (
+        Ranking(name="words", found=(Found(id=2, score=1.0),)),
+        Ranking(name="vector", found=(Found(id=1, score=0.9),)),
+    )
+
+    assert fused(rules, words, vector) == pytest.approx({1: 0.63, 2: 0.30})
+
+
+@pytest.mark.case(18)
+@pytest.mark.req("C-17", "E-09")
+def test_a_memory_of_both_lists_is_one_candidate_with_the_sum() -> None:
+    rules = Fuse(method="sum", weights={"words": 0.3, "vector": 0.7})
+    lists = [Ranking(name=name, found=(Found(id=1, score=0.5),)) for name in ("words", "vector")]
+
+    assert fused(rules, *lists) == pytest.approx({1: 0.5})
+
+
+@pytest.mark.case(20)
+def test_the_first_ranks_get_a_bonus_and_the_shares_add_up() -> None:
+    rules = Fuse(method="rrf", k=60.0, weights={"words": 1.0}, bonus=(0.05, 0.02, 0.02))
+
+    found = fuse([ranking("words", 1, 2, 3, 4)], rules, weights=rules.weights)
+
+    bonuses = [each.shares[0].points - 1 / (60 + rank) for rank, each in enumerate(found, start=1)]
+    assert bonuses == pytest.approx([0.05, 0.02, 0.02, 0.0])
+
+
+def test_a_missing_list_may_count_as_the_rank_after_its_last() -> None:
+    rules = Fuse(method="rrf", k=60.0, weights=PLAIN.weights, missing="last")
+
+    scores = fused(rules, ranking("words", 1, 2, 3), ranking("vector", 2, 1, 4))
+
+    assert scores == pytest.approx({1: 0.032522, 2: 0.032522, 3: 0.031498, 4: 0.031498}, abs=1e-6)
+
+
+@pytest.mark.req("O-02")
+@pytest.mark.parametrize(("raw", "expected"), [(0.0, 0.0), (2.5, 0.1), (25.0, 1.0), (99.0, 1.0), (-3.0, 0.0)])
+def test_oros_normaliser_divides_by_25_and_clips(raw: float, expected: float) -> None:
+    assert over_25([raw]) == [pytest.approx(expected)]
+
+
+@pytest.mark.case(21)
+@pytest.mark.parametrize(("raw", "low", "high"), [(25, 0.95, 1.01), (10, 0.70, 0.85), (5, 0.40, 0.55), (1, 0.08, 0.12)])
+def test_the_tangent_normaliser(raw: float, low: float, high: float) -> None:
+    assert low < tanh([-raw])[0] < high
+    assert tanh([0.0]) == [0.0]
+
+
+@pytest.mark.case(71)
+@pytest.mark.req("B-08")
+def test_the_like_tier_counts_terms_up_to_a_cap() -> None:
+    assert counted([1, 2, 3, 4]) == pytest.approx([0.45, 0.60, 0.75, 0.85])
+
+
+@pytest.mark.req("B-06")
+@given(st.floats(min_value=0.0, allow_infinity=True, allow_nan=False))
+def test_boocodes_keyword_scores_lie_in_zero_to_one(score: float) -> None:
+    assert 0.0 <= lifted([score])[0] < 1.0
+
+
+def test_relative_normalisers_give_the_best_one() -> None:
+    assert over_top([4.0, 1.0]) == [1.0, 0.25]
+    assert over_top([]) == []
+    assert min_max([4.0, 1.0, 2.5]) == [1.0, 0.0, 0.5]
+    assert min_max([2.0, 2.0]) == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("name", sorted(NORMALISERS))
+@given(st.lists(st.floats(min_value=0.0, max_value=1e6)))
+def test_a_normaliser_never_changes_the_order(name: str, scores: list[float]) -> None:
+    mapped = NORMALISERS[name](scores)
+
+    order = sorted(range(len(scores)), key=lambda at: scores[at])
+    assert all(mapped[a] <= mapped[b] + 1e-12 for a, b in itertools.pairwise(order))
+
+
+@pytest.mark.req("C-16")
+def test_alpha_moves_the_weight_from_words_to_vectors() -> None:
+    weights = weights_for(load_profile("cortex").fuse, words=3, alpha=0.25)
+
+    assert (weights["words"], weights["vector"]) == (0.75, 0.25)
+
+
+def test_complete_scores_count_for_candidates_of_the_other_list() -> None:
+    rules = Fuse(method="sum", weights={"words": 0.5, "vector": 0.5})
+    words = Ranking(name="words", found=(Found(id=1, score=1.0),))
+    vector = Ranking(name="vector", found=(Found(id=2, score=0.8),), also={1: Found(id=1, score=0.6)})
+
+    found = fuse([words, vector], rules, weights=rules.weights)
+
+    assert [(each.id, round(each.fused, 3)) for each in found] == [(1, 0.8), (2, 0.4)]
+    assert [share.rank for share in found[0].shares] == [1, None]
+
+
+@pytest.mark.req("N-06")
+def test_nornicdb_falls_back_to_the_list_that_has_anything() -> None:
+    profile, query = load_profile("nornicdb"), Query(text="a b c")
+    empty, full = Ranking(name="words", found=()), Ranking(name="vector", found=(Found(id=1, score=0.9),))
+
+    (only,) = combine([empty, full], profile, mode="hybrid", query=query, alpha=None)
+
+    assert only.fused == pytest.approx(0.9)
+
+
+def test_a_list_alone_keeps_its_own_normalised_scores() -> None:
+    (best,) = order_alone(Ranking(name="words", found=(Found(id=1, score=5.0),)), load_profile("oro").fuse)
+
+    assert best.fused == pytest.approx(0.2)
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=4),
+    st.dictionaries(st.sampled_from(["decay", "confidence", "lens"]), st.floats(0.1, 1.5)),
+)
+def test_a_score_is_the_sum_of_its_shares_times_its_factors(points: list[float], factors: dict[str, float]) -> None:
+    shares = tuple(_share(number, each) for number, each in enumerate(points))
+
+    score = Candidate(id=1, shares=shares, factors=factors).score
+
+    assert score == pytest.approx(math.fsum(points) * math.prod(factors.values()))
+
+
+def _share(number: int, points: float):  # noqa: ANN202
+    from recollect.replies import Share  # noqa: PLC0415
+
+    return Share(ranking=str(number), rank=1, points=points)

@@ -1,0 +1,68 @@
+"""The plain matrix ranks as the NumPy one does, and works where NumPy cannot be imported."""
+
+import subprocess
+import sys
+from array import array
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.stores.matrix import NumpyMatrix, PlainMatrix, empty_matrix
+
+VECTORS = st.lists(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), min_size=1, max_size=12)
+
+
+def packed(numbers: list[float]) -> bytes:
+    return array("f", numbers).tobytes()
+
+
+@pytest.mark.req("B-04", "B-05")
+@given(VECTORS, st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), st.integers(1, 12))
+def test_both_matrices_find_the_same_products_and_equally_good_rows(
+    vectors: list[list[float]], query: list[float], take: int
+) -> None:
+    fast = empty_matrix(3).grown([], [packed(vector) for vector in vectors])
+    plain = PlainMatrix().grown([], [packed(vector) for vector in vectors])
+    rows = list(range(len(vectors)))
+
+    products = plain.products(packed(query), rows)
+
+    assert isinstance(fast, NumpyMatrix)
+    assert fast.products(packed(query), rows) == pytest.approx(products, abs=1e-6)
+    for matrix in (fast, plain):
+        best = matrix.best(packed(query), matrix.places(rows), take)
+        values = sorted((products[row] for row in best), reverse=True)
+        assert values == pytest.approx(sorted(products, reverse=True)[:take], abs=1e-6)
+
+
+@given(VECTORS)
+def test_growing_keeps_the_rows_told_and_adds_the_new_below(vectors: list[list[float]]) -> None:
+    for empty in (PlainMatrix(), empty_matrix(3)):
+        matrix = empty.grown([], [packed(vector) for vector in vectors])
+
+        grown = matrix.grown([0], [packed([1.0, 0.0, 0.0])])
+
+        assert grown.products(packed([1.0, 0.0, 0.0]), [0, 1]) == pytest.approx([vectors[0][0], 1.0], abs=1e-6)
+
+
+WITHOUT_NUMPY = """
+import sys
+sys.modules["numpy"] = None
+import recollect
+db = recollect.open(":memory:", model="hashing")
+for text in ("deploy with docker", "cats and dogs", "docker images are built nightly"):
+    db.add(text)
+print([hit.id for hit in db.search("docker deploys", mode="semantic").hits])
+assert "numpy" not in {name for name, module in sys.modules.items() if module is not None}
+"""
+
+
+@pytest.mark.req("B-05")
+def test_without_numpy_the_ranking_is_the_same() -> None:
+    plain = subprocess.run([sys.executable, "-c", WITHOUT_NUMPY], capture_output=True, text=True, check=True)
+    fast = WITHOUT_NUMPY.replace('sys.modules["numpy"] = None', "").split("assert")[0]
+    normal = subprocess.run([sys.executable, "-c", fast], capture_output=True, text=True, check=True)
+
+    assert plain.stdout == normal.stdout
+    assert plain.stdout.strip().startswith("[1, 3")

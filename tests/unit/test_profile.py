@@ -1,0 +1,101 @@
+from pathlib import Path
+
+import pytest
+
+from recollect.errors import ProfileError
+from recollect.profile import BUILT_IN, NORMALISERS, Profile, load_profile, read_profile
+from recollect.records import FIELDS
+from recollect.search import normalise
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_every_built_in_profile_loads_and_knows_its_name(name: str) -> None:
+    assert load_profile(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("name", "join", "limit", "most", "blank"),
+    [
+        ("default", "or", 20, 1000, "browse"),
+        ("cortex", "and", 20, 1000, "nothing"),
+        ("oro", "or", 5, 1000, "browse"),
+        ("boocode", "cascade", 10, 1000, "browse"),
+        ("nornicdb", "or", 50, 1000, "browse"),
+        ("engram", "or", 20, 100, "browse"),
+    ],
+)
+def test_a_seed_joins_words_and_limits_answers_as_its_document_says(
+    name: str, join: str, limit: int, most: int, blank: str
+) -> None:
+    profile = load_profile(name)
+
+    assert (profile.words.join, profile.limit, profile.most, profile.blank) == (join, limit, most, blank)
+
+
+@pytest.mark.req("N-11")
+def test_the_title_weighs_more_than_the_body_by_default() -> None:
+    fields = load_profile("default").words.fields
+
+    assert fields["title"] > fields["body"] > fields["path"] > 0
+    assert set(fields) == set(FIELDS)
+
+
+def test_a_profile_of_ones_own_is_a_toml_file_that_names_only_what_differs(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text("limit = 7\n[words]\nk1 = 2\n[words.fields]\ntitle = 3\n[fuse]\nadaptive = [[2, 1.5, 0.5]]\n")
+
+    profile = load_profile(str(path))
+
+    assert (profile.name, profile.limit, profile.words.k1) == ("mine", 7, 2.0)
+    assert dict(profile.words.fields) == {"title": 3.0}
+    assert profile.fuse.adaptive == ((2, 1.5, 0.5),)
+    assert profile.most == Profile().most
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "hint"),
+    [
+        ("limt = 5", "unknown key 'limt'", "limit"),
+        ("[words]\njoined = 'or'", "mine.words: unknown key 'joined'", "join"),
+        ("[words]\njoin = 'xor'", "mine.words.join cannot be 'xor'", "one of or, and, cascade"),
+        ("[words.fields]\nheading = 2.0", "unknown field 'heading'", "title"),
+        ("limit = 'many'", "mine.limit must be int, not 'many'", "fix"),
+        ("limit = 2.5", "mine.limit must be int, not 2.5", "fix"),
+        ("limit = true", "mine.limit must be int, not True", "fix"),
+        ("words = 3", "mine.words must be", "fix"),
+        ("[fuse]\nweights = { words = 'much' }", "weights.words must be float", "fix"),
+        ("[fuse]\nmethod = 'magic'", "cannot be 'magic'", "rrf, sum"),
+        ("[fuse]\nnormalise = { words = 'magic' }", "mine.fuse.normalise cannot be 'magic'", "over_top"),
+        ("[fuse]\nadaptive = [[2, 1.5]]", "mine.fuse.adaptive must have 3 values, not 2", "fix"),
+        ("[fuse]\nbonus = ['much']", "mine.fuse.bonus must be float", "fix"),
+        ("[weigh]\nfactors = 'decay'", "mine.weigh.factors must be", "fix"),
+        ("limit = ", "is not TOML", "docs"),
+    ],
+)
+def test_what_a_profile_cannot_say_is_an_error_with_a_hint(text: str, said: str, hint: str) -> None:
+    with pytest.raises(ProfileError, match="mine") as caught:
+        read_profile(text, name="mine")
+
+    assert said in str(caught.value)
+    assert hint in caught.value.hint
+
+
+def test_every_normaliser_has_a_name_that_a_profile_may_use() -> None:
+    assert set(NORMALISERS) == set(normalise.NORMALISERS)
+
+
+def test_an_unknown_profile_and_a_missing_file_are_errors_with_a_hint(tmp_path: Path) -> None:
+    with pytest.raises(ProfileError, match="no profile is called 'defualt'") as unknown:
+        load_profile("defualt")
+    with pytest.raises(ProfileError, match="cannot read the profile"):
+        load_profile(str(tmp_path / "none.toml"))
+
+    assert "default" in unknown.value.hint
+
+
+def test_a_profile_file_in_another_encoding_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "latin.toml"
+    path.write_bytes("# müde\nlimit = 3\n".encode("latin-1"))
+
+    with pytest.raises(ProfileError, match="latin"):
+        load_profile(str(path))
