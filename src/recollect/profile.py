@@ -57,6 +57,8 @@ class Fuse:
     """What a list gives a memory it did not find: zero, or the rank after its last."""
     normalise: Mapping[str, str] = field(default_factory=dict)
     """How a ranking's own scores are mapped, by ranking; where not named they stay as they are."""
+    for_code: Mapping[str, float] = field(default_factory=dict)
+    """The weights where everything searched is program text; in between, in between."""
     alone: Mapping[str, str] = field(default_factory=dict)
     """The same for a ranking that is the only one, where it differs."""
 
@@ -74,6 +76,8 @@ class Retrieve:
     """Whether a candidate of one list gets its exact score in the other."""
     short_circuit: tuple[float, float] = (0.0, 0.0)
     """Skip the vectors when the best normalised word score and its lead reach these; (0, 0) never."""
+    blend: tuple[float, ...] = ()
+    """How much of its neighbours the vector of a conversation's turn carries: before, after, two before, two after."""
     known_scripts: bool = False
     """Whether the vectors are left out for a question in a script that the model does not know."""
     fall_back: bool = False

@@ -255,11 +255,12 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The best matches, best first; those asked for by id; and how many there are in all."""
+    """The best matches, best first; those asked for by id; how many there are; the share of code in the scope."""
 
     top: tuple[Match, ...] = ()
     also: Mapping[int, Match] = field(default_factory=dict)
     total: int = 0
+    code_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,11 +295,12 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What the analyser makes of a memory: its tokens by form and field, and its near-duplicate keys."""
+    """What the analyser makes of a memory: tokens by form and field, near-duplicate keys, whether it is code."""
 
     stem: Mapping[str, tuple[str, ...]]
     exact: Mapping[str, tuple[str, ...]]
     sketch: tuple[int, ...] = ()
+    code: bool = False
 
 
 # --- vectors --------------------------------------------------------------------------------

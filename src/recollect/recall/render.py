@@ -89,6 +89,7 @@ _SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE0F), *range(0xE0100, 
 _TAMED: Final = (
     (re.compile(r"\[(/?)(INST|SYS|MEMORY)\]", re.IGNORECASE), r"(\1\2)"),
     (re.compile(r"`{3,}|~{3,}"), "'''"),
+    (re.compile(r"!\["), "! ["),
     (re.compile(r"(?<!\S)(#{1,6})(?=\s|$)"), r"\\\1"),
     (re.compile(r"^([#>`~|=*+-])"), r"\\\1"),
     (re.compile(r"^(\d+)([.)])(?=\s)"), r"\1\\\2"),

@@ -1,0 +1,1 @@
+"""Taking things in: parse, chunk, redact, decide what is new, store, embed."""

@@ -39,8 +39,10 @@ def capture(text: str) -> tuple[Memory, ...]:
     "Decision:", "Decided:" or "Important:" is one, source "daemon_extracted". Code and quotations are not searched
     for cues.
     """
-    found = {(memory.type, memory.content): memory for memory in reversed(list(_memories(text)))}
-    return tuple(reversed(found.values()))
+    found: dict[tuple[str, str], Memory] = {}
+    for memory in _memories(text):
+        found.setdefault((memory.type, memory.content), memory)
+    return tuple(found.values())
 
 
 def _memories(text: str) -> Iterator[Memory]:

@@ -331,7 +331,8 @@ def _change(new: Memory, candidate: Candidate, *, close: bool, near: float) -> D
         against = _against(new.content, candidate.content)
         return "distinct" if not against else "updates" if cue else "conflicts"
     older = candidate.when is not None and NEVER < new.when < candidate.when
-    if "negation" in kinds or older or new.section != candidate.section:
+    asked = _asks(new.content) or _asks(candidate.content)
+    if "negation" in kinds or older or asked or new.section != candidate.section:
         return "distinct"
     return "updates" if _same_slot(new.content, candidate.content, cue=cue) else "distinct"
 
@@ -351,8 +352,8 @@ def _same_slot(a: str, b: str, *, cue: re.Match[str] | None) -> bool:
     ours, theirs = _told(a), _told(b)
     start = _alike(ours, theirs)
     end = min(_alike(ours[::-1], theirs[::-1]), len(ours) - start, len(theirs) - start)
-    values = ours[start : len(ours) - end] + theirs[start : len(theirs) - end]
-    if not values or any(word.kind not in _VALUES for word in values) or start == 0:
+    new, old = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
+    if start == 0 or not new or not old or any(word.kind not in _VALUES for word in new + old):
         return False
     holder = next((n for n in range(start - 1, -1, -1) if ours[n].text not in _RELATIONS), 0)
     verb, subject = ours[holder].text, ours[:holder]

@@ -198,7 +198,7 @@ class _At(NamedTuple):
 
     word: str = ""
     named: bool = False
-    count: str | None = None
+    digits: str | None = None
     gap: int = 0
     opens: bool = True
 
@@ -218,8 +218,8 @@ def _read(text: str) -> _Reading:
     for token in _TOKEN.finditer(line):
         opens = end == 0 or bool(_SENTENCE_END.search(line, end, token.start()))
         at = at._replace(gap=token.start() - end, opens=opens)
-        named, count = _READERS[str(token.lastgroup)](reading, token.group(), at) or _PLAIN
-        at, end = _At(word=plain(token.group()), named=named, count=count), token.end()
+        named, digits = _READERS[str(token.lastgroup)](reading, token.group(), at) or _PLAIN
+        at, end = _At(word=plain(token.group()), named=named, digits=digits), token.end()
     return reading
 
 
@@ -258,7 +258,7 @@ def _read_sign(reading: _Reading, text: str, _: _At) -> None:
 
 
 def _read_cjk(reading: _Reading, run: str, at: _At) -> None:
-    unit = next((unit for unit in _CJK_UNITS if run.startswith(unit)), "") if at.count else ""
+    unit = next((unit for unit in _CJK_UNITS if run.startswith(unit)), "") if at.digits else ""
     if unit:
         reading.say("unit", unit)
     for character in run[len(unit) :]:
@@ -272,7 +272,7 @@ def _read_word(reading: _Reading, text: str, at: _At) -> _Next:
     written, folded = text.removesuffix("'s"), plain(text)
     parts = folded.split("-")
     reading.words.update((folded, *(plain(part) for part in re.split(r"[-./]", written))))
-    last = at.count if at.gap <= 1 else None
+    last = at.digits if at.gap <= 1 else None
     if last and (taken := _behind_number(reading, written, last, glued=at.gap == 0)):
         return taken
     if folded in _COUNTS and not (folded == "one" and at.word == "no"):

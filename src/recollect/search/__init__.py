@@ -33,7 +33,14 @@ def search(
     started = perf_counter()
     query = parse(request.text, now=now, where=request.where)
     scope = narrowed(request.scope, query)
-    desk = Desk(store=store, scope=scope, where=query.where, embedder=embedder, former=former)
+    desk = Desk(
+        store=store,
+        scope=scope,
+        where=query.where,
+        embedder=embedder,
+        blend=profile.retrieve.blend,
+        former=former,
+    )
     browsing = query.is_blank and profile.blank == "browse"
     reply = _browse(request, desk, profile) if browsing else _find(request, query, desk, profile, now)
     return replace(reply, timings_ms={"total": round((perf_counter() - started) * 1000, 3)})

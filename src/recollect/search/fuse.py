@@ -35,7 +35,8 @@ def combine(
     answering = [ranking for ranking in asked if ranking.found]
     if profile.retrieve.fall_back and len(answering) == 1:
         return order_alone(answering[0], profile.fuse)
-    return fuse(asked, profile.fuse, weights=weights_for(profile.fuse, words=len(query.words), alpha=alpha))
+    code = max(ranking.code_share for ranking in rankings)
+    return fuse(asked, profile.fuse, weights=weights_for(profile.fuse, words=len(query.words), alpha=alpha, code=code))
 
 
 def order_alone(ranking: Ranking, rules: Fuse) -> tuple[Candidate, ...]:
@@ -76,11 +77,14 @@ def _also(ranking: Ranking, row: int) -> float | None:
     return ranking.also[row].score if row in ranking.also else None
 
 
-def weights_for(rules: Fuse, *, words: int, alpha: float | None) -> Mapping[str, float]:
-    """Return what each ranking counts for a question of so many *words*."""
+def weights_for(rules: Fuse, *, words: int, alpha: float | None, code: float = 0.0) -> Mapping[str, float]:
+    """Return what each ranking counts for a question of so many *words* where this share of all is *code*."""
     if alpha is not None:
         return {**rules.weights, "words": 1.0 - alpha, "text": 1.0 - alpha, "vector": alpha}
-    chosen = {"text": rules.weights.get("words", 0.0), **rules.weights}
+    chosen = {
+        name: weight * (1 - code) + rules.for_code.get(name, weight) * code for name, weight in rules.weights.items()
+    }
+    chosen = {"text": chosen.get("words", 0.0), **chosen}
     for most, of_words, of_vector in rules.adaptive:
         chosen |= {"words": of_words, "text": of_words, "vector": of_vector}
         if words <= most:

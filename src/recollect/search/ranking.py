@@ -26,6 +26,8 @@ class Ranking:
     found: tuple[Found, ...]
     also: Mapping[int, Found] = field(default_factory=dict)
     total: int = 0
+    code_share: float = 0.0
+    """How much of what was searched is program text."""
     missing: int = 0
     """How many memories it could not compare."""
     kind: str = ""

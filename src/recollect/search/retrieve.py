@@ -22,6 +22,7 @@ class Desk:
     scope: Scope
     where: Where
     embedder: Embedder | None = None
+    blend: tuple[float, ...] = ()
     former: Callable[[], Embedder | None] = lambda: None
     """Finds the model before this one, whose vectors serve for what the new one has not reached."""
 
@@ -45,6 +46,7 @@ def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int]) -> Ranking:
                 found=tuple(_match(match) for match in matches.top),
                 also={row: _match(match) for row, match in matches.also.items()},
                 total=matches.total,
+                code_share=matches.code_share,
             )
         case InText(needles=needles):
             counts = desk.store.match_text(needles, scope=desk.scope, where=desk.where, limit=depth)
@@ -83,6 +85,7 @@ def _nearest(
         limit=depth,
         also=also,
         unless=unless,
+        blend=desk.blend,
     )
 
 

@@ -54,7 +54,13 @@ def why(
 ) -> Why:
     """Explain the place of *memory_id* in the answer to *request*."""
     query = parse(request.text, now=now, where=request.where)
-    desk = Desk(store=store, scope=narrowed(request.scope, query), where=query.where, embedder=embedder)
+    desk = Desk(
+        store=store,
+        scope=narrowed(request.scope, query),
+        where=query.where,
+        embedder=embedder,
+        blend=profile.retrieve.blend,
+    )
     limit = clamp(request.limit, profile)
     usual = gather(request, query, desk, profile, depth=depth_for(limit, profile))
     shown = _ordered(usual, request, profile, desk, now)

@@ -44,11 +44,12 @@ def thousandths(weights: Mapping[str, float]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Volume:
-    """How many rows a scope holds and how many tokens they have together, by form."""
+    """How many rows a scope holds, how many tokens they have together, by form, and how many rows are code."""
 
     rows: int
     stem: int
     exact: int
+    code: int = 0
 
     def average(self, form: Form) -> float:
         """Return the mean length of a row, at least one token."""
@@ -85,6 +86,7 @@ def rank(
         top=tuple(match(row) for row in best),
         also={row: match(row) for row in also if row in found},
         total=len(found),
+        code_share=volume.code / max(1, volume.rows),
     )
 
 

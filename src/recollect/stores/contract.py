@@ -146,8 +146,12 @@ class Store(Protocol):
         limit: int,
         also: Sequence[int] = (),
         unless: str | None = None,
+        blend: tuple[float, ...] = (),
     ) -> Nears:
         """Return the memories whose best passage is nearest to *vector*, ties by id, and the cosines of *also*.
+
+        *blend* mixes into each turn of a conversation so much of the turn before, after, second before and
+        second after; what is stored stays as it was made.
 
         Memories that have vectors of the generation *unless* are left to it.
         """

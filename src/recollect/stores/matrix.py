@@ -1,5 +1,6 @@
 """Rows of float32 numbers and their products with a vector: NumPy where it is installed, plain Python elsewhere."""
 
+import math
 import sys
 from array import array
 from collections.abc import Sequence
@@ -10,11 +11,22 @@ DIGITS = 7
 """How many decimals of a cosine are kept: what float32 can tell, so that equal vectors tie everywhere."""
 
 
+STEPS = (-1, 1, -2, 2)
+"""Which neighbours the weights of a blend are for, in order."""
+
+
 class Matrix(Protocol):
     """Vectors in rows, numbered from 0."""
 
     def grown(self, kept: Sequence[int], vectors: Sequence[bytes]) -> "Matrix":
         """Return the rows *kept*, in that order, with *vectors* below them."""
+        ...
+
+    def blended(self, threads: Sequence[Sequence[int]], weights: Sequence[float]) -> "Matrix":
+        """Return the rows with their neighbours in *threads* mixed in, at length one again.
+
+        The weights are for the row before, the row after, the second before, the second after, and so on.
+        """
         ...
 
     def places(self, rows: Sequence[int]) -> Any:
@@ -39,6 +51,22 @@ class PlainMatrix:
     def grown(self, kept: Sequence[int], vectors: Sequence[bytes]) -> "PlainMatrix":
         """Return the rows *kept* with *vectors* below them."""
         return PlainMatrix([*(self._rows[row] for row in kept), *map(_floats, vectors)])
+
+    def blended(self, threads: Sequence[Sequence[int]], weights: Sequence[float]) -> "PlainMatrix":
+        """Return the rows with their neighbours in *threads* mixed in."""
+        mixed = list(self._rows)
+        for thread in threads:
+            for at, row in enumerate(thread):
+                mixed[row] = _unit(self._mixture(thread, at, weights))
+        return PlainMatrix(mixed)
+
+    def _mixture(self, thread: Sequence[int], at: int, weights: Sequence[float]) -> list[float]:
+        total = list(self._rows[thread[at]])
+        for step, weight in zip(STEPS, weights, strict=False):
+            if 0 <= at + step < len(thread):
+                other = self._rows[thread[at + step]]
+                total = [one + weight * two for one, two in zip(total, other, strict=True)]
+        return total
 
     def places(self, rows: Sequence[int]) -> Sequence[int]:
         """Return *rows*."""
@@ -66,6 +94,18 @@ class NumpyMatrix:
         """Return the rows *kept* with *vectors* below them."""
         fresh = self._np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), self._block.shape[1])
         return NumpyMatrix(self._np, self._np.concatenate([self._block[list(kept)], fresh]))
+
+    def blended(self, threads: Sequence[Sequence[int]], weights: Sequence[float]) -> "NumpyMatrix":
+        """Return the rows with their neighbours in *threads* mixed in."""
+        mixed = self._block.copy()
+        for thread in threads:
+            rows = self._np.array(thread)
+            for step, weight in zip(STEPS, weights, strict=False):
+                to, of = (rows[-step:], rows[:step]) if step < 0 else (rows[:-step], rows[step:])
+                mixed[to] += self._np.float32(weight) * self._block[of]
+            size = self._np.linalg.norm(mixed[rows], axis=1, keepdims=True)
+            mixed[rows] /= self._np.where(size > 0, size, 1)
+        return NumpyMatrix(self._np, mixed)
 
     def places(self, rows: Sequence[int]) -> Any:
         """Return *rows* as an index, or nothing when they are all the rows."""
@@ -96,6 +136,11 @@ def empty_matrix(dimensions: int) -> Matrix:
     except ImportError:
         return PlainMatrix()
     return NumpyMatrix(np, np.empty((0, dimensions), dtype="<f4"))
+
+
+def _unit(numbers: Sequence[float]) -> "array[float]":
+    size = math.sqrt(sum(map(mul, numbers, numbers)))
+    return array("f", [number / size for number in numbers] if size > 0 else numbers)
 
 
 def _floats(vector: bytes) -> "array[float]":

@@ -201,6 +201,7 @@ class RamStore:
             rows=len(searched),
             stem=sum(self._length(row, "stem") for row in searched),
             exact=sum(self._length(row, "exact") for row in searched),
+            code=sum(self._held.terms[row].code for row in searched),
         )
 
         def keep(rows: AbstractSet[int]) -> AbstractSet[int]:
@@ -292,6 +293,7 @@ class RamStore:
         limit: int,
         also: Sequence[int] = (),
         unless: str | None = None,
+        blend: tuple[float, ...] = (),
     ) -> Nears:
         """Return the memories nearest to *vector*."""
         generation = self._held.generations.get(fingerprint)
@@ -302,7 +304,7 @@ class RamStore:
         shelf = Shelf(generation.dimensions)
         mine = sorted(row for name, row in self._held.vectors if name == fingerprint)
         passages = [(row, passage) for row in mine for passage in self._held.vectors[fingerprint, row]]
-        fresh = [(Row(at, row, each.start, each.stop), each.vector) for at, (row, each) in enumerate(passages)]
+        fresh = [(self._row(at, row, each), each.vector) for at, (row, each) in enumerate(passages)]
         shelf.refill(set(), fresh)
 
         def admitted() -> Iterator[int]:
@@ -311,7 +313,12 @@ class RamStore:
                 if in_scope(memory, scope) and admits(where, memory) and (unless, row) not in self._held.vectors:
                     yield row
 
-        return shelf.nearest(vector, limit=limit, also=also, key=None, admitted=admitted)
+        return shelf.nearest(vector, limit=limit, also=also, key=None, admitted=admitted, blend=blend)
+
+    def _row(self, at: int, memory_id: int, passage: Passage) -> Row:
+        memory = self._held.memories[memory_id]
+        thread = None if memory.thread is None else f"{memory.project}\x1f{memory.thread}"
+        return Row(at, memory_id, passage.start, passage.stop, thread, memory.turn)
 
     def sources(self, *, below: str) -> dict[str, str]:
         """Return the sources at or below *below* with their fingerprints."""

@@ -13,12 +13,14 @@ MASKS = 32
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One passage: its id in the store, its memory, and where it stands in the content."""
+    """One passage: its id in the store, its memory, where it stands in the content, and its place in a thread."""
 
     id: int
     memory_id: int
     start: int
     stop: int
+    thread: str | None = None
+    turn: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class Shelf:
         self._rows: list[Row] = []
         self._places: dict[int, list[int]] = {}
         self._masks: dict[object, _Mask] = {}
+        self._blends: dict[tuple[float, ...], Matrix] = {}
 
     def held(self) -> set[int]:
         """Return the ids of the rows held."""
@@ -52,18 +55,25 @@ class Shelf:
         self._places = {}
         for at, row in enumerate(self._rows):
             self._places.setdefault(row.memory_id, []).append(at)
-        self._masks = {}
+        self._masks, self._blends = {}, {}
 
     def nearest(
-        self, query: bytes, *, limit: int, also: Sequence[int], key: object, admitted: Callable[[], Iterable[int]]
+        self,
+        query: bytes,
+        *,
+        limit: int,
+        also: Sequence[int],
+        key: object,
+        admitted: Callable[[], Iterable[int]],
+        blend: tuple[float, ...] = (),
     ) -> Nears:
         """Return the admitted memories nearest to *query*; who is admitted is asked once for each *key*."""
-        mask = self._mask(key, admitted)
-        best = self._best(query, mask, limit) if limit else []
+        mask, matrix = self._mask(key, admitted), self._blended(blend)
+        best = self._best(matrix, query, mask, limit) if limit else []
         wanted = [row for row in dict.fromkeys(also) if row in mask.memories]
         return Nears(
             top=tuple(sorted(best, key=lambda near: (-near.cosine, near.id))[:limit]),
-            also={near.id: near for near in self._speakers(query, wanted)},
+            also={near.id: near for near in self._speakers(matrix, query, wanted)},
             total=len(mask.memories),
             missing=mask.missing,
         )
@@ -81,21 +91,39 @@ class Shelf:
             self._masks[key] = mask
         return mask
 
-    def _best(self, query: bytes, mask: _Mask, limit: int) -> list[Near]:
+    def _blended(self, weights: tuple[float, ...]) -> Matrix:
+        """Return the matrix in which each turn of a conversation carries something of its neighbours."""
+        if not any(weights) or not any(row.thread is not None for row in self._rows):
+            return self._matrix
+        if weights not in self._blends:
+            self._blends[weights] = self._matrix.blended(self._threads(), weights)
+        return self._blends[weights]
+
+    def _threads(self) -> list[list[int]]:
+        """Return the rows of each conversation in the order of its turns; a long turn is there by its first passage."""
+        threads: dict[str, list[tuple[int, int, int]]] = {}
+        for memory_id, places in self._places.items():
+            row = self._rows[min(places, key=lambda at: self._rows[at].start)]
+            if row.thread is not None:
+                first = min(places, key=lambda at: self._rows[at].start)
+                threads.setdefault(row.thread, []).append((row.turn or 0, memory_id, first))
+        return [[at for _, _, at in sorted(turns)] for turns in threads.values()]
+
+    def _best(self, matrix: Matrix, query: bytes, mask: _Mask, limit: int) -> list[Near]:
         """Return at least *limit* of the nearest memories, if there are so many."""
         take = limit + 16
         while True:
             take = min(take, len(mask.rows))
-            best = self._matrix.best(query, mask.places, take) if take else []
+            best = matrix.best(query, mask.places, take) if take else []
             memories = list(dict.fromkeys(self._rows[at].memory_id for at in best))
             if len(memories) >= limit or take == len(mask.rows):
-                return self._speakers(query, memories)
+                return self._speakers(matrix, query, memories)
             take *= 4
 
-    def _speakers(self, query: bytes, memories: Sequence[int]) -> list[Near]:
+    def _speakers(self, matrix: Matrix, query: bytes, memories: Sequence[int]) -> list[Near]:
         """Return the best passage of each memory, the first of equals."""
         places = [at for memory in memories for at in self._places[memory]]
-        products = self._matrix.products(query, places) if places else []
+        products = matrix.products(query, places) if places else []
         best: dict[int, Near] = {}
         for at, product in zip(places, products, strict=True):
             row = self._rows[at]

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from recollect.records import Memory, Terms
+from recollect.text.code import looks_like_code
 from recollect.text.reading import READINGS, Reading, joined
 from recollect.text.sketch import mark, sketch_marks
 from recollect.text.stem import SNOWBALL
@@ -38,6 +39,7 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> Terms:
         stem={field: reading.stems for field, reading in fields if reading.atoms},
         exact={field: _exact(reading) for field, reading in fields if reading.atoms},
         sketch=sketch_marks(content.marks or map(mark, content.stems)),
+        code=looks_like_code(memory.content),
     )
 
 

@@ -1,42 +1,44 @@
 """Sketch a set of tokens in a few keys, so that near-duplicates are found by an equal key.
 
-Min-wise hashing (Broder, 1997): in each of two random orders of all tokens the first three of the
-set are taken, and each pair of them is a key. Sets that share three quarters of their tokens share
-a key nearly always, sets that share a tenth about one time in twenty, unrelated sets as good as never.
+Min-wise hashing (Broder, 1997): in a random order of all tokens the first four of the set are taken and
+the last four, and each three of either four are a key. Sets that share three quarters of their tokens
+share a key nearly always; sets that share a tenth hardly ever do, even though some words are in every
+fifth text. Of a small set the pairs are keys too, since one word is much of it.
 """
 
-from collections.abc import Iterable
-from itertools import combinations
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations
 from typing import Final
 from zlib import crc32
 
-_FIRST: Final = 3
-_ORDER: Final = 0x9E3779B1
-_SPREAD: Final = 0x9E3779B97F4A7C15
-_WORD: Final = (1 << 32) - 1
+_END: Final = 4
+_SMALL: Final = 6
 _KEY: Final = (1 << 63) - 1
 
 
 def sketch(tokens: Iterable[str]) -> tuple[int, ...]:
-    """Return the keys of *tokens*, sorted: at most six, one for one or two tokens, none for none."""
+    """Return the keys of *tokens*, sorted: at most fourteen, one for one or two tokens, none for none."""
     return sketch_marks(map(mark, tokens))
 
 
 def mark(token: str) -> int:
-    """Return the number that gives *token* its place in the first order."""
+    """Return the number that gives *token* its place in the order."""
     return crc32(token.encode("utf-8", "replace"))
 
 
 def sketch_marks(marks: Iterable[int]) -> tuple[int, ...]:
     """Return the keys of the tokens that have these *marks*."""
-    distinct = sorted(set(marks))
-    if len(distinct) < _FIRST:
-        return (_key(distinct[0], distinct[-1]),) if distinct else ()
-    shuffled = sorted([each * _ORDER & _WORD for each in distinct])
-    pairs = (*combinations(distinct[:_FIRST], 2), *combinations(shuffled[:_FIRST], 2))
-    return tuple(sorted({_key(low, high) for low, high in pairs}))
+    ordered = sorted(set(marks))
+    if len(ordered) < 3:
+        return (_key(ordered[0], ordered[-1]),) if ordered else ()
+    threes = {_key(*three) for end in (ordered[:_END], ordered[-_END:]) for three in combinations(end, 3)}
+    return tuple(sorted(threes.union(_pairs(ordered)) if len(ordered) <= _SMALL else threes))
 
 
-def _key(low: int, high: int) -> int:
-    """Mix two marks into one number that fits a signed 64-bit column."""
-    return ((low << 31) ^ high) * _SPREAD & _KEY
+def _pairs(ordered: list[int]) -> Iterator[int]:
+    return (_key(*pair) for pair in chain(combinations(ordered[:3], 2), combinations(ordered[-3:], 2)))
+
+
+def _key(first: int, second: int, third: int = 0) -> int:
+    """Mix marks into one number that fits a signed 64-bit column."""
+    return (first * 0x9E3779B97F4A7C15 + second * 0xC2B2AE3D27D4EB4F + third * 0x165667B19E3779F9) & _KEY

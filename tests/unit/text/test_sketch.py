@@ -3,7 +3,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.sketch import sketch
+from recollect.text.sketch import mark, sketch
 
 TRIALS = 500
 VOCABULARY = [f"word{number}" for number in range(5000)]
@@ -35,6 +35,15 @@ def test_unrelated_sets_do_not() -> None:
     assert met == 0
 
 
+@given(st.sets(st.text(min_size=1), min_size=4, max_size=11))
+def test_a_text_of_few_words_is_found_when_one_of_them_is_another(tokens: set[str]) -> None:
+    ordered = sorted(tokens)
+    ours, theirs = ordered[:-1], ordered[1:]
+    distinct = len({mark(token) for token in tokens}) == len(tokens)
+
+    assert not distinct or not set(sketch(ours)).isdisjoint(sketch(theirs))
+
+
 def test_nothing_has_no_key_and_one_or_two_tokens_have_one() -> None:
     assert sketch([]) == ()
     assert len(sketch(["a"])) == 1
@@ -47,7 +56,7 @@ def test_keys_are_few_sorted_distinct_and_fit_a_signed_column(tokens: list[str])
     keys = sketch(tokens)
 
     assert list(keys) == sorted(set(keys))
-    assert len(keys) <= 6
+    assert len(keys) <= 14
     assert all(0 <= key < 1 << 63 for key in keys)
 
 

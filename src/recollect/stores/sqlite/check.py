@@ -10,8 +10,8 @@ COUNTS = {
         "select count(*) from live l left join memory m on m.id = l.id and m.deleted_at is null where m.id is null"
     ),
     "projects whose totals are wrong": (
-        "select count(*) from volume v where (docs, stems, exacts) is not "
-        "(select count(*), coalesce(sum(stems), 0), coalesce(sum(exacts), 0) from live where project = v.project)"
+        "select count(*) from volume v where (docs, stems, exacts, codes) is not (select count(*), "
+        "coalesce(sum(stems), 0), coalesce(sum(exacts), 0), coalesce(sum(code), 0) from live where project = v.project)"
     ),
 }
 

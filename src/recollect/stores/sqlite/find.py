@@ -52,9 +52,9 @@ def admitted(db: apsw.Connection, rows: Iterable[int], where: Where) -> set[int]
 def volume(db: apsw.Connection, scope: Scope) -> Volume:
     """Return how much *scope* holds."""
     text, values = scope_clause(scope, "project")
-    sql = f"select coalesce(sum(docs), 0), coalesce(sum(stems), 0), coalesce(sum(exacts), 0) from volume where {text}"
-    rows, stems, exacts = next(iter(db.execute(sql, values)))
-    return Volume(rows=rows, stem=stems, exact=exacts)
+    sums = ", ".join(f"coalesce(sum({name}), 0)" for name in ("docs", "stems", "exacts", "codes"))
+    rows, stems, exacts, codes = next(iter(db.execute(f"select {sums} from volume where {text}", values)))
+    return Volume(rows=rows, stem=stems, exact=exacts, code=codes)
 
 
 def postings(db: apsw.Connection, leaf: Leaf, *, weights: Mapping[str, int], scope: Scope) -> Postings:

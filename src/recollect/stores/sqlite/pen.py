@@ -17,14 +17,15 @@ TABLES: Mapping[str, str] = {
     "memory": INSERT,
     "tagged": "insert or ignore into tagged (tag, memory_id) values (?, ?)",
     "event": "insert into event (memory_id, verb, at, detail) values (?, ?, ?, ?)",
-    "live": "insert into live (id, project, superseded, stems, exacts) values (?, ?, ?, ?, ?)",
+    "live": "insert into live (id, project, superseded, stems, exacts, code) values (?, ?, ?, ?, ?, ?)",
     "sketch": "insert into sketch (key, memory_id) values (?, ?)",
     "stem": f"insert into stem {_TOKENS}",
     "exact": f"insert into exact {_TOKENS}",
 }
 _GROW = (
-    "insert into volume (project, docs, stems, exacts) values (?, ?, ?, ?) on conflict (project) do update set "
-    "docs = docs + excluded.docs, stems = stems + excluded.stems, exacts = exacts + excluded.exacts"
+    "insert into volume (project, docs, stems, exacts, codes) values (?, ?, ?, ?, ?) "
+    "on conflict (project) do update set docs = docs + excluded.docs, stems = stems + excluded.stems, "
+    "exacts = exacts + excluded.exacts, codes = codes + excluded.codes"
 )
 
 
@@ -72,7 +73,7 @@ class Pen:
                 self._db.executemany(sql, self._rows[name])
                 self._rows[name] = []
         for project, grown in self._growth.items():
-            self._db.execute(_GROW, (project, grown["docs"], grown["stems"], grown["exacts"]))
+            self._db.execute(_GROW, (project, *(grown[name] for name in ("docs", "stems", "exacts", "codes"))))
         self._growth = {}
         self._db.execute("update meta set value = ? where key = 'newest'", (self._newest,))
 
@@ -81,11 +82,11 @@ class Pen:
         terms = self._analyse(memory, wordings)
         stems, exacts = sum(map(len, terms.stem.values())), sum(map(len, terms.exact.values()))
         superseded = memory.superseded_by is not None
-        self._rows["live"].append((memory.id, memory.project, superseded, stems, exacts))
+        self._rows["live"].append((memory.id, memory.project, superseded, stems, exacts, terms.code))
         self._rows["sketch"].extend((key, memory.id) for key in terms.sketch)
         self._rows["stem"].append(_token_row(memory.id, terms, "stem"))
         self._rows["exact"].append(_token_row(memory.id, terms, "exact"))
-        self._grow(memory.project, docs=1, stems=stems, exacts=exacts)
+        self._grow(memory.project, docs=1, stems=stems, exacts=exacts, codes=terms.code)
 
     def _insert(self, write: Insert, at: datetime) -> int:
         self._newest += 1
@@ -131,14 +132,14 @@ class Pen:
         self._db.execute("update meta set value = value + 1 where key = 'vectors'")
 
     def _unindex(self, memory: Memory) -> None:
-        found = self._db.execute("select stems, exacts from live where id = ?", (memory.id,)).fetchone()
+        found = self._db.execute("select stems, exacts, code from live where id = ?", (memory.id,)).fetchone()
         if found is None:
             return
         for sql in ("from live where id", "from stem where rowid", "from exact where rowid"):
             self._db.execute(f"delete {sql} = ?", (memory.id,))
         keys = self._analyse(memory, ()).sketch
         self._db.executemany("delete from sketch where key = ? and memory_id = ?", [(key, memory.id) for key in keys])
-        self._grow(memory.project, docs=-1, stems=-found[0], exacts=-found[1])
+        self._grow(memory.project, docs=-1, stems=-found[0], exacts=-found[1], codes=-found[2])
 
     def _grow(self, project: str, **by: int) -> None:
         counts = self._growth.setdefault(project, Counter())

@@ -228,12 +228,12 @@ class SqliteStore:
         limit: int,
         also: Sequence[int] = (),
         unless: str | None = None,
+        blend: tuple[float, ...] = (),
     ) -> Nears:
         """Return the memories nearest to *vector*."""
+        asked = vectors.Question(scope=scope, where=where, limit=limit, also=tuple(also), unless=unless, blend=blend)
         with translated(self.path), _snapshot(self._db()):
-            return self._shelves.nearest(
-                self._db(), fingerprint, vector, scope=scope, where=where, limit=limit, also=also, unless=unless
-            )
+            return self._shelves.nearest(self._db(), fingerprint, vector, asked)
 
     def sources(self, *, below: str) -> dict[str, str]:
         """Return the sources at or below *below* with their fingerprints."""

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import apsw
@@ -87,6 +88,18 @@ def drop(db: apsw.Connection, fingerprint: str) -> int:
     return count
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a shelf besides the vector."""
+
+    scope: Scope
+    where: Where
+    limit: int
+    also: tuple[int, ...]
+    unless: str | None
+    blend: tuple[float, ...]
+
+
 class Shelves:
     """One shelf for each generation, shared by the threads of a process and kept up with the file."""
 
@@ -94,18 +107,7 @@ class Shelves:
         self._lock = threading.Lock()
         self._shelves: dict[str, tuple[int, Shelf]] = {}
 
-    def nearest(
-        self,
-        db: apsw.Connection,
-        fingerprint: str,
-        vector: bytes,
-        *,
-        scope: Scope,
-        where: Where,
-        limit: int,
-        also: Sequence[int],
-        unless: str | None,
-    ) -> Nears:
+    def nearest(self, db: apsw.Connection, fingerprint: str, vector: bytes, asked: Question) -> Nears:
         """Return the memories nearest to *vector*, as the open transaction of *db* sees them."""
         found: Any = db.execute(
             "select id, fingerprint, dimensions, model from generation where fingerprint = ?", (fingerprint,)
@@ -119,10 +121,11 @@ class Shelves:
         with self._lock:
             return self._shelf(db, fingerprint, number, width).nearest(
                 vector,
-                limit=limit,
-                also=also,
-                key=(version, scope, where, unless),
-                admitted=lambda: _admitted(db, scope, where, unless),
+                limit=asked.limit,
+                also=asked.also,
+                key=(version, asked.scope, asked.where, asked.unless),
+                admitted=lambda: _admitted(db, asked.scope, asked.where, asked.unless),
+                blend=asked.blend,
             )
 
     def _shelf(self, db: apsw.Connection, fingerprint: str, number: int, width: int) -> Shelf:
@@ -141,8 +144,9 @@ def _rows(db: apsw.Connection, number: int, fresh: Sequence[int]) -> list[tuple[
     if not fresh:
         return []
     sql = (
-        "select id, memory_id, start, stop, embedding from vector "
-        "where generation_id = ? and id between ? and ? order by id"
+        "select v.id, v.memory_id, v.start, v.stop, m.project || char(31) || m.thread, m.turn, v.embedding "
+        "from vector v join memory m on m.id = v.memory_id "
+        "where v.generation_id = ? and v.id between ? and ? order by v.id"
     )
     wanted = set(fresh)
     rows: Any = db.execute(sql, (number, fresh[0], fresh[-1]))

@@ -89,7 +89,8 @@ create table live (
   project text not null,
   superseded integer not null,
   stems integer not null,
-  exacts integer not null
+  exacts integer not null,
+  code integer not null
 );
 
 create index live_superseded on live (id) where superseded;
@@ -98,7 +99,8 @@ create table volume (
   project text primary key,
   docs integer not null,
   stems integer not null,
-  exacts integer not null
+  exacts integer not null,
+  codes integer not null
 ) without rowid;
 
 create table sketch (
