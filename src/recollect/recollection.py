@@ -15,6 +15,7 @@ from recollect.remember.embed import embed_pending
 from recollect.remember.keep import Kept, keep
 from recollect.replies import Mode, Reply, Request
 from recollect.search import search
+from recollect.search.why import Why, why
 from recollect.settings import IN_MEMORY, models_folder, read_settings
 from recollect.stores.contract import Store
 from recollect.text.analyse import analyse
@@ -177,7 +178,7 @@ class Recollection:
         """Which projects are searched: the one chosen at opening, or all."""
         return EVERYTHING if self.project is None else Scope(projects=frozenset({self.project}))
 
-    def add(self, content: str, *, redact: bool = True, embed: bool = True, **about: Any) -> Kept:
+    def add(self, /, content: str, *, redact: bool = True, embed: bool = True, **about: Any) -> Kept:
         """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
 
         The name, description, path, worker_role and requirements of a memory go into its metadata and are
@@ -222,6 +223,7 @@ class Recollection:
 
     def search(
         self,
+        /,
         query: str,
         *,
         mode: Mode = "hybrid",
@@ -230,7 +232,10 @@ class Recollection:
         where: Where = ANYTHING,
         **more: Any,
     ) -> Reply:
-        """Answer *query*: the hits, best first, how far to trust them, and why there are none."""
+        """Answer *query*: the hits, best first, how far to trust them, and why there are none.
+
+        *more* are fields of Request: alpha, session, include_facts, without_model.
+        """
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         chosen = self.profile if profile is None else load_profile(profile)
         embedder = None if mode == "keyword" else self.models.current()
@@ -242,6 +247,16 @@ class Recollection:
             embedder=embedder,
             former=lambda: self._former(embedder),
         )
+
+    def why(
+        self, /, memory_id: int, query: str, *, mode: Mode = "hybrid", profile: str | None = None, **more: Any
+    ) -> Why:
+        """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help."""
+        self._one(memory_id)
+        request = Request(text=query, mode=mode, scope=self.scope, **more)
+        chosen = self.profile if profile is None else load_profile(profile)
+        embedder = None if mode == "keyword" else self.models.current()
+        return why(memory_id, request, store=self.store, profile=chosen, now=self.now(), embedder=embedder)
 
     def _former(self, current: Embedder | None) -> Embedder | None:
         """Return the newest other model that made vectors here and can still be loaded."""

@@ -323,11 +323,11 @@ def _weigh(reading: _Reading, written: str, folded: str, *, opens: bool) -> bool
     lower = not written[0].isupper() or folded.partition("'")[0] == "i"
     name = not code and not lower and not (opens and (folded in _ORDINARY or folded.endswith("n't")))
     reading.say("code" if code else "name" if name else "word", folded)
-    if code:
+    if made_up:
         reading.code.add(written)
     elif lower:
         reading.common.add(singular(folded))
-    elif name:
+    if name:
         reading.names[folded] = reading.names.get(folded, True) and opens and not made_up and not written.isupper()
     return name
 
@@ -337,7 +337,7 @@ def _day(folded: str) -> str:
     month = next((n for n, name in enumerate(_MONTHS, start=1) if re.search(rf"\b{name}", folded)), None)
     numbers = re.findall(r"\d+", folded)
     if month is None or "/" in folded:
-        return " ".join(folded.split()) if numbers or "day" not in folded[3:] else folded[:3]
+        return folded[:3] if re.match(r"(?:mon|tue|wed|thu|fri|sat|sun)\w*$", folded) else " ".join(folded.split())
     year = next((n for n in numbers if len(n) == 4), "-")
     day = next((f"-{int(n):02}" for n in numbers if len(n) < 3), "")
     return f"{year}-{month:02}{day}"

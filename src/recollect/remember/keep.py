@@ -1,15 +1,16 @@
 """Keeping: tidy, redact, decide what is new, store. One transaction; nothing is discarded."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
-from recollect.records import EVERYTHING, NOTHING, Decision, Insert, Known, Memory, Merge, Revise, Write
+from recollect.records import EVERYTHING, NOTHING, Decision, Insert, Memory, Merge, Revise, Write
 from recollect.remember.dedup import Candidate, Verdict, judge
 from recollect.remember.redact import redact
 from recollect.remember.tidy import tidy
-from recollect.stores.contract import Analyse, Store
+from recollect.stores.contract import ALIKE, Analyse, Store
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,23 +26,36 @@ class Kept:
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
+BATCH: Final = 500
+"""How many drafts are decided on and written together; those before them are stored by then."""
+
+
 def keep(
     drafts: Sequence[Memory], *, store: Store, analyse: Analyse, now: datetime, redacting: bool = True
 ) -> tuple[Kept, ...]:
     """Keep *drafts*, all or none, and return what became of each, in order."""
     ready = [_ready(draft, redacting=redacting) for draft in drafts]
-    memories = [memory for memory, _ in ready]
+    kept: list[Kept] = []
     with store.transaction():
-        verdicts = _decide(memories, store=store, analyse=analyse)
-        new = [place for place, verdict in enumerate(verdicts) if verdict.decision not in _SAME]
-        inserts = [Insert(memory=memories[place], detail=_detail(verdicts[place])) for place in new]
-        ids = dict(zip(new, store.apply(inserts, at=now), strict=True))
-        kept = [
-            _kept(verdict, own=ids.get(place), of=_resolve(verdict.of, verdicts, ids), redacted=ready[place][1])
-            for place, verdict in enumerate(verdicts)
-        ]
-        store.apply(_consequences(memories, kept, store=store), at=now)
+        for start in range(0, len(ready), BATCH):
+            kept += _keep_batch(ready[start : start + BATCH], store=store, analyse=analyse, now=now)
     return tuple(kept)
+
+
+def _keep_batch(ready: Sequence[tuple[Memory, int]], *, store: Store, analyse: Analyse, now: datetime) -> list[Kept]:
+    memories = [memory for memory, _ in ready]
+    verdicts = _decide(memories, store=store, analyse=analyse)
+    new = [place for place, verdict in enumerate(verdicts) if verdict.decision not in _SAME]
+    inserts = [Insert(memory=memories[place], detail=_detail(verdicts[place])) for place in new]
+    ids = dict(zip(new, store.apply(inserts, at=now), strict=True))
+    kept = [
+        _kept(verdict, own=ids.get(place), of=_resolve(verdict.of, verdicts, ids), redacted=ready[place][1])
+        for place, verdict in enumerate(verdicts)
+    ]
+    consequences = _consequences(memories, kept, store=store)
+    if consequences:
+        store.apply(consequences, at=now)
+    return kept
 
 
 _SAME = ("identical", "restates")
@@ -52,7 +66,8 @@ def _ready(draft: Memory, *, redacting: bool) -> tuple[Memory, int]:
     if not redacting:
         return memory, 0
     content, title = redact(memory.content), redact(memory.title)
-    return replace(memory, content=content.text, title=title.text), content.count + title.count
+    count = content.count + title.count
+    return (replace(memory, content=content.text, title=title.text) if count else memory), count
 
 
 def stands_alone(memory: Memory) -> bool:
@@ -62,40 +77,45 @@ def stands_alone(memory: Memory) -> bool:
 
 def _decide(memories: Sequence[Memory], *, store: Store, analyse: Analyse) -> list[Verdict]:
     """Return a verdict for each; `of` below 0 means -1 - the place of an earlier draft in this batch."""
-    known, rivals = _known(memories, store), _rivals(memories, store, analyse)
-    seen: dict[tuple[str, bytes], int] = {}
+    keys = [_key(memory) for memory in memories]
+    known, rivals = _known(keys, store), _rivals(memories, store, analyse)
     verdicts = []
-    for place, memory in enumerate(memories):
-        if stands_alone(memory):
-            verdicts.append(_record_verdict(memory, known))
-            continue
-        key = (memory.project, memory.digest)
-        of = known[memory.project].by_digest.get(memory.digest, seen.get(key))
-        if of is not None:
-            verdicts.append(Verdict(decision="identical", of=of, evidence={"by": "content"}))
-            continue
-        seen[key] = -1 - place
-        verdicts.append(judge(memory, rivals[place]))
+    for place, (memory, key) in enumerate(zip(memories, keys, strict=True)):
+        of = None if key is None else known.setdefault(key, -1 - place)
+        if key is not None and of != -1 - place:
+            by = "content" if isinstance(key[1], bytes) else "external_id"
+            verdicts.append(Verdict(decision="identical", of=of, evidence={"by": by}))
+        else:
+            verdicts.append(_ALONE if stands_alone(memory) else judge(memory, rivals[place]))
     return verdicts
 
 
-def _record_verdict(memory: Memory, known: Mapping[str, Known]) -> Verdict:
-    of = known[memory.project].by_external_id.get(memory.external_id or "")
-    return Verdict(decision="distinct" if of is None else "identical", of=of, evidence={"by": "external_id"})
+_ALONE = Verdict(decision="distinct", evidence={"by": "external_id"})
+_Key = tuple[str, str | bytes]
 
 
-def _known(memories: Sequence[Memory], store: Store) -> Mapping[str, Known]:
-    by_project: dict[str, list[Memory]] = defaultdict(list)
-    for memory in memories:
-        by_project[memory.project].append(memory)
-    return {
-        project: store.known(
+def _key(memory: Memory) -> _Key | None:
+    """Return what makes *memory* the same as another: its id in its project, or its words; a turn has neither."""
+    if memory.external_id is not None:
+        return memory.project, memory.external_id
+    return None if stands_alone(memory) else (memory.project, memory.digest)
+
+
+def _known(keys: Iterable[_Key | None], store: Store) -> dict[_Key, int]:
+    """Return the stored memory behind each of *keys* that has one."""
+    by_project: dict[str, list[str | bytes]] = defaultdict(list)
+    for project, name in filter(None, keys):
+        by_project[project].append(name)
+    known: dict[_Key, int] = {}
+    for project, names in by_project.items():
+        held = store.known(
             project,
-            digests=[memory.digest for memory in mine if not stands_alone(memory)],
-            external_ids=[memory.external_id for memory in mine if memory.external_id is not None],
+            digests=[name for name in names if isinstance(name, bytes)],
+            external_ids=[name for name in names if isinstance(name, str)],
         )
-        for project, mine in by_project.items()
-    }
+        known |= {(project, name): row for name, row in held.by_digest.items()}
+        known |= {(project, name): row for name, row in held.by_external_id.items()}
+    return known
 
 
 def _rivals(memories: Sequence[Memory], store: Store, analyse: Analyse) -> list[list[Candidate]]:
@@ -105,9 +125,9 @@ def _rivals(memories: Sequence[Memory], store: Store, analyse: Analyse) -> list[
     holders: dict[tuple[str, int], list[int]] = defaultdict(list)
     rivals = []
     for place, (memory, sketch) in enumerate(zip(memories, sketches, strict=True)):
-        near = {other for key in sketch for other in holders[memory.project, key]}
-        fresh = [_candidate(memories[other], (), row=-1 - other) for other in sorted(near)]
-        rivals.append([*stored[place], *fresh])
+        near = Counter(other for key in sketch for other in holders[memory.project, key])
+        nearest = sorted(near, key=lambda other: (-near[other], other))[:ALIKE] if near else ()
+        rivals.append([*stored[place], *(_candidate(memories[other], (), row=-1 - other) for other in nearest)])
         for key in sketch:
             holders[memory.project, key].append(place)
     return rivals
@@ -174,8 +194,9 @@ def _consequences(memories: Sequence[Memory], kept: list[Kept], *, store: Store)
             continue
         if isinstance(write, Merge):
             said[old.id].add(memory.digest)
-            old = replace(old, confidence=write.confidence)
-        held[old.id] = old
+            held[old.id] = replace(old, confidence=write.confidence)
+        elif isinstance(write, Revise):
+            held[old.id] = write.memory
         writes.append(write)
     return writes
 

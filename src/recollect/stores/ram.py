@@ -296,16 +296,6 @@ class RamStore:
         blend: tuple[float, ...] = (),
     ) -> Nears:
         """Return the memories nearest to *vector*."""
-        generation = self._held.generations.get(fingerprint)
-        if generation is None:
-            return Nears()
-        if len(vector) != 4 * generation.dimensions:
-            raise too_wide(vector, generation)
-        shelf = Shelf(generation.dimensions)
-        mine = sorted(row for name, row in self._held.vectors if name == fingerprint)
-        passages = [(row, passage) for row in mine for passage in self._held.vectors[fingerprint, row]]
-        fresh = [(self._row(at, row, each), each.vector) for at, (row, each) in enumerate(passages)]
-        shelf.refill(set(), fresh)
 
         def admitted() -> Iterator[int]:
             for row in self._held.terms:
@@ -313,6 +303,16 @@ class RamStore:
                 if in_scope(memory, scope) and admits(where, memory) and (unless, row) not in self._held.vectors:
                     yield row
 
+        generation = self._held.generations.get(fingerprint)
+        if generation is None:
+            return Nears(missing=len(list(admitted())))
+        if len(vector) != 4 * generation.dimensions:
+            raise too_wide(vector, generation)
+        shelf = Shelf(generation.dimensions)
+        mine = sorted(row for name, row in self._held.vectors if name == fingerprint)
+        passages = [(row, passage) for row in mine for passage in self._held.vectors[fingerprint, row]]
+        fresh = [(self._row(at, row, each), each.vector) for at, (row, each) in enumerate(passages)]
+        shelf.refill(set(), fresh)
         return shelf.nearest(vector, limit=limit, also=also, key=None, admitted=admitted, blend=blend)
 
     def _row(self, at: int, memory_id: int, passage: Passage) -> Row:

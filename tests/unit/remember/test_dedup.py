@@ -1,4 +1,5 @@
 from datetime import UTC, datetime
+from itertools import combinations
 
 import pytest
 from hypothesis import given
@@ -6,6 +7,7 @@ from hypothesis import strategies as st
 
 from recollect.records import Memory
 from recollect.remember.dedup import Candidate, Verdict, judge, judge_oro, says_the_same
+from recollect.remember.differ import OPPOSITES
 
 MERGING = {"identical", "restates"}
 
@@ -255,3 +257,40 @@ def test_saying_the_same_is_mutual(a: list[str], b: list[str]) -> None:
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_no_text_is_too_odd_to_be_judged(a: str, b: str) -> None:
     assert judged(a, b).decision in {"identical", "restates", "updates", "conflicts", "distinct"}
+
+
+@pytest.mark.parametrize("frame", ["We meet on {} in the office.", "We met last {}.", "{} is the day of the review."])
+def test_two_weekdays_are_never_merged(frame: str) -> None:
+    days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+    assert [pair for pair in combinations(days, 2) if _merges(frame, *pair)] == []
+
+
+@pytest.mark.parametrize("frame", ["It ends in {} for the vendor.", "Due 5 {} 2026 at noon.", "Signed on {} 5 by Ann."])
+def test_two_months_are_never_merged(frame: str) -> None:
+    months = "January February March April May June July August September October November December"
+
+    assert [pair for pair in combinations(months.split(), 2) if _merges(frame, *pair)] == []
+
+
+def test_two_units_are_never_merged() -> None:
+    units = (
+        "ns us ms s min h days weeks B kB KiB MB Mb MiB GB Gb TB px % m km cm mm mi ft kg g lb oz l ml C F W kW Wh V Hz"
+    )
+
+    assert [pair for pair in combinations(units.split(), 2) if _merges("The limit is 1.5 {} per run.", *pair)] == []
+
+
+def test_two_opposites_are_never_merged() -> None:
+    assert [pair for pair in OPPOSITES if _merges("They {} the new rule for the shared server.", *pair)] == []
+
+
+def test_two_modal_verbs_and_two_quantities_are_never_merged() -> None:
+    verbs, amounts = "must should may might can could will would", "all some any most many few both no only"
+
+    assert [pair for pair in combinations(verbs.split(), 2) if _merges("Clients {} retry the upload.", *pair)] == []
+    assert [pair for pair in combinations(amounts.split(), 2) if _merges("{} users see the billing page.", *pair)] == []
+
+
+def _merges(frame: str, one: str, other: str) -> bool:
+    return judged(frame.format(one), frame.format(other)).decision in MERGING

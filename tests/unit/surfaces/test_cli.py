@@ -1,15 +1,12 @@
 """The command line: every verb, in text and in JSON, and its exit code."""
 
 import json
-import os
-import pty
-import select
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from conftest import Run
+from command import COMMAND, Run, apart, on_a_terminal, surroundings
 
 from recollect.surfaces.operations import OPERATIONS
 
@@ -24,7 +21,6 @@ HIT = {
 REPLY = {
     *("query", "mode", "profile", "outcome", "reason", "degraded", "hits", "suggestions", "facets", "timings_ms"),
 }
-COMMAND = [sys.executable, "-c", "from recollect.surfaces.cli import main; main()"]
 
 
 # --- the verbs ------------------------------------------------------------------------------
@@ -288,44 +284,23 @@ def test_a_shell_completes_commands(run: Run, shell: str) -> None:
     assert "_RECOLLECT_COMPLETE" in script.out
 
 
-def test_completion_offers_the_commands_of_the_table() -> None:
-    words = {"_RECOLLECT_COMPLETE": "bash_complete", "COMP_WORDS": "recollect re", "COMP_CWORD": "1"}
+def test_completion_offers_the_commands_of_the_table(tmp_path: Path) -> None:
+    asked = {"_RECOLLECT_COMPLETE": "bash_complete", "COMP_WORDS": "recollect re", "COMP_CWORD": "1"}
 
-    done = subprocess.run(COMMAND, capture_output=True, text=True, check=False, env={**os.environ, **words})  # noqa: S603
+    done = apart(folder=tmp_path, **asked)
 
-    assert done.stdout.split() == ["plain,restore", "plain,reindex"]
+    assert done.out.split() == ["plain,restore", "plain,reindex"]
 
 
 # --- what only a process shows --------------------------------------------------------------
 
 
-def command(*words: str, folder: Path) -> list[str]:
-    return [*COMMAND, "--db", str(folder / "notes.db"), "--model", "none", *words]
-
-
-def on_a_terminal(words: list[str]) -> tuple[int, str]:
-    """Run *words* with a terminal for standard error; return its exit code and what it drew there."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=theirs)  # noqa: S603
-    os.close(theirs)
-    drawn = b""
-    while select.select([ours], [], [], 60)[0]:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        drawn += piece
-    os.close(ours)
-    return process.wait(), drawn.decode()
-
-
 def test_an_import_draws_its_progress_on_a_terminal_and_leaves_nothing_of_it(tmp_path: Path) -> None:
+    (tmp_path / "notes").mkdir()
     for n in range(3):
-        (tmp_path / f"{n}.md").write_text(f"note number {n}")
+        (tmp_path / "notes" / f"{n}.md").write_text(f"note number {n}")
 
-    code, drawn = on_a_terminal(command("import", str(tmp_path), folder=tmp_path / "store"))
+    code, drawn = on_a_terminal("import", str(tmp_path / "notes"), folder=tmp_path)
 
     assert code == 0
     assert "1/3 0.md" in drawn
@@ -337,12 +312,10 @@ def test_an_import_draws_its_progress_on_a_terminal_and_leaves_nothing_of_it(tmp
 def test_an_import_into_a_pipe_draws_nothing(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("a note")
 
-    done = subprocess.run(  # noqa: S603
-        command("import", str(tmp_path), folder=tmp_path / "store"), capture_output=True, text=True, check=False
-    )
+    done = apart("import", str(tmp_path / "a.md"), folder=tmp_path)
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("1 new")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("1 new")
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -360,16 +333,24 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_text("".join(f'{{"id": "{n}", "text": "entry {n} {"x" * 200}"}}\n' for n in range(900)))
-    subprocess.run(command("import", str(tmp_path / "a.jsonl"), folder=tmp_path), capture_output=True, check=True)  # noqa: S603
+    records = "".join(f'{{"id": "{n}", "text": "entry {n} {"x" * 200}"}}\n' for n in range(900))
+    (tmp_path / "a.jsonl").write_text(records)
+    apart("import", str(tmp_path / "a.jsonl"), folder=tmp_path)
 
     with subprocess.Popen(  # noqa: S603
-        command("export", folder=tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*COMMAND, "export"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=surroundings(tmp_path, {})
     ) as process:
         assert process.stdout is not None
+        assert process.stderr is not None
         process.stdout.readline()
         process.stdout.close()
-        assert process.stderr is not None
         said = process.stderr.read()
 
     assert (said, process.returncode) == (b"", 0)
+
+
+def test_half_characters_are_written_as_json_writes_them(tmp_path: Path) -> None:
+    done = apart("search", b"half \xff one".decode(errors="surrogateescape"), "--json", folder=tmp_path)
+
+    assert json.loads(done.out)["query"] == "half \udcff one"
+    assert done.code == 1

@@ -113,7 +113,7 @@ class Shelves:
             "select id, fingerprint, dimensions, model from generation where fingerprint = ?", (fingerprint,)
         ).fetchone()
         if found is None:
-            return Nears()
+            return Nears(missing=len(list(_admitted(db, asked.scope, asked.where, asked.unless))))
         number, name, width, model = found
         if len(vector) != 4 * width:
             raise too_wide(vector, Generation(fingerprint=name, dimensions=width, model=model))

@@ -1,0 +1,57 @@
+"""The same verbs for asynchronous programs: each runs in a thread, none is written twice."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+from recollect.recollection import Recollection
+from recollect.recollection import open as open_recollection
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _threaded(
+    method: Callable[Concatenate[Recollection, P], T],
+) -> Callable[Concatenate["AsyncRecollection", P], Awaitable[T]]:
+    """Return *method* as one that is awaited and leaves the event loop free meanwhile."""
+
+    async def call(self: "AsyncRecollection", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await asyncio.to_thread(method, self.inner, *args, **kwargs)
+
+    call.__name__, call.__doc__ = method.__name__, method.__doc__
+    return call
+
+
+class AsyncRecollection:
+    """A recollection whose verbs are awaited; use it in an `async with` block."""
+
+    def __init__(self, inner: Recollection) -> None:
+        self.inner = inner
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    add = _threaded(Recollection.add)
+    add_all = _threaded(Recollection.add_all)
+    close = _threaded(Recollection.close)
+    doctor = _threaded(Recollection.doctor)
+    embed = _threaded(Recollection.embed)
+    forget = _threaded(Recollection.forget)
+    import_ = _threaded(Recollection.import_)
+    list = _threaded(Recollection.list)
+    reindex = _threaded(Recollection.reindex)
+    restore = _threaded(Recollection.restore)
+    search = _threaded(Recollection.search)
+    show = _threaded(Recollection.show)
+    stats = _threaded(Recollection.stats)
+    why = _threaded(Recollection.why)
+
+
+async def open(address: str | Path | None = None, *, model: str | None = None) -> AsyncRecollection:  # noqa: A001
+    """Open the store at *address* for asynchronous use."""
+    return AsyncRecollection(await asyncio.to_thread(open_recollection, address, model=model))

@@ -1,0 +1,92 @@
+"""Commands as tests run them: in this process, or as a process of their own."""
+
+import io
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from recollect.surfaces.cli import main
+
+COMMAND = (sys.executable, "-c", "from recollect.surfaces.cli import main; main()")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What a command left: its exit code and what it wrote."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def value(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> dict[str, str]:
+        """The error it wrote as JSON, which is all that it wrote."""
+        assert self.out == ""
+        return json.loads(self.err)["error"]
+
+
+Run = Callable[..., Ran]
+
+
+def inside(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Return how to run a command in this process."""
+
+    def run(*words: str, stdin: bytes = b"") -> Ran:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        code = 0
+        try:
+            main(words)
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else 1
+        said = capsys.readouterr()
+        return Ran(code=code, out=said.out, err=said.err)
+
+    return run
+
+
+def apart(*words: str, folder: Path, **more: str) -> Ran:
+    """Run a command as a process on the store in *folder*."""
+    done = subprocess.run(  # noqa: S603
+        [*COMMAND, *words], capture_output=True, check=False, env=surroundings(folder, more)
+    )
+    return Ran(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
+
+
+def on_a_terminal(*words: str, folder: Path) -> tuple[int, str]:
+    """Run a command with a terminal for standard error; return its exit code and what it drew there."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(  # noqa: S603
+        [*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=theirs, env=surroundings(folder, {})
+    )
+    os.close(theirs)
+    drawn = b""
+    while select.select([ours], [], [], 60)[0]:
+        try:
+            piece = os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+        if not piece:
+            break
+        drawn += piece
+    os.close(ours)
+    return process.wait(), drawn.decode()
+
+
+def surroundings(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without anybody's settings and without a model."""
+    ours = {"RECOLLECT_CONFIG": "", "RECOLLECT_MODEL": "none", "RECOLLECT_DB": str(folder / "notes.db")}
+    others = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
+    return {**others, **ours, **more}
