@@ -13,6 +13,16 @@ from recollect.errors import ProfileError
 from recollect.records import FIELDS
 
 BUILT_IN: Final = ("default", "cortex", "oro", "boocode", "nornicdb", "engram")
+FACTORS: Final = (
+    "recency",
+    "half_life",
+    "dated",
+    "confidence",
+    "fact_confidence",
+    "type_weight",
+    "lens",
+    "standing",
+)
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "blank": ("browse", "nothing"),
@@ -101,6 +111,29 @@ class Weigh:
     """Which factors weigh a candidate, in order; each is a function in search/weigh.py."""
 
     factors: tuple[str, ...] = ()
+    recency_weight: float = 0.1
+    half_life_days: float = 30.0
+    types: Mapping[str, float] = field(default_factory=dict)
+    """What a memory of a type weighs; 1 where not named."""
+    decay: Mapping[str, float] = field(default_factory=dict)
+    """How fast a fact of a type fades, a day."""
+    confidence_sway: float = 0.0
+    age_sway: float = 0.0
+    pin_sway: float = 0.0
+    bounds: tuple[float, float] = (0.67, 1.25)
+    """How far all the sways together may move a score."""
+    lens_bounds: tuple[float, float] = (0.5, 2.0)
+    """How far a lens may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """How the last few are chosen."""
+
+    repeats: float = 1.0
+    """A hit that shares more than this of its word runs with a better one is left out; 1 leaves none out."""
+    diversity: float = 1.0
+    """The lambda of maximal marginal relevance: 1 keeps the order, less prefers hits unlike those before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,6 +165,7 @@ class Profile:
     weigh: Weigh = Weigh()
     floor: Floor = Floor()
     judge: Judge = Judge()
+    fit: Fit = Fit()
 
 
 def load_profile(name: str) -> Profile:
@@ -163,6 +197,9 @@ def read_profile(text: str, *, name: str) -> Profile:
     except tomllib.TOMLDecodeError as error:
         raise ProfileError(f"the profile {name} is not TOML: {error}", hint="see docs/profiles.md") from error
     profile: Profile = _build(Profile, {"name": name, **values}, where=name)
+    for factor in profile.weigh.factors:
+        if factor not in FACTORS:
+            raise ProfileError(f"{name}: no factor is called {factor!r}", hint=f"one of {', '.join(FACTORS)}")
     return profile
 
 

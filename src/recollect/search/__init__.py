@@ -16,7 +16,8 @@ from recollect.search.judge import explain_nothing, judge
 from recollect.search.parse import Query, parse
 from recollect.search.ranking import Candidate
 from recollect.search.retrieve import Desk, by_words
-from recollect.search.weigh import weigh
+from recollect.search.vary import vary
+from recollect.search.weigh import Subject, weigh
 from recollect.stores.contract import Store
 
 
@@ -52,7 +53,8 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
     candidates = combine(gathered.rankings, profile, mode=gathered.mode, query=query, alpha=request.alpha)
     memories = desk.store.load([each.id for each in candidates], scope=desk.scope)
     present = [each for each in candidates if each.id in memories]
-    weighed = weigh(present, memories, profile=profile, now=now)
+    subjects = {row: Subject(memory=memory) for row, memory in memories.items()}
+    weighed = weigh(present, subjects, profile=profile, now=now)
     kept = above(weighed, getattr(profile.floor, gathered.mode), profile.floor.relative)
     reply = Reply(
         query=request.text, mode=request.mode, profile=profile.name, outcome="none", degraded=gathered.degraded
@@ -60,7 +62,8 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
     if not kept:
         return replace(reply, reason=_why_not(query, gathered, weighed, desk))
     outcome = judge(kept[0], gathered.rankings, mode=gathered.mode, bars=profile.judge)
-    hits = fit(kept[:limit], memories, gathered=gathered)
+    chosen = vary(kept, {row: memory.content for row, memory in memories.items()}, rules=profile.fit)
+    hits = fit(chosen[:limit], memories, gathered=gathered)
     return replace(reply, outcome=outcome, hits=hits, total=_total(gathered, kept))
 
 
@@ -70,9 +73,9 @@ def depth_for(limit: int, profile: Profile) -> int:
 
 
 def above(candidates: Sequence[Candidate], floor: float, relative: float) -> tuple[Candidate, ...]:
-    """Return the candidates that reach *floor* and the share *relative* of the best."""
-    best = candidates[0].score if candidates else 0.0
-    return tuple(each for each in candidates if each.score >= floor and each.score >= relative * best)
+    """Return the candidates whose score reaches *floor*, and before the factors the share *relative* of the best."""
+    best = max((each.fused for each in candidates), default=0.0)
+    return tuple(each for each in candidates if each.score >= floor and each.fused >= relative * best)
 
 
 def _total(gathered: Gathered, kept: Sequence[Candidate]) -> int:

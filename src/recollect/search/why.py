@@ -15,7 +15,7 @@ from recollect.search.gather import Gathered, gather
 from recollect.search.parse import parse
 from recollect.search.ranking import Candidate
 from recollect.search.retrieve import Desk
-from recollect.search.weigh import weigh
+from recollect.search.weigh import Subject, weigh
 from recollect.stores.contract import Store
 
 DEEP = 100_000
@@ -88,7 +88,8 @@ def _ordered(
     query = parse(request.text, now=now, where=request.where)
     candidates = combine(gathered.rankings, profile, mode=gathered.mode, query=query, alpha=request.alpha)
     memories = desk.store.load([each.id for each in candidates], scope=desk.scope)
-    return weigh([each for each in candidates if each.id in memories], memories, profile=profile, now=now)
+    subjects = {row: Subject(memory=memory) for row, memory in memories.items()}
+    return weigh([each for each in candidates if each.id in memories], subjects, profile=profile, now=now)
 
 
 def _standing(gathered: Gathered, name: str, memory_id: int) -> Standing:
