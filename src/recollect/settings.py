@@ -1,5 +1,6 @@
 """Where things are: the store, the profile, the models. Default < file < environment < argument."""
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -74,6 +75,21 @@ def _settings_file() -> Path | None:
         return Path(named).expanduser() if named else None
     home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA") or str(Path("~/.config").expanduser())
     return Path(home) / "recollect" / "settings.toml"
+
+
+def save_setting(name: str, value: str) -> Path:
+    """Keep one setting in the user's own file, the others as they are; return where it is."""
+    path = _settings_file()
+    if path is None:
+        raise ProfileError("there is no settings file to write to", hint="unset RECOLLECT_CONFIG, or name a file in it")
+    kept = {**_from_file(), name: value}
+    lines = [f"{key} = {json.dumps(text, ensure_ascii=False)}\n" for key, text in kept.items()]
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(lines), encoding="utf-8")
+    except OSError as error:
+        raise ProfileError(f"cannot write {path}: {error.strerror}", hint="check the rights of its folder") from error
+    return path
 
 
 def _overlaid(settings: Settings, values: Mapping[str, object], *, where: str) -> Settings:

@@ -1,15 +1,16 @@
 """Importing: files and folders into memories. Idempotent; changed and vanished files are noticed."""
 
 import hashlib
+import stat
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
-from recollect.errors import FileError, RecollectError
+from recollect.errors import RecollectError
 from recollect.records import EVERYTHING, Forget, Memory, Piece, Revise, Trust, Write, digest
-from recollect.remember.files import Refused, find_files
+from recollect.remember.files import LARGEST, Refused, find_files
 from recollect.remember.formats import read_file
 from recollect.remember.keep import Kept, keep
 from recollect.remember.redact import redact
@@ -74,7 +75,7 @@ def _bring_file(path: Path, door: Door, done: Brought) -> None:
     source = path.absolute().as_posix()
     try:
         fingerprint = _fingerprint(path)
-        if door.store.sources(below=source).get(source) == fingerprint:
+        if fingerprint and door.store.sources(below=source).get(source) == fingerprint:
             done.files["skipped"] += 1
             done.memories["unchanged"] += len(door.store.pieces(source))
             return
@@ -91,11 +92,15 @@ def _bring_file(path: Path, door: Door, done: Brought) -> None:
 
 
 def _fingerprint(path: Path) -> str:
+    """Return what the bytes of *path* are known by; blank where reading it will say what is wrong with it."""
     try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
+            return ""
         with path.open("rb") as file:
             return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
-    except OSError as error:
-        raise FileError(f"cannot read it: {error.strerror}", hint="check its rights") from error
+    except (OSError, ValueError):
+        return ""
 
 
 def _through(door: Door, memory: Memory) -> Memory:

@@ -15,7 +15,7 @@ from recollect.errors import InputError, RecollectError
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
-    from recollect.surfaces.operations import Answer, Operation, Parameter
+    from recollect.surfaces.table import Answer, Operation, Parameter
 
 GLOBAL = {
     "db": "the store: a path or :memory: (RECOLLECT_DB)",
@@ -80,7 +80,9 @@ def _command(operation: "Operation") -> click.Command:
 def _parameter(parameter: "Parameter") -> click.Parameter:
     if parameter.place:
         many = parameter.kind == "paths"
-        return click.Argument([parameter.name], nargs=-1 if many else 1, required=True, type=_type(parameter))
+        return click.Argument(
+            [parameter.name], nargs=-1 if many else 1, required=not parameter.optional, type=_type(parameter)
+        )
     flag, several = parameter.kind == "flag", parameter.kind == "texts"
     return click.Option(
         [f"--{parameter.name.replace('_', '-')}", parameter.name],

@@ -1,116 +1,26 @@
 """The one table of operations: every surface offers these verbs, with these parameters and these answers."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 
-from recollect.errors import InputError, QueryError
+from recollect.errors import InputError
 from recollect.recollection import Recollection
-from recollect.records import Where
-from recollect.replies import Mode
 from recollect.surfaces import shapes, show
-from recollect.text.dates import parse_moment
-
-Kind = Literal["text", "texts", "number", "share", "flag", "choice", "paths"]
-Progress = Callable[[int, int, str], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
-    """One parameter of an operation: an argument when it has a place, else an option."""
-
-    name: str
-    about: str
-    kind: Kind = "text"
-    default: Any = None
-    choices: tuple[str, ...] = ()
-    place: bool = False
-    optional: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """What an operation returns: a JSON value, the same as text, and whether anything was found or is wrong."""
-
-    value: Any
-    text: str
-    found: bool = True
-    healthy: bool = True
-    problems: tuple[str, ...] = ()
-
-
-Run = Callable[[Recollection, Mapping[str, Any], Progress | None], Answer]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """A verb: what it does, what it takes, how it is done."""
-
-    name: str
-    about: str
-    run: Run
-    parameters: tuple[Parameter, ...] = ()
-    slow: bool = field(default=False)
-    """Whether it reports progress."""
-
-
-FILTERS: Final = (
-    Parameter(name="type", kind="texts", about="only memories of this type (may be repeated)"),
-    Parameter(name="tag", kind="texts", about="only memories with this tag (may be repeated)"),
-    Parameter(name="kind", kind="texts", about="only memories of this kind (may be repeated)"),
-    Parameter(name="source", kind="texts", about="only memories from this file or folder (may be repeated)"),
-    Parameter(name="since", about="only from this date on: 2026-05-01, 3d, last week, …"),
-    Parameter(name="until", about="only up to this date, its last day included"),
-    Parameter(name="include_superseded", kind="flag", default=False, about="show superseded memories too"),
+from recollect.surfaces.table import (
+    FILTERS,
+    ID,
+    MODES,
+    Answer,
+    Operation,
+    Parameter,
+    Progress,
+    mode_from,
+    moment_from,
+    where_from,
 )
-MODES: Final[Mapping[str, Mode]] = {
-    "hybrid": "hybrid",
-    "keyword": "keyword",
-    "semantic": "semantic",
-    "bm25": "keyword",
-    "rrf": "hybrid",
-}
-"""How to look, by every name it goes by."""
-ID: Final = Parameter(name="id", kind="number", place=True, about="the id of a memory")
-
-
-def where_from(db: Recollection, given: Mapping[str, Any]) -> Where:
-    """Return the filters that the parameters of FILTERS describe."""
-
-    def chosen(name: str) -> tuple[str, ...] | None:
-        values = given.get(name)
-        return tuple(values) if values else None
-
-    since, until = (_moment(db, given, name) for name in ("since", "until"))
-    return Where(
-        types=chosen("type"),
-        tags=chosen("tag"),
-        kinds=chosen("kind"),
-        sources=chosen("source"),
-        since=since and since.start,
-        until=until and until.end,
-        include_superseded=bool(given.get("include_superseded")),
-    )
-
-
-def _moment(db: Recollection, given: Mapping[str, Any], name: str) -> Any:
-    text = given.get(name)
-    if not text:
-        return None
-    span = parse_moment(text, now=db.now())
-    if span is None:
-        raise QueryError(f"{name}: {text!r} is not a date", hint="such as 2026-05-01, 3d, yesterday, last week")
-    return span
-
-
-def mode_from(text: str) -> Mode:
-    """Return the mode that *text* names, in any case."""
-    mode = MODES.get(text.lower())
-    if mode is None:
-        raise QueryError(f"no mode is called {text!r}", hint=f"one of {', '.join(MODES)}")
-    return mode
+from recollect.surfaces.verbs import meaning
 
 
 def _here() -> str:
@@ -125,12 +35,12 @@ def _add(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answ
     names = ("title", "type", "source", "external_id", "confidence", "name", "description", "path", "requirements")
     about = {name: given[name] for name in names if given.get(name) is not None}
     about["tags"] = tuple(tag.strip() for text in given.get("tag") or () for tag in text.split(","))
-    observed = _moment(db, given, "date")
+    observed = moment_from(db, given, "date")
     if observed is not None:
         about["observed_at"] = observed.start
     if given.get("metadata"):
         about["metadata"] = _pairs(given["metadata"])
-    kept = db.add(given["text"], redact=not given.get("keep_secrets"), **about)
+    kept = db.add(given["text"], redact=not given.get("keep_secrets"), embed=not given.get("no_embed"), **about)
     return Answer(value=shapes.kept_shape(kept), text=show.kept_text(kept))
 
 
@@ -145,7 +55,12 @@ def _pairs(texts: tuple[str, ...]) -> dict[str, str]:
 
 
 def _import(db: Recollection, given: Mapping[str, Any], progress: Progress | None) -> Answer:
-    done = db.import_(*given["paths"], redact=not given.get("keep_secrets"), progress=progress)
+    done = db.import_(
+        *given["paths"],
+        redact=not given.get("keep_secrets"),
+        embed=not given.get("no_embed"),
+        progress=progress,
+    )
     return Answer(
         value=shapes.brought_shape(done),
         text=show.brought_text(done),
@@ -160,6 +75,8 @@ def _search(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> A
         given["query"],
         mode="hybrid" if mode is None else mode_from(mode),
         limit=given.get("limit"),
+        alpha=given.get("alpha"),
+        without_model=given.get("without_model") or "keyword",
         where=where_from(db, given),
     )
     explain = bool(given.get("explain"))
@@ -225,6 +142,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
                 Parameter(name="requirements", about="requirements it states"),
                 Parameter(name="metadata", kind="texts", about="KEY=VALUE (may be repeated)"),
                 Parameter(name="keep_secrets", kind="flag", default=False, about="do not redact keys and tokens"),
+                Parameter(name="no_embed", kind="flag", default=False, about="leave the vectors for later"),
             ),
         ),
         Operation(
@@ -235,6 +153,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
             parameters=(
                 Parameter(name="paths", kind="paths", place=True, about="files and folders"),
                 Parameter(name="keep_secrets", kind="flag", default=False, about="do not redact keys and tokens"),
+                Parameter(name="no_embed", kind="flag", default=False, about="leave the vectors for later"),
             ),
         ),
         Operation(
@@ -245,6 +164,13 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
                 Parameter(name="query", place=True, about='words, "phrases", -not, OR, AND, prefix*, type:decision'),
                 Parameter(name="mode", kind="choice", choices=tuple(MODES), about="how to look (hybrid)"),
                 Parameter(name="limit", kind="number", about="how many hits"),
+                Parameter(name="alpha", kind="share", about="0 asks words alone, 1 meaning alone"),
+                Parameter(
+                    name="without_model",
+                    kind="choice",
+                    choices=("keyword", "fail"),
+                    about="what a search for meaning does when there is no model (keyword)",
+                ),
                 *FILTERS,
                 Parameter(name="explain", kind="flag", default=False, about="show how each score comes about"),
             ),
@@ -275,5 +201,6 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         Operation(name="stats", about="Count what is here.", run=_stats),
         Operation(name="doctor", about="Look for damage.", run=_doctor),
         Operation(name="reindex", about="Make every index anew from the memories.", run=_reindex, slow=True),
+        *meaning.OPERATIONS,
     )
 }

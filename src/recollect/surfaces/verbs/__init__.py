@@ -1,0 +1,1 @@
+"""The verbs of the table, by what they are about."""
