@@ -1,7 +1,9 @@
 """What many tests share: a fixed clock, a plain analyser for store tests, and every store by name."""
 
+import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
 
@@ -30,7 +32,7 @@ def plain(memory: Memory, wordings: Sequence[str]) -> Terms:
     exact = {name: tuple(text.lower().split()) for name, text in texts.items() if text.split()}
     stem = {name: tuple(token.removesuffix("s") or token for token in tokens) for name, tokens in exact.items()}
     words = sorted(set(memory.content.lower().split()))
-    keys = {crc32(f"{a} {b}".encode("utf-8", "replace")) for a, b in zip(words, words[1:], strict=False)}
+    keys = {crc32(f"{a} {b}".encode("utf-8", "replace")) for a, b in pairwise(words)}
     return Terms(stem=stem, exact=exact, sketch=tuple(sorted(keys)))
 
 
@@ -41,3 +43,12 @@ def asking(*words: str, **weights: float) -> Keywords:
 
 def keywords(expression: Expression, **weights: float) -> Keywords:
     return Keywords(expression=expression, weights=EVEN | weights)
+
+
+def installed_models() -> Path:
+    """The folder of models with MiniLM in it, installed the real way when it is not there yet."""
+    from recollect.embedders.install import install  # noqa: PLC0415
+
+    folder = Path(os.environ.get("RECOLLECT_MODELS") or Path(__file__).parents[1] / ".models")
+    install("minilm", folder)
+    return folder

@@ -201,11 +201,14 @@ def _load(folder: Path, manifest: Manifest, threads: int) -> _Engine:
 
 
 def _options(onnxruntime: Any, threads: int) -> Any:
-    """Bound what the runtime takes: memory goes back after each run, threads sleep between runs."""
+    """Bound what the runtime takes: threads sleep between runs, and memory is as much as one batch needs.
+
+    The arena keeps what the largest batch took, and ROOM bounds that; patterns would be kept for every shape.
+    """
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = False
+    options.enable_cpu_mem_arena = True
     options.enable_mem_pattern = False
     options.log_severity_level = 3
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")

@@ -105,7 +105,9 @@ def _fingerprint(path: Path) -> str:
 
 def _through(door: Door, memory: Memory) -> Memory:
     own = memory.project if memory.project != "default" else door.project or "default"
-    return tidy(replace(memory, project=own, trust=door.trust))
+    if (own, door.trust) != (memory.project, memory.trust):
+        memory = replace(memory, project=own, trust=door.trust)
+    return tidy(memory)
 
 
 def _take(source: str, fingerprint: str, drafts: Sequence[Memory], door: Door, done: Brought) -> None:

@@ -26,33 +26,41 @@ _TITLE: Final = "name"
 _PATH: Final = "path"
 _FIRST: Final = ("description", "requirements", "workerRole", "worker_role", "text")
 _LARGEST: Final = 256
-_SHARED: Final = 300
-"""How many characters a text may have that is read once for all memories that share it."""
+_SHORT: Final = 2000
+"""How many characters a text may have whose reading is kept for a while."""
 
 
 def analyse(memory: Memory, wordings: Sequence[str]) -> Terms:
     """Return the terms of *memory*, found by its other *wordings* too; a field without words is absent."""
-    content = _read(memory.content)
-    body = joined([content, *map(_read, wordings)]) if wordings else content
-    fields = [("body", body), *((field, _read_again(text)) for field, text in _texts(memory))]
+    body = joined([_read(text) for text in (memory.content, *wordings)]) if wordings else _read(memory.content)
+    fields = [("body", body), *((field, _read(text)) for field, text in _texts(memory))]
+    sketch, code = (_seen_lately if len(memory.content) <= _SHORT else _seen)(memory.content)
     return Terms(
         stem={field: reading.stems for field, reading in fields if reading.atoms},
         exact={field: _exact(reading) for field, reading in fields if reading.atoms},
-        sketch=sketch_marks(content.marks or map(mark, content.stems)),
-        code=looks_like_code(memory.content),
+        sketch=sketch,
+        code=code,
     )
 
 
 def _read(text: str) -> Reading:
+    return (_read_lately if len(text) <= _SHORT else _read_anew)(text)
+
+
+def _read_anew(text: str) -> Reading:
     return joined([READINGS[word] for word in written(text)])
 
 
-def _read_again(text: str) -> Reading:
-    """Read a text that many memories may share: their file, their section, their day."""
-    return _remembered(text) if len(text) <= _SHARED else _read(text)
+def _seen(content: str) -> tuple[tuple[int, ...], bool]:
+    """Return the near-duplicate keys of *content* and whether it is code."""
+    reading = _read(content)
+    return sketch_marks(reading.marks or map(mark, reading.stems)), looks_like_code(content)
 
 
-_remembered = lru_cache(maxsize=1024)(_read)
+# A memory is read to be compared and again to be stored, a turn as its neighbours' context too,
+# and the file, section and day of a memory are those of many.
+_read_lately = lru_cache(maxsize=2048)(_read_anew)
+_seen_lately = lru_cache(maxsize=1024)(_seen)
 
 
 def _exact(reading: Reading) -> tuple[str, ...]:
@@ -65,26 +73,20 @@ def _exact(reading: Reading) -> tuple[str, ...]:
 
 
 def _texts(memory: Memory) -> Iterator[tuple[str, str]]:
-    """Yield the text of each field but the body, where there is any."""
-    context, metadata = memory.context, memory.metadata
-    if title := _lines(memory.title, metadata.get(_TITLE)):
-        yield "title", title
-    if context.before:
-        yield "before", context.before
-    if context.after:
-        yield "after", context.after
-    if context.around:
-        yield "around", context.around
-    if memory.section:
-        yield "section", memory.section
-    if memory.tags:
-        yield "tags", "\n".join(memory.tags)
-    if path := _lines(memory.source or "", metadata.get(_PATH)):
-        yield "path", path
-    if memory.observed_at is not None:
-        yield "date", _day(memory.observed_at.date())
-    if metadata and (extra := "\n".join(filter(None, _extra(metadata)))):
-        yield "extra", extra
+    """Return the text of each field but the body, where there is any."""
+    context, metadata, observed = memory.context, memory.metadata, memory.observed_at
+    texts = (
+        ("title", _lines(memory.title, metadata.get(_TITLE))),
+        ("before", context.before),
+        ("after", context.after),
+        ("around", context.around),
+        ("section", memory.section),
+        ("tags", "\n".join(memory.tags)),
+        ("path", _lines(memory.source or "", metadata.get(_PATH))),
+        ("date", observed and _day(observed.date())),
+        ("extra", metadata and "\n".join(filter(None, _extra(metadata)))),
+    )
+    return ((field, text) for field, text in texts if text)
 
 
 @lru_cache(maxsize=4096)

@@ -60,7 +60,7 @@ def without_rights() -> Iterator[None]:
         (("add", "-"), "the text is blank"),
         (("show", "99"), "no memory has the id 99"),
         (("forget", "99"), "no memory has the id 99"),
-        (("restore", "--", "-1"), "no memory has the id -1"),
+        (("restore", "0"), "no memory has the id 0"),
         (("stats", "--profile", "magic"), "no profile is called 'magic'"),
         (("stats", "--db", "mysql://host/x"), "no store is known for mysql://host/x"),
     ],
@@ -76,9 +76,11 @@ def test_what_cannot_be_understood_is_exit_code_two(run: Run, words: tuple[str, 
 
 
 def test_an_error_in_json_names_its_kind(run: Run) -> None:
-    codes = {words: run(*words, "--json").error["code"] for words in (("show", "9"), ("search",), ("search", "x", "--since", "b"))}
+    wrong = (("show", "9"), ("search",), ("search", "x", "--since", "banana"), ("stats", "--profile", "magic"))
 
-    assert list(codes.values()) == ["unknown_id", "bad_input", "bad_query"]
+    codes = [run(*words, "--json").error["code"] for words in wrong]
+
+    assert codes == ["unknown_id", "bad_input", "bad_query", "bad_profile"]
 
 
 def test_what_nobody_foresaw_is_one_line_too(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +204,10 @@ def test_a_store_that_is_none_is_exit_code_three_and_left_as_it_is(run: Run, tmp
     }
 
     for path, said in wrong.items():
-        told, value = run("add", "x", "--db", str(tmp_path / path)), run("stats", "--db", str(tmp_path / path), "--json")
+        told, value = (
+            run("add", "x", "--db", str(tmp_path / path)),
+            run("stats", "--db", str(tmp_path / path), "--json"),
+        )
 
         assert (told.code, value.code) == (3, 3)
         one_line(told, said)

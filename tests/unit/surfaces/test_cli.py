@@ -69,11 +69,16 @@ def test_search_answers_in_the_shape_of_the_design(run: Run) -> None:
     assert (reply["query"], reply["mode"], reply["outcome"], reply["degraded"]) == (
         *("deployment", "hybrid", "answered", "no_model"),
     )
-    assert (hit["rank"], hit["match_type"], hit["bm25_rank"], hit["snippet"]) == (1, "bm25", 1, "We [deploy] on Tuesday")
+    assert (hit["rank"], hit["match_type"], hit["bm25_rank"], hit["snippet"]) == (
+        1,
+        "bm25",
+        1,
+        "We [deploy] on Tuesday",
+    )
     explain = explained.value["hits"][0]["explain"]
-    assert explain["factors"] == {}
+    assert set(explain) == {"shares", "factors"}
     assert [set(share) for share in explain["shares"]] == [{"ranking", "rank", "points"}]
-    assert explain["shares"][0]["points"] == hit["score"]
+    assert explain["shares"][0]["points"] == hit["bm25_score"] == hit["fused_score"]
 
 
 def test_nothing_found_is_exit_code_one_and_a_reason(run: Run) -> None:

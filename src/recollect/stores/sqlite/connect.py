@@ -122,6 +122,8 @@ def translated(path: Path) -> Iterator[None]:
     except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError) as error:
         raise StoreError(f"cannot open or write {path}: {error}", hint="check the rights of its folder") from error
     except apsw.ConstraintError as error:
+        if "memory.external_id" not in str(error):
+            raise StoreError(f"{path}: {error}", hint=f"run: recollect --db {path} doctor") from error
         raise InputError("an external id is taken by another memory", hint="update that memory instead") from error
     except apsw.Error as error:
         raise StoreError(f"{path}: {error}", hint=f"run: recollect --db {path} doctor") from error

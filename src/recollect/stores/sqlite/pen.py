@@ -8,9 +8,9 @@ from typing import Any, assert_never
 
 import apsw
 
-from recollect.records import FIELDS, Forget, Insert, Memory, Merge, Restore, Revise, Terms, Write, digest
+from recollect.records import FIELDS, Forget, Insert, Memory, Merge, Restore, Revise, Write, digest
 from recollect.stores.contract import Analyse, born, unknown
-from recollect.stores.sqlite.rows import COLUMNS, INSERT, REPLACE, dump, moment, to_memory, to_row
+from recollect.stores.sqlite.rows import COLUMNS, INSERT, REPLACE, dump, moment, to_memory, to_new_row, to_row
 
 _TOKENS = f"(rowid, {', '.join(FIELDS)}) values ({', '.join('?' * (len(FIELDS) + 1))})"
 TABLES: Mapping[str, str] = {
@@ -79,24 +79,26 @@ class Pen:
 
     def index(self, memory: Memory, wordings: Sequence[str]) -> None:
         """Make *memory* findable."""
+        self._index(memory.id, memory, wordings)
+
+    def _index(self, row: int, memory: Memory, wordings: Sequence[str]) -> None:
         terms = self._analyse(memory, wordings)
         stems, exacts = sum(map(len, terms.stem.values())), sum(map(len, terms.exact.values()))
         superseded = memory.superseded_by is not None
-        self._rows["live"].append((memory.id, memory.project, superseded, stems, exacts, terms.code))
-        self._rows["sketch"].extend((key, memory.id) for key in terms.sketch)
-        self._rows["stem"].append(_token_row(memory.id, terms, "stem"))
-        self._rows["exact"].append(_token_row(memory.id, terms, "exact"))
+        self._rows["live"].append((row, memory.project, superseded, stems, exacts, terms.code))
+        self._rows["sketch"] += [(key, row) for key in terms.sketch]
+        self._rows["stem"].append(_token_row(row, terms.stem))
+        self._rows["exact"].append(_token_row(row, terms.exact))
         self._grow(memory.project, docs=1, stems=stems, exacts=exacts, codes=terms.code)
 
     def _insert(self, write: Insert, at: datetime) -> int:
         self._newest += 1
-        created = born(write.memory, at)
-        memory = replace(write.memory, id=self._newest, created_at=created, updated_at=at, deleted_at=None)
-        self._rows["memory"].append(to_row(memory))
-        self._rows["tagged"].extend((tag, memory.id) for tag in memory.tags)
-        self._rows["event"].append((memory.id, "add", moment(at), dump(dict(write.detail)) if write.detail else "{}"))
-        self.index(memory, ())
-        return memory.id
+        row, memory = self._newest, write.memory
+        self._rows["memory"].append(to_new_row(memory, row, created=born(memory, at), at=at))
+        self._rows["tagged"] += [(tag, row) for tag in memory.tags]
+        self._rows["event"].append((row, "add", moment(at), dump(dict(write.detail)) if write.detail else "{}"))
+        self._index(row, memory, ())
+        return row
 
     def _existing(self, row: int) -> Memory:
         found = self._db.execute(f"select {COLUMNS} from memory where id = ?", (row,)).fetchone()
@@ -147,6 +149,5 @@ class Pen:
             counts[name] += change
 
 
-def _token_row(row: int, terms: Terms, form: str) -> tuple[Any, ...]:
-    tokens: Mapping[str, tuple[str, ...]] = getattr(terms, form)
-    return (row, *(" ".join(tokens[name]) if name in tokens else "" for name in FIELDS))
+def _token_row(row: int, tokens: Mapping[str, tuple[str, ...]]) -> tuple[Any, ...]:
+    return (row, *[" ".join(tokens.get(name, ())) for name in FIELDS])

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 from recollect.records import NOTHING, Context, Event, Memory
@@ -22,15 +23,25 @@ _ALONE = Context()
 
 def to_row(memory: Memory) -> tuple[Any, ...]:
     """Return the values of *memory* in the order of COLUMNS, then its digest."""
+    deleted = memory.deleted_at and moment(memory.deleted_at)
+    return _row(memory, memory.id, moment(memory.created_at), moment(memory.updated_at), deleted)
+
+
+def to_new_row(memory: Memory, row: int, *, created: datetime, at: datetime) -> tuple[Any, ...]:
+    """Return the same for a *memory* that comes in *at* this moment and gets the id *row*."""
+    return _row(memory, row, moment(created), moment(at), None)
+
+
+def _row(memory: Memory, row: int, created: str, updated: str, deleted: str | None) -> tuple[Any, ...]:
     return (
-        memory.id,
+        row,
         memory.project,
         memory.kind,
         memory.type,
-        moment(memory.created_at),
-        moment(memory.updated_at),
+        created,
+        updated,
         memory.observed_at and moment(memory.observed_at),
-        memory.deleted_at and moment(memory.deleted_at),
+        deleted,
         memory.superseded_by,
         memory.confidence,
         memory.pinned,
@@ -87,6 +98,7 @@ def to_event(row: tuple[Any, ...]) -> Event:
     return Event(memory_id=memory_id, verb=verb, at=instant(at), detail=json.loads(detail))
 
 
+@lru_cache(maxsize=64)
 def moment(at: datetime) -> str:
     """Return *at* in UTC, always equally long, so that text order is time order."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")

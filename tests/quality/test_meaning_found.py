@@ -1,0 +1,57 @@
+"""What only meaning finds, with the real model."""
+
+import pytest
+
+import recollect
+from kit import NOON, installed_models
+from recollect.profile import load_profile
+from recollect.recollection import Models, Recollection, open_store
+
+NOISE = (
+    "The cafeteria serves soup on Mondays and Thursdays",
+    "Invoices are paid within thirty days of receipt",
+    "The logo uses a darker blue since the rebranding",
+    "Visitors sign in at the front desk and wear a badge",
+    "The plants on the third floor are watered by the facilities team",
+    "Team photos hang next to the kitchen",
+)
+
+
+@pytest.fixture
+def db() -> Recollection:
+    models = Models(name="minilm", folder=installed_models())
+    made = Recollection(
+        store=open_store(":memory:"), profile=load_profile("default"), models=models, clock=lambda: NOON
+    )
+    made.add_all([recollect.Memory(content=text) for text in NOISE])
+    return made
+
+
+@pytest.mark.case(111)
+@pytest.mark.req("C-12", "C-13")
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Use two-space indentation", "what spacing convention"),
+        ("SQLite lock contention", "database timeout"),
+        ("Deployment process: software is released to production from the main branch", "how we ship code"),
+    ],
+)
+def test_a_memory_is_found_by_a_question_that_shares_no_word_with_it(db: Recollection, text: str, query: str) -> None:
+    added = db.add(text)
+
+    best = db.search(query).hits[0]
+
+    assert best.id == added.id
+    assert best.semantic_score is not None
+
+
+def test_a_long_memory_is_found_by_its_best_passage_which_is_the_snippets_source(db: Recollection) -> None:
+    filler = "The minutes of the meeting list who attended and what was ordered for lunch. " * 40
+    backups = "Backups of the customer database are encrypted with a rotating key. " * 40
+    added = db.add(f"{filler}\n\n{backups}\n\n{filler}")
+
+    best = db.search("how do we protect saved copies of client records", mode="semantic").hits[0]
+
+    assert best.id == added.id
+    assert "encrypted" in best.snippet
