@@ -31,7 +31,8 @@ def found(db: Recollection, query: str, *, profile: str = "default") -> list[int
 def test_any_part_of_a_chinese_text_finds_it_before_and_after_an_update(
     db: Recollection, query: str, profile: str
 ) -> None:
-    db.add_all([Memory(content=f"{text} {n}", external_id=f"{n}{text}") for n in range(30) for text in NOISE[:2]])
+    crowd = (f"entry {n} of the ledger, written by hand on paper and signed" for n in range(60))
+    db.add_all([Memory(content=text, external_id=text) for text in crowd])
     row = db.add(ZH, external_id="book").id
 
     before = found(db, query, profile=profile)

@@ -155,13 +155,20 @@ def _candidate(memory: Memory, wordings: Sequence[str], *, row: int) -> Candidat
         wordings=tuple(wordings),
         confidence=memory.confidence,
         type=memory.type,
+        section=memory.section,
+        when=memory.when,
     )
 
 
 def _detail(verdict: Verdict) -> Mapping[str, object]:
     """Return what the event of a new memory says of the decision."""
-    plain = verdict.decision == "distinct" and not verdict.evidence.get("proposes")
-    return NOTHING if plain else {"decision": verdict.decision, "of": verdict.of, **verdict.evidence}
+    told = {"of": verdict.of, **verdict.evidence}
+    links = {name: told.get(name) for name in ("of", "proposes")}
+    # An earlier draft of the same batch has no id yet; its own event will tell.
+    known = {name: row for name, row in links.items() if isinstance(row, int) and row >= 0}
+    if verdict.decision == "distinct" and not known:
+        return NOTHING
+    return {"decision": verdict.decision, **{key: each for key, each in told.items() if key not in links}, **known}
 
 
 def _resolve(of: int | None, verdicts: Sequence[Verdict], fresh: Mapping[int, int]) -> int | None:

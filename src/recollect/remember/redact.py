@@ -56,8 +56,7 @@ _REFERENCE: Final = re.compile(r"[$%{\[(/~@&]|\.{1,2}/|[a-z][a-z0-9+.-]{1,20}://
 _CODE: Final = re.compile(r"[(\[{]|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$")
 _DIGIT: Final = re.compile(r"\d")
 _SYMBOL: Final = re.compile(r"[!$%^]")
-# The shortest token has fifteen characters; an address, a header or an assignment has a sign in it.
-_LONG: Final = re.compile(r"[!-~]{15}")
+_CUES: Final = tuple(cue for _, cues, _ in _TOKENS for cue in cues)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +79,12 @@ def redact(text: str) -> Redacted:
 
 
 def _may_hold_secrets(text: str) -> bool:
-    """Tell in a moment whether *text* is worth a closer look; few are."""
-    return ":" in text or "=" in text or "PRIVATE KEY" in text or _LONG.search(text) is not None
+    """Tell in a moment whether *text* is worth a closer look; few are. What is assigned has a sign before it."""
+    return ":" in text or "=" in text or "PRIVATE KEY" in text or _holds_cue(text)
+
+
+def _holds_cue(text: str) -> bool:
+    return any(map(text.__contains__, _CUES))
 
 
 def _private_keys(text: str) -> tuple[str, int]:
@@ -119,6 +122,8 @@ def _key_spans(text: str) -> list[tuple[int, int]]:
 
 def _tokens(text: str) -> tuple[str, int]:
     count = 0
+    if not _holds_cue(text):
+        return text, count
     for kind, cues, pattern in _PATTERNS:
         if any(cue in text for cue in cues):
             text, taken = pattern.subn(_mark(kind), text)

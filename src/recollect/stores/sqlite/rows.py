@@ -23,7 +23,7 @@ _ALONE = Context()
 
 def to_row(memory: Memory) -> tuple[Any, ...]:
     """Return the values of *memory* in the order of COLUMNS, then its digest."""
-    deleted = memory.deleted_at and moment(memory.deleted_at)
+    deleted = None if memory.deleted_at is None else moment(memory.deleted_at)
     return _row(memory, memory.id, moment(memory.created_at), moment(memory.updated_at), deleted)
 
 

@@ -1,0 +1,111 @@
+"""Lenses: named filters and boosts that a user keeps and looks through."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from recollect.errors import InputError
+from recollect.records import Fact, Memory, Scope, Where
+from recollect.stores.contract import Store
+
+KIND: Final = "lens"
+BOOSTS: Final = ("project", "type", "tag", "source", "fact_type")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lens:
+    """What a lens leaves in view, and what it makes larger or smaller."""
+
+    name: str
+    projects: tuple[str, ...] | None = None
+    types: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
+    fact_types: tuple[str, ...] | None = None
+    since: str | None = None
+    until: str | None = None
+    boosts: Mapping[str, float] = field(default_factory=dict)
+    """Multipliers by what they are for, such as `type:decision`."""
+
+
+FILTERS: Final = ("projects", "types", "tags", "sources", "fact_types")
+
+
+def keep_lens(lens: Lens, store: Store) -> None:
+    """Keep *lens* under its name, in place of one that had it."""
+    for key, boost in lens.boosts.items():
+        _check(key, boost)
+    if not lens.name.strip():
+        raise InputError("a lens needs a name", hint="such as: recollect lens create work --type decision")
+    value = {name: getattr(lens, name) for name in (*FILTERS, "since", "until") if getattr(lens, name) is not None}
+    store.put_note(KIND, lens.name, {**value, "boosts": dict(lens.boosts)})
+
+
+def _check(key: str, boost: float) -> None:
+    kind, sign, what = key.partition(":")
+    if kind not in BOOSTS or not sign or not what:
+        raise InputError(f"{key!r} cannot be boosted", hint=f"KIND:NAME with a kind of {', '.join(BOOSTS)}")
+    if not boost > 0:
+        raise InputError(f"a boost must be above 0, not {boost}", hint="1 changes nothing, 2 doubles, 0.5 halves")
+
+
+def lenses(store: Store) -> tuple[Lens, ...]:
+    """Return the lenses kept, by name."""
+    return tuple(_lens(name, value) for name, value in sorted(store.notes(KIND).items()))
+
+
+def find_lens(name: str, store: Store) -> Lens:
+    """Return the lens *name*."""
+    kept = store.notes(KIND)
+    if name not in kept:
+        hint = f"there are {', '.join(sorted(kept))}" if kept else "create one: recollect lens create NAME"
+        raise InputError(f"no lens is called {name!r}", hint=hint)
+    return _lens(name, kept[name])
+
+
+def drop_lens(name: str, store: Store) -> None:
+    """Drop the lens *name*."""
+    find_lens(name, store)
+    store.drop_note(KIND, name)
+
+
+def _lens(name: str, value: Mapping[str, Any]) -> Lens:
+    filters = {key: None if value.get(key) is None else tuple(value[key]) for key in FILTERS}
+    return Lens(
+        name=name, since=value.get("since"), until=value.get("until"), boosts=dict(value.get("boosts", {})), **filters
+    )
+
+
+def narrow(where: Where, lens: Lens) -> Where:
+    """Return *where* with what the lens leaves in view; a filter of the question itself goes first."""
+    chosen = {
+        name: getattr(lens, name)
+        for name in ("types", "tags", "sources", "fact_types")
+        if getattr(where, name) is None and getattr(lens, name) is not None
+    }
+    return replace(where, **chosen) if chosen else where
+
+
+def narrow_scope(scope: Scope, lens: Lens) -> Scope:
+    """Return the projects that both *scope* and the lens leave in view."""
+    if lens.projects is None:
+        return scope
+    wanted = frozenset(lens.projects)
+    return Scope(projects=wanted if scope.projects is None else scope.projects & wanted)
+
+
+def boost(lens: Lens, memory: Memory, facts: Sequence[Fact], *, bounds: tuple[float, float]) -> float:
+    """Return what the lens makes of a memory: the product of the boosts that fit it, within *bounds*."""
+    about = {
+        f"project:{memory.project}",
+        f"type:{memory.type}",
+        f"source:{memory.source}",
+        *(f"tag:{tag}" for tag in memory.tags),
+        *(f"fact_type:{fact.type}" for fact in facts),
+    }
+    product = 1.0
+    for key, multiplier in lens.boosts.items():
+        if key in about:
+            product *= multiplier
+    low, high = bounds
+    return max(low, min(high, product))

@@ -1,0 +1,71 @@
+"""The recall log: every answer with a session, written after it was given, never in its way."""
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Final
+
+from recollect.records import Fact, Recall, Recalled
+from recollect.replies import Reply
+
+STOP: Final = None
+
+
+def recall_of(reply: Reply, *, session: str, lens: str | None, at: "Callable[[], object]") -> Recall:
+    """Return what the log keeps of *reply*: what was shown, and what nearly was."""
+    shown = [
+        Recalled(
+            memory_id=hit.id,
+            rank=hit.rank,
+            score=hit.score,
+            shown=True,
+            fact_ids=tuple(fact.id for fact in hit.facts if isinstance(fact, Fact)),
+        )
+        for hit in reply.hits
+    ]
+    missed = [
+        Recalled(memory_id=row, rank=len(shown) + place, score=score, shown=False)
+        for place, (row, score) in enumerate(reply.near_misses, start=1)
+    ]
+    return Recall(
+        query=reply.query,
+        session=session,
+        lens=lens,
+        mode=reply.mode,
+        outcome=reply.outcome,
+        at=at(),  # type: ignore[arg-type]
+        hits=(*shown, *missed),
+    )
+
+
+class Scribe:
+    """A thread that does what it is given, one thing after the other; what fails there fails alone."""
+
+    def __init__(self) -> None:
+        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+        self.failures = 0
+
+    def give(self, work: Callable[[], None]) -> None:
+        """Take *work* and return at once."""
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="recollect-scribe", daemon=True)
+                self._thread.start()
+        self._work.put(work)
+
+    def _run(self) -> None:
+        while (work := self._work.get()) is not STOP:
+            try:
+                work()
+            except Exception:  # noqa: BLE001  (the log must never harm the search)
+                self.failures += 1
+
+    def close(self) -> None:
+        """Finish what was given, then stop."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            self._work.put(STOP)
+            thread.join(timeout=30)

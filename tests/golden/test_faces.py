@@ -1,0 +1,95 @@
+"""What people and programs see: help, answers as text, answers as JSON."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+import pytest
+from snapshot import FOLDER, matches
+
+from kit import NOON
+from recollect import Recollection
+from recollect.profile import load_profile
+from recollect.stores.ram import RamStore
+from recollect.surfaces.cli import cli, written
+from recollect.surfaces.operations import OPERATIONS
+from recollect.text.analyse import analyse
+
+COMMANDS = cli.list_commands(click.Context(cli))
+
+
+@pytest.fixture
+def db() -> Iterator[Recollection]:
+    """A small store whose every face is the same on every day and on every machine."""
+    store = RamStore(analyse)
+    with Recollection(store=store, profile=load_profile("default"), clock=lambda: NOON, address="notes.db") as opened:
+        day = datetime(2026, 3, 2, tzinfo=UTC)
+        opened.add(
+            "We deploy every Tuesday with Docker.\nNobody holds the train.",
+            title="Deploys",
+            section="Releases > Deploys",
+            type="decision",
+            tags=["release", "docker"],
+            source="notes/2026-03-02.md",
+            line=14,
+            observed_at=day,
+            confidence=0.9,
+        )
+        opened.add("A deployment takes four minutes", source="notes/runbook.md", line=3)
+        opened.add("部署需要四分钟。", type="fact", metadata={"team": "core"})
+        opened.add("Deployments never happen on Friday", external_id="rule-7", project="shop")
+        opened.add("The cat sleeps on the server")
+        opened.add("The deploy timeout is 30 seconds")
+        opened.add("The deploy timeout is now 60 seconds")
+        yield opened
+
+
+def answered(db: Recollection, verb: str, **given: Any) -> tuple[str, str]:
+    """Return the answer of *verb* as text and as JSON, without how long it took."""
+    answer = OPERATIONS[verb].run(db, given, None)
+    if isinstance(answer.value, dict) and "timings_ms" in answer.value:
+        answer.value["timings_ms"] = {"total": 0.0}
+    return answer.text, written(json.loads(json.dumps(answer.value), parse_float=lambda text: round(float(text), 6)))
+
+
+@pytest.mark.parametrize("name", ["recollect", *COMMANDS])
+def test_help_reads_as_it_did(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    context = click.Context(cli, info_name="recollect")
+    command = cli if name == "recollect" else cli.get_command(context, name)
+    assert command is not None
+
+    text = command.get_help(context if command is cli else click.Context(command, info_name=name, parent=context))
+
+    assert matches(f"help/{name}.txt", text)
+
+
+def test_there_is_no_help_of_a_command_that_is_gone() -> None:
+    assert {path.stem for path in (FOLDER / "help").iterdir()} == {"recollect", *COMMANDS}
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "given"),
+    [
+        ("search", "search", {"query": "how do we deploy?", "mode": "keyword"}),
+        ("search-explain", "search", {"query": "deployment minutes", "mode": "keyword", "explain": True, "limit": 2}),
+        ("search-chinese", "search", {"query": "部署", "mode": "hybrid"}),
+        ("search-nothing", "search", {"query": "xylophone", "mode": "keyword"}),
+        ("search-filtered-out", "search", {"query": "cat type:decision", "mode": "keyword"}),
+        ("search-blank", "search", {"query": "", "limit": 3}),
+        ("show", "show", {"id": 1}),
+        ("show-superseded", "show", {"id": 6}),
+        ("list", "list", {"limit": 4}),
+        ("stats", "stats", {}),
+        ("doctor", "doctor", {}),
+        ("add", "add", {"text": "A new thing with ghp_" + "a1B2" * 10}),
+        ("forget", "forget", {"id": 2}),
+    ],
+)
+def test_an_answer_reads_as_it_did(db: Recollection, name: str, verb: str, given: dict[str, Any]) -> None:
+    text, value = answered(db, verb, **given)
+
+    assert matches(f"answers/{name}.txt", text)
+    assert matches(f"answers/{name}.json", value)
