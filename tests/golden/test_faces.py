@@ -57,11 +57,11 @@ def answered(db: Recollection, verb: str, **given: Any) -> tuple[str, str]:
 @pytest.mark.parametrize("name", ["recollect", *COMMANDS])
 def test_help_reads_as_it_did(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
-    context = click.Context(cli, info_name="recollect")
-    command = cli if name == "recollect" else cli.get_command(context, name)
-    assert command is not None
+    whole = cli.make_context("recollect", [], resilient_parsing=True)
+    command = cli.get_command(whole, name)
+    context = command.make_context(name, [], parent=whole, resilient_parsing=True) if command else whole
 
-    text = command.get_help(context if command is cli else click.Context(command, info_name=name, parent=context))
+    text = context.get_help()
 
     assert matches(f"help/{name}.txt", text)
 

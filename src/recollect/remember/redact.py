@@ -56,7 +56,11 @@ _REFERENCE: Final = re.compile(r"[$%{\[(/~@&]|\.{1,2}/|[a-z][a-z0-9+.-]{1,20}://
 _CODE: Final = re.compile(r"[(\[{]|^[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+$")
 _DIGIT: Final = re.compile(r"\d")
 _SYMBOL: Final = re.compile(r"[!$%^]")
+
+# Few texts hold a hyphen or an underscore, and without one most cues need not be looked for.
 _CUES: Final = tuple(cue for _, cues, _ in _TOKENS for cue in cues)
+_SIGNED: Final = tuple((sign, tuple(cue for cue in _CUES if cue[-1] == sign)) for sign in "_-/.")
+_UNSIGNED: Final = tuple(cue for cue in _CUES if cue[-1] not in "_-/.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +88,8 @@ def _may_hold_secrets(text: str) -> bool:
 
 
 def _holds_cue(text: str) -> bool:
-    return any(map(text.__contains__, _CUES))
+    signed = (cues for sign, cues in _SIGNED if sign in text)
+    return any(any(map(text.__contains__, cues)) for cues in (_UNSIGNED, *signed))
 
 
 def _private_keys(text: str) -> tuple[str, int]:

@@ -62,8 +62,8 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
     if not kept:
         return replace(reply, reason=_why_not(query, gathered, weighed, desk))
     outcome = judge(kept[0], gathered.rankings, mode=gathered.mode, bars=profile.judge)
-    chosen = vary(kept, {row: memory.content for row, memory in memories.items()}, rules=profile.fit)
-    hits = fit(chosen[:limit], memories, gathered=gathered)
+    chosen = vary(kept, {row: memory.content for row, memory in memories.items()}, rules=profile.fit, limit=limit)
+    hits = fit(chosen, memories, gathered=gathered)
     return replace(reply, outcome=outcome, hits=hits, total=_total(gathered, kept))
 
 

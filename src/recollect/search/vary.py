@@ -1,5 +1,6 @@
 """No answer twice: near-repeats of a better hit are left out, and where a profile asks for it, likeness costs."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from recollect.profile import Fit
@@ -7,23 +8,40 @@ from recollect.search.ranking import Candidate
 
 RUN = 5
 """How many words next to each other are compared as one."""
-LOOKED_AT = 60
-"""So many of the best are compared; the rest follow as they are."""
 
 Runs = frozenset[tuple[str, ...]]
 
 
-def vary(candidates: Sequence[Candidate], texts: Mapping[int, str], *, rules: Fit) -> tuple[Candidate, ...]:
-    """Return *candidates* without near-repeats, in the order that the profile's wish for diversity makes."""
+def vary(candidates: Sequence[Candidate], texts: Mapping[int, str], *, rules: Fit, limit: int) -> tuple[Candidate, ...]:
+    """Return the first *limit* candidates without near-repeats, in the order that a wish for diversity makes.
+
+    Diversity is sought among twice as many; without it the first of a longer answer are those of a shorter one.
+    """
     if rules.repeats >= 1.0 and rules.diversity >= 1.0:
-        return tuple(candidates)
-    head, tail = candidates[:LOOKED_AT], candidates[LOOKED_AT:]
-    runs = {each.id: runs_of(texts[each.id]) for each in head}
+        return tuple(candidates[:limit])
+    plain = rules.diversity >= 1.0
+    kept, runs = _without_repeats(candidates, texts, repeats=rules.repeats, most=limit if plain else 2 * limit)
+    return marginal(kept, runs, share=rules.diversity)[:limit]
+
+
+def _without_repeats(
+    candidates: Sequence[Candidate], texts: Mapping[int, str], *, repeats: float, most: int
+) -> tuple[list[Candidate], dict[int, Runs]]:
     kept: list[Candidate] = []
-    for each in head:
-        if not any(overlap(runs[each.id], runs[other.id]) > rules.repeats for other in kept):
-            kept.append(each)
-    return (*marginal(kept, runs, share=rules.diversity), *tail)
+    runs: dict[int, Runs] = {}
+    holders: dict[tuple[str, ...], list[int]] = {}
+    for each in candidates:
+        mine = runs_of(texts[each.id])
+        shared = Counter(other for run in mine for other in holders.get(run, ()))
+        if any(count / min(len(mine), len(runs[other])) > repeats for other, count in shared.items()):
+            continue
+        kept.append(each)
+        runs[each.id] = mine
+        if len(kept) == most:
+            break
+        for run in mine:
+            holders.setdefault(run, []).append(each.id)
+    return kept, runs
 
 
 def runs_of(text: str) -> Runs:

@@ -23,13 +23,27 @@ GLOBAL = {
     "profile": "how to rank: default, cortex, oro, boocode, nornicdb, engram, or a .toml file (RECOLLECT_PROFILE)",
     "model": "the embedding model: a name, a folder, or none (RECOLLECT_MODEL)",
 }
-WHOLE = click.IntRange(min=-(2**63), max=2**63 - 1)
-TYPES: dict[str, Any] = {"number": WHOLE, "share": click.FLOAT}
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
 Progress = Callable[[int, int, str], None]
 
 
 # --- the table as commands ------------------------------------------------------------------
+
+
+class _Whole(click.ParamType):
+    """A whole number that a store can count to."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return *value* as a number, or say why it is none."""
+        number = int(click.INT.convert(value, param, ctx))
+        if abs(number) >= 2**63:
+            self.fail(f"{value} is beyond every store", param, ctx)
+        return number
+
+
+TYPES: dict[str, Any] = {"number": _Whole(), "share": click.FLOAT}
 
 
 class _Commands(click.Group):
@@ -74,7 +88,13 @@ def _command(operation: "Operation") -> click.Command:
         _answer(operation, given, _chosen(given))
 
     params: list[click.Parameter] = [_parameter(parameter) for parameter in operation.parameters]
-    return _global_options(click.Command(operation.name, callback=run, params=params, help=operation.about))
+    return _global_options(click.Command(operation.name, callback=run, params=params, help=_help(operation)))
+
+
+def _help(operation: "Operation") -> str:
+    """Return what *operation* does and what its arguments are; options speak for themselves."""
+    places = [f"{each.name.upper()}: {each.about}" for each in operation.parameters if each.place]
+    return "\n\n".join([operation.about, *places])
 
 
 def _parameter(parameter: "Parameter") -> click.Parameter:

@@ -61,13 +61,17 @@ def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     heading = memory.section or memory.title
     lines = [heading, hit.snippet] if heading else [hit.snippet]
     about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
-    score = () if hit.match_type == "browse" else (f"{hit.score:.3g}",)
+    score = () if hit.match_type == "browse" else (_score(hit.score),)
     lines.append(" · ".join(part for part in (*about, *score) if part))
     if explain:
         shares = [f"{s.ranking} rank {s.rank or '-'}: {s.points:+.4f}" for s in hit.shares]
         factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items() if factor != 1.0]
         lines.append(f"= {' '.join([*shares, *factors])}")
     return f"{hit.rank:>2}. " + "\n    ".join(lines)
+
+
+def _score(score: float) -> str:
+    return f"{score:.3g}" if score >= 0.001 else "under 0.001"
 
 
 def _place(memory: Memory, root: str = "") -> str:
@@ -152,7 +156,10 @@ def shown_text(shown: Shown, *, root: str = "") -> str:
 
 def _event(event: Event) -> str:
     """Return one change and what is known of its reason."""
-    said = [text for key, text in _details(event.detail).items() if event.detail.get(key) not in (None, "", [])]
+    known = {key: value for key, value in event.detail.items() if value not in (None, "", [])}
+    if event.verb != "update":
+        known.pop("content", None)
+    said = [text for key, text in _details(event.detail).items() if key in known]
     return f"{event.at:%Y-%m-%d %H:%M} {event.verb}" + (f": {', '.join(said)}" if said else "")
 
 

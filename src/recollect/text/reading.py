@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from recollect.text.characters import CJK_PLAIN, CJK_TRAIL, EMOJI
@@ -80,11 +80,18 @@ def joined(readings: Sequence[Reading]) -> Reading:
     """Return *readings* as the one of all their words."""
     if len(readings) < 2:
         return readings[0] if readings else _NOTHING
-    atoms, parts, stems, marks, _, _ = zip(*readings, strict=True)
-    every = chain.from_iterable
-    return Reading(
-        tuple(every(atoms)), tuple(every(parts)), tuple(every(stems)), tuple(every(marks)), stop=False, cjk=False
-    )
+    atoms: list[str] = []
+    parts: list[str] = []
+    stems: list[str] = []
+    marks: list[int] = []
+    # The innermost loop of an import, so it is written out.
+    for more_atoms, more_parts, more_stems, more_marks, _, _ in readings:
+        atoms += more_atoms
+        stems += more_stems
+        marks += more_marks
+        if more_parts:
+            parts += more_parts
+    return Reading(tuple(atoms), tuple(parts), tuple(stems), tuple(marks), stop=False, cjk=False)
 
 
 READINGS: Final = Memo(read_word, most=1 << 16, longest=48)

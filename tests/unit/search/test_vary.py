@@ -22,19 +22,19 @@ def candidates(*scores: float) -> list[Candidate]:
 def test_of_four_results_two_sharing_a_long_run_of_words_three_remain() -> None:
     texts = {1: LONG, 2: "something else entirely about lunch", 3: f"{LONG} twice", 4: "short"}
 
-    kept = vary(candidates(0.9, 0.8, 0.7, 0.6), texts, rules=Fit(repeats=0.6))
+    kept = vary(candidates(0.9, 0.8, 0.7, 0.6), texts, rules=Fit(repeats=0.6), limit=9)
 
     assert [each.id for each in kept] == [1, 2, 4]
 
 
 def test_a_profile_that_does_not_mind_repeats_keeps_them() -> None:
-    assert len(vary(candidates(0.9, 0.8), {1: LONG, 2: LONG}, rules=Fit())) == 2
+    assert len(vary(candidates(0.9, 0.8), {1: LONG, 2: LONG}, rules=Fit(), limit=9)) == 2
 
 
 def test_numbers_make_a_difference() -> None:
     texts = {1: "deadline is October 15 for the tax report", 2: "deadline is October 16 for the tax report"}
 
-    assert len(vary(candidates(0.9, 0.8), texts, rules=Fit(repeats=0.9))) == 2
+    assert len(vary(candidates(0.9, 0.8), texts, rules=Fit(repeats=0.9), limit=9)) == 2
 
 
 @pytest.mark.case(80)
@@ -60,4 +60,4 @@ def test_likeness_to_a_better_hit_costs() -> None:
     found = candidates(0.9, 0.85, 0.8)
     texts = {1: LONG, 2: LONG + " again", 3: "a quite different thing about the garden"}
 
-    assert [each.id for each in vary(found, texts, rules=Fit(diversity=0.5))] == [1, 3, 2]
+    assert [each.id for each in vary(found, texts, rules=Fit(diversity=0.5), limit=9)] == [1, 3, 2]

@@ -49,7 +49,7 @@ def without_rights() -> Iterator[None]:
         (("show", "seven"), "'seven' is not a valid integer"),
         (("search", "x", "--mode", "magic"), "'magic' is not one of"),
         (("search", "x", "--limit", "many"), "'many' is not a valid integer"),
-        (("list", "--limit", "9" * 30), "not in the range"),
+        (("list", "--limit", "9" * 30), "is beyond every store"),
         (("search", "x", "--colour", "red"), "No such option"),
         (("serach", "x"), "No such command 'serach'"),
         (("search", "x", "--since", "banana"), "since: 'banana' is not a date"),
