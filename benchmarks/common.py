@@ -54,19 +54,19 @@ def verdict(*, held: bool) -> str:
 
 # --- made-up memories -----------------------------------------------------------------------
 
-_CONSONANTS = ("b", "br", "c", "ch", "d", "dr", "f", "g", "gr", "l", "m", "n", "p", "pr", "r", "s", "st", "t", "tr", "v")
+_CONSONANTS = (*"bcdfglmnprstv", "br", "ch", "dr", "gr", "pr", "st", "tr")
 _VOWELS = ("a", "e", "i", "o", "u", "ai", "ea", "ou")
 _ENDINGS = ("", "", "", "s", "ed", "ing", "er", "ly", "tion", "ment", "able", "ness")
-_COMMON = (
-    "the of and to in a is that for it was on are as with be at by this have from or had not but what all were when we"
-    " there can an your which their said if do will each about how up out them then she many some so these would other"
-).split()
+_COMMON = """
+the of and to in a is that for it was on are as with be at by this have from or had not but what all were when we
+there can an your which their said if do will each about how up out them then she many some so these would other
+"""
 
 
 def vocabulary(size: int, *, seed: int) -> list[str]:
     """Return *size* different words: real function words first, then made-up ones with English endings."""
     chance = random.Random(seed)
-    words = dict.fromkeys(_COMMON)
+    words = dict.fromkeys(_COMMON.split())
     while len(words) < size:
         syllables = "".join(
             chance.choice(_CONSONANTS) + chance.choice(_VOWELS) for _ in range(chance.choice((1, 2, 2, 3)))

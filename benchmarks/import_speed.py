@@ -43,14 +43,14 @@ def write_file(path: Path, count: int) -> float:
 def imported(source: Path, folder: Path, count: int) -> Ran:
     """Import *source* into a new store as a user would, and check that all of it is there."""
     store = folder / "notes.db"
-    ran = run(recollect("--db", str(store), "--json", "import", str(source)), environment=_UNTOUCHED)
+    ran = run(recollect("--db", str(store), "--json", "import", str(source)), environment=UNTOUCHED)
     new = json.loads(ran.output)["memories"]["new"]
     if new != count:
         sys.exit(f"{count} memories were to be imported, {new} were")
     return ran
 
 
-_UNTOUCHED = {"RECOLLECT_CONFIG": "", "RECOLLECT_PROFILE": "default", "RECOLLECT_PROJECT": ""}
+UNTOUCHED = {"RECOLLECT_CONFIG": "", "RECOLLECT_PROFILE": "default", "RECOLLECT_PROJECT": ""}
 """So that the user's own settings do not count."""
 
 

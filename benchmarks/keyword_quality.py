@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common import DATA, print_table, verdict, watched
-
 from recollect.evaluate.datasets import Dataset, Query, as_memories, read_dataset, select
 from recollect.evaluate.measures import MEASURES, means, score
 from recollect.profile import load_profile

@@ -8,12 +8,14 @@ from pathlib import Path
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from kit import NOON, STORES, asking, keywords, plain
 
+from kit import NOON, STORES, asking, keywords, plain
 from recollect.records import (
     EVERYTHING,
     AllOf,
     AnyOf,
+    Fact,
+    Feedback,
     Forget,
     Insert,
     Memory,
@@ -21,6 +23,9 @@ from recollect.records import (
     Phrase,
     Piece,
     Prefix,
+    Recall,
+    Recalled,
+    ReinforceFact,
     Restore,
     Revise,
     Scope,
@@ -47,6 +52,19 @@ EXPRESSION = st.recursive(
     ),
     max_leaves=5,
 )
+DAYS = st.one_of(st.none(), st.integers(-9, 9).map(lambda days: NOON + timedelta(days=days)))
+FACTS = st.lists(
+    st.builds(
+        Fact,
+        subject=st.sampled_from(["Cat", "cat", "Straße"]),
+        predicate=st.just("is"),
+        object=st.sampled_from(["a", "b"]),
+        type=st.sampled_from(["kv", "state"]),
+        confidence=st.sampled_from([0.5, 0.9]),
+        decay_rate=st.just(0.01),
+    ),
+    max_size=3,
+).map(tuple)
 MEMORY = st.builds(
     Memory,
     content=TEXT,
@@ -55,7 +73,9 @@ MEMORY = st.builds(
     type=st.sampled_from(["note", "decision"]),
     tags=st.lists(st.sampled_from(["x", "y"]), unique=True).map(tuple),
     source=st.sampled_from([None, "a/b.md", "a/c.md"]),
-    observed_at=st.one_of(st.none(), st.integers(-9, 9).map(lambda days: NOON + timedelta(days=days))),
+    observed_at=DAYS,
+    valid_from=DAYS,
+    valid_until=DAYS,
 )
 WHERE = st.builds(
     Where,
@@ -64,6 +84,8 @@ WHERE = st.builds(
     sources=st.sampled_from([None, ("a",), ("c.md",)]),
     since=st.sampled_from([None, NOON]),
     include_superseded=st.booleans(),
+    fact_types=st.sampled_from([None, None, (), ("kv",), ("kv", "state")]),
+    as_of=st.one_of(st.none(), st.integers(0, 25).map(lambda minutes: NOON + timedelta(minutes=minutes))),
 )
 SCOPE = st.sampled_from([EVERYTHING, Scope(projects=frozenset({"p"})), Scope(projects=frozenset({"p", "q"}))])
 
@@ -88,16 +110,28 @@ class Histories(RuleBasedStateMachine):
         assert len(touched) == 1
         return touched.pop()
 
-    @rule(memories=st.lists(MEMORY, min_size=1, max_size=4))
-    def add(self, memories: list[Memory]) -> None:
-        self.rows += self.write(*(Insert(memory=memory) for memory in memories))
+    @rule(drafts=st.lists(st.tuples(MEMORY, FACTS), min_size=1, max_size=4))
+    def add(self, drafts: list[tuple[Memory, tuple[Fact, ...]]]) -> None:
+        self.rows += self.write(*(Insert(memory=memory, facts=facts) for memory, facts in drafts))
 
     @precondition(lambda self: self.rows)
-    @rule(pick=st.randoms(use_true_random=False), memory=MEMORY, kind=st.sampled_from(["revise", "supersede"]))
-    def revise(self, pick: object, memory: Memory, kind: str) -> None:
+    @rule(
+        pick=st.randoms(use_true_random=False),
+        memory=MEMORY,
+        kind=st.sampled_from(["revise", "supersede"]),
+        facts=st.one_of(st.none(), FACTS),
+    )
+    def revise(self, pick: object, memory: Memory, kind: str, facts: tuple[Fact, ...] | None) -> None:
         row = pick.choice(self.rows)  # type: ignore[attr-defined]
         other = pick.choice(self.rows) if kind == "supersede" else None  # type: ignore[attr-defined]
-        self.write(Revise(memory=replace(memory, id=row, superseded_by=other)))
+        self.write(Revise(memory=replace(memory, id=row, superseded_by=other), facts=facts))
+
+    @rule(pick=st.randoms(use_true_random=False))
+    def reinforce_fact(self, pick: object) -> None:
+        facts = self.stores["ram"].find_facts(scope=EVERYTHING, limit=9)
+        if facts:
+            fact = pick.choice(facts)  # type: ignore[attr-defined]
+            self.write(ReinforceFact(id=fact.id, confidence=1.0, last_reinforced=NOON))
 
     @precondition(lambda self: self.rows)
     @rule(pick=st.randoms(use_true_random=False), verb=st.sampled_from([Forget, Restore]))
@@ -108,6 +142,21 @@ class Histories(RuleBasedStateMachine):
     @rule(pick=st.randoms(use_true_random=False), wording=st.one_of(st.none(), TEXT))
     def merge(self, pick: object, wording: str | None) -> None:
         self.write(Merge(id=pick.choice(self.rows), confidence=0.9, wording=wording))  # type: ignore[attr-defined]
+
+    @precondition(lambda self: self.rows)
+    @rule(pick=st.randoms(use_true_random=False), verdict=st.sampled_from(["used", "wrong"]))
+    def judge(self, pick: object, verdict: str) -> None:
+        self.write(Feedback(id=pick.choice(self.rows), verdict=verdict))  # type: ignore[attr-defined,arg-type]
+
+    @rule(query=WORD, scope=SCOPE, rows=st.lists(st.integers(1, 9), max_size=3), shown=st.booleans())
+    def log(self, query: str, scope: Scope, rows: list[int], *, shown: bool) -> None:
+        hits = tuple(Recalled(memory_id=row, rank=1, score=0.5, shown=shown, fact_ids=(row,)) for row in rows)
+        recall = Recall(query=query, mode="m", outcome="none", at=NOON, session=query, scope=scope, hits=hits)
+        for store in self.stores.values():
+            version = store.version()
+            store.log_recall([recall])
+            store.put_note("ledger", query, {"rows": rows})
+            assert store.version() == version
 
     @rule(count=st.integers(0, 2))
     def import_file(self, count: int) -> None:
@@ -139,10 +188,30 @@ class Histories(RuleBasedStateMachine):
                 store.load(self.rows, scope=scope),
                 store.wordings(self.rows, scope=scope),
                 store.history(self.rows, scope=scope),
+                store.facts(self.rows, scope=scope),
+                store.find_facts(scope=scope, limit=9),
+                store.find_facts(scope=scope, subject="STRASSE", types=where.fact_types, limit=2),
                 store.known("p", digests=digests, external_ids=[]),
                 store.alike("p", [plain(Memory(content="cat dog fox"), ()).sketch]),
                 store.pieces("a/b.md"),
                 store.tally(scope=scope),
+            )
+            for store in self.stores.values()
+        ]
+
+        assert answers.count(answers[0]) == len(answers)
+
+    @rule(scope=SCOPE, row=st.integers(1, 9))
+    def ask_the_log(self, scope: Scope, row: int) -> None:
+        answers = [
+            (
+                store.recalls(scope=scope),
+                store.recalls(scope=scope, session="cat", memory_id=row, limit=2),
+                store.recalls(scope=scope, fact_id=row),
+                store.recall_counts(scope=scope),
+                store.feedback_counts(scope=scope),
+                store.unanswered(scope=scope, limit=3),
+                store.notes("ledger"),
             )
             for store in self.stores.values()
         ]

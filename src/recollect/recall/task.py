@@ -14,5 +14,5 @@ def query_for(title: str, *, description: str = "", tags: Sequence[str] = ()) ->
 
 def _plain(text: str) -> str:
     """Return *text* without what a query would read as operators or filters: a task is words, not syntax."""
-    words = (word.strip("\"()*").lstrip("-") for word in text.replace(":", " ").split())
+    words = (word.strip('"()*').lstrip("-") for word in text.replace(":", " ").split())
     return " ".join(word.lower() if word in ("AND", "OR", "NOT") else word for word in words)

@@ -22,8 +22,9 @@ from recollect.records.questions import (
     Without,
     Word,
 )
+from recollect.records.recalls import Recall, Recalled
 from recollect.records.vectors import Embedded, Generation, Near, Nears, Passage
-from recollect.records.writes import Forget, Insert, Merge, Piece, Restore, Revise, Write
+from recollect.records.writes import Feedback, Forget, Insert, Merge, Piece, ReinforceFact, Restore, Revise, Write
 
 __all__ = [
     "ANYTHING",
@@ -39,6 +40,7 @@ __all__ = [
     "Event",
     "Expression",
     "Fact",
+    "Feedback",
     "Forget",
     "Form",
     "Generation",
@@ -57,6 +59,9 @@ __all__ = [
     "Phrase",
     "Piece",
     "Prefix",
+    "Recall",
+    "Recalled",
+    "ReinforceFact",
     "Restore",
     "Revise",
     "Scope",

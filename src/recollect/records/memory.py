@@ -53,7 +53,10 @@ class Memory:
     updated_at: datetime = NEVER
     observed_at: datetime | None = None
     deleted_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
     superseded_by: int | None = None
+    superseded_at: datetime | None = None
 
     @property
     def when(self) -> datetime:

@@ -23,7 +23,11 @@ class Where:
     """Which memories a reader wants. None leaves a field open; an empty tuple matches nothing.
 
     A source matches when it equals the wish, lies below it as a folder, or ends with "/" and the wish.
-    Dates compare with `Memory.when`: since <= when < until.
+    Dates compare with `Memory.when`: since <= when < until. A fact type is that of one of its facts.
+
+    *as_of* asks for what was believed at that moment: recorded by then, not forgotten or superseded until
+    later, and within the time it is valid for. Words are those of today: an edit is a correction, and only
+    what supersedes changes a belief.
     """
 
     kinds: tuple[str, ...] | None = None
@@ -33,6 +37,8 @@ class Where:
     since: datetime | None = None
     until: datetime | None = None
     include_superseded: bool = False
+    fact_types: tuple[str, ...] | None = None
+    as_of: datetime | None = None
 
 
 ANYTHING: Final = Where()
@@ -110,12 +116,16 @@ class Match:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Matches:
-    """The best matches, best first; those asked for by id; how many there are; the share of code in the scope."""
+    """The best matches, best first; those asked for by id; how many there are; the share of code in the scope.
+
+    *seen* says how many memories of the scope hold each word of the question in a field that weighs.
+    """
 
     top: tuple[Match, ...] = ()
     also: Mapping[int, Match] = field(default_factory=dict)
     total: int = 0
     code_share: float = 0.0
+    seen: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,24 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
 
-from recollect.records.memory import NOTHING, Memory
+from recollect.records.memory import NOTHING, Fact, Memory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert:
-    """Keep a new memory."""
+    """Keep a new memory and what it states."""
 
     memory: Memory
+    facts: tuple[Fact, ...] = ()
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revise:
-    """Put *memory* in the place of the one with its id; the words it had stay in the event."""
+    """Put *memory* in the place of the one with its id; the words it had stay in the event.
+
+    *facts* take the place of those it had; None keeps them. A fact that says the same as before stays the
+    same fact, as sure and as fresh as it was.
+    """
 
     memory: Memory
     verb: str = "update"
+    facts: tuple[Fact, ...] | None = None
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
@@ -49,7 +57,27 @@ class Restore:
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
-Write = Insert | Revise | Merge | Forget | Restore
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReinforceFact:
+    """Say how sure fact *id* is from now on, and when it was last confirmed."""
+
+    id: int
+    confidence: float
+    last_reinforced: datetime
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """Say what became of memory *id* after it was recalled."""
+
+    id: int
+    verdict: Literal["used", "useful", "wrong"]
+    session: str | None = None
+    query: str | None = None
+
+
+Write = Insert | Revise | Merge | Forget | Restore | ReinforceFact | Feedback
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

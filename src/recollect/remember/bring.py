@@ -1,23 +1,27 @@
 """Importing: files and folders into memories. Idempotent; changed and vanished files are noticed."""
 
 import hashlib
+import os
 import stat
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from pathlib import Path
 
-from recollect.errors import RecollectError
-from recollect.records import EVERYTHING, Forget, Memory, Piece, Revise, Trust, Write, digest
+from recollect.errors import FileError, InputError, RecollectError
+from recollect.records import Memory, Piece, Trust
+from recollect.remember.conceal import conceal
 from recollect.remember.files import LARGEST, Refused, find_files
-from recollect.remember.formats import read_file
-from recollect.remember.keep import Kept, keep
-from recollect.remember.redact import redact
+from recollect.remember.formats import Exported, Parsed, read_file
+from recollect.remember.keep import keep
+from recollect.remember.reclaim import Returning, reclaim
+from recollect.remember.settle import Door, Holders, Settled, lose, mark, record, settle
 from recollect.remember.tidy import tidy
-from recollect.stores.contract import Analyse, Store
+
+__all__ = ["Brought", "Door", "Problem", "Progress", "bring"]
 
 Progress = Callable[[int, int, str], None]
+TRUSTED: Sequence[Trust] = ("untrusted", "agent", "owner")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,22 +42,11 @@ class Brought:
     errors: list[Problem] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """Where drafts come in: the store and what every import needs to know."""
-
-    store: Store
-    analyse: Analyse
-    now: datetime
-    project: str | None = None
-    trust: Trust = "owner"
-    redacting: bool = True
-
-
 def bring(paths: Sequence[Path], door: Door, *, progress: Progress | None = None) -> Brought:
-    """Import *paths*; one bad file never stops the rest."""
-    done = Brought()
+    """Import *paths*; one bad file never stops the rest, a store in trouble stops it all."""
+    done, holders = Brought(), Holders(door.store)
     found = list(find_files(paths))
+    seen = {source_of(each) for each in found if isinstance(each, Path)}
     for number, each in enumerate(found, start=1):
         if isinstance(each, Refused):
             done.files["failed"] += 1
@@ -62,33 +55,36 @@ def bring(paths: Sequence[Path], door: Door, *, progress: Progress | None = None
         done.files["scanned"] += 1
         if progress is not None:
             progress(number, len(found), each.name)
-        _bring_file(each, door, done)
-    _notice_vanished(paths, {str(each) for each in _files(found)}, door, done)
+        _bring_file(each, door, holders, done)
+    _notice_vanished(paths, seen, door, holders, done)
     return done
 
 
-def _files(found: Iterable[Path | Refused]) -> Iterator[Path]:
-    return (Path(each).absolute() for each in found if isinstance(each, Path))
+def source_of(path: Path) -> str:
+    """Return the name that *path* goes by in a store: absolute, and text whatever the file system holds."""
+    return os.fsencode(path.absolute().as_posix()).decode("utf-8", "backslashreplace")
 
 
-def _bring_file(path: Path, door: Door, done: Brought) -> None:
-    source = path.absolute().as_posix()
+def _bring_file(path: Path, door: Door, holders: Holders, done: Brought) -> None:
+    source, fingerprint = source_of(path), _fingerprint(path)
+    if fingerprint and door.store.sources(below=source).get(source) == fingerprint:
+        done.files["skipped"] += 1
+        done.memories["unchanged"] += len(door.store.pieces(source))
+        return
     try:
-        fingerprint = _fingerprint(path)
-        if fingerprint and door.store.sources(below=source).get(source) == fingerprint:
-            done.files["skipped"] += 1
-            done.memories["unchanged"] += len(door.store.pieces(source))
-            return
-        parsed = read_file(path)
-        drafts = [_through(door, memory) for memory in parsed.memories]
+        parsed = _read(path)
+        through = [_through(door, memory, parsed.exported.get(at)) for at, memory in enumerate(parsed.memories)]
         with door.store.transaction():
-            _take(source, fingerprint, drafts, door, done)
-    except RecollectError as error:
+            drafts = [memory for memory, _ in through]
+            take = _take_back if parsed.exported else _take
+            settled = take(source, fingerprint, drafts, parsed, door, holders)
+    except InputError as error:
         done.files["failed"] += 1
         done.errors.append(Problem(path=str(path), reason=f"{error}; {error.hint}" if error.hint else str(error)))
         return
     done.files["imported"] += 1
     done.errors.extend(Problem(path=str(path), reason=problem) for problem in parsed.problems)
+    _count(done, settled, [secrets for _, secrets in through])
 
 
 def _fingerprint(path: Path) -> str:
@@ -103,129 +99,61 @@ def _fingerprint(path: Path) -> str:
         return ""
 
 
-def _through(door: Door, memory: Memory) -> Memory:
-    own = memory.project if memory.project != "default" else door.project or "default"
-    if (own, door.trust) != (memory.project, memory.trust):
-        memory = replace(memory, project=own, trust=door.trust)
-    return tidy(memory)
+def _read(path: Path) -> Parsed:
+    try:
+        return read_file(path)
+    except RecollectError:
+        raise
+    except Exception as error:  # a fault in one reader must not cost the other files
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FileError(f"it cannot be understood: {said}", hint="please report this") from error
 
 
-def _take(source: str, fingerprint: str, drafts: Sequence[Memory], door: Door, done: Brought) -> None:
-    """Bring the store from what *source* held before to *drafts*."""
-    marks = [_mark(draft) for draft in drafts]
-    before = door.store.pieces(source)
-    left = _by_mark(before)
-    same = [left[mark].pop(0) if left[mark] else None for mark in marks]
-    gone = _in_order(before, left)
-    revised = _revisions(drafts, same, gone)
-    fresh = [place for place, piece in enumerate(same) if piece is None and place not in revised]
-    kept = keep(
-        [drafts[place] for place in fresh],
-        store=door.store,
-        analyse=door.analyse,
-        now=door.now,
-        redacting=door.redacting,
-    )
-    held = {place: piece.memory_id for place, piece in enumerate(same) if piece is not None}
-    held |= {place: piece.memory_id for place, piece in revised.items()}
-    held |= {place: outcome.id for place, outcome in zip(fresh, kept, strict=True)}
-    vanished = [piece for piece in gone if piece not in revised.values()]
-    writes = [*_revise(drafts, revised, door, done), *_forget(vanished, set(held.values()), source, door)]
-    door.store.apply(writes, at=door.now)
-    pieces = [
-        Piece(digest=mark, memory_id=held[place], section=drafts[place].section) for place, mark in enumerate(marks)
-    ]
-    door.store.record_source(source, fingerprint=fingerprint, pieces=pieces)
-    _count(done, kept, unchanged=len(marks) - len(fresh) - len(revised), updated=len(revised), writes=writes)
+def _through(door: Door, memory: Memory, exported: Exported | None) -> tuple[Memory, int]:
+    """Return *memory* as it passes the *door*, and how many secrets stay outside."""
+    project = memory.project if memory.project != "default" else door.project or "default"
+    trust = door.trust if exported is None else min(memory.trust, door.trust, key=TRUSTED.index)
+    if (project, trust) != (memory.project, memory.trust):
+        memory = replace(memory, project=project, trust=trust)
+    ready = tidy(memory)
+    return conceal(ready) if door.redacting else (ready, 0)
 
 
-def _mark(draft: Memory) -> bytes:
-    """Return what a piece is known by from one import to the next: its words and where they stand."""
-    return digest("\x1f".join((draft.external_id or "", draft.section or "", draft.title, draft.type, draft.content)))
+def _take(source: str, fingerprint: str, drafts: Sequence[Memory], _: Parsed, door: Door, holders: Holders) -> Settled:
+    return settle(source, fingerprint, drafts, door, holders)
 
 
-def _by_mark(pieces: Sequence[Piece]) -> dict[bytes, list[Piece]]:
-    by_mark: dict[bytes, list[Piece]] = defaultdict(list)
-    for piece in pieces:
-        by_mark[piece.digest].append(piece)
-    return by_mark
+def _take_back(
+    source: str, fingerprint: str, drafts: Sequence[Memory], parsed: Parsed, door: Door, holders: Holders
+) -> Settled:
+    """Take in an export of our own; records of another kind in the same file are kept as new ones."""
+    ours = sorted(parsed.exported)
+    others = [place for place in range(len(drafts)) if place not in parsed.exported]
+    returning = [Returning(memory=drafts[place], exported=parsed.exported[place]) for place in ours]
+    rest = [drafts[place] for place in others]
+    kept = dict(zip(ours, reclaim(returning, store=door.store, now=door.now), strict=True))
+    kept |= zip(others, keep(rest, store=door.store, analyse=door.analyse, now=door.now, redacting=False), strict=True)
+    pieces = [Piece(digest=mark(draft), memory_id=kept[place].id) for place, draft in enumerate(drafts)]
+    record(source, fingerprint, door.store.pieces(source), pieces, door.store, holders)
+    new = tuple(place for place, outcome in kept.items() if outcome.decision not in ("identical", "restates"))
+    updated = tuple(place for place, outcome in kept.items() if place not in new and outcome.written)
+    return Settled(new=new, updated=updated, unchanged=len(drafts) - len(new) - len(updated))
 
 
-def _in_order(before: Sequence[Piece], left: dict[bytes, list[Piece]]) -> list[Piece]:
-    remaining = {id(piece) for pieces in left.values() for piece in pieces}
-    return [piece for piece in before if id(piece) in remaining]
-
-
-def _revisions(drafts: Sequence[Memory], same: Sequence[Piece | None], gone: Sequence[Piece]) -> dict[int, Piece]:
-    """Pair what is new with what is gone when both stand in the same section: that text was edited."""
-    waiting: dict[str, list[Piece]] = defaultdict(list)
-    for piece in gone:
-        if piece.section:
-            waiting[piece.section].append(piece)
-    pairs = {}
-    for place, draft in enumerate(drafts):
-        if same[place] is None and draft.external_id is None and draft.section and waiting[draft.section]:
-            pairs[place] = waiting[draft.section].pop(0)
-    return pairs
-
-
-def _revise(drafts: Sequence[Memory], pairs: dict[int, Piece], door: Door, done: Brought) -> Iterator[Write]:
-    held = door.store.load([piece.memory_id for piece in pairs.values()], scope=EVERYTHING)
-    for place, piece in pairs.items():
-        old, draft = held[piece.memory_id], drafts[place]
-        cleaned = redact(draft.content) if door.redacting else None
-        done.redacted += cleaned.count if cleaned else 0
-        yield Revise(
-            memory=replace(
-                old,
-                content=cleaned.text if cleaned else draft.content,
-                title=draft.title,
-                line=draft.line,
-                section=draft.section,
-                tags=draft.tags,
-                type=draft.type,
-                metadata=draft.metadata,
-                context=draft.context,
-                observed_at=draft.observed_at,
-            )
-        )
-
-
-def _forget(vanished: Sequence[Piece], still: set[int], source: str, door: Door) -> list[Write]:
-    """Forget what stood in *source* alone; a memory that another source speaks for stays."""
-    rows = sorted({piece.memory_id for piece in vanished} - still)
-    held = door.store.load(rows, scope=EVERYTHING)
-    events = door.store.history(rows, scope=EVERYTHING)
-    others = {
-        row: {event.detail.get("source") for event in events[row] if event.verb == "reinforce"} - {None, source}
-        for row in held
-    }
-    return [
-        Forget(id=row, detail={"reason": "gone from its source", "source": source})
-        for row, memory in held.items()
-        if memory.deleted_at is None and memory.source == source and not others[row]
-    ]
-
-
-def _notice_vanished(paths: Sequence[Path], seen: set[str], door: Door, done: Brought) -> None:
+def _notice_vanished(paths: Sequence[Path], seen: set[str], door: Door, holders: Holders, done: Brought) -> None:
     """Forget what came from files that are no longer there."""
     for root in paths:
-        for source in door.store.sources(below=root.absolute().as_posix()):
+        for source in door.store.sources(below=source_of(root)):
             if source in seen or Path(source).exists():
                 continue
             with door.store.transaction():
-                writes = _forget(door.store.pieces(source), set(), source, door)
-                door.store.apply(writes, at=door.now)
-                door.store.record_source(source, fingerprint="", pieces=())
-            done.memories["removed"] += len(writes)
+                done.memories["removed"] += lose(source, door, holders)
             done.files["removed"] += 1
 
 
-def _count(done: Brought, kept: Sequence[Kept], *, unchanged: int, updated: int, writes: Sequence[Write]) -> None:
-    new = sum(outcome.decision in ("distinct", "updates", "conflicts") for outcome in kept)
-    touched = sum(outcome.decision in ("identical", "restates") and outcome.written for outcome in kept)
-    done.memories["new"] += new
-    done.memories["updated"] += updated + touched
-    done.memories["unchanged"] += unchanged + len(kept) - new - touched
-    done.memories["removed"] += sum(isinstance(write, Forget) for write in writes)
-    done.redacted += sum(outcome.redacted for outcome in kept)
+def _count(done: Brought, settled: Settled, secrets: Sequence[int]) -> None:
+    done.memories["new"] += len(settled.new)
+    done.memories["updated"] += len(settled.updated)
+    done.memories["unchanged"] += settled.unchanged
+    done.memories["removed"] += settled.removed
+    done.redacted += sum(secrets[place] for place in (*settled.new, *settled.updated))

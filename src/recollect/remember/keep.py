@@ -1,16 +1,17 @@
 """Keeping: tidy, redact, decide what is new, store. One transaction; nothing is discarded."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
 from recollect.records import EVERYTHING, NOTHING, Decision, Insert, Memory, Merge, Revise, Write
+from recollect.remember.conceal import conceal
 from recollect.remember.dedup import Candidate, Verdict, judge
-from recollect.remember.redact import redact
 from recollect.remember.tidy import tidy
 from recollect.stores.contract import ALIKE, Analyse, Store
+from recollect.text.similar import words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,11 +64,7 @@ _SAME = ("identical", "restates")
 
 def _ready(draft: Memory, *, redacting: bool) -> tuple[Memory, int]:
     memory = tidy(draft)
-    if not redacting:
-        return memory, 0
-    content, title = redact(memory.content), redact(memory.title)
-    count = content.count + title.count
-    return (replace(memory, content=content.text, title=title.text) if count else memory), count
+    return conceal(memory) if redacting else (memory, 0)
 
 
 def stands_alone(memory: Memory) -> bool:
@@ -125,12 +122,29 @@ def _rivals(memories: Sequence[Memory], store: Store, analyse: Analyse) -> list[
     holders: dict[tuple[str, int], list[int]] = defaultdict(list)
     rivals = []
     for place, (memory, sketch) in enumerate(zip(memories, sketches, strict=True)):
-        near = Counter(other for key in sketch for other in holders[memory.project, key])
-        nearest = sorted(near, key=lambda other: (-near[other], other))[:ALIKE] if near else ()
-        rivals.append([*stored[place], *(_candidate(memories[other], (), row=-1 - other) for other in nearest)])
+        near = {other for key in sketch for other in holders[memory.project, key][-ALIKE:]}
+        fresh = [_candidate(memories[other], (), row=-1 - other) for other in sorted(near)]
+        rivals.append(_nearest(memory, [*stored[place], *fresh]))
         for key in sketch:
             holders[memory.project, key].append(place)
     return rivals
+
+
+NEAREST: Final = 5
+"""How many of those that share much of its words a draft is compared with, word for word."""
+
+
+def _nearest(memory: Memory, rivals: list[Candidate]) -> list[Candidate]:
+    """Return the few of *rivals* that share most; lines made from one pattern would all be rivals."""
+    if len(rivals) <= NEAREST:
+        return rivals
+    ours = words(memory.content)
+
+    def share(rival: Candidate) -> float:
+        theirs = map(words, (rival.content, *rival.wordings))
+        return max(len(ours & other) / max(1, len(ours | other)) for other in theirs)
+
+    return sorted(rivals, key=share, reverse=True)[:NEAREST]
 
 
 def _alike(memories: Sequence[Memory], sketches: Sequence[Sequence[int]], store: Store) -> list[list[Candidate]]:

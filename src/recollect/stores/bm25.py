@@ -55,6 +55,14 @@ class Volume:
         """Return the mean length of a row, at least one token."""
         return max(1.0, (self.stem if form == "stem" else self.exact) / max(1, self.rows))
 
+    def __add__(self, other: "Volume") -> "Volume":
+        return Volume(
+            rows=self.rows + other.rows,
+            stem=self.stem + other.stem,
+            exact=self.exact + other.exact,
+            code=self.code + other.code,
+        )
+
 
 def form_of(leaf: Leaf) -> Form:
     """Return which index *leaf* asks: words say so, prefixes and phrases are exact."""
@@ -87,7 +95,17 @@ def rank(
         also={row: match(row) for row in also if row in found},
         total=len(found),
         code_share=volume.code / max(1, volume.rows),
+        seen=_seen(postings),
     )
+
+
+def _seen(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
+    """Return in how many rows each word stands; of two forms that look alike, the more frequent one counts."""
+    seen: dict[str, int] = {}
+    for leaf, rows in postings.items():
+        if isinstance(leaf, Word):
+            seen[leaf.text] = max(len(rows), seen.get(leaf.text, 0))
+    return seen
 
 
 def _idf(leaf: Leaf, rows: Postings, volume: Volume) -> float:

@@ -2,19 +2,22 @@
 
 A store keeps memories and finds them by word. It ranks by FTS5's BM25 with N, df and the average
 length of the projects searched, ties by id, so the same history gives the same answers everywhere.
-Soft-deleted memories answer `load`, `history` and nothing else.
+Soft-deleted memories answer `load`, `history`, questions about a moment at which they were still there
+(`Where.as_of`), and nothing else. Such a question reads the tokens of what was forgotten since then anew,
+and counts them in; the words of a memory are always those of today, because an edit is a correction:
+a belief changes when another memory supersedes it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from recollect.errors import InputError, UnknownMemory
 from recollect.records import (
-    NEVER,
     Embedded,
     Event,
+    Fact,
     Generation,
     Keywords,
     Known,
@@ -23,6 +26,7 @@ from recollect.records import (
     Nears,
     Page,
     Piece,
+    Recall,
     Scope,
     Tally,
     Terms,
@@ -43,6 +47,11 @@ def unknown(row: int) -> UnknownMemory:
     return UnknownMemory(f"no memory has the id {row}", hint="see: recollect list")
 
 
+def unknown_fact(row: int) -> UnknownMemory:
+    """Return the error for a fact id nobody has."""
+    return UnknownMemory(f"no fact has the id {row}", hint="see: recollect facts")
+
+
 def taken(memory: Memory) -> InputError:
     """Return the error for an external id that names another memory already."""
     return InputError(
@@ -59,11 +68,6 @@ def too_wide(vector: bytes, generation: Generation) -> InputError:
     )
 
 
-def born(memory: Memory, at: datetime) -> datetime:
-    """Return when *memory* was first written down: now, unless it brings its date from another store."""
-    return at if memory.created_at == NEVER else memory.created_at
-
-
 class Store(Protocol):
     """One place where memories live."""
 
@@ -74,7 +78,8 @@ class Store(Protocol):
     def apply(self, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
         """Do *writes*, all or none, each leaving an event; return the id each one touched.
 
-        Durable and findable by word when it returns. An unknown id raises UnknownMemory.
+        Durable and findable by word when it returns. An unknown id raises UnknownMemory. A memory that is given
+        a successor is superseded since then; a fact is confirmed now. What brings such a date keeps it.
         """
         ...
 
@@ -88,6 +93,19 @@ class Store(Protocol):
 
     def history(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Event, ...]]:
         """Return the events of each of *ids*, oldest first."""
+        ...
+
+    def facts(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Fact, ...]]:
+        """Return what each of *ids* states, by fact id; memories that are forgotten or state nothing are absent."""
+        ...
+
+    def find_facts(
+        self, *, scope: Scope, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int
+    ) -> tuple[Fact, ...]:
+        """Return the facts about *subject* (in any case) of these *types*, the newest first.
+
+        Those of forgotten and superseded memories are left out; None leaves open, no types match nothing.
+        """
         ...
 
     def known(self, project: str, *, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
@@ -157,6 +175,55 @@ class Store(Protocol):
         """
         ...
 
+    def put_note(self, kind: str, name: str, value: Mapping[str, object]) -> None:
+        """Keep a small JSON value under a name, in place of one that had it.
+
+        Notes are no memories: they belong to no project, and `version` does not grow with them.
+        """
+        ...
+
+    def notes(self, kind: str) -> dict[str, Mapping[str, Any]]:
+        """Return the notes of a kind, by name."""
+        ...
+
+    def drop_note(self, kind: str, name: str) -> bool:
+        """Drop a note; return whether there was one."""
+        ...
+
+    def log_recall(self, recalled: Sequence[Recall]) -> None:
+        """Keep what was recalled. Nothing else is touched: `version` does not grow, memories get no event.
+
+        The last of the log may be lost with the power; what was written before it is not.
+        """
+        ...
+
+    def recalls(
+        self,
+        *,
+        scope: Scope,
+        session: str | None = None,
+        memory_id: int | None = None,
+        fact_id: int | None = None,
+        limit: int = 100,
+    ) -> tuple[Recall, ...]:
+        """Return the recalls of a session, that hit a memory, that used a fact; the last logged first.
+
+        A reader sees the searches that were made within *scope*, and no search that could see more.
+        """
+        ...
+
+    def recall_counts(self, *, scope: Scope) -> dict[int, tuple[int, int]]:
+        """Return how often each live memory was shown and nearly shown; those never recalled are absent."""
+        ...
+
+    def unanswered(self, *, scope: Scope, limit: int) -> tuple[tuple[str, int], ...]:
+        """Return the queries whose outcome was none and how often, most often first, then by query."""
+        ...
+
+    def feedback_counts(self, *, scope: Scope) -> dict[int, dict[str, int]]:
+        """Return how often each verdict was given on each live memory; those without any are absent."""
+        ...
+
     def sources(self, *, below: str) -> dict[str, str]:
         """Return each imported source at or below the folder *below*, with the fingerprint of its file."""
         ...
@@ -174,7 +241,7 @@ class Store(Protocol):
         ...
 
     def version(self) -> int:
-        """Return a number that grows with every write, from any process."""
+        """Return a number that grows with every write of memories, facts, vectors or sources, from any process."""
         ...
 
     def check(self) -> tuple[str, ...]:

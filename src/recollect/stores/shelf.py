@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.records import Near, Nears
+from recollect.records import Near, Nears, Scope, Where
 from recollect.stores.matrix import Matrix, empty_matrix
 
 MASKS = 32
@@ -21,6 +21,18 @@ class Row:
     stop: int
     thread: str | None = None
     turn: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is asked of a shelf besides the vector."""
+
+    scope: Scope
+    where: Where
+    limit: int
+    also: tuple[int, ...] = ()
+    unless: str | None = None
+    blend: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,22 +69,13 @@ class Shelf:
             self._places.setdefault(row.memory_id, []).append(at)
         self._masks, self._blends = {}, {}
 
-    def nearest(
-        self,
-        query: bytes,
-        *,
-        limit: int,
-        also: Sequence[int],
-        key: object,
-        admitted: Callable[[], Iterable[int]],
-        blend: tuple[float, ...] = (),
-    ) -> Nears:
+    def nearest(self, query: bytes, asked: Question, *, key: object, admitted: Callable[[], Iterable[int]]) -> Nears:
         """Return the admitted memories nearest to *query*; who is admitted is asked once for each *key*."""
-        mask, matrix = self._mask(key, admitted), self._blended(blend)
-        best = self._best(matrix, query, mask, limit) if limit else []
-        wanted = [row for row in dict.fromkeys(also) if row in mask.memories]
+        mask, matrix = self._mask(key, admitted), self._blended(asked.blend)
+        best = self._best(matrix, query, mask, asked.limit) if asked.limit else []
+        wanted = [row for row in dict.fromkeys(asked.also) if row in mask.memories]
         return Nears(
-            top=tuple(sorted(best, key=lambda near: (-near.cosine, near.id))[:limit]),
+            top=tuple(sorted(best, key=lambda near: (-near.cosine, near.id))[: asked.limit]),
             also={near.id: near for near in self._speakers(matrix, query, wanted)},
             total=len(mask.memories),
             missing=mask.missing,

@@ -23,27 +23,12 @@ GLOBAL = {
     "profile": "how to rank: default, cortex, oro, boocode, nornicdb, engram, or a .toml file (RECOLLECT_PROFILE)",
     "model": "the embedding model: a name, a folder, or none (RECOLLECT_MODEL)",
 }
+TYPES: dict[str, Any] = {"number": click.INT, "share": click.FLOAT}
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
 Progress = Callable[[int, int, str], None]
 
 
 # --- the table as commands ------------------------------------------------------------------
-
-
-class _Whole(click.ParamType):
-    """A whole number that a store can count to."""
-
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return *value* as a number, or say why it is none."""
-        number = int(click.INT.convert(value, param, ctx))
-        if abs(number) >= 2**63:
-            self.fail(f"{value} is beyond every store", param, ctx)
-        return number
-
-
-TYPES: dict[str, Any] = {"number": _Whole(), "share": click.FLOAT}
 
 
 class _Commands(click.Group):
@@ -101,7 +86,11 @@ def _parameter(parameter: "Parameter") -> click.Parameter:
     if parameter.place:
         many = parameter.kind == "paths"
         return click.Argument(
-            [parameter.name], nargs=-1 if many else 1, required=not parameter.optional, type=_type(parameter)
+            [parameter.name],
+            nargs=-1 if many else 1,
+            required=not parameter.optional,
+            type=_type(parameter),
+            callback=_countable,
         )
     flag, several = parameter.kind == "flag", parameter.kind == "texts"
     return click.Option(
@@ -110,8 +99,16 @@ def _parameter(parameter: "Parameter") -> click.Parameter:
         multiple=several,
         default=None if several else parameter.default,
         type=None if flag else _type(parameter),
+        callback=_countable,
         help=parameter.about,
     )
+
+
+def _countable(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Return *value*, unless it is a number that no store can count to."""
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise click.BadParameter(f"{value} is beyond every store", param=parameter)
+    return value
 
 
 def _type(parameter: "Parameter") -> Any:

@@ -3,7 +3,15 @@
 Written down, not asked of the interpreter: an index made with one Python is read with another.
 """
 
+import re
+from functools import cache
 from typing import Final
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Compile *pattern* when a text first needs it: the classes below take longer than all else of a start."""
+    return re.compile(pattern)
 
 
 def _ranges(table: str) -> str:

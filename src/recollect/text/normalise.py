@@ -1,15 +1,14 @@
 """Make texts that read alike be alike: one form for case, width, accents and invisible characters."""
 
-import re
 import unicodedata
 from typing import Final
 
-from recollect.text.characters import ACCENTED, ACCENTS, BLANK, CJK, IGNORED
+from recollect.text.characters import ACCENTED, ACCENTS, BLANK, CJK, IGNORED, compiled
 
-_BLANK: Final = re.compile(f"[{BLANK}]")
-_IGNORED: Final = re.compile(f"[{IGNORED}]+")
-_ACCENT: Final = re.compile(f"(?<=[{ACCENTED}])[{ACCENTS}]+")
-_CJK: Final = re.compile(f"[{CJK}]")
+_BLANK: Final = f"[{BLANK}]"
+_IGNORED: Final = f"[{IGNORED}]+"
+_ACCENT: Final = f"(?<=[{ACCENTED}])[{ACCENTS}]+"
+_CJK: Final = f"[{CJK}]"
 _ASCII: Final = "".join(" " if code < 32 or code == 127 else chr(code).lower() for code in range(128))
 # Letters that carry their stroke inside, so that no decomposition frees them; and what keyboards lack.
 _PLAIN: Final = str.maketrans({
@@ -25,11 +24,11 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.translate(_ASCII)
-    seen = _IGNORED.sub("", _BLANK.sub(" ", text))
+    seen = compiled(_IGNORED).sub("", compiled(_BLANK).sub(" ", text))
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", seen).casefold())
-    return unicodedata.normalize("NFKC", _ACCENT.sub("", apart).translate(_PLAIN))
+    return unicodedata.normalize("NFKC", compiled(_ACCENT).sub("", apart).translate(_PLAIN))
 
 
 def is_cjk(char: str) -> bool:
     """Tell whether *char* is Han, Kana or Hangul: a script indexed by character."""
-    return _CJK.match(char) is not None
+    return not char.isascii() and compiled(_CJK).match(char) is not None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from recollect.text.characters import CJK_PLAIN, CJK_TRAIL, EMOJI
+from recollect.text.characters import CJK_PLAIN, CJK_TRAIL, EMOJI, compiled
 from recollect.text.normalise import fold, is_cjk
 from recollect.text.sketch import mark
 from recollect.text.stem import stem
@@ -15,16 +15,17 @@ from recollect.text.written import RUN, written
 LONGEST: Final = 255
 """The most characters a token has: stores limit the size of a key. A longer run is cut, a longer compound left out."""
 
-_ATOM: Final = re.compile(f"[A-Za-z0-9]+|[{EMOJI}]|{RUN}")
+_ASCII_ATOM: Final = re.compile("[A-Za-z0-9]+")
+_ATOM: Final = f"[A-Za-z0-9]+|[{EMOJI}]|{RUN}"
 _SIGN: Final = re.compile("[-_./@:+#]")
 _STEP: Final = re.compile("[/@:]+")
 _CLITIC: Final = re.compile("'(?:s|t|d|m|ll|re|ve)(?![a-z0-9])", re.IGNORECASE)
 # Where a capital begins a part; an acronym's plural (`URLs`) is one part.
 _HUMP: Final = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 _LONGEST_HUMPED: Final = 64
-_PLAIN_RUN: Final = re.compile(f"[{CJK_PLAIN}]+")
+_PLAIN_RUN: Final = f"[{CJK_PLAIN}]+"
 # A syllable written as its Hangul letters, or one character, with what belongs to it.
-_CLUSTER: Final = re.compile(
+_CLUSTER: Final = (
     "(?:[\u1100-\u115f\ua960-\ua97c]++[\u1160-\u11a7\ud7b0-\ud7c6]*+|[\uac00-\ud7a3])[\u11a8-\u11ff\ud7cb-\ud7fb]*+"
     f"[{CJK_TRAIL}]*+|.[{CJK_TRAIL}]*+"
 )
@@ -100,10 +101,10 @@ READINGS: Final = Memo(read_word, most=1 << 16, longest=48)
 
 def characters(run: str) -> Iterator[tuple[int, int, str]]:
     """Yield the atoms of a CJK *run* with their places; a character seldom gives none or two."""
-    if _PLAIN_RUN.fullmatch(run):
+    if compiled(_PLAIN_RUN).fullmatch(run):
         yield from zip(range(len(run)), range(1, len(run) + 1), run, strict=True)
         return
-    for place in _CLUSTER.finditer(run):
+    for place in compiled(_CLUSTER).finditer(run):
         for atom in filter(str.isalnum, fold(place[0])):
             yield place.start(), place.end(), atom
 
@@ -136,7 +137,7 @@ def _read_compound(word: str) -> Reading:
     if len(word) > LONGEST and (shorter := _shorter(word)) != [word]:
         return joined([READINGS[each] for each in shorter])
     said = _CLITIC.sub("", word)
-    pieces = _ATOM.findall(said)
+    pieces = _atoms(said)
     stems: list[str] = []
     parts: list[str] = []
     for piece in pieces:
@@ -144,17 +145,21 @@ def _read_compound(word: str) -> Reading:
         stems += map(stem, dict.fromkeys([_lower(piece)[:LONGEST], *humps]))
         parts += humps
     wholes = _wholes(_lower(said)) if pieces and pieces != [said] else []
-    atoms = tuple(_lower(atom)[:LONGEST] for atom in (pieces if said == word else _ATOM.findall(word)))
+    atoms = tuple(_lower(atom)[:LONGEST] for atom in (pieces if said == word else _atoms(word)))
     others = tuple(part for part in dict.fromkeys([*parts, *wholes]) if part not in atoms)
     stop = _lower(said) in STOPWORDS or _lower(word) in STOPWORDS
     every = (*stems, *wholes)
     return Reading(atoms, others, every, () if stop else tuple(map(mark, every)), stop=stop, cjk=False)
 
 
+def _atoms(word: str) -> list[str]:
+    return (_ASCII_ATOM if word.isascii() else compiled(_ATOM)).findall(word)
+
+
 def _shorter(word: str) -> list[str]:
     """Return the words between the steps of a compound too long to be a token, or its pieces."""
     steps = [each for step in _STEP.split(word) for each in written(step)]
-    return _ATOM.findall(word) if steps == [word] else steps
+    return _atoms(word) if steps == [word] else steps
 
 
 def _lower(text: str) -> str:

@@ -73,6 +73,10 @@ def _run_spots(run: str, at: int, singly: Mapping[str, frozenset[str]]) -> Itera
 
 def _found(reading: Reading, wanted: Wanted) -> frozenset[str]:
     """Return the wanted tokens that a word holds."""
+    stems, atoms, prefixes = wanted.stems, wanted.atoms, wanted.prefixes
+    # Most words hold none, which is quickly seen.
+    if not prefixes and stems.isdisjoint(reading.stems) and atoms.isdisjoint(reading.atoms + reading.parts):
+        return frozenset()
     exact = (*reading.atoms, *reading.parts)
-    begun = (prefix for prefix in wanted.prefixes if prefix and any(form.startswith(prefix) for form in exact))
-    return wanted.stems.intersection(reading.stems) | wanted.atoms.intersection(exact) | frozenset(begun)
+    begun = (prefix for prefix in prefixes if prefix and any(form.startswith(prefix) for form in exact))
+    return stems.intersection(reading.stems) | atoms.intersection(exact) | frozenset(begun)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from recollect.text.characters import CJK, CJK_TRAIL, EMOJI, MARKS
+from recollect.text.characters import CJK, CJK_TRAIL, EMOJI, MARKS, compiled
 
 _LETTER: Final = f"[^\\W_{CJK}]"
 RUN: Final = f"{_LETTER}(?:[A-Za-z0-9]++|{_LETTER}++|[{MARKS}]++)*+"
@@ -23,16 +23,14 @@ def _compound(run: str, *, hyphens: str, apostrophes: str) -> str:
 
 
 _ASCII: Final = re.compile(_compound("[A-Za-z0-9]++", hyphens="-", apostrophes="'"))
-_WIDE: Final = re.compile(
-    f"{_compound(RUN, hyphens='-‐‑', apostrophes=chr(39) + '’')}|[{CJK}][{CJK}{CJK_TRAIL}]*+|[{EMOJI}]"  # noqa: RUF001
-)
+_WIDE: Final = f"{_compound(RUN, hyphens='-‐‑', apostrophes=chr(39) + '’')}|[{CJK}][{CJK}{CJK_TRAIL}]*+|[{EMOJI}]"  # noqa: RUF001
 
 
 def written(text: str) -> list[str]:
     """Return the words of *text* in order."""
-    return (_ASCII if text.isascii() else _WIDE).findall(text)
+    return (_ASCII if text.isascii() else compiled(_WIDE)).findall(text)
 
 
 def places(text: str) -> Iterator[re.Match[str]]:
     """Return the words of *text* in order, each with its place."""
-    return (_ASCII if text.isascii() else _WIDE).finditer(text)
+    return (_ASCII if text.isascii() else compiled(_WIDE)).finditer(text)

@@ -20,6 +20,7 @@ _TYPES: Final[Mapping[str, type]] = {
 }
 _CONVERTED: Final[Mapping[str, Convert]] = {
     **dict.fromkeys(("created_at", "updated_at", "observed_at", "deleted_at"), as_moment),
+    **dict.fromkeys(("valid_from", "valid_until", "superseded_at"), as_moment),
     **dict.fromkeys(("line", "turn"), as_count),
     "confidence": as_confidence,
 }

@@ -6,6 +6,7 @@ own ranking does, and lets one BM25 serve every store with the statistics of the
 
 import json
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, assert_never
 
 import apsw
@@ -26,17 +27,26 @@ def scope_clause(scope: Scope, column: str) -> Clause:
 
 
 def where_clause(where: Where) -> Clause:
-    """Return the condition on `memory m` that *where* states."""
+    """Return the condition on `memory m` that *where* states; forgotten memories do not meet it."""
     parts = [
-        ("true" if where.include_superseded else "m.superseded_by is null", []),
-        _one_of("m.kind", where.kinds),
-        _one_of("m.type", where.types),
+        _there(where.as_of),
+        ("true", []) if where.include_superseded else _in_force(where.as_of),
+        one_of("m.kind", where.kinds),
+        one_of("m.type", where.types),
         _tagged(where.tags),
         _from_sources(where.sources),
         ("m.happened_at >= ?", [moment(where.since)]) if where.since else ("true", []),
         ("m.happened_at < ?", [moment(where.until)]) if where.until else ("true", []),
+        _stating(where.fact_types),
     ]
     return " and ".join(text for text, _ in parts), [value for _, values in parts for value in values]
+
+
+def one_of(column: str, wanted: tuple[str, ...] | None) -> Clause:
+    """Return the condition that *column* is one of those wanted; None leaves it open."""
+    if wanted is None:
+        return "true", []
+    return f"{column} in (select value from json_each(?))", [json.dumps(wanted)]
 
 
 def admitted(db: apsw.Connection, rows: Iterable[int], where: Where) -> set[int]:
@@ -98,10 +108,29 @@ def _phrase(db: apsw.Connection, texts: tuple[str, ...], weights: Mapping[str, i
     return _counted(sorted(starts or ()), weights)
 
 
-def _one_of(column: str, wanted: tuple[str, ...] | None) -> Clause:
-    if wanted is None:
-        return "true", []
-    return f"{column} in (select value from json_each(?))", [json.dumps(wanted)]
+def _there(as_of: datetime | None) -> Clause:
+    if as_of is None:
+        return "m.deleted_at is null", []
+    sql = (
+        "m.created_at <= ? and (m.deleted_at is null or m.deleted_at > ?) "
+        "and (m.valid_from is null or m.valid_from <= ?) and (m.valid_until is null or m.valid_until > ?)"
+    )
+    return sql, [moment(as_of)] * 4
+
+
+def _in_force(as_of: datetime | None) -> Clause:
+    if as_of is None:
+        return "m.superseded_by is null", []
+    return "(m.superseded_by is null or m.superseded_at > ?)", [moment(as_of)]
+
+
+def _stating(types: tuple[str, ...] | None) -> Clause:
+    kinds, names = one_of("f.type", types)
+    return (
+        ("true", [])
+        if types is None
+        else (f"exists (select 1 from fact f where f.memory_id = m.id and {kinds})", names)
+    )
 
 
 def _tagged(tags: tuple[str, ...] | None) -> Clause:

@@ -2,20 +2,34 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
 import apsw
 
-from recollect.records import FIELDS, Forget, Insert, Memory, Merge, Restore, Revise, Write, digest
-from recollect.stores.contract import Analyse, born, unknown
+from recollect.records import (
+    FIELDS,
+    Feedback,
+    Forget,
+    Insert,
+    Memory,
+    Merge,
+    ReinforceFact,
+    Restore,
+    Revise,
+    Write,
+    digest,
+)
+from recollect.stores.change import born, changed, opinion, reinforcement, stated
+from recollect.stores.contract import Analyse, unknown, unknown_fact
+from recollect.stores.sqlite import facts
 from recollect.stores.sqlite.rows import COLUMNS, INSERT, REPLACE, dump, moment, to_memory, to_new_row, to_row
 
 _TOKENS = f"(rowid, {', '.join(FIELDS)}) values ({', '.join('?' * (len(FIELDS) + 1))})"
 TABLES: Mapping[str, str] = {
     "memory": INSERT,
     "tagged": "insert or ignore into tagged (tag, memory_id) values (?, ?)",
+    "fact": facts.INSERT,
     "event": "insert into event (memory_id, verb, at, detail) values (?, ?, ?, ?)",
     "live": "insert into live (id, project, superseded, stems, exacts, code) values (?, ?, ?, ?, ?, ?)",
     "sketch": "insert into sketch (key, memory_id) values (?, ?)",
@@ -45,26 +59,28 @@ class Pen:
             return self._insert(write, at)
         self.rest()
         match write:
-            case Revise(memory=memory, verb=verb):
-                old = self._existing(memory.id)
-                new = replace(memory, created_at=old.created_at, updated_at=at, deleted_at=old.deleted_at)
-                detail = {"content": old.content, **write.detail}
-            case Merge(id=row, confidence=confidence, wording=wording):
-                old, verb, detail = self._existing(row), "reinforce", dict(write.detail)
-                if wording is not None:
-                    self._add_wording(row, wording)
-                new = replace(old, confidence=confidence, updated_at=at)
-            case Forget(id=row):
-                old, verb, detail = self._existing(row), "forget", dict(write.detail)
-                new = replace(old, deleted_at=at)
-            case Restore(id=row):
-                old, verb, detail = self._existing(row), "restore", dict(write.detail)
-                new = replace(old, deleted_at=None)
-            case _:
-                assert_never(write)
+            case Revise() | Merge() | Forget() | Restore():
+                return self._change(write, at)
+            case ReinforceFact():
+                return self._tell(self._reinforce(write), "reinforce_fact", at, reinforcement(write))
+            case Feedback(id=row):
+                return self._tell(self._existing(row).id, "feedback", at, opinion(write))
+        assert_never(write)
+
+    def _change(self, write: Revise | Merge | Forget | Restore, at: datetime) -> int:
+        row = write.memory.id if isinstance(write, Revise) else write.id
+        old = self._existing(row)
+        if isinstance(write, Merge) and write.wording is not None:
+            self._add_wording(row, write.wording)
+        if isinstance(write, Revise) and write.facts is not None:
+            self._restate(write, at)
+        new, verb, detail = changed(write, old, at=at)
         self._replace(old, new)
-        self._rows["event"].append((new.id, verb, moment(at), dump(detail) if detail else "{}"))
-        return new.id
+        return self._tell(row, verb, at, detail)
+
+    def _tell(self, row: int, verb: str, at: datetime, detail: Mapping[str, object]) -> int:
+        self._rows["event"].append((row, verb, moment(at), dump(dict(detail)) if detail else "{}"))
+        return row
 
     def rest(self) -> None:
         """Put down everything in hand."""
@@ -96,9 +112,10 @@ class Pen:
         row, memory = self._newest, write.memory
         self._rows["memory"].append(to_new_row(memory, row, created=born(memory, at), at=at))
         self._rows["tagged"] += [(tag, row) for tag in memory.tags]
-        self._rows["event"].append((row, "add", moment(at), dump(dict(write.detail)) if write.detail else "{}"))
+        if write.facts:
+            self._rows["fact"] += map(facts.to_row, stated(write, (), row=row, at=at))
         self._index(row, memory, ())
-        return row
+        return self._tell(row, "add", at, write.detail)
 
     def _existing(self, row: int) -> Memory:
         found = self._db.execute(f"select {COLUMNS} from memory where id = ?", (row,)).fetchone()
@@ -112,6 +129,20 @@ class Pen:
             "select ?, coalesce(max(ordinal), 0) + 1, ?, ? from wording where memory_id = ?"
         )
         self._db.execute(sql, (row, digest(wording), wording, row))
+
+    def _restate(self, write: Revise, at: datetime) -> None:
+        """Put the facts of *write* in the place of those the memory had."""
+        row = write.memory.id
+        before = facts.facts_of(self._db, row)
+        facts.drop_facts(self._db, [fact.id for fact in before])
+        self._rows["fact"] += map(facts.to_row, stated(write, before, row=row, at=at))
+
+    def _reinforce(self, write: ReinforceFact) -> int:
+        sql = "update fact set confidence = ?, last_reinforced = ? where id = ? returning memory_id"
+        row: int | None = self._db.execute(sql, (write.confidence, moment(write.last_reinforced), write.id)).get
+        if row is None:
+            raise unknown_fact(write.id)
+        return row
 
     def _replace(self, old: Memory, new: Memory) -> None:
         values = to_row(new)

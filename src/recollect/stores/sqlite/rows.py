@@ -7,32 +7,32 @@ from functools import lru_cache
 from typing import Any
 
 from recollect.records import NOTHING, Context, Event, Memory
+from recollect.stores.change import superseded_since
 
-COLUMNS = (
-    "id, project, kind, type, created_at, updated_at, observed_at, deleted_at, superseded_by, confidence, pinned, "
-    "trust, external_id, source, line, section, thread, turn, title, tags, metadata, context, content"
+_VALUES = (
+    "project, kind, type, created_at, updated_at, observed_at, deleted_at, valid_from, valid_until, superseded_by, "
+    "superseded_at, confidence, pinned, trust, external_id, source, line, section, thread, turn, title, tags, "
+    "metadata, context, content"
 )
-INSERT = f"insert into memory ({COLUMNS}, digest) values ({', '.join('?' * 24)})"
-REPLACE = (
-    "update memory set (project, kind, type, created_at, updated_at, observed_at, deleted_at, superseded_by, "
-    "confidence, pinned, trust, external_id, source, line, section, thread, turn, title, tags, metadata, context, "
-    f"content, digest) = ({', '.join('?' * 23)}) where id = ?"
-)
+COLUMNS = f"id, {_VALUES}"
+INSERT = f"insert into memory ({COLUMNS}, digest) values ({', '.join('?' * 27)})"
+REPLACE = f"update memory set ({_VALUES}, digest) = ({', '.join('?' * 26)}) where id = ?"
 _ALONE = Context()
 
 
 def to_row(memory: Memory) -> tuple[Any, ...]:
     """Return the values of *memory* in the order of COLUMNS, then its digest."""
-    deleted = None if memory.deleted_at is None else moment(memory.deleted_at)
-    return _row(memory, memory.id, moment(memory.created_at), moment(memory.updated_at), deleted)
+    dates = memory.created_at, memory.updated_at, memory.deleted_at, memory.superseded_at
+    return _row(memory, memory.id, *map(_moment, dates))
 
 
 def to_new_row(memory: Memory, row: int, *, created: datetime, at: datetime) -> tuple[Any, ...]:
     """Return the same for a *memory* that comes in *at* this moment and gets the id *row*."""
-    return _row(memory, row, moment(created), moment(at), None)
+    return _row(memory, row, moment(created), moment(at), None, _moment(superseded_since(memory, None, at)))
 
 
-def _row(memory: Memory, row: int, created: str, updated: str, deleted: str | None) -> tuple[Any, ...]:
+def _row(memory: Memory, row: int, *dates: str | None) -> tuple[Any, ...]:
+    created, updated, deleted, superseded = dates
     return (
         row,
         memory.project,
@@ -40,9 +40,12 @@ def _row(memory: Memory, row: int, created: str, updated: str, deleted: str | No
         memory.type,
         created,
         updated,
-        memory.observed_at and moment(memory.observed_at),
+        _moment(memory.observed_at),
         deleted,
+        _moment(memory.valid_from),
+        _moment(memory.valid_until),
         memory.superseded_by,
+        superseded,
         memory.confidence,
         memory.pinned,
         memory.trust,
@@ -63,8 +66,9 @@ def _row(memory: Memory, row: int, created: str, updated: str, deleted: str | No
 
 def to_memory(row: tuple[Any, ...]) -> Memory:
     """Return the memory that a row of COLUMNS holds."""
-    (ident, project, kind, kind_of, created, updated, observed, deleted, superseded, confidence, pinned, *rest) = row
-    (trust, external, source, line, section, thread, turn, title, tags, metadata, context, content) = rest
+    (ident, project, kind, kind_of, created, updated, observed, deleted, since, until, successor, superseded) = row[:12]
+    (confidence, pinned, trust, external, source, line, section, thread, turn, *rest) = row[12:]
+    (title, tags, metadata, context, content) = rest
     return Memory(
         id=ident,
         project=project,
@@ -74,7 +78,10 @@ def to_memory(row: tuple[Any, ...]) -> Memory:
         updated_at=instant(updated),
         observed_at=observed and instant(observed),
         deleted_at=deleted and instant(deleted),
-        superseded_by=superseded,
+        valid_from=since and instant(since),
+        valid_until=until and instant(until),
+        superseded_by=successor,
+        superseded_at=superseded and instant(superseded),
         confidence=confidence,
         pinned=bool(pinned),
         trust=trust,
@@ -102,6 +109,10 @@ def to_event(row: tuple[Any, ...]) -> Event:
 def moment(at: datetime) -> str:
     """Return *at* in UTC, always equally long, so that text order is time order."""
     return at.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def _moment(at: datetime | None) -> str | None:
+    return None if at is None else moment(at)
 
 
 def instant(text: str) -> datetime:

@@ -1,17 +1,16 @@
 """Vectors in the file, and the shelves that hold them in memory."""
 
+import json
 import threading
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import apsw
 
-from recollect.records import Embedded, Generation, Nears, Scope, Where
+from recollect.records import Embedded, Generation, Memory, Nears, Scope, Where
 from recollect.stores.contract import too_wide
-from recollect.stores.shelf import Row, Shelf
+from recollect.stores.shelf import Question, Row, Shelf
 from recollect.stores.sqlite.find import scope_clause, where_clause
-from recollect.stores.sqlite.rows import COLUMNS, to_memory
 
 TOUCH = "update meta set value = value + 1 where key = 'vectors'"
 
@@ -45,7 +44,7 @@ def pending(db: apsw.Connection, fingerprint: str, *, after: int, limit: int) ->
 def put(db: apsw.Connection, generation: Generation, embedded: Sequence[Embedded]) -> int:
     """Keep vectors in place of older ones, inside an open transaction."""
     number, width = _number(db, generation)
-    current = [each for each in embedded if _is_current(db, each)]
+    current = _current(db, embedded)
     for each in current:
         for passage in each.passages:
             if len(passage.vector) != 4 * width:
@@ -72,10 +71,12 @@ def _number(db: apsw.Connection, generation: Generation) -> tuple[int, int]:
     return number, width
 
 
-def _is_current(db: apsw.Connection, embedded: Embedded) -> bool:
-    sql = f"select {COLUMNS} from memory where id = ? and deleted_at is null"
-    row: Any = db.execute(sql, (embedded.memory_id,)).fetchone()
-    return row is not None and to_memory(row).meaning == embedded.meaning
+def _current(db: apsw.Connection, embedded: Sequence[Embedded]) -> list[Embedded]:
+    """Return those whose memory is live and still says what they were made from."""
+    sql = "select id, title, content from memory where id in (select value from json_each(?)) and deleted_at is null"
+    rows: list[Any] = db.execute(sql, (json.dumps([each.memory_id for each in embedded]),)).fetchall()
+    meanings = {row: Memory(title=title, content=content).meaning for row, title, content in rows}
+    return [each for each in embedded if meanings.get(each.memory_id) == each.meaning]
 
 
 def drop(db: apsw.Connection, fingerprint: str) -> int:
@@ -86,18 +87,6 @@ def drop(db: apsw.Connection, fingerprint: str) -> int:
     db.execute("delete from generation where id = ?", (number,))
     db.execute(TOUCH)
     return count
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What is asked of a shelf besides the vector."""
-
-    scope: Scope
-    where: Where
-    limit: int
-    also: tuple[int, ...]
-    unless: str | None
-    blend: tuple[float, ...]
 
 
 class Shelves:
@@ -113,7 +102,7 @@ class Shelves:
             "select id, fingerprint, dimensions, model from generation where fingerprint = ?", (fingerprint,)
         ).fetchone()
         if found is None:
-            return Nears(missing=len(list(_admitted(db, asked.scope, asked.where, asked.unless))))
+            return Nears(missing=len(_admitted(db, asked)))
         number, name, width, model = found
         if len(vector) != 4 * width:
             raise too_wide(vector, Generation(fingerprint=name, dimensions=width, model=model))
@@ -121,11 +110,9 @@ class Shelves:
         with self._lock:
             return self._shelf(db, fingerprint, number, width).nearest(
                 vector,
-                limit=asked.limit,
-                also=asked.also,
+                asked,
                 key=(version, asked.scope, asked.where, asked.unless),
-                admitted=lambda: _admitted(db, asked.scope, asked.where, asked.unless),
-                blend=asked.blend,
+                admitted=lambda: _admitted(db, asked),
             )
 
     def _shelf(self, db: apsw.Connection, fingerprint: str, number: int, width: int) -> Shelf:
@@ -153,20 +140,19 @@ def _rows(db: apsw.Connection, number: int, fresh: Sequence[int]) -> list[tuple[
     return [(Row(*row), vector) for *row, vector in rows if row[0] in wanted]
 
 
-def _admitted(db: apsw.Connection, scope: Scope, where: Where, unless: str | None) -> Iterable[int]:
-    inside, projects = scope_clause(scope, "l.project")
-    wanted, values = where_clause(where)
-    left = "true"
-    if unless is not None:
+def _admitted(db: apsw.Connection, asked: Question) -> list[int]:
+    left, names = "true", []
+    if asked.unless is not None:
         left = (
-            "not exists (select 1 from vector v where v.memory_id = l.id and v.generation_id = "
+            "not exists (select 1 from vector v where v.memory_id = m.id and v.generation_id = "
             "(select id from generation where fingerprint = ?))"
         )
-    if where == Where():
-        sql = f"select l.id from live l where not l.superseded and {inside} and {left}"
-        values = []
-    else:
-        sql = f"select l.id from live l join memory m on m.id = l.id where {wanted} and {inside} and {left}"
-    names = [unless] if unless is not None else []
+        names = [asked.unless]
+    inside, projects = scope_clause(asked.scope, "m.project")
+    wanted, values = where_clause(asked.where)
+    table = "memory"
+    if asked.where == Where():  # narrow rows give the same answer sooner
+        wanted, values, table = "not m.superseded", [], "live"
+    sql = f"select m.id from {table} m where {wanted} and {inside} and {left}"
     rows: list[Any] = db.execute(sql, (*values, *projects, *names)).fetchall()
-    return (row for (row,) in rows)
+    return [row for (row,) in rows]

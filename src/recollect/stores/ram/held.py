@@ -1,0 +1,55 @@
+"""Everything a store of dictionaries holds."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, fields
+from datetime import datetime
+
+from recollect.records import Event, Fact, Generation, Memory, Passage, Piece, Recall, Scope, Terms, Where
+from recollect.stores.admit import admits, in_scope, was_held
+
+
+@dataclass(slots=True)
+class Held:
+    """Everything held; copied before a transaction so that a failure leaves nothing behind."""
+
+    memories: dict[int, Memory] = field(default_factory=dict)
+    wordings: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    terms: dict[int, Terms] = field(default_factory=dict)
+    named: dict[tuple[str, str], int] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+    facts: dict[int, tuple[Fact, ...]] = field(default_factory=dict)
+    stated: dict[int, int] = field(default_factory=dict)
+    sources: dict[str, tuple[str, tuple[Piece, ...]]] = field(default_factory=dict)
+    generations: dict[str, Generation] = field(default_factory=dict)
+    vectors: dict[tuple[str, int], tuple[Passage, ...]] = field(default_factory=dict)
+    notes: dict[tuple[str, str], str] = field(default_factory=dict)
+    recalls: list[Recall] = field(default_factory=list)
+    newest: int = 0
+    newest_fact: int = 0
+    version: int = 0
+
+    def aside(self) -> "Held":
+        """Return a copy that later changes of this one do not reach."""
+        return Held(**{each.name: copy(getattr(self, each.name)) for each in fields(self)})
+
+    def live(self, scope: Scope) -> Iterator[Memory]:
+        """Yield the memories of *scope* that are not forgotten."""
+        return (memory for row in self.terms if in_scope(memory := self.memories[row], scope))
+
+    def admitted(self, scope: Scope, where: Where) -> Iterator[Memory]:
+        """Yield the memories of *scope* that *where* admits."""
+        for memory in self.memories.values():
+            if in_scope(memory, scope) and admits(where, memory, self.facts.get(memory.id, ())):
+                yield memory
+
+    def searched(
+        self, scope: Scope, as_of: datetime | None, analyse: Callable[[Memory, Sequence[str]], Terms]
+    ) -> Mapping[int, Terms]:
+        """Return the tokens of the live memories of *scope*, and of those forgotten only after *as_of*."""
+        terms = {memory.id: self.terms[memory.id] for memory in self.live(scope)}
+        if as_of is not None:
+            for memory in self.memories.values():
+                if memory.deleted_at is not None and in_scope(memory, scope) and was_held(memory, as_of):
+                    terms[memory.id] = analyse(memory, self.wordings.get(memory.id, ()))
+        return terms

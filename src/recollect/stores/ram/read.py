@@ -1,0 +1,94 @@
+"""Reading memories, their facts and where they came from."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from recollect.records import Event, Fact, Known, Memory, Page, Scope, Tally, Where, digest
+from recollect.stores.admit import in_scope
+from recollect.stores.change import folded
+from recollect.stores.contract import ALIKE
+from recollect.stores.ram.held import Held
+
+
+def load(held: Held, ids: Sequence[int], scope: Scope) -> dict[int, Memory]:
+    """Return the memories of *ids* in *scope*."""
+    found = held.memories
+    return {row: found[row] for row in ids if row in found and in_scope(found[row], scope)}
+
+
+def wordings(held: Held, ids: Sequence[int], scope: Scope) -> dict[int, tuple[str, ...]]:
+    """Return the other wordings of *ids*."""
+    return {row: held.wordings[row] for row in load(held, ids, scope) if row in held.wordings}
+
+
+def history(held: Held, ids: Sequence[int], scope: Scope) -> dict[int, tuple[Event, ...]]:
+    """Return the events of *ids*, oldest first."""
+    return {row: tuple(event for event in held.events if event.memory_id == row) for row in load(held, ids, scope)}
+
+
+def facts(held: Held, ids: Sequence[int], scope: Scope) -> dict[int, tuple[Fact, ...]]:
+    """Return the facts of *ids*."""
+    live = (row for row in load(held, ids, scope) if row in held.terms)
+    return {row: held.facts[row] for row in live if row in held.facts}
+
+
+def find_facts(
+    held: Held, scope: Scope, *, subject: str | None, types: tuple[str, ...] | None, limit: int
+) -> tuple[Fact, ...]:
+    """Return the facts about *subject* of these *types*, newest first."""
+    found = [
+        fact
+        for memory in held.live(scope)
+        if memory.superseded_by is None
+        for fact in held.facts.get(memory.id, ())
+        if (subject is None or folded(fact.subject) == folded(subject)) and (types is None or fact.type in types)
+    ]
+    return tuple(sorted(found, key=lambda fact: -fact.id)[:limit])
+
+
+def known(held: Held, project: str, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
+    """Return which contents and external ids *project* holds."""
+    mine: dict[bytes, int] = {}
+    for memory in held.memories.values():
+        if memory.project == project and memory.deleted_at is None:
+            for text in (memory.content, *held.wordings.get(memory.id, ())):
+                mine.setdefault(digest(text), memory.id)
+    named = held.named
+    return Known(
+        by_digest={key: mine[key] for key in digests if key in mine},
+        by_external_id={key: named[project, key] for key in external_ids if (project, key) in named},
+    )
+
+
+def alike(held: Held, project: str, sketches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the live memories of *project* sharing a key with each sketch."""
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row in sorted(held.terms):
+        if held.memories[row].project == project:
+            for key in held.terms[row].sketch:
+                rows[key].append(row)
+    found = (sorted({row for key in sketch for row in rows.get(key, ())}) for sketch in sketches)
+    return tuple(tuple(each[:ALIKE]) for each in found)
+
+
+def browse(held: Held, scope: Scope, where: Where, *, limit: int, offset: int) -> Page:
+    """Return memories newest first."""
+    found = sorted(held.admitted(scope, where), key=lambda memory: (memory.when, memory.id), reverse=True)
+    return Page(ids=tuple(memory.id for memory in found[offset : offset + limit]), total=len(found))
+
+
+def tally(held: Held, scope: Scope) -> Tally:
+    """Count what is here."""
+    mine = [memory for memory in held.memories.values() if in_scope(memory, scope)]
+    live = [memory for memory in mine if memory.deleted_at is None]
+    ids = {memory.id for memory in mine}
+    return Tally(
+        memories=len(live),
+        forgotten=len(mine) - len(live),
+        superseded=sum(memory.superseded_by is not None for memory in live),
+        projects=dict(sorted(Counter(memory.project for memory in live).items())),
+        types=dict(sorted(Counter(memory.type for memory in live).items())),
+        sources=len({memory.source for memory in live if memory.source is not None}),
+        variants=sum(len(texts) for row, texts in held.wordings.items() if row in ids),
+        events=sum(event.memory_id in ids for event in held.events),
+    )

@@ -1,0 +1,141 @@
+"""Reading memories, what is said of them, and where they came from."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import apsw
+
+from recollect.records import Event, Known, Memory, Page, Piece, Scope, Tally, Where
+from recollect.stores.contract import ALIKE
+from recollect.stores.sqlite.find import scope_clause, where_clause
+from recollect.stores.sqlite.rows import COLUMNS, to_event, to_memory
+
+
+def load(db: apsw.Connection, ids: Sequence[int], scope: Scope) -> dict[int, Memory]:
+    """Return the memories of *ids* in *scope*."""
+    rows = about(db, f"select {COLUMNS} from memory m where", "m.id", ids, scope)
+    found = {row[0]: to_memory(row) for row in rows}
+    return {row: found[row] for row in ids if row in found}
+
+
+def wordings(db: apsw.Connection, ids: Sequence[int], scope: Scope) -> dict[int, tuple[str, ...]]:
+    """Return the other wordings of *ids*."""
+    sql = "select memory_id, w.content from wording w join memory m on m.id = memory_id where"
+    return grouped(about(db, sql, "memory_id", ids, scope, "order by memory_id, ordinal"))
+
+
+def history(db: apsw.Connection, ids: Sequence[int], scope: Scope) -> dict[int, tuple[Event, ...]]:
+    """Return the events of *ids*, oldest first."""
+    sql = "select memory_id, memory_id, verb, at, detail from event e join memory m on m.id = memory_id where"
+    rows = about(db, sql, "memory_id", ids, scope, "order by e.id")
+    return grouped([(row, to_event(tuple(event))) for row, *event in rows])
+
+
+def about(db: apsw.Connection, sql: str, column: str, ids: Sequence[int], scope: Scope, order: str = "") -> list[Any]:
+    """Return the rows of *sql*, which joins `memory m`, whose *column* is one of *ids*, in *scope*."""
+    inside, values = scope_clause(scope, "m.project")
+    chosen = f"{sql} {column} in (select value from json_each(?)) and {inside} {order}"
+    return db.execute(chosen, (json.dumps(list(ids)), *values)).fetchall()
+
+
+def grouped(pairs: Sequence[tuple[int, Any]]) -> dict[int, tuple[Any, ...]]:
+    """Return the second of each pair by the first."""
+    groups: dict[int, list[Any]] = {}
+    for row, value in pairs:
+        groups.setdefault(row, []).append(value)
+    return {row: tuple(values) for row, values in groups.items()}
+
+
+def known(db: apsw.Connection, project: str, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
+    """Return which contents and external ids *project* holds."""
+    by_digest = (
+        "select min(m.id) from (select id from memory where digest = ?1 and deleted_at is null "
+        "union all select memory_id from wording where digest = ?1) f "
+        "join memory m on m.id = f.id where m.project = ?2 and m.deleted_at is null"
+    )
+    by_name = "select id from memory where project = ? and external_id = ?"
+    held = ((key, db.execute(by_digest, (key, project)).get) for key in digests)
+    named = ((key, db.execute(by_name, (project, key)).get) for key in external_ids)
+    return Known(
+        by_digest={key: row for key, row in held if row is not None},
+        by_external_id={key: row for key, row in named if row is not None},
+    )
+
+
+def alike(db: apsw.Connection, project: str, sketches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the live memories of *project* sharing a key with each sketch."""
+    sql = (
+        "select distinct l.id from json_each(?) j join sketch s on s.key = j.value "
+        f"join live l on l.id = s.memory_id where l.project = ? order by l.id limit {ALIKE}"
+    )
+    return tuple(
+        tuple(row for (row,) in db.execute(sql, (json.dumps(list(sketch)), project))) if sketch else ()
+        for sketch in sketches
+    )
+
+
+def browse(db: apsw.Connection, scope: Scope, where: Where, *, limit: int, offset: int) -> Page:
+    """Return memories newest first."""
+    wanted, values = where_clause(where)
+    inside, projects = scope_clause(scope, "m.project")
+    chosen = f"from memory m where {wanted} and {inside}"
+    total = db.execute(f"select count(*) {chosen}", (*values, *projects)).get
+    sql = f"select m.id {chosen} order by m.happened_at desc, m.id desc limit ? offset ?"
+    rows = db.execute(sql, (*values, *projects, limit, offset))
+    return Page(ids=tuple(row for (row,) in rows), total=total)
+
+
+def match_text(
+    db: apsw.Connection, needles: Sequence[str], scope: Scope, where: Where, *, limit: int
+) -> tuple[tuple[int, int], ...]:
+    """Return how many needles the text of each memory holds."""
+    wanted, values = where_clause(where)
+    inside, projects = scope_clause(scope, "m.project")
+    sql = (
+        "select id, held from (select m.id, (select count(*) from json_each(?) j "
+        "where instr(lower(m.title || char(10) || m.content), j.value)) held "
+        f"from memory m where {wanted} and {inside}) "
+        "where held order by held desc, id limit ?"
+    )
+    rows: list[Any] = db.execute(sql, (json.dumps(list(needles)), *values, *projects, limit)).fetchall()
+    return tuple(rows)
+
+
+def sources(db: apsw.Connection, below: str) -> dict[str, str]:
+    """Return the sources at or below *below* with their fingerprints."""
+    folder = below.rstrip("/") + "/"
+    sql = "select name, fingerprint from source where name = ? or substr(name, 1, ?) = ? order by name"
+    rows: list[Any] = db.execute(sql, (below, len(folder), folder)).fetchall()
+    return dict(rows)
+
+
+def pieces(db: apsw.Connection, source: str) -> tuple[Piece, ...]:
+    """Return what was imported from *source*."""
+    sql = "select digest, memory_id, section from piece where source = ? order by ordinal"
+    rows = db.execute(sql, (source,))
+    return tuple(Piece(digest=key, memory_id=row, section=section) for key, row, section in rows)
+
+
+def tally(db: apsw.Connection, scope: Scope) -> Tally:
+    """Count what is here."""
+    inside, values = scope_clause(scope, "m.project")
+    alive = f"from memory m where deleted_at is null and {inside}"
+
+    def number(sql: str) -> int:
+        return int(db.execute(sql, values).get)
+
+    def groups(column: str) -> dict[str, int]:
+        rows: list[Any] = db.execute(f"select {column}, count(*) {alive} group by 1 order by 1", values).fetchall()
+        return dict(rows)
+
+    return Tally(
+        memories=number(f"select count(*) {alive}"),
+        forgotten=number(f"select count(*) from memory m where deleted_at is not null and {inside}"),
+        superseded=number(f"select count(*) {alive} and superseded_by is not null"),
+        projects=groups("project"),
+        types=groups("type"),
+        sources=number(f"select count(distinct source) {alive}"),
+        variants=number(f"select count(*) from wording join memory m on m.id = memory_id where {inside}"),
+        events=number(f"select count(*) from event join memory m on m.id = memory_id where {inside}"),
+    )

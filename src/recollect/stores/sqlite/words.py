@@ -1,0 +1,52 @@
+"""Finding by word: our one BM25 over FTS5's postings, and over what was forgotten since the moment asked about."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from recollect.records import Keywords, Leaf, Matches, Scope, Terms, Where
+from recollect.stores.bm25 import Postings, rank, thousandths
+from recollect.stores.contract import Analyse
+from recollect.stores.sqlite.find import admitted, postings, scope_clause, volume
+from recollect.stores.sqlite.read import wordings
+from recollect.stores.sqlite.rows import COLUMNS, moment, to_memory
+from recollect.stores.tokens import posted, volume_of
+
+
+def match_words(
+    db: apsw.Connection,
+    keywords: Keywords,
+    scope: Scope,
+    where: Where,
+    *,
+    limit: int,
+    also: Sequence[int],
+    analyse: Analyse,
+) -> Matches:
+    """Return the best memories for *keywords*."""
+    weights = thousandths(keywords.weights)
+    gone = {} if where.as_of is None else _forgotten_since(db, scope, where.as_of, analyse)
+
+    def read(leaf: Leaf) -> Postings:
+        found = postings(db, leaf, weights=weights, scope=scope)
+        return {**found, **posted(leaf, gone, weights)} if gone else found
+
+    return rank(
+        keywords,
+        read=read,
+        volume=volume(db, scope) + volume_of(gone),
+        admits=lambda rows: admitted(db, rows, where),
+        limit=limit,
+        also=also,
+    )
+
+
+def _forgotten_since(db: apsw.Connection, scope: Scope, as_of: datetime, analyse: Analyse) -> Mapping[int, Terms]:
+    """Return the tokens of what was there at that moment and is forgotten now; FTS5 no longer has them."""
+    inside, projects = scope_clause(scope, "m.project")
+    sql = f"select {COLUMNS} from memory m where m.deleted_at > ? and m.created_at <= ? and {inside} order by m.id"
+    rows: list[Any] = db.execute(sql, (moment(as_of), moment(as_of), *projects)).fetchall()
+    said = wordings(db, [row[0] for row in rows], scope)
+    return {row[0]: analyse(to_memory(row), said.get(row[0], ())) for row in rows}

@@ -1,0 +1,53 @@
+"""What facts say about each other and about time: which fade, which contradict."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from recollect.records import Fact
+from recollect.search.weigh import effective
+
+FADED: Final = 0.5
+LEFT_ALONE_DAYS: Final = 30.0
+ONE_VALUE: Final = frozenset({"kv", "config", "state", "location", "identity"})
+"""Types of fact of which a subject has one value at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """Two facts that say different things of the same."""
+
+    one: Fact
+    other: Fact
+    kind: str
+
+
+def stale(facts: Sequence[Fact], *, now: datetime, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> list[Fact]:
+    """Return the facts that have faded below *below* or were left alone for *days*, most faded first."""
+    found = [
+        fact
+        for fact in facts
+        if effective(fact, now) < below or (now - fact.last_reinforced).total_seconds() / 86_400 > days
+    ]
+    return sorted(found, key=lambda fact: (effective(fact, now), fact.id))
+
+
+def conflicts(facts: Sequence[Fact]) -> list[Conflict]:
+    """Return the pairs of facts of one subject and predicate with different values, where only one can be true."""
+    said: dict[tuple[str, str], list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.type in ONE_VALUE and fact.state == "active":
+            said[fact.subject.casefold(), fact.predicate.casefold()].append(fact)
+    return [
+        Conflict(one=one, other=other, kind="attribute")
+        for group in said.values()
+        for place, one in enumerate(group)
+        for other in group[place + 1 :]
+        if _value(one) != _value(other)
+    ]
+
+
+def _value(fact: Fact) -> str:
+    return "".join(char for char in fact.object.casefold() if char.isalnum())

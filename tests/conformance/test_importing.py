@@ -1,0 +1,437 @@
+"""Importing files: again and again, changed, moved, broken, with secrets, and there and back."""
+
+import json
+import os
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from kit import NOON, STORES
+from recollect import Memory, Recollection, Where
+from recollect.profile import load_profile
+from recollect.remember import formats
+from recollect.remember.bring import Brought
+from recollect.surfaces.shapes import export_shape
+from recollect.text.analyse import analyse
+
+SECRET = "ghp_" + "a1B2c3D4" * 5
+OLD = NOON - timedelta(days=400)
+
+
+def write(folder: Path, **files: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text, encoding="utf-8")
+    return folder
+
+
+def counts(done: Brought) -> tuple[int, int, int, int]:
+    return tuple(done.memories[name] for name in ("new", "updated", "unchanged", "removed"))  # type: ignore[return-value]
+
+
+def contents(db: Recollection, query: str = "") -> set[str]:
+    return {hit.memory.content for hit in db.search(query, limit=100, mode="keyword").hits}
+
+
+# --- again and again ------------------------------------------------------------------------
+
+
+@pytest.mark.case(92)
+def test_each_format_gives_one_memory_for_each_of_its_parts(db: Recollection, tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "notes",
+        people_csv="name,city\nIda,Oslo\nBea,Rome\nKim,Bonn\nUwe,Graz\n",
+        setup_json='{"editor": {"theme": "dark"}, "shell": "fish", "hosts": ["a", "b"]}',
+        three_txt="Short one.\n\nA second\non two lines.\n\nThe third.\n",
+        code_md="# Build\n\n```sh\n# no heading\n\nmake\n```\n\n## Test\n\n```sh\nmake test\n```\n",
+    )
+
+    new = {name: db.import_(folder / name).memories["new"] for name in sorted(path.name for path in folder.iterdir())}
+
+    assert new == {"people.csv": 4, "setup.json": 3, "three.txt": 3, "code.md": 2}
+
+
+@pytest.mark.case(93)
+def test_a_second_import_brings_nothing_new(db: Recollection, tmp_path: Path) -> None:
+    folder = write(
+        tmp_path / "notes",
+        a_md="# A\n\nfirst\n\n## B\n\nsecond\n",
+        b_jsonl='{"id": 1, "text": "third"}\n{"text": "fourth"}\n',
+        c_txt="Ann: hello\nBen: hello\nAnn: how are you?\nBen: fine\nAnn: fine\n",
+    )
+
+    first, second = db.import_(folder), db.import_(folder)
+    (folder / "a.md").touch()
+    for path in folder.iterdir():
+        path.write_text(path.read_text() + "\n", encoding="utf-8")
+    third = db.import_(folder)
+
+    new = first.memories["new"]
+    assert new == 9
+    assert counts(second) == counts(third) == (0, 0, new, 0)
+    assert (second.files["skipped"], third.files["imported"]) == (3, 3)
+    assert db.stats().memories == new
+
+
+def test_two_ways_to_one_folder_are_one(db: Recollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "notes", a_md="first")
+    monkeypatch.chdir(tmp_path)
+
+    db.import_("notes")
+    again = db.import_(tmp_path / "notes", tmp_path / "notes" / "a.md")
+
+    assert counts(again) == (0, 0, 1, 0)
+
+
+def test_hidden_and_ignored_files_are_left_alone(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md="first", draft_md="second", b_py="third")
+    (folder / ".hidden.md").write_text("fourth")
+    (folder / ".recollectignore").write_text("draft.*\n")
+
+    db.import_(folder)
+
+    assert contents(db) == {"first"}
+
+
+# --- changes --------------------------------------------------------------------------------
+
+
+def test_an_edited_section_keeps_its_memory_and_its_history(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md="# A\n\nWe ship on Tuesday.\n\n# B\n\nNothing else.\n")
+    db.import_(folder)
+    (before,) = db.search("ship").hits
+    write(folder, a_md="# A\n\nWe ship on Wednesday, with care.\n\n# B\n\nNothing else.\n")
+
+    done = db.import_(folder)
+
+    shown = db.show(before.id)
+    assert counts(done) == (0, 1, 1, 0)
+    assert shown.memory.content == "We ship on Wednesday, with care."
+    assert shown.memory.created_at == before.memory.created_at
+    assert shown.events[-1].detail["content"] == "We ship on Tuesday."
+    assert contents(db, "Tuesday") == set()
+
+
+def test_what_left_a_file_is_forgotten_and_what_came_is_found(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_txt="The first.\n\nThe second.\n\nThe third.")
+    db.import_(folder)
+
+    write(folder, a_txt="The first.\n\nThe third.\n\nThe fourth.")
+    done = db.import_(folder)
+
+    assert counts(done) == (1, 0, 2, 1)
+    assert contents(db) == {"The first.", "The third.", "The fourth."}
+    assert db.stats().forgotten == 1
+
+
+def test_what_came_from_a_deleted_file_is_forgotten_and_can_be_restored(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md="first", b_md="second")
+    db.import_(folder)
+    (row,) = [hit.id for hit in db.search("first").hits]
+
+    (folder / "a.md").unlink()
+    done = db.import_(folder)
+    again = db.import_(folder)
+
+    assert (done.files["removed"], counts(done), counts(again)) == (1, (0, 0, 1, 1), (0, 0, 1, 0))
+    assert contents(db) == {"second"}
+    assert db.show(row).events[-1].detail == {"reason": "gone from its source", "source": (folder / "a.md").as_posix()}
+    db.restore(row)
+    assert contents(db) == {"first", "second"}
+
+
+def test_what_was_added_by_hand_stays_when_a_file_that_says_it_too_is_deleted(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md="We ship on Tuesday")
+    db.add("We ship on Tuesday")
+
+    assert counts(db.import_(folder)) == (0, 0, 1, 0)
+    (folder / "a.md").unlink()
+    db.import_(folder)
+
+    assert contents(db) == {"We ship on Tuesday"}
+
+
+def test_a_memory_that_two_files_hold_lives_until_both_are_gone(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md="We ship on Tuesday", b_md="We ship  on Tuesday")
+    db.import_(folder)
+    (hit,) = db.search("ship").hits
+
+    (folder / "a.md").unlink()
+    once = db.import_(folder)
+    moved = db.show(hit.id).memory
+    (folder / "b.md").unlink()
+    twice = db.import_(folder)
+
+    assert (once.memories["removed"], moved.source) == (0, (folder / "b.md").as_posix())
+    assert (twice.memories["removed"], contents(db)) == (1, set())
+    assert [event.verb for event in db.show(hit.id).events] == ["add", "move", "forget"]
+
+
+def test_a_wording_merged_from_another_file_keeps_a_memory_alive(db: Recollection, tmp_path: Path) -> None:
+    text, other = "Always run ruff before pyright for linting", "Always run ruff before pyright for linting checks"
+    folder = write(tmp_path / "notes", a_md=text, b_md=other)
+    done = db.import_(folder)
+    (hit,) = db.search("ruff").hits
+    wordings = db.show(hit.id).wordings
+
+    (folder / "a.md").unlink()
+    db.import_(folder)
+
+    assert counts(done) == (1, 1, 0, 0)
+    assert wordings == (other,)
+    assert [found.id for found in db.search("checks").hits] == [hit.id]
+
+
+def test_an_edit_in_one_file_does_not_change_what_another_still_says(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md="# S\n\nWe ship on Tuesday\n", b_md="# S\n\nWe ship on Tuesday\n")
+    db.import_(folder)
+
+    write(folder, a_md="# S\n\nCats are fine animals\n")
+    db.import_(folder)
+
+    assert contents(db) == {"We ship on Tuesday", "Cats are fine animals"}
+
+
+def test_an_edit_of_what_somebody_forgot_is_a_new_memory(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md="# S\n\nWe ship on Tuesday\n")
+    db.import_(folder)
+    db.forget(1)
+
+    unchanged = db.import_(folder)
+    write(folder, a_md="# S\n\nCats are fine animals\n")
+    db.import_(folder)
+
+    assert unchanged.memories["new"] == 0
+    assert contents(db) == {"Cats are fine animals"}
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+def test_a_record_with_an_id_of_its_own_is_updated_in_place(db: Recollection, tmp_path: Path, name: str) -> None:
+    texts = {
+        "a.jsonl": '{"id": "t-1", "text": "status is {}"}\n{"id": "t-2", "text": "status is {}"}\n',
+        "a.csv": "id,text\nt-1,status is {}\nt-2,status is {}\n",
+    }
+    path = tmp_path / name
+    path.write_text(texts[name].replace("{}", "open"))
+    first = db.import_(path)
+    path.write_text(texts[name].replace("{}", "open", 1).replace("{}", "closed"))
+
+    second = db.import_(path)
+
+    assert (counts(first), counts(second)) == ((2, 0, 0, 0), (0, 1, 1, 0))
+    assert [(m.external_id, m.content) for m in db.list().memories] == [
+        ("t-2", "status is closed"),
+        ("t-1", "status is open"),
+    ]
+
+
+def test_a_renamed_file_moves_its_memories(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md="# S\n\nWe ship on Tuesday\n")
+    db.import_(folder)
+
+    (folder / "a.md").rename(folder / "z.md")
+    done = db.import_(folder)
+
+    assert counts(done) == (0, 0, 1, 0)
+    assert db.show(1).memory.source == (folder / "z.md").as_posix()
+    assert contents(db) == {"We ship on Tuesday"}
+
+
+# --- trouble --------------------------------------------------------------------------------
+
+
+def test_one_bad_file_never_stops_the_rest(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md="first", c_json='{"broken": ', z_md="last")
+    (folder / "b.md").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0 binary")
+    (folder / "d.md").symlink_to(folder / "nowhere.md")
+    (folder / "e.jsonl").write_text('{"text": "good line"}\nnot json\n')
+
+    done = db.import_(folder)
+
+    assert contents(db) == {"first", "last", "good line"}
+    assert {Path(problem.path).name for problem in done.errors} == {"b.md", "c.json", "d.md", "e.jsonl"}
+    assert all(problem.reason and "\n" not in problem.reason for problem in done.errors)
+    assert (done.files["failed"], done.files["imported"]) == (3, 3)
+
+
+def test_a_fault_in_a_reader_is_that_files_problem(
+    db: Recollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fall(*_: object) -> None:
+        raise RecursionError("too\ndeep")
+
+    monkeypatch.setitem(formats.READERS, "csv", fall)  # type: ignore[arg-type]
+    folder = write(tmp_path / "notes", a_csv="x\ny\n", b_md="fine")
+
+    done = db.import_(folder)
+
+    assert [problem.reason for problem in done.errors] == [
+        "it cannot be understood: RecursionError: too deep; please report this"
+    ]
+    assert contents(db) == {"fine"}
+
+
+def test_a_file_name_that_is_not_text_is_imported_like_any_other(db: Recollection, tmp_path: Path) -> None:
+    path = os.path.join(os.fsencode(tmp_path), b"caf\xe9.md")  # noqa: PTH118
+    with open(path, "w") as file:  # noqa: PTH123
+        file.write("a strange name")
+
+    first, second = db.import_(tmp_path), db.import_(tmp_path)
+
+    assert (counts(first), counts(second)) == ((1, 0, 0, 0), (0, 0, 1, 0))
+    assert contents(db) == {"a strange name"}
+
+
+# --- secrets --------------------------------------------------------------------------------
+
+
+FILES = {
+    "a_md": f"# Notes on {SECRET}\n\nThe key is {SECRET} for now.\n",
+    "b_jsonl": json.dumps(
+        {"text": "a record", "token": SECRET, "login": {"password": "s3cr3t!pass"}, "tags": [SECRET]}
+    ),
+    "c_txt": f"Ann: hello\nBen: take {SECRET}\nAnn: thanks\nBen: bye\nAnn: bye\n",
+    "d_csv": f"title,text\nkey {SECRET},row\n",
+}
+
+
+def test_secrets_are_reported_and_never_reach_the_store(tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", **FILES)
+    store = STORES["sqlite"](tmp_path, analyse)
+    with Recollection(store=store, profile=load_profile("default"), clock=lambda: NOON) as db:
+        first, again = db.import_(folder), db.import_(folder)
+        kept = db.add(f"by hand {SECRET}", title=SECRET, metadata={"api_key": "k9f8d7s6a5q4"})
+        write(folder, a_md=f"# Notes on {SECRET}\n\nThe key is {SECRET} still, for a while.\n")
+        changed = db.import_(folder)
+        shown = [str(export_shape(*pair)) for pair in db.export()]
+
+    raw = b"".join(path.read_bytes() for path in tmp_path.glob("notes.db*"))
+    assert (first.redacted, again.redacted, kept.redacted, changed.redacted) == (7, 0, 3, 2)
+    assert len(raw) > 10_000
+    for secret in (SECRET, SECRET.lower(), "s3cr3t!pass", "k9f8d7s6a5q4"):
+        assert secret.encode() not in raw
+        assert not any(secret in text for text in shown)
+    assert sum("[redacted:github]" in text for text in shown) >= 5
+
+
+def test_secrets_are_kept_when_that_is_wished(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a_md=f"The key is {SECRET}")
+
+    done = db.import_(folder, redact=False)
+
+    assert done.redacted == 0
+    assert contents(db) == {f"The key is {SECRET}"}
+
+
+# --- there and back -------------------------------------------------------------------------
+
+
+def exported(db: Recollection, path: Path) -> Path:
+    lines = (json.dumps(export_shape(*pair), ensure_ascii=False) + "\n" for pair in db.export())
+    path.write_text("".join(lines), encoding="utf-8")
+    return path
+
+
+def without_ids(db: Recollection) -> list[tuple[object, ...]]:
+    """Return what a store holds, with the content of a successor in the place of its id."""
+    pairs = list(db.export())
+    said = {memory.id: memory.content for memory, _ in pairs}
+    return [
+        (replace(memory, id=0, superseded_by=None, updated_at=NOON), said.get(memory.superseded_by or 0), wordings)
+        for memory, wordings in pairs
+    ]
+
+
+def filled(db: Recollection) -> Recollection:
+    """Fill *db* with one of everything, its ids far from those of an empty store."""
+    for n in range(7):
+        db.forget(db.add(f"placeholder {n} {'abc'[n % 3]}").id)
+    db.add("We deploy on Tuesday", type="decision", tags=["a", "b"], source="wiki", line=3, section="A > B", title="T")
+    db.add_all(
+        [Memory(content="an old thing", created_at=OLD, observed_at=OLD, pinned=True, trust="agent", valid_until=NOON)]
+    )
+    db.add("Always run ruff before pyright for linting", confidence=0.5)
+    db.add("Always run ruff before pyright for linting checks", confidence=0.9)
+    db.add("The deploy timeout is 30 seconds")
+    db.add("The deploy timeout is now 60 seconds")
+    db.add("a record", external_id="r-1", metadata={"deep": {"list": [1, None, "x"]}}, project="shop")
+    turns = [Memory(content="Ann: ok", thread="t", turn=n, source="chat.txt") for n in (1, 2)]
+    db.add_all([*turns, Memory(content="数据库\n\t“quoted”", kind="observation")])
+    return db
+
+
+def test_an_export_comes_back_without_loss(db: Recollection, tmp_path: Path) -> None:
+    path = exported(filled(db), tmp_path / "all.jsonl")
+
+    for name in STORES:
+        (tmp_path / f"to-{name}").mkdir()
+        store = STORES[name](tmp_path / f"to-{name}", analyse)
+        with Recollection(store=store, profile=db.profile, clock=lambda: NOON + timedelta(days=9)) as other:
+            first, second = other.import_(path), other.import_(path)
+            superseded = other.list(where=Where(include_superseded=True), limit=99).total - other.list(limit=99).total
+
+            assert counts(first) == (9, 0, 0, 0)
+            assert counts(second) == (0, 0, 9, 0)
+            assert without_ids(other) == without_ids(db)
+            assert (superseded, other.doctor().problems) == (1, ())
+
+
+def test_an_export_brings_nothing_to_the_store_it_comes_from(db: Recollection, tmp_path: Path) -> None:
+    path = exported(filled(db), tmp_path / "all.jsonl")
+    before = without_ids(db)
+
+    done = db.import_(path)
+    path.unlink()
+    gone = db.import_(tmp_path)
+
+    assert done.memories["new"] == 1, "of two turns with the same words only the first is known again"
+    assert gone.memories["removed"] == 0
+    assert without_ids(db)[: len(before)] == before
+
+
+def test_a_forgotten_memory_comes_back_forgotten(db: Recollection, tmp_path: Path) -> None:
+    shape = export_shape(Memory(id=40, content="no longer true", deleted_at=OLD, created_at=OLD), ("not any more",))
+    (tmp_path / "all.jsonl").write_text(json.dumps(shape))
+
+    db.import_(tmp_path / "all.jsonl")
+    hidden = contents(db)
+    db.restore(1)
+
+    assert hidden == set()
+    assert db.show(1).memory.created_at == OLD
+    assert [(event.verb, event.at) for event in db.show(1).events[-2:]] == [("forget", OLD), ("restore", NOON)]
+    assert contents(db, "any more") == {"no longer true"}
+
+
+def test_an_older_export_does_not_undo_a_later_change(db: Recollection, tmp_path: Path) -> None:
+    db.add("status is open", external_id="t-1")
+    path = exported(db, tmp_path / "all.jsonl")
+    db.add("status is closed", external_id="t-1")
+
+    done = db.import_(path)
+
+    assert counts(done) == (0, 0, 1, 0)
+    assert contents(db) == {"status is closed"}
+
+
+def test_a_newer_export_brings_the_change(db: Recollection, tmp_path: Path) -> None:
+    db.add("status is open", external_id="t-1")
+    shape = export_shape(Memory(content="status is closed", external_id="t-1", updated_at=NOON + timedelta(1)), ())
+    (tmp_path / "all.jsonl").write_text(json.dumps(shape))
+
+    done = db.import_(tmp_path / "all.jsonl")
+
+    assert counts(done) == (0, 1, 0, 0)
+    assert contents(db) == {"status is closed"}
+
+
+def test_an_export_cannot_make_itself_more_trusted_than_its_door(db: Recollection, tmp_path: Path) -> None:
+    path = exported(filled(db), tmp_path / "all.jsonl")
+    store = STORES["ram"](tmp_path, analyse)
+
+    with Recollection(store=store, profile=db.profile, clock=lambda: NOON) as other:
+        other.import_(path, trust="agent")
+
+        assert {memory.trust for memory, _ in other.export()} == {"agent"}
