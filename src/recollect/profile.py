@@ -111,6 +111,8 @@ class Weigh:
     """Which factors weigh a candidate, in order; each is a function in search/weigh.py."""
 
     factors: tuple[str, ...] = ()
+    modes: tuple[str, ...] = ("keyword", "semantic", "hybrid")
+    """In which modes, as asked for, the factors count."""
     recency_weight: float = 0.1
     half_life_days: float = 30.0
     types: Mapping[str, float] = field(default_factory=dict)

@@ -1,57 +1,62 @@
 """Recollection: a store, a profile and a clock; the verbs, each a line or two."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+from recollect.embedders.choice import Models
 from recollect.embedders.contract import Embedder
-from recollect.errors import InputError, ModelError, UnknownMemory
+from recollect.errors import InputError, UnknownMemory
 from recollect.profile import Profile, load_profile
-from recollect.records import ANYTHING, EVERYTHING, Event, Forget, Memory, Restore, Scope, Tally, Trust, Where
+from recollect.recall.firewall import strip_rendered
+from recollect.recall.inject import inject
+from recollect.recall.lens import Lens, boost, drop_lens, find_lens, keep_lens, lenses, narrow, narrow_scope
+from recollect.recall.log import Scribe, recall_of
+from recollect.recall.reinforce import by_doubt, by_hand, by_use
+from recollect.recall.render import Rendered, Style
+from recollect.recall.task import query_for
+from recollect.records import (
+    ANYTHING,
+    EVERYTHING,
+    Fact,
+    Forget,
+    Memory,
+    Restore,
+    Revise,
+    Scope,
+    Tally,
+    Trust,
+    Where,
+)
+from recollect.records import Feedback as FeedbackWrite
 from recollect.remember.bring import Brought, Door, Progress, bring
+from recollect.remember.capture import capture
+from recollect.remember.draft import draft
 from recollect.remember.embed import embed_pending
+from recollect.remember.facts import DECAY, extract
 from recollect.remember.keep import Kept, keep
-from recollect.replies import Mode, Reply, Request
+from recollect.remember.signal import low_signal
+from recollect.replies import Health, Listing, Mode, Reply, Request, Shown
 from recollect.search import search
 from recollect.search.why import Why, why
-from recollect.settings import IN_MEMORY, models_folder, read_settings
+from recollect.settings import models_folder, read_settings
+from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
 from recollect.text.analyse import analyse
+from recollect.upkeep.consolidate import Consolidation, consolidate, faded, propose, undo
+from recollect.upkeep.export import exported
+from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, stale
 
 Clock = Callable[[], datetime]
+Boost = Callable[[Memory, Sequence[Fact]], float]
+Verdict = Literal["used", "useful", "wrong"]
 
 
 def utc_now() -> datetime:
     """Return the time."""
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """Memories, newest first, and how many there are in all."""
-
-    memories: tuple[Memory, ...]
-    total: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """One memory with all that is known of it."""
-
-    memory: Memory
-    wordings: tuple[str, ...]
-    events: tuple[Event, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
-    """What a check-up found: nothing wrong, or lines that say what and what to do."""
-
-    problems: tuple[str, ...]
-    memories: int
-    address: str
 
 
 def open(  # noqa: A001  (recollect.open reads as it should)
@@ -69,70 +74,13 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     chosen = None if address is None else str(address)
     settings = read_settings(db=chosen, profile=profile, project=project, model=model)
     return Recollection(
-        store=open_store(settings.db),
+        store=open_store(settings.db, analyse),
         profile=load_profile(settings.profile),
         project=settings.project or None,
         models=Models(name=settings.model, folder=models_folder(settings)),
         clock=clock,
         address=settings.db,
     )
-
-
-def open_store(address: str) -> Store:
-    """Return the store that *address* names."""
-    if address == IN_MEMORY:
-        from recollect.stores.ram import RamStore  # noqa: PLC0415  (only the chosen store is loaded)
-
-        return RamStore(analyse)
-    if "://" in address:
-        raise InputError(f"no store is known for {address}", hint="name a file, or :memory:")
-    from recollect.stores.sqlite import SqliteStore  # noqa: PLC0415
-
-    return SqliteStore(Path(address).expanduser(), analyse)
-
-
-class Models:
-    """The embedding models of a recollection, loaded when first needed and never before."""
-
-    def __init__(self, *, name: str = "none", folder: Path | None = None) -> None:
-        self.name = name
-        self._folder = folder or Path()
-        self._loaded: dict[str, Embedder | None] = {}
-
-    def current(self) -> Embedder | None:
-        """Return the model in use, or nothing when there is none."""
-        return self.named(self.name)
-
-    def named(self, name: str) -> Embedder | None:
-        """Return the model *name*, or nothing when it cannot be had here."""
-        if name == "none":
-            return None
-        if name not in self._loaded:
-            try:
-                self._loaded[name] = self._load(name)
-            except ModelError:
-                self._loaded[name] = None
-        return self._loaded[name]
-
-    def required(self) -> Embedder:
-        """Return the model in use; say what is missing when it cannot be had."""
-        if self.name == "none":
-            raise ModelError("no embedding model is chosen", hint="open the store with --model minilm")
-        loaded = self.current()
-        return self._load(self.name) if loaded is None else loaded
-
-    def _load(self, name: str) -> Embedder:
-        from recollect.embedders.cached import CachedEmbedder  # noqa: PLC0415  (a search by words needs none of it)
-        from recollect.embedders.models import load  # noqa: PLC0415
-
-        return CachedEmbedder(load(name, self._folder))
-
-    def close(self) -> None:
-        """Let go of every model."""
-        for embedder in self._loaded.values():
-            if embedder is not None:
-                embedder.close()
-        self._loaded = {}
 
 
 NO_MODELS = Models()
@@ -157,6 +105,7 @@ class Recollection:
         self.models = models
         self.address = address
         self._clock = clock
+        self._scribe = Scribe()
 
     def __enter__(self) -> Self:
         return self
@@ -165,7 +114,8 @@ class Recollection:
         self.close()
 
     def close(self) -> None:
-        """Let go of the store and the models."""
+        """Finish the log, then let go of the models and the store."""
+        self._scribe.close()
         self.models.close()
         self.store.close()
 
@@ -189,7 +139,7 @@ class Recollection:
 
     def add_all(self, drafts: Sequence[Memory], *, redact: bool = True, embed: bool = True) -> tuple[Kept, ...]:
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
-        kept = keep(drafts, store=self.store, analyse=analyse, now=self.now(), redacting=redact)
+        kept = keep(drafts, store=self.store, analyse=analyse, now=self.now(), redacting=redact, states=self._states)
         if embed and any(each.written for each in kept):
             self._embed_if_possible(None)
         return kept
@@ -204,7 +154,13 @@ class Recollection:
     ) -> Brought:
         """Import files and folders; again and again if you like, only what changed is written."""
         door = Door(
-            store=self.store, analyse=analyse, now=self.now(), project=self.project, trust=trust, redacting=redact
+            store=self.store,
+            analyse=analyse,
+            now=self.now(),
+            project=self.project,
+            trust=trust,
+            redacting=redact,
+            states=self._states,
         )
         brought = bring([Path(path).expanduser() for path in paths], door, progress=progress)
         if embed:
@@ -216,6 +172,15 @@ class Recollection:
         return embed_pending(
             store=self.store, embedder=self.models.required(), model=self.models.name, progress=progress
         )
+
+    def _states(self, memory: Memory) -> tuple[Fact, ...]:
+        return extract(memory, self.profile.weigh.decay or DECAY)
+
+    def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> tuple[Kept, ...]:
+        """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we told it."""
+        found = [each for each in capture(strip_rendered(text).text) if not low_signal(each.content)]
+        drafts = [replace(each, trust=trust, project=self.project or "default") for each in found]
+        return self.add_all(drafts, embed=embed) if drafts else ()
 
     def _embed_if_possible(self, progress: Progress | None) -> None:
         if self.models.current() is not None:
@@ -239,14 +204,59 @@ class Recollection:
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         chosen = self.profile if profile is None else load_profile(profile)
         embedder = None if mode == "keyword" else self.models.current()
-        return search(
-            request,
+        seen, boosting = self._through(request, chosen)
+        reply = search(
+            seen,
             store=self.store,
             profile=chosen,
             now=self.now(),
             embedder=embedder,
             former=lambda: self._former(embedder),
+            lens=boosting,
         )
+        if request.session is not None:
+            self._scribe.give(lambda: self._log(reply, request))
+        return reply
+
+    def _through(self, request: Request, profile: Profile) -> tuple[Request, Boost | None]:
+        """Return *request* as the lens it names leaves it, and what that lens makes of a memory."""
+        if request.lens is None:
+            return request, None
+        chosen = find_lens(request.lens, self.store)
+        bounds = profile.weigh.lens_bounds
+        where, scope = narrow(request.where, chosen, now=self.now()), narrow_scope(request.scope, chosen)
+        return (
+            replace(request, where=where, scope=scope),
+            lambda memory, facts: boost(chosen, memory, facts, bounds=bounds),
+        )
+
+    def _log(self, reply: Reply, request: Request) -> None:
+        """Write the recall down and let the facts that were shown fade later."""
+        now = self.now()
+        kept = recall_of(reply, session=request.session, lens=request.lens, scope=request.scope, at=now)
+        self.store.log_recall([kept])
+        facts = [fact for hit in reply.hits for fact in hit.facts]
+        if facts:
+            self.store.apply(by_use(facts, "search", now=now), at=now)
+
+    def inject(
+        self,
+        task: str,
+        *,
+        description: str = "",
+        tags: Sequence[str] = (),
+        session: str | None = None,
+        style: Style = "markdown",
+        most: int = 5,
+        budget: int = 500,
+        **more: Any,
+    ) -> Rendered:
+        """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all."""
+        asked = query_for(task, description=description, tags=tags)
+        reply = self.search(asked, session=session, **more)
+        if reply.outcome == "weak" and self.search(query_for(task), **more).outcome == "answered":
+            reply = replace(reply, outcome="answered")  # a description must not silence its title
+        return inject(reply, store=self.store, now=self.now(), session=session, style=style, most=most, budget=budget)
 
     def why(
         self, /, memory_id: int, query: str, *, mode: Mode = "hybrid", profile: str | None = None, **more: Any
@@ -269,7 +279,12 @@ class Recollection:
         memory = self._one(memory_id)
         wordings = self.store.wordings([memory_id], scope=self.scope)
         events = self.store.history([memory_id], scope=self.scope)
-        return Shown(memory=memory, wordings=wordings.get(memory_id, ()), events=events.get(memory_id, ()))
+        return Shown(
+            memory=memory,
+            wordings=wordings.get(memory_id, ()),
+            events=events.get(memory_id, ()),
+            facts=self.store.facts([memory_id], scope=self.scope).get(memory_id, ()),
+        )
 
     def list(self, *, where: Where = ANYTHING, limit: int = 20, offset: int = 0) -> Listing:
         """Return memories newest first."""
@@ -286,14 +301,87 @@ class Recollection:
         self._one(memory_id)
         self.store.apply([Restore(id=memory_id)], at=self.now())
 
+    def pin(self, memory_id: int, *, pinned: bool = True) -> None:
+        """Keep a memory from ageing, or let it age again."""
+        memory, verb = replace(self._one(memory_id), pinned=pinned), "pin" if pinned else "unpin"
+        self.store.apply([Revise(memory=memory, verb=verb)], at=self.now())
+
+    def supersede(self, memory_id: int, by: int) -> None:
+        """Say that memory *by* took the place of another, which is hidden from then on unless asked for."""
+        if memory_id == by:
+            raise InputError("a memory cannot supersede itself", hint="name two different ids")
+        old, new = self._one(memory_id), self._one(by)
+        self.store.apply([Revise(memory=replace(old, superseded_by=new.id), verb="supersede")], at=self.now())
+
+    def feedback(
+        self, memory_id: int, verdict: Verdict, *, session: str | None = None, query: str | None = None
+    ) -> None:
+        """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
+        self._one(memory_id)
+        now, facts = self.now(), self.store.facts([memory_id], scope=self.scope).get(memory_id, ())
+        moved = by_doubt(facts) if verdict == "wrong" else by_use(facts, verdict, now=now)
+        told = FeedbackWrite(id=memory_id, verdict=verdict, session=session, query=query)
+        self.store.apply([told, *moved], at=now)
+
+    def facts(
+        self, *, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int = 100
+    ) -> tuple[Fact, ...]:
+        """Return what memories state, newest first."""
+        return self.store.find_facts(scope=self.scope, subject=subject, types=types, limit=limit)
+
+    def reinforce(self, *fact_ids: int) -> int:
+        """Vouch for facts: surer by 0.3 and fresh from today; return how many there were."""
+        known = {fact.id: fact for fact in self.facts(limit=2**31)}
+        for row in fact_ids:
+            if row not in known:
+                raise UnknownMemory(f"no fact has the id {row}", hint="see: recollect facts")
+        self.store.apply(by_hand([known[row] for row in fact_ids], now=self.now()), at=self.now())
+        return len(fact_ids)
+
+    def stale(self, *, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> tuple[Fact, ...]:
+        """Return the facts that have faded or were left alone."""
+        return tuple(stale(self.facts(limit=2**31), now=self.now(), below=below, days=days))
+
+    def conflicts(self) -> tuple[Conflict, ...]:
+        """Return the facts that contradict each other."""
+        return tuple(conflicts(self.facts(limit=2**31)))
+
+    def timeline(self, query: str = "", *, limit: int = 50) -> tuple[Memory, ...]:
+        """Return memories oldest first, superseded ones too: those that *query* finds, or the newest of all."""
+        where = Where(include_superseded=True)
+        if query.strip():
+            found = [hit.memory for hit in self.search(query, where=where, limit=limit).hits]
+        else:
+            found = list(self.list(where=where, limit=limit).memories)
+        return tuple(sorted(found, key=lambda memory: (memory.when, memory.id)))
+
+    def keep_lens(self, lens: Lens) -> None:
+        """Keep a lens under its name."""
+        keep_lens(lens, self.store)
+
+    def lenses(self) -> tuple[Lens, ...]:
+        """Return the lenses kept."""
+        return lenses(self.store)
+
+    def drop_lens(self, name: str) -> None:
+        """Drop a lens."""
+        drop_lens(name, self.store)
+
+    def consolidate(self, *, apply: bool = False, floor: float = 0.0, most: int = 50) -> Consolidation:
+        """Propose merges of memories that say the same, and what has faded below *floor*; do it when told to."""
+        merges = propose(self.store, analyse=analyse, scope=self.scope, most=most)
+        gone = faded(self.store, scope=self.scope, rules=self.profile.weigh, now=self.now(), floor=floor)
+        if apply:
+            consolidate(merges, gone, store=self.store, now=self.now())
+        return Consolidation(merges=merges, faded=gone, applied=apply)
+
+    def undo_consolidation(self) -> tuple[int, ...]:
+        """Bring back what consolidations merged away."""
+        return undo(self.store, scope=self.scope, now=self.now())
+
     def export(self) -> Iterator[tuple[Memory, tuple[str, ...]]]:
         """Yield every memory with its other wordings, oldest id first, superseded ones too."""
-        everything = Where(include_superseded=True)
-        ids = self.store.browse(scope=self.scope, where=everything, limit=2**62).ids
-        for batch in _batches(sorted(ids), 500):
-            memories = self.store.load(batch, scope=self.scope)
-            wordings = self.store.wordings(batch, scope=self.scope)
-            yield from ((memory, wordings.get(row, ())) for row, memory in memories.items())
+        return exported(self.store, scope=self.scope)
 
     def stats(self) -> Tally:
         """Count what is here."""
@@ -313,29 +401,3 @@ class Recollection:
         if memory_id not in found:
             raise UnknownMemory(f"no memory has the id {memory_id}", hint="see: recollect list")
         return found[memory_id]
-
-
-EXTRAS: Mapping[str, str] = {
-    "name": "name",
-    "description": "description",
-    "path": "path",
-    "worker_role": "workerRole",
-    "requirements": "requirements",
-}
-
-
-def draft(content: str, about: Mapping[str, Any]) -> Memory:
-    """Return the unstored memory that *content* and the fields *about* describe."""
-    extra = {EXTRAS[key]: value for key, value in about.items() if key in EXTRAS and value}
-    fields = {key: value for key, value in about.items() if key not in EXTRAS}
-    if "tags" in fields:
-        fields["tags"] = tuple(fields["tags"])
-    try:
-        memory = Memory(content=content, **fields)
-    except TypeError as error:
-        raise InputError(f"a memory has no such field: {error}", hint="see the fields of recollect.Memory") from error
-    return replace(memory, metadata={**memory.metadata, **extra}) if extra else memory
-
-
-def _batches(ids: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    return (ids[at : at + size] for at in range(0, len(ids), size))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from recollect.records import ANYTHING, EVERYTHING, Memory, Scope, Where
+from recollect.records import ANYTHING, EVERYTHING, Event, Fact, Memory, Scope, Where
 
 Mode = Literal["keyword", "semantic", "hybrid"]
 Outcome = Literal["answered", "weak", "none"]
@@ -25,6 +25,7 @@ class Request:
     where: Where = ANYTHING
     include_facts: bool = True
     session: str | None = None
+    lens: str | None = None
     without_model: Literal["keyword", "fail"] = "keyword"
     """What a search for meaning does when there is no model."""
 
@@ -52,7 +53,7 @@ class Hit:
     shares: tuple[Share, ...] = ()
     factors: Mapping[str, float] = field(default_factory=dict)
     effective_confidence: float = 1.0
-    facts: tuple[object, ...] = ()
+    facts: tuple[Fact, ...] = ()
 
     @property
     def id(self) -> int:
@@ -122,4 +123,33 @@ class Reply:
     suggestions: tuple[str, ...] = ()
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     total: int = 0
+    near_misses: tuple[tuple[int, float], ...] = ()
+    """The ids and scores of those that came next, for the recall log."""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """Memories, newest first, and how many there are in all."""
+
+    memories: tuple[Memory, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One memory with all that is known of it."""
+
+    memory: Memory
+    wordings: tuple[str, ...]
+    events: tuple[Event, ...]
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """What a check-up found: nothing wrong, or lines that say what and what to do."""
+
+    problems: tuple[str, ...]
+    memories: int
+    address: str

@@ -62,7 +62,7 @@ def found(db: Recollection, query: str, *, profile: str = "default", **options: 
 def test_ten_memories_answer_as_cortex_does(db: Recollection, query: str, expected: list[int]) -> None:
     remember(db, *TEN)
 
-    assert found(db, query, profile="cortex") == expected
+    assert found(db, query, profile="cortex", mode="keyword") == expected
 
 
 @pytest.mark.req("C-11")

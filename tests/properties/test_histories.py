@@ -172,7 +172,10 @@ class Histories(RuleBasedStateMachine):
     def ask(self, expression: Word, scope: Scope, where: Where, limit: int) -> None:
         asked = keywords(expression, title=2.0, before=0.3)
         answers = [
-            store.match_words(asked, scope=scope, where=where, limit=limit, also=self.rows)
+            (
+                store.match_words(asked, scope=scope, where=where, limit=limit, also=self.rows),
+                store.facets(keywords=asked, scope=scope, where=where),
+            )
             for store in self.stores.values()
         ]
 
@@ -190,6 +193,9 @@ class Histories(RuleBasedStateMachine):
                 store.history(self.rows, scope=scope),
                 store.facts(self.rows, scope=scope),
                 store.find_facts(scope=scope, limit=9),
+                store.facets(keywords=None, scope=scope, where=where),
+                list(store.vocabulary(scope=scope).items()),
+                store.spread(["cat", "数据", "x"], scope=scope, form="stem"),
                 store.find_facts(scope=scope, subject="STRASSE", types=where.fact_types, limit=2),
                 store.known("p", digests=digests, external_ids=[]),
                 store.alike("p", [plain(Memory(content="cat dog fox"), ()).sketch]),

@@ -5,7 +5,9 @@ import pytest
 import recollect
 from kit import NOON, installed_models
 from recollect.profile import load_profile
-from recollect.recollection import Models, Recollection, open_store
+from recollect.recollection import Models, Recollection
+from recollect.stores.choice import open_store
+from recollect.text.analyse import analyse
 
 NOISE = (
     "The cafeteria serves soup on Mondays and Thursdays",
@@ -21,7 +23,7 @@ NOISE = (
 def db() -> Recollection:
     models = Models(name="minilm", folder=installed_models())
     made = Recollection(
-        store=open_store(":memory:"), profile=load_profile("default"), models=models, clock=lambda: NOON
+        store=open_store(":memory:", analyse), profile=load_profile("default"), models=models, clock=lambda: NOON
     )
     made.add_all([recollect.Memory(content=text) for text in NOISE])
     return made

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.records import Fact, Memory, Scope, Where
 from recollect.stores.contract import Store
+from recollect.text.dates import parse_moment
 
 KIND: Final = "lens"
 BOOSTS: Final = ("project", "type", "tag", "source", "fact_type")
@@ -76,13 +78,15 @@ def _lens(name: str, value: Mapping[str, Any]) -> Lens:
     )
 
 
-def narrow(where: Where, lens: Lens) -> Where:
+def narrow(where: Where, lens: Lens, *, now: datetime) -> Where:
     """Return *where* with what the lens leaves in view; a filter of the question itself goes first."""
-    chosen = {
-        name: getattr(lens, name)
-        for name in ("types", "tags", "sources", "fact_types")
-        if getattr(where, name) is None and getattr(lens, name) is not None
+    since, until = (parse_moment(text, now=now) if text else None for text in (lens.since, lens.until))
+    seen = {
+        **{name: getattr(lens, name) for name in ("types", "tags", "sources", "fact_types")},
+        "since": since and since.start,
+        "until": until and until.end,
     }
+    chosen = {name: value for name, value in seen.items() if value is not None and getattr(where, name) is None}
     return replace(where, **chosen) if chosen else where
 
 

@@ -2,16 +2,17 @@
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from queue import SimpleQueue
 from typing import Final
 
-from recollect.records import Fact, Recall, Recalled
+from recollect.records import Recall, Recalled, Scope
 from recollect.replies import Reply
 
 STOP: Final = None
 
 
-def recall_of(reply: Reply, *, session: str, lens: str | None, at: "Callable[[], object]") -> Recall:
+def recall_of(reply: Reply, *, session: str | None, lens: str | None, scope: Scope, at: datetime) -> Recall:
     """Return what the log keeps of *reply*: what was shown, and what nearly was."""
     shown = [
         Recalled(
@@ -19,7 +20,7 @@ def recall_of(reply: Reply, *, session: str, lens: str | None, at: "Callable[[],
             rank=hit.rank,
             score=hit.score,
             shown=True,
-            fact_ids=tuple(fact.id for fact in hit.facts if isinstance(fact, Fact)),
+            fact_ids=tuple(fact.id for fact in hit.facts),
         )
         for hit in reply.hits
     ]
@@ -33,7 +34,8 @@ def recall_of(reply: Reply, *, session: str, lens: str | None, at: "Callable[[],
         lens=lens,
         mode=reply.mode,
         outcome=reply.outcome,
-        at=at(),  # type: ignore[arg-type]
+        at=at,
+        scope=scope,
         hits=(*shown, *missed),
     )
 

@@ -1,7 +1,7 @@
 """How use keeps facts alive: each use moves the day they fade from towards today."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Final
 
@@ -21,7 +21,7 @@ def by_use(facts: Sequence[Fact], use: str, *, now: datetime) -> tuple[Reinforce
         ReinforceFact(
             id=fact.id,
             confidence=fact.confidence,
-            last_reinforced=fact.last_reinforced + WEIGHTS[use] * max(now - fact.last_reinforced, now - now),
+            last_reinforced=fact.last_reinforced + WEIGHTS[use] * max(now - fact.last_reinforced, timedelta()),
             detail={"use": use},
         )
         for fact in facts
@@ -41,13 +41,13 @@ def by_hand(facts: Sequence[Fact], *, now: datetime) -> tuple[ReinforceFact, ...
     )
 
 
-def by_doubt(facts: Sequence[Fact], *, now: datetime) -> tuple[ReinforceFact, ...]:
-    """Return the writes for facts that proved wrong: half as sure."""
+def by_doubt(facts: Sequence[Fact]) -> tuple[ReinforceFact, ...]:
+    """Return the writes for facts that proved wrong: half as sure, as old as they were."""
     return tuple(
         ReinforceFact(
             id=fact.id,
             confidence=fact.confidence * LESS,
-            last_reinforced=max(fact.last_reinforced, min(now, fact.last_reinforced)),
+            last_reinforced=fact.last_reinforced,
             detail={"use": "wrong"},
         )
         for fact in facts

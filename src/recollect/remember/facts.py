@@ -7,17 +7,17 @@ it is, and the shape of the sentence. The first rule that fits a sentence has it
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
-from recollect.records import Memory
+from recollect.records import Fact, Memory
 
 FactType = Literal[
     "kv", "relationship", "preference", "temporal", "identity", "location", "decision", "state", "config"
 ]
 
-DECAY: Final[Mapping[FactType, float]] = MappingProxyType(
+DECAY: Final[Mapping[str, float]] = MappingProxyType(
     {
         "identity": 0.001,
         "decision": 0.002,
@@ -36,25 +36,13 @@ MOST: Final = 10
 """How many facts one memory may have; more of them would be noise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
-    """One thing a memory says: *subject* *predicate* *object*, and the words that say it."""
-
-    subject: str
-    predicate: str
-    object: str
-    type: FactType
-    confidence: float
-    quote: str
-
-
-def extract(memory: Memory) -> tuple[Fact, ...]:
-    """Return the facts of *memory* in the order of its text, at most `MOST`, none twice."""
+def extract(memory: Memory, rates: Mapping[str, float] = DECAY) -> tuple[Fact, ...]:
+    """Return the facts of *memory* in the order of its text, at most `MOST`, none twice, fading at these *rates*."""
     found: dict[tuple[str, str, str], Fact] = {}
     for fact in _facts(memory):
         if _sound(fact):
             found.setdefault((fact.subject.casefold(), fact.predicate, fact.object.casefold()), fact)
-    return tuple(found.values())[:MOST]
+    return tuple(replace(fact, decay_rate=rates.get(fact.type, DECAY["kv"])) for fact in found.values())[:MOST]
 
 
 # --- the rules ------------------------------------------------------------------------------
@@ -213,6 +201,7 @@ def _fact(kind: FactType, confidence: float, said: tuple[str, str, str], quote: 
         object=thing.strip().strip("\"'`").rstrip(" .,;"),
         type=kind,
         confidence=confidence,
+        decay_rate=DECAY[kind],
         quote=quote.strip(),
     )
 

@@ -1,14 +1,15 @@
 """Keeping: tidy, redact, decide what is new, store. One transaction; nothing is discarded."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from recollect.records import EVERYTHING, NOTHING, Decision, Insert, Memory, Merge, Revise, Write
+from recollect.records import EVERYTHING, NOTHING, Decision, Fact, Insert, Memory, Merge, Revise, Write
 from recollect.remember.conceal import conceal
 from recollect.remember.dedup import Candidate, Verdict, judge
+from recollect.remember.facts import extract
 from recollect.remember.tidy import tidy
 from recollect.stores.contract import ALIKE, Analyse, Store
 from recollect.text.similar import words
@@ -27,33 +28,49 @@ class Kept:
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
+States = Callable[[Memory], tuple[Fact, ...]]
+"""How the facts of a memory are found."""
 BATCH: Final = 500
 """How many drafts are decided on and written together; those before them are stored by then."""
 
 
 def keep(
-    drafts: Sequence[Memory], *, store: Store, analyse: Analyse, now: datetime, redacting: bool = True
+    drafts: Sequence[Memory],
+    *,
+    store: Store,
+    analyse: Analyse,
+    now: datetime,
+    redacting: bool = True,
+    states: States = extract,
 ) -> tuple[Kept, ...]:
-    """Keep *drafts*, all or none, and return what became of each, in order."""
+    """Keep *drafts* with what they state, all or none, and return what became of each, in order."""
     ready = [_ready(draft, redacting=redacting) for draft in drafts]
     kept: list[Kept] = []
     with store.transaction():
         for start in range(0, len(ready), BATCH):
-            kept += _keep_batch(ready[start : start + BATCH], store=store, analyse=analyse, now=now)
+            kept += _keep_batch(ready[start : start + BATCH], store=store, analyse=analyse, now=now, states=states)
     return tuple(kept)
 
 
-def _keep_batch(ready: Sequence[tuple[Memory, int]], *, store: Store, analyse: Analyse, now: datetime) -> list[Kept]:
+def _keep_batch(
+    ready: Sequence[tuple[Memory, int]], *, store: Store, analyse: Analyse, now: datetime, states: States
+) -> list[Kept]:
     memories = [memory for memory, _ in ready]
     verdicts = _decide(memories, store=store, analyse=analyse)
     new = [place for place, verdict in enumerate(verdicts) if verdict.decision not in _SAME]
-    inserts = [Insert(memory=memories[place], detail=_detail(verdicts[place])) for place in new]
-    ids = dict(zip(new, store.apply(inserts, at=now), strict=True))
+    ids: dict[int, int] = {}
+    for run in _runs(new, verdicts):
+        details = [_detail(verdicts[place], of=_resolve(verdicts[place].of, verdicts, ids)) for place in run]
+        inserts = [
+            Insert(memory=memories[place], facts=states(memories[place]), detail=detail)
+            for place, detail in zip(run, details, strict=True)
+        ]
+        ids.update(zip(run, store.apply(inserts, at=now), strict=True))
     kept = [
         _kept(verdict, own=ids.get(place), of=_resolve(verdict.of, verdicts, ids), redacted=ready[place][1])
         for place, verdict in enumerate(verdicts)
     ]
-    consequences = _consequences(memories, kept, store=store)
+    consequences = _consequences(memories, kept, store=store, states=states)
     if consequences:
         store.apply(consequences, at=now)
     return kept
@@ -174,15 +191,33 @@ def _candidate(memory: Memory, wordings: Sequence[str], *, row: int) -> Candidat
     )
 
 
-def _detail(verdict: Verdict) -> Mapping[str, object]:
+def _runs(new: Sequence[int], verdicts: Sequence[Verdict]) -> Iterator[list[int]]:
+    """Yield stretches of *new* in which no draft is told from another: that one needs an id first."""
+    run: list[int] = []
+    for place in new:
+        of = verdicts[place].of
+        if run and of is not None and of < 0 and -1 - of >= run[0]:
+            yield run
+            run = []
+        run.append(place)
+    if run:
+        yield run
+
+
+def _detail(verdict: Verdict, *, of: int | None) -> Mapping[str, object]:
     """Return what the event of a new memory says of the decision."""
-    told = {"of": verdict.of, **verdict.evidence}
-    links = {name: told.get(name) for name in ("of", "proposes")}
-    # An earlier draft of the same batch has no id yet; its own event will tell.
-    known = {name: row for name, row in links.items() if isinstance(row, int) and row >= 0}
-    if verdict.decision == "distinct" and not known:
-        return NOTHING
-    return {"decision": verdict.decision, **{key: each for key, each in told.items() if key not in links}, **known}
+    told = {**verdict.evidence, "of": of}
+    # An earlier draft of the same batch may have no id yet, and a mere resemblance does not wait for one.
+    known = {key: each for key, each in told.items() if each is not None and not _is_place(each)}
+    return (
+        NOTHING
+        if verdict.decision == "distinct" and "proposes" not in known
+        else {"decision": verdict.decision, **known}
+    )
+
+
+def _is_place(value: object) -> bool:
+    return isinstance(value, int) and value < 0
 
 
 def _resolve(of: int | None, verdicts: Sequence[Verdict], fresh: Mapping[int, int]) -> int | None:
@@ -199,7 +234,7 @@ def _kept(verdict: Verdict, *, own: int | None, of: int | None, redacted: int) -
     return Kept(id=row, decision=verdict.decision, of=of, redacted=redacted, evidence=verdict.evidence)
 
 
-def _consequences(memories: Sequence[Memory], kept: list[Kept], *, store: Store) -> list[Write]:
+def _consequences(memories: Sequence[Memory], kept: list[Kept], *, store: Store, states: States) -> list[Write]:
     """Return what the decisions change in other memories; mark in *kept* where nothing changed."""
     touched = sorted({each.of for each in kept if each.of is not None})
     held, wordings = store.load(touched, scope=EVERYTHING), store.wordings(touched, scope=EVERYTHING)
@@ -209,9 +244,9 @@ def _consequences(memories: Sequence[Memory], kept: list[Kept], *, store: Store)
         if outcome.of is None:
             continue
         old = held[outcome.of]
-        write = _consequence(memory, outcome, old, said[old.id])
+        write = _consequence(memory, outcome, old, said[old.id], states)
         if write is None:
-            kept[place] = replace(outcome, written=False)
+            kept[place] = replace(outcome, written=outcome.decision not in _SAME)
             continue
         if isinstance(write, Merge):
             said[old.id].add(memory.digest)
@@ -222,14 +257,14 @@ def _consequences(memories: Sequence[Memory], kept: list[Kept], *, store: Store)
     return writes
 
 
-def _consequence(memory: Memory, outcome: Kept, old: Memory, said: set[bytes]) -> Write | None:
+def _consequence(memory: Memory, outcome: Kept, old: Memory, said: set[bytes], states: States) -> Write | None:
     if outcome.decision == "updates":
         superseded = replace(old, superseded_by=outcome.id)
         return Revise(memory=superseded, verb="supersede", detail={"by": outcome.id, **outcome.evidence})
     if outcome.decision not in _SAME:
         return None
     if memory.external_id is not None:
-        return _revision(memory, old)
+        return _revision(memory, old, states)
     wording = None if memory.digest in said else memory.content
     confidence = max(old.confidence, memory.confidence)
     if wording is None and confidence == old.confidence:
@@ -238,8 +273,11 @@ def _consequence(memory: Memory, outcome: Kept, old: Memory, said: set[bytes]) -
     return Merge(id=old.id, confidence=confidence, wording=wording, detail=detail)
 
 
-def _revision(memory: Memory, old: Memory) -> Write | None:
+def _revision(memory: Memory, old: Memory, states: States) -> Write | None:
     """Return the change that makes the stored record say what the new one says, if it does not already."""
-    lasting = {name: getattr(old, name) for name in ("id", "created_at", "updated_at", "deleted_at", "superseded_by")}
+    lasting = {
+        name: getattr(old, name)
+        for name in ("id", "created_at", "updated_at", "deleted_at", "superseded_by", "superseded_at")
+    }
     new = replace(memory, **lasting)
-    return None if new == old else Revise(memory=new)
+    return None if new == old else Revise(memory=new, facts=states(new))

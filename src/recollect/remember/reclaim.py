@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from recollect.records import EVERYTHING, Forget, Insert, Memory, Merge, Revise, Write
+from recollect.remember.facts import extract
 from recollect.remember.formats import Exported
 from recollect.remember.keep import Kept
 from recollect.stores.contract import Store
@@ -27,7 +28,14 @@ def reclaim(returning: Sequence[Returning], *, store: Store, now: datetime) -> t
     with store.transaction():
         known = _known(returning, store)
         new = [place for place in range(len(returning)) if place not in known]
-        inserts = [Insert(memory=returning[place].memory, detail={"decision": "reclaimed"}) for place in new]
+        inserts = [
+            Insert(
+                memory=returning[place].memory,
+                facts=extract(returning[place].memory),
+                detail={"decision": "reclaimed"},
+            )
+            for place in new
+        ]
         fresh = dict(zip(new, store.apply(inserts, at=now), strict=True))
         ids = [fresh[place] if place in fresh else known[place] for place in range(len(returning))]
         changes = _changes({row: returning[place].memory for place, row in known.items()}, store)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from recollect.records import EVERYTHING, Forget, Memory, Piece, Revise, Trust, Write, digest
-from recollect.remember.keep import Kept, keep
+from recollect.remember.facts import extract
+from recollect.remember.keep import Kept, States, keep
 from recollect.stores.contract import Analyse, Store
 
 
@@ -20,6 +21,7 @@ class Door:
     project: str | None = None
     trust: Trust = "owner"
     redacting: bool = True
+    states: States = extract
 
 
 class Holders:
@@ -70,13 +72,13 @@ def settle(source: str, fingerprint: str, drafts: Sequence[Memory], door: Door, 
     revised = _revisions(drafts, same, _its_own(gone, source, door.store, holders))
     fresh = [place for place, piece in enumerate(same) if piece is None and place not in revised]
     new = [drafts[place] for place in fresh]
-    kept = keep(new, store=door.store, analyse=door.analyse, now=door.now, redacting=False)
+    kept = keep(new, store=door.store, analyse=door.analyse, now=door.now, redacting=False, states=door.states)
     held = {place: piece.memory_id for place, piece in enumerate(same) if piece is not None}
     held |= {place: piece.memory_id for place, piece in revised.items()}
     held |= {place: outcome.id for place, outcome in zip(fresh, kept, strict=True)}
     vanished = {piece.memory_id for piece in gone if piece not in revised.values()} - set(held.values())
     losses = _losses(vanished, source, door.store, holders)
-    writes = [*_revise(drafts, revised, door.store), *losses]
+    writes = [*_revise(drafts, revised, door), *losses]
     if writes:
         door.store.apply(writes, at=door.now)
     pieces = [Piece(digest=each, memory_id=held[at], section=drafts[at].section) for at, each in enumerate(marks)]
@@ -157,12 +159,13 @@ def _revisions(drafts: Sequence[Memory], same: Sequence[Piece | None], gone: Seq
     return pairs
 
 
-def _revise(drafts: Sequence[Memory], pairs: Mapping[int, Piece], store: Store) -> Iterator[Write]:
-    held = store.load([piece.memory_id for piece in pairs.values()], scope=EVERYTHING)
-    lasting = ("id", "project", "confidence", "pinned", "created_at", "updated_at", "superseded_by")
+def _revise(drafts: Sequence[Memory], pairs: Mapping[int, Piece], door: Door) -> Iterator[Write]:
+    held = door.store.load([piece.memory_id for piece in pairs.values()], scope=EVERYTHING)
+    lasting = ("id", "project", "confidence", "pinned", "created_at", "updated_at", "superseded_by", "superseded_at")
     for place, piece in pairs.items():
         old = held[piece.memory_id]
-        yield Revise(memory=replace(drafts[place], **{name: getattr(old, name) for name in lasting}))
+        new = replace(drafts[place], **{name: getattr(old, name) for name in lasting})
+        yield Revise(memory=new, facts=door.states(new))
 
 
 # --- what is gone ---------------------------------------------------------------------------

@@ -1,14 +1,14 @@
 """The way of a question: parse, gather, fuse, weigh, judge, fit."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from time import perf_counter
 
 from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
-from recollect.records import Scope, Where
-from recollect.replies import Hit, Reason, Reply, Request
+from recollect.records import Fact, Memory, Scope, Where
+from recollect.replies import Hit, Mode, Reason, Reply, Request
 from recollect.search.fit import clamp, fit
 from recollect.search.fuse import combine
 from recollect.search.gather import Gathered, gather
@@ -17,8 +17,11 @@ from recollect.search.parse import Query, parse
 from recollect.search.ranking import Candidate
 from recollect.search.retrieve import Desk, by_words
 from recollect.search.vary import vary
-from recollect.search.weigh import Subject, weigh
+from recollect.search.weigh import Subject, mean_confidence, weigh
 from recollect.stores.contract import Store
+
+NEAR_MISSES = 5
+"""How many of those not shown are told to the recall log."""
 
 
 def search(
@@ -29,6 +32,7 @@ def search(
     now: datetime,
     embedder: Embedder | None = None,
     former: Callable[[], Embedder | None] = lambda: None,
+    lens: Callable[[Memory, Sequence[Fact]], float] | None = None,
 ) -> Reply:
     """Answer *request* from *store* as *profile* ranks."""
     started = perf_counter()
@@ -41,6 +45,7 @@ def search(
         embedder=embedder,
         blend=profile.retrieve.blend,
         former=former,
+        lens=lens,
     )
     browsing = query.is_blank and profile.blank == "browse"
     reply = _browse(request, desk, profile) if browsing else _find(request, query, desk, profile, now)
@@ -53,9 +58,11 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
     candidates = combine(gathered.rankings, profile, mode=gathered.mode, query=query, alpha=request.alpha)
     memories = desk.store.load([each.id for each in candidates], scope=desk.scope)
     present = [each for each in candidates if each.id in memories]
-    subjects = {row: Subject(memory=memory) for row, memory in memories.items()}
+    profile = as_asked(profile, request.mode)
+    subjects = subjects_of(memories, desk, profile)
     weighed = weigh(present, subjects, profile=profile, now=now)
     kept = above(weighed, getattr(profile.floor, gathered.mode), profile.floor.relative)
+    kept = sure(kept, subjects, least=profile.floor.confidence, now=now)
     reply = Reply(
         query=request.text, mode=request.mode, profile=profile.name, outcome="none", degraded=gathered.degraded
     )
@@ -63,8 +70,46 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
         return replace(reply, reason=_why_not(query, gathered, weighed, desk))
     outcome = judge(kept[0], gathered.rankings, mode=gathered.mode, bars=profile.judge)
     chosen = vary(kept, {row: memory.content for row, memory in memories.items()}, rules=profile.fit, limit=limit)
-    hits = fit(chosen, memories, gathered=gathered)
-    return replace(reply, outcome=outcome, hits=hits, total=_total(gathered, kept))
+    facts = _facts(chosen, subjects, desk) if request.include_facts else {}
+    hits = fit(chosen, memories, gathered=gathered, facts=facts, now=now)
+    shown = {each.id for each in chosen}
+    missed = tuple((each.id, each.score) for each in weighed if each.id not in shown)[:NEAR_MISSES]
+    return replace(reply, outcome=outcome, hits=hits, total=_total(gathered, kept), near_misses=missed)
+
+
+def as_asked(profile: Profile, mode: Mode) -> Profile:
+    """Return *profile* without its factors, and the floor that goes with them, in a mode where they do not count."""
+    if mode in profile.weigh.modes:
+        return profile
+    return replace(profile, weigh=replace(profile.weigh, factors=()), floor=replace(profile.floor, confidence=0.0))
+
+
+def subjects_of(memories: Mapping[int, Memory], desk: Desk, profile: Profile) -> dict[int, Subject]:
+    """Return what is weighed; facts are asked for only where a factor or a lens looks at them."""
+    asked = desk.lens is not None or "fact_confidence" in profile.weigh.factors
+    facts = desk.store.facts(list(memories), scope=desk.scope) if asked else {}
+    return {
+        row: Subject(
+            memory=memory,
+            facts=facts.get(row, ()),
+            lens=1.0 if desk.lens is None else desk.lens(memory, facts.get(row, ())),
+        )
+        for row, memory in memories.items()
+    }
+
+
+def sure(
+    candidates: Sequence[Candidate], subjects: Mapping[int, Subject], *, least: float, now: datetime
+) -> tuple[Candidate, ...]:
+    """Return the candidates whose facts are still worth *least* on average."""
+    if least <= 0:
+        return tuple(candidates)
+    return tuple(each for each in candidates if mean_confidence(subjects[each.id].facts, now) >= least)
+
+
+def _facts(chosen: Sequence[Candidate], subjects: Mapping[int, Subject], desk: Desk) -> Mapping[int, tuple[Fact, ...]]:
+    known = {each.id: subjects[each.id].facts for each in chosen if subjects[each.id].facts}
+    return known or desk.store.facts([each.id for each in chosen], scope=desk.scope)
 
 
 def depth_for(limit: int, profile: Profile) -> int:

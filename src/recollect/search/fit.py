@@ -1,13 +1,15 @@
 """The last stage: the best few, with a snippet and the reason each was found."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from recollect.profile import Profile
-from recollect.records import AllOf, AnyOf, Expression, Keywords, Memory, Phrase, Prefix, Without, Word
+from recollect.records import AllOf, AnyOf, Expression, Fact, Keywords, Memory, Phrase, Prefix, Without, Word
 from recollect.replies import Hit, MatchType
 from recollect.search.ask import InText, Tier
 from recollect.search.gather import Gathered
 from recollect.search.ranking import Candidate
+from recollect.search.weigh import mean_confidence
 from recollect.text.query import read_words
 from recollect.text.snippet import Wanted, snippet
 
@@ -17,7 +19,14 @@ def clamp(limit: int | None, profile: Profile) -> int:
     return min(limit, profile.most) if limit is not None and limit > 0 else profile.limit
 
 
-def fit(candidates: Sequence[Candidate], memories: Mapping[int, Memory], *, gathered: Gathered) -> tuple[Hit, ...]:
+def fit(
+    candidates: Sequence[Candidate],
+    memories: Mapping[int, Memory],
+    *,
+    gathered: Gathered,
+    facts: Mapping[int, tuple[Fact, ...]],
+    now: datetime,
+) -> tuple[Hit, ...]:
     """Return *candidates* as hits, in their order."""
     wanted = looked_for(gathered.tiers)
     passages = best_passages(gathered)
@@ -30,6 +39,8 @@ def fit(candidates: Sequence[Candidate], memories: Mapping[int, Memory], *, gath
             snippet=snippet(_spoken(memories[each.id], passages.get(each.id)), wanted),
             shares=each.shares,
             factors=each.factors,
+            facts=facts.get(each.id, ()),
+            effective_confidence=mean_confidence(facts.get(each.id, ()), now),
         )
         for rank, each in enumerate(candidates, start=1)
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from recollect.embedders.contract import Embedder
 from recollect.embedders.vectors import pack
 from recollect.profile import Retrieve
-from recollect.records import AnyOf, Keywords, Match, Near, Nears, Scope, Where
+from recollect.records import AnyOf, Fact, Keywords, Match, Memory, Near, Nears, Scope, Where
 from recollect.search.ask import InText, Tier
 from recollect.search.normalise import NORMALISERS
 from recollect.search.parse import Query
@@ -23,6 +23,8 @@ class Desk:
     where: Where
     embedder: Embedder | None = None
     blend: tuple[float, ...] = ()
+    lens: Callable[[Memory, Sequence[Fact]], float] | None = None
+    """What the lens in use makes of a memory and its facts."""
     former: Callable[[], Embedder | None] = lambda: None
     """Finds the model before this one, whose vectors serve for what the new one has not reached."""
 

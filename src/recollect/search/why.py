@@ -8,14 +8,14 @@ from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
 from recollect.records import Where
 from recollect.replies import Request
-from recollect.search import above, depth_for, narrowed
+from recollect.search import above, as_asked, depth_for, narrowed, subjects_of
 from recollect.search.fit import clamp
 from recollect.search.fuse import combine
 from recollect.search.gather import Gathered, gather
 from recollect.search.parse import parse
 from recollect.search.ranking import Candidate
 from recollect.search.retrieve import Desk
-from recollect.search.weigh import Subject, weigh
+from recollect.search.weigh import weigh
 from recollect.stores.contract import Store
 
 DEEP = 100_000
@@ -88,8 +88,9 @@ def _ordered(
     query = parse(request.text, now=now, where=request.where)
     candidates = combine(gathered.rankings, profile, mode=gathered.mode, query=query, alpha=request.alpha)
     memories = desk.store.load([each.id for each in candidates], scope=desk.scope)
-    subjects = {row: Subject(memory=memory) for row, memory in memories.items()}
-    return weigh([each for each in candidates if each.id in memories], subjects, profile=profile, now=now)
+    asked = as_asked(profile, request.mode)
+    subjects = subjects_of(memories, desk, asked)
+    return weigh([each for each in candidates if each.id in memories], subjects, profile=asked, now=now)
 
 
 def _standing(gathered: Gathered, name: str, memory_id: int) -> Standing:

@@ -99,6 +99,11 @@ def rank(
     )
 
 
+def matching(keywords: Keywords, *, read: Callable[[Leaf], Postings]) -> AbstractSet[int]:
+    """Return every row that *keywords* match."""
+    return _matching(keywords.expression, {leaf: read(leaf) for leaf in _leaves(keywords.expression)})
+
+
 def _seen(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
     """Return in how many rows each word stands; of two forms that look alike, the more frequent one counts."""
     seen: dict[str, int] = {}

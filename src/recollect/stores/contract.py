@@ -18,6 +18,7 @@ from recollect.records import (
     Embedded,
     Event,
     Fact,
+    Form,
     Generation,
     Keywords,
     Known,
@@ -133,6 +134,25 @@ class Store(Protocol):
 
     def browse(self, *, scope: Scope, where: Where, limit: int, offset: int = 0) -> Page:
         """Return memories newest first (`Memory.when`, then id)."""
+        ...
+
+    def vocabulary(self, *, scope: Scope, form: Form = "exact", least: int = 1, limit: int = 200_000) -> dict[str, int]:
+        """Return the tokens of two characters or more and how many live memories hold each in title or body.
+
+        Those in fewer than *least* memories are left out; the most frequent come first, then by token.
+        """
+        ...
+
+    def spread(self, words: Sequence[str], *, scope: Scope, form: Form = "exact") -> dict[str, int]:
+        """Return how many live memories hold each of these tokens in title or body: 0 for one that none holds."""
+        ...
+
+    def facets(self, *, keywords: Keywords | None, scope: Scope, where: Where) -> dict[str, dict[str, int]]:
+        """Count the whole match set, or all that *where* admits, by what can be filtered by.
+
+        By type, tag, project, source, kind, fact_type (once for each memory) and month ("2026-05", in UTC);
+        the most frequent first, then by name.
+        """
         ...
 
     def generations(self, *, scope: Scope) -> tuple[Generation, ...]:

@@ -20,7 +20,7 @@ from recollect.surfaces.table import (
     moment_from,
     where_from,
 )
-from recollect.surfaces.verbs import meaning
+from recollect.surfaces.verbs import living, meaning
 
 
 def _here() -> str:
@@ -76,6 +76,8 @@ def _search(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> A
         mode="hybrid" if mode is None else mode_from(mode),
         limit=given.get("limit"),
         alpha=given.get("alpha"),
+        lens=given.get("lens"),
+        session=given.get("session"),
         without_model=given.get("without_model") or "keyword",
         where=where_from(db, given),
     )
@@ -172,6 +174,8 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
                     about="what a search for meaning does when there is no model (keyword)",
                 ),
                 *FILTERS,
+                Parameter(name="lens", about="look through this lens"),
+                Parameter(name="session", about="write the answer into the recall log of this session"),
                 Parameter(name="explain", kind="flag", default=False, about="show how each score comes about"),
             ),
         ),
@@ -202,5 +206,6 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         Operation(name="doctor", about="Look for damage.", run=_doctor),
         Operation(name="reindex", about="Make every index anew from the memories.", run=_reindex, slow=True),
         *meaning.OPERATIONS,
+        *living.OPERATIONS,
     )
 }

@@ -5,11 +5,10 @@ from datetime import datetime
 from typing import Any
 
 from recollect.errors import RecollectError
-from recollect.recollection import Health, Listing, Shown
-from recollect.records import Event, Memory, Tally
+from recollect.records import Event, Fact, Memory, Tally
 from recollect.remember.bring import Brought
 from recollect.remember.keep import Kept
-from recollect.replies import Hit, Reason, Reply
+from recollect.replies import Health, Hit, Listing, Reason, Reply, Shown
 
 Shape = dict[str, Any]
 
@@ -35,6 +34,18 @@ def memory_shape(memory: Memory) -> Shape:
         "observed_at": _moment(memory.observed_at),
         "superseded_by": memory.superseded_by,
         "metadata": dict(memory.metadata),
+    }
+
+
+def fact_shape(fact: Fact) -> Shape:
+    """Return what a memory states."""
+    return {
+        "id": fact.id,
+        "subject": fact.subject,
+        "predicate": fact.predicate,
+        "object": fact.object,
+        "type": fact.type,
+        "confidence": fact.confidence,
     }
 
 
@@ -87,7 +98,7 @@ def _hit(hit: Hit, *, explain: bool) -> Shape:
         "effective_confidence": hit.effective_confidence,
         "snippet": hit.snippet,
         "memory": memory_shape(hit.memory),
-        "facts": list(hit.facts),
+        "facts": [fact_shape(fact) for fact in hit.facts],
     }
     if explain:
         shape["explain"] = {
@@ -132,7 +143,7 @@ def shown_shape(shown: Shown) -> Shape:
         **memory_shape(shown.memory),
         "deleted_at": _moment(shown.memory.deleted_at),
         "wordings": list(shown.wordings),
-        "facts": [],
+        "facts": [fact_shape(fact) for fact in shown.facts],
         "events": [_event(event) for event in shown.events],
     }
 

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 
-from recollect.recollection import Health, Listing, Shown
 from recollect.records import Event, Memory, Tally
 from recollect.remember.bring import Brought
 from recollect.remember.keep import Kept
-from recollect.replies import Hit, Reply
+from recollect.replies import Health, Hit, Listing, Reply, Shown
 
 DEGRADED = {
     "no_model": "no embedding model is installed: answered by words alone",
@@ -121,6 +120,11 @@ def listing_text(listing: Listing) -> str:
     lines = [f"#{m.id} {_day(m)} [{m.type}] {_short(m)}" for m in listing.memories]
     more = listing.total - len(listing.memories)
     return "\n".join([*lines, f"… and {more} more"] if more > 0 else lines) or "Nothing here."
+
+
+def one_line(memory: Memory) -> str:
+    """Return a memory in one line: its id, its type, its first words."""
+    return f"#{memory.id} [{memory.type}] {_short(memory)}"
 
 
 def _short(memory: Memory) -> str:

@@ -60,6 +60,8 @@ FILTERS: Final = (
     Parameter(name="source", kind="texts", about="only memories from this file or folder (may be repeated)"),
     Parameter(name="since", about="only from this date on: 2026-05-01, 3d, last week, …"),
     Parameter(name="until", about="only up to this date, its last day included"),
+    Parameter(name="fact_type", kind="texts", about="only memories stating a fact of this type (may be repeated)"),
+    Parameter(name="as_of", about="what was believed on this date"),
     Parameter(name="include_superseded", kind="flag", default=False, about="show superseded memories too"),
 )
 MODES: Final[Mapping[str, Mode]] = {
@@ -80,12 +82,14 @@ def where_from(db: Recollection, given: Mapping[str, Any]) -> Where:
         values = given.get(name)
         return tuple(values) if values else None
 
-    since, until = (moment_from(db, given, name) for name in ("since", "until"))
+    since, until, as_of = (moment_from(db, given, name) for name in ("since", "until", "as_of"))
     return Where(
         types=chosen("type"),
         tags=chosen("tag"),
         kinds=chosen("kind"),
         sources=chosen("source"),
+        fact_types=chosen("fact_type"),
+        as_of=as_of and as_of.end,
         since=since and since.start,
         until=until and until.end,
         include_superseded=bool(given.get("include_superseded")),

@@ -56,7 +56,13 @@ def test_a_fact_knows_how_sure_it_is_and_which_words_say_it() -> None:
     pair, sentence = extract(Memory(content="Owner: Alice\nThe cache uses Redis."))
 
     assert pair == Fact(
-        subject="Owner", predicate="is", object="Alice", type="kv", confidence=0.9, quote="Owner: Alice"
+        subject="Owner",
+        predicate="is",
+        object="Alice",
+        type="kv",
+        confidence=0.9,
+        decay_rate=0.01,
+        quote="Owner: Alice",
     )
     assert (sentence.confidence, sentence.quote) == (0.7, "The cache uses Redis.")
 

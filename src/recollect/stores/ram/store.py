@@ -10,6 +10,7 @@ from recollect.records import (
     Embedded,
     Event,
     Fact,
+    Form,
     Generation,
     Keywords,
     Known,
@@ -26,8 +27,11 @@ from recollect.records import (
 )
 from recollect.stores.admit import lies_below
 from recollect.stores.contract import Analyse
+from recollect.stores.facets import as_vocabulary
 from recollect.stores.notes import from_text, to_text
-from recollect.stores.ram import read, recalls, vectors, words
+from recollect.stores.ram import read, recalls, vectors
+from recollect.stores.ram import words as found
+from recollect.stores.ram.facets import facets
 from recollect.stores.ram.held import Held
 from recollect.stores.ram.write import do, index
 from recollect.stores.shelf import Question
@@ -113,19 +117,39 @@ class RamStore:
     ) -> Matches:
         """Return the best memories for *keywords*."""
         with self._lock:
-            return words.match_words(self._held, keywords, scope, where, limit=limit, also=also, analyse=self._analyse)
+            return found.match_words(self._held, keywords, scope, where, limit=limit, also=also, analyse=self._analyse)
 
     def match_text(
         self, needles: Sequence[str], *, scope: Scope, where: Where, limit: int
     ) -> tuple[tuple[int, int], ...]:
         """Return how many needles the text of each memory holds."""
         with self._lock:
-            return words.match_text(self._held, needles, scope, where, limit=limit)
+            return found.match_text(self._held, needles, scope, where, limit=limit)
 
     def browse(self, *, scope: Scope, where: Where, limit: int, offset: int = 0) -> Page:
         """Return memories newest first."""
         with self._lock:
             return read.browse(self._held, scope, where, limit=limit, offset=offset)
+
+    def vocabulary(self, *, scope: Scope, form: Form = "exact", least: int = 1, limit: int = 200_000) -> dict[str, int]:
+        """Return the words of *scope*."""
+        with self._lock:
+            return as_vocabulary(found.vocabulary(self._held, scope, form), least=least, limit=limit)
+
+    def spread(self, words: Sequence[str], *, scope: Scope, form: Form = "exact") -> dict[str, int]:
+        """Return how many memories hold each of these words."""
+        with self._lock:
+            counts = found.vocabulary(self._held, scope, form)
+            return {word: counts[word] for word in words}
+
+    def facets(self, *, keywords: Keywords | None, scope: Scope, where: Where) -> dict[str, dict[str, int]]:
+        """Return how many memories of the match set there are of each kind."""
+        with self._lock:
+            held = self._held
+            if keywords is None:
+                return facets(held, held.admitted(scope, where))
+            rows = found.matched(held, keywords, scope, where, analyse=self._analyse)
+            return facets(held, (held.memories[row] for row in rows))
 
     def generations(self, *, scope: Scope) -> tuple[Generation, ...]:
         """Return the generations of vectors, newest first."""

@@ -1,14 +1,15 @@
 """Finding by word, the long way: every token of every memory in scope is looked at."""
 
+from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from recollect.records import Keywords, Matches, Scope, Where
+from recollect.records import Form, Keywords, Matches, Scope, Where
 from recollect.stores.admit import admits
-from recollect.stores.bm25 import rank, thousandths
+from recollect.stores.bm25 import matching, rank, thousandths
 from recollect.stores.contract import Analyse
 from recollect.stores.ram.held import Held
-from recollect.stores.tokens import posted, volume_of
+from recollect.stores.tokens import by_field, posted, volume_of
 
 
 def match_words(
@@ -28,6 +29,18 @@ def match_words(
 
 def _admitted(held: Held, rows: AbstractSet[int], where: Where) -> AbstractSet[int]:
     return {row for row in rows if admits(where, held.memories[row], held.facts.get(row, ()))}
+
+
+def matched(held: Held, keywords: Keywords, scope: Scope, where: Where, *, analyse: Analyse) -> AbstractSet[int]:
+    """Return every memory that *keywords* match and *where* admits."""
+    terms, weights = held.searched(scope, where.as_of, analyse), thousandths(keywords.weights)
+    return _admitted(held, matching(keywords, read=lambda leaf: posted(leaf, terms, weights)), where)
+
+
+def vocabulary(held: Held, scope: Scope, form: Form) -> Counter[str]:
+    """Return in how many live memories each token stands, in title or body."""
+    live = (by_field(held.terms[memory.id], form) for memory in held.live(scope))
+    return Counter(token for tokens in live for token in {*tokens.get("title", ()), *tokens.get("body", ())})
 
 
 def match_text(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
@@ -14,6 +14,7 @@ from recollect.records import (
     Embedded,
     Event,
     Fact,
+    Form,
     Generation,
     Keywords,
     Known,
@@ -29,13 +30,17 @@ from recollect.records import (
     Write,
 )
 from recollect.stores.contract import Analyse
+from recollect.stores.facets import as_vocabulary
 from recollect.stores.notes import from_text, to_text
 from recollect.stores.shelf import Question
-from recollect.stores.sqlite import facts, read, recalls, vectors, words
+from recollect.stores.sqlite import facets, facts, read, recalls, vectors, vocabulary
+from recollect.stores.sqlite import words as found
 from recollect.stores.sqlite.anew import index_anew
 from recollect.stores.sqlite.check import check
 from recollect.stores.sqlite.connect import connect, translated
 from recollect.stores.sqlite.pen import Pen
+
+Answer = TypeVar("Answer")
 
 
 class SqliteStore:
@@ -147,18 +152,20 @@ class SqliteStore:
     def match_words(
         self, keywords: Keywords, *, scope: Scope, where: Where, limit: int, also: Sequence[int] = ()
     ) -> Matches:
-        """Return the best memories for *keywords*; a damaged token index is made anew first."""
+        """Return the best memories for *keywords*."""
+        return self._of_words(
+            lambda db: found.match_words(db, keywords, scope, where, limit=limit, also=also, analyse=self._analyse)
+        )
+
+    def _of_words(self, ask: Callable[[apsw.Connection], Answer]) -> Answer:
+        """Ask the token index; a damaged one is made anew first."""
         try:
-            return self._match_words(keywords, scope=scope, where=where, limit=limit, also=also)
+            with self._reading() as db:
+                return ask(db)
         except StoreDamaged:
             self.rebuild()
-            return self._match_words(keywords, scope=scope, where=where, limit=limit, also=also)
-
-    def _match_words(
-        self, keywords: Keywords, *, scope: Scope, where: Where, limit: int, also: Sequence[int]
-    ) -> Matches:
-        with self._reading() as db:
-            return words.match_words(db, keywords, scope, where, limit=limit, also=also, analyse=self._analyse)
+            with self._reading() as db:
+                return ask(db)
 
     def match_text(
         self, needles: Sequence[str], *, scope: Scope, where: Where, limit: int
@@ -171,6 +178,25 @@ class SqliteStore:
         """Return memories newest first."""
         with self._reading() as db:
             return read.browse(db, scope, where, limit=limit, offset=offset)
+
+    def vocabulary(self, *, scope: Scope, form: Form = "exact", least: int = 1, limit: int = 200_000) -> dict[str, int]:
+        """Return the words of *scope*."""
+        counts = self._of_words(lambda db: vocabulary.vocabulary(db, scope, form))
+        return as_vocabulary(counts, least=least, limit=limit)
+
+    def spread(self, words: Sequence[str], *, scope: Scope, form: Form = "exact") -> dict[str, int]:
+        """Return how many memories hold each of these words."""
+        return self._of_words(lambda db: vocabulary.spread(db, words, scope, form))
+
+    def facets(self, *, keywords: Keywords | None, scope: Scope, where: Where) -> dict[str, dict[str, int]]:
+        """Return how many memories of the match set there are of each kind."""
+
+        def count(db: apsw.Connection) -> dict[str, dict[str, int]]:
+            if keywords is None:
+                return facets.facets(db, facets.admitted_rows(db, scope, where))
+            return facets.facets(db, found.matched(db, keywords, scope, where, analyse=self._analyse))
+
+        return self._of_words(count)
 
     def generations(self, *, scope: Scope) -> tuple[Generation, ...]:
         """Return the generations of vectors, newest first."""

@@ -1,13 +1,14 @@
 """Finding by word: our one BM25 over FTS5's postings, and over what was forgotten since the moment asked about."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 from typing import Any
 
 import apsw
 
 from recollect.records import Keywords, Leaf, Matches, Scope, Terms, Where
-from recollect.stores.bm25 import Postings, rank, thousandths
+from recollect.stores.bm25 import Postings, matching, rank, thousandths
 from recollect.stores.contract import Analyse
 from recollect.stores.sqlite.find import admitted, postings, scope_clause, volume
 from recollect.stores.sqlite.read import wordings
@@ -26,16 +27,10 @@ def match_words(
     analyse: Analyse,
 ) -> Matches:
     """Return the best memories for *keywords*."""
-    weights = thousandths(keywords.weights)
-    gone = {} if where.as_of is None else _forgotten_since(db, scope, where.as_of, analyse)
-
-    def read(leaf: Leaf) -> Postings:
-        found = postings(db, leaf, weights=weights, scope=scope)
-        return {**found, **posted(leaf, gone, weights)} if gone else found
-
+    gone = _forgotten_since(db, scope, where.as_of, analyse)
     return rank(
         keywords,
-        read=read,
+        read=_reader(db, keywords, scope, gone),
         volume=volume(db, scope) + volume_of(gone),
         admits=lambda rows: admitted(db, rows, where),
         limit=limit,
@@ -43,8 +38,33 @@ def match_words(
     )
 
 
-def _forgotten_since(db: apsw.Connection, scope: Scope, as_of: datetime, analyse: Analyse) -> Mapping[int, Terms]:
+def matched(
+    db: apsw.Connection, keywords: Keywords, scope: Scope, where: Where, *, analyse: Analyse
+) -> AbstractSet[int]:
+    """Return every memory that *keywords* match and *where* admits."""
+    gone = _forgotten_since(db, scope, where.as_of, analyse)
+    return admitted(db, matching(keywords, read=_reader(db, keywords, scope, gone)), where)
+
+
+def _reader(
+    db: apsw.Connection, keywords: Keywords, scope: Scope, gone: Mapping[int, Terms]
+) -> Callable[[Leaf], Postings]:
+    """Return how a leaf is looked up: in FTS5's index, and among what it no longer has."""
+    weights = thousandths(keywords.weights)
+
+    def read(leaf: Leaf) -> Postings:
+        found = postings(db, leaf, weights=weights, scope=scope)
+        return {**found, **posted(leaf, gone, weights)} if gone else found
+
+    return read
+
+
+def _forgotten_since(
+    db: apsw.Connection, scope: Scope, as_of: datetime | None, analyse: Analyse
+) -> Mapping[int, Terms]:
     """Return the tokens of what was there at that moment and is forgotten now; FTS5 no longer has them."""
+    if as_of is None:
+        return {}
     inside, projects = scope_clause(scope, "m.project")
     sql = f"select {COLUMNS} from memory m where m.deleted_at > ? and m.created_at <= ? and {inside} order by m.id"
     rows: list[Any] = db.execute(sql, (moment(as_of), moment(as_of), *projects)).fetchall()
