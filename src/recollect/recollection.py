@@ -348,12 +348,8 @@ class Recollection:
 
     def timeline(self, query: str = "", *, limit: int = 50) -> tuple[Memory, ...]:
         """Return memories oldest first, superseded ones too: those that *query* finds, or the newest of all."""
-        where = Where(include_superseded=True)
-        if query.strip():
-            found = [hit.memory for hit in self.search(query, where=where, limit=limit).hits]
-        else:
-            found = list(self.list(where=where, limit=limit).memories)
-        return tuple(sorted(found, key=lambda memory: (memory.when, memory.id)))
+        reply = self.search(query, where=Where(include_superseded=True), limit=limit)
+        return tuple(sorted((hit.memory for hit in reply.hits), key=lambda memory: (memory.when, memory.id)))
 
     def keep_lens(self, lens: Lens) -> None:
         """Keep a lens under its name."""

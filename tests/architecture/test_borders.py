@@ -27,7 +27,7 @@ DRIVERS = {
     "mcp": ("surfaces/",),
     "onnx": ("embedders/",),
     "onnxruntime": ("embedders/",),
-    "sqlite3": ("stores/sqlite/",),
+    "sqlite3": ("stores/sqlite/", "evaluate/cache.py"),
     "starlette": ("surfaces/",),
     "tokenizers": ("embedders/",),
     "uvicorn": ("surfaces/",),

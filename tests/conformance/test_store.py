@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from kit import NOON, asking, keywords
 
+from kit import NOON, asking, keywords
 from recollect.errors import InputError, UnknownMemory
 from recollect.records import (
     EVERYTHING,

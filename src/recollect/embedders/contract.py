@@ -4,6 +4,7 @@ An embedder turns text into unit vectors that lie close when the texts mean alik
 lone surrogates and NUL are read as unknown characters, and what is too long is cut at the end.
 """
 
+import sys
 from array import array
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias
@@ -13,6 +14,18 @@ Vector: TypeAlias = "array[float]"
 
 Span: TypeAlias = tuple[int, int]
 """Where a passage begins and ends in its text: `text[start:end]`."""
+
+
+def pack(vector: Sequence[float]) -> bytes:
+    """Return the vector as little-endian float32: the same bytes on every machine."""
+    return little(array("f", vector)).tobytes()
+
+
+def little(vector: Vector) -> Vector:
+    """Return *vector* with its bytes in little-endian order, or back in the machine's."""
+    if sys.byteorder == "big":
+        vector.byteswap()
+    return vector
 
 
 class Embedder(Protocol):

@@ -1,14 +1,15 @@
 """Arithmetic on vectors that needs no library."""
 
 import math
-import sys
 from array import array
 from collections.abc import Iterable, Sequence
 from operator import mul
 from typing import Final
 
-from recollect.embedders.contract import Vector
+from recollect.embedders.contract import Vector, little, pack
 from recollect.errors import ModelError
+
+__all__ = ["cosine", "expect", "pack", "unit", "unpack", "zero"]
 
 WIDTH: Final = 4
 """Bytes of one float32."""
@@ -42,11 +43,6 @@ def zero(dimensions: int) -> Vector:
     return array("f", bytes(WIDTH * dimensions))
 
 
-def pack(vector: Sequence[float]) -> bytes:
-    """Return the vector as little-endian float32: the same bytes on every machine."""
-    return _little(array("f", vector)).tobytes()
-
-
 def unpack(blob: bytes, *, dimensions: int) -> Vector:
     """Return the vector that `pack` made into *blob*."""
     if len(blob) != WIDTH * dimensions:
@@ -54,7 +50,7 @@ def unpack(blob: bytes, *, dimensions: int) -> Vector:
             f"a stored vector has {len(blob)} bytes; {dimensions} dimensions take {WIDTH * dimensions}",
             hint="embed the memory again: recollect embed",
         )
-    return _little(array("f", blob))
+    return little(array("f", blob))
 
 
 def expect(vector: Sequence[float], *, dimensions: int) -> None:
@@ -66,9 +62,3 @@ def expect(vector: Sequence[float], *, dimensions: int) -> None:
         )
     if not all(map(math.isfinite, vector)):
         raise ModelError("a vector holds a number that is not finite", hint="the model may be damaged")
-
-
-def _little(vector: Vector) -> Vector:
-    if sys.byteorder == "big":
-        vector.byteswap()
-    return vector

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from recollect.embedders.contract import Embedder
-from recollect.embedders.vectors import pack
+from recollect.embedders.contract import Embedder, pack
 from recollect.records import EVERYTHING, Embedded, Generation, Memory, Passage
 from recollect.stores.contract import Store
 

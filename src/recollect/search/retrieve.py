@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from recollect.embedders.contract import Embedder
-from recollect.embedders.vectors import pack
+from recollect.embedders.contract import Embedder, pack
 from recollect.profile import Retrieve
 from recollect.records import AnyOf, Fact, Keywords, Match, Memory, Near, Nears, Scope, Where
 from recollect.search.ask import InText, Tier
