@@ -29,6 +29,7 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "join": ("or", "and", "cascade"),
         "method": ("rrf", "sum"),
         "missing": ("zero", "last"),
+        "dedup": ("words", "bm25"),
     }
 )
 NORMALISERS: Final = ("plain", "over_top", "over_25", "squashed", "lifted", "counted", "tanh", "min_max")
@@ -161,6 +162,8 @@ class Profile:
     """How many it may have."""
     blank: str = "browse"
     """What a blank question does: browse the newest, or find nothing."""
+    dedup: str = "words"
+    """How intake tells a duplicate: by the words that differ, or by oro's BM25 and cosine."""
     words: Words = Words()
     retrieve: Retrieve = Retrieve()
     fuse: Fuse = Fuse()

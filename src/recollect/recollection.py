@@ -12,11 +12,12 @@ from recollect.errors import InputError, UnknownMemory
 from recollect.profile import Profile, load_profile
 from recollect.recall.firewall import strip_rendered
 from recollect.recall.inject import inject
-from recollect.recall.lens import Lens, boost, drop_lens, find_lens, keep_lens, lenses, narrow, narrow_scope
-from recollect.recall.log import Scribe, recall_of
+from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses, look_through
+from recollect.recall.log import Scribe, write_down
 from recollect.recall.reinforce import by_doubt, by_hand, by_use
 from recollect.recall.render import Rendered, Style
 from recollect.recall.task import query_for
+from recollect.recall.timeline import in_time
 from recollect.records import (
     ANYTHING,
     EVERYTHING,
@@ -33,10 +34,12 @@ from recollect.records import (
 from recollect.records import Feedback as FeedbackWrite
 from recollect.remember.bring import Brought, Door, Progress, bring
 from recollect.remember.capture import capture
+from recollect.remember.dedup import judge
 from recollect.remember.draft import draft
 from recollect.remember.embed import embed_pending
 from recollect.remember.facts import DECAY, extract
-from recollect.remember.keep import Kept, keep
+from recollect.remember.keep import Judging, Kept, keep
+from recollect.remember.oro import oros_judge
 from recollect.remember.signal import low_signal
 from recollect.replies import Health, Listing, Mode, Reply, Request, Shown
 from recollect.search import search
@@ -50,7 +53,6 @@ from recollect.upkeep.export import exported
 from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, stale
 
 Clock = Callable[[], datetime]
-Boost = Callable[[Memory, Sequence[Fact]], float]
 Verdict = Literal["used", "useful", "wrong"]
 
 
@@ -139,7 +141,15 @@ class Recollection:
 
     def add_all(self, drafts: Sequence[Memory], *, redact: bool = True, embed: bool = True) -> tuple[Kept, ...]:
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
-        kept = keep(drafts, store=self.store, analyse=analyse, now=self.now(), redacting=redact, states=self._states)
+        kept = keep(
+            drafts,
+            store=self.store,
+            analyse=analyse,
+            now=self.now(),
+            redacting=redact,
+            states=self._states,
+            judging=judge if self.profile.dedup == "words" else self._oros_judge(),
+        )
         if embed and any(each.written for each in kept):
             self._embed_if_possible(None)
         return kept
@@ -173,6 +183,9 @@ class Recollection:
             store=self.store, embedder=self.models.required(), model=self.models.name, progress=progress
         )
 
+    def _oros_judge(self) -> Judging:
+        return oros_judge(self.store, profile=self.profile, embedder=self.models.current())
+
     def _states(self, memory: Memory) -> tuple[Fact, ...]:
         return extract(memory, self.profile.weigh.decay or DECAY)
 
@@ -204,7 +217,7 @@ class Recollection:
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         chosen = self.profile if profile is None else load_profile(profile)
         embedder = None if mode == "keyword" else self.models.current()
-        seen, boosting = self._through(request, chosen)
+        seen, boosting = look_through(request, self.store, bounds=chosen.weigh.lens_bounds, now=self.now())
         reply = search(
             seen,
             store=self.store,
@@ -215,29 +228,8 @@ class Recollection:
             lens=boosting,
         )
         if request.session is not None:
-            self._scribe.give(lambda: self._log(reply, request))
+            self._scribe.give(lambda: write_down(reply, request, store=self.store, now=self.now()))
         return reply
-
-    def _through(self, request: Request, profile: Profile) -> tuple[Request, Boost | None]:
-        """Return *request* as the lens it names leaves it, and what that lens makes of a memory."""
-        if request.lens is None:
-            return request, None
-        chosen = find_lens(request.lens, self.store)
-        bounds = profile.weigh.lens_bounds
-        where, scope = narrow(request.where, chosen, now=self.now()), narrow_scope(request.scope, chosen)
-        return (
-            replace(request, where=where, scope=scope),
-            lambda memory, facts: boost(chosen, memory, facts, bounds=bounds),
-        )
-
-    def _log(self, reply: Reply, request: Request) -> None:
-        """Write the recall down and let the facts that were shown fade later."""
-        now = self.now()
-        kept = recall_of(reply, session=request.session, lens=request.lens, scope=request.scope, at=now)
-        self.store.log_recall([kept])
-        facts = [fact for hit in reply.hits for fact in hit.facts]
-        if facts:
-            self.store.apply(by_use(facts, "search", now=now), at=now)
 
     def inject(
         self,
@@ -348,8 +340,7 @@ class Recollection:
 
     def timeline(self, query: str = "", *, limit: int = 50) -> tuple[Memory, ...]:
         """Return memories oldest first, superseded ones too: those that *query* finds, or the newest of all."""
-        reply = self.search(query, where=Where(include_superseded=True), limit=limit)
-        return tuple(sorted((hit.memory for hit in reply.hits), key=lambda memory: (memory.when, memory.id)))
+        return in_time(self.search(query, where=Where(include_superseded=True), limit=limit))
 
     def keep_lens(self, lens: Lens) -> None:
         """Keep a lens under its name."""

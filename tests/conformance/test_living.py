@@ -402,3 +402,34 @@ def test_two_unrelated_memories_are_two(db: Recollection) -> None:
     db.add("lunch is served at noon")
 
     assert db.stats().memories == 2
+
+
+# --- oro's intake ---------------------------------------------------------------------------
+
+LINT = "Run the linter before the type checker so that formatting noise never hides a real error"
+
+
+@pytest.mark.req("O-08")
+def test_oro_takes_a_text_whose_own_words_find_another_for_a_duplicate_and_logs_it(db: Recollection) -> None:
+    db.add_all([Memory(content=f"Filler {number} about gardens, weather and lunch") for number in range(60)])
+    db.profile = load_profile("oro")
+    first = db.add(LINT, confidence=0.7)
+    again = db.add(f"{LINT} early", confidence=0.9)
+    other = db.add("Cats sleep most of the day")
+
+    assert (again.id, again.decision) == (first.id, "restates")
+    assert db.show(first.id).memory.confidence == 0.9
+    assert db.show(first.id).events[-1].detail["decision"] == "restates"
+    assert other.decision == "distinct"
+
+
+@pytest.mark.req("O-09")
+def test_oro_takes_a_text_whose_vector_lies_on_anothers_for_a_duplicate(tmp_path: Path) -> None:
+    models = Models(name="hashing")
+    store = STORES["sqlite"](tmp_path, analyse)
+    with Recollection(store=store, profile=load_profile("oro"), models=models, clock=Clock()) as db:
+        first = db.add("sqlite write ahead logging mode")
+        again = db.add("write ahead logging mode sqlite")
+
+        assert again.id == first.id
+        assert again.evidence["cosine"] > 0.85  # type: ignore[operator]

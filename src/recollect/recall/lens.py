@@ -1,12 +1,13 @@
 """Lenses: named filters and boosts that a user keeps and looks through."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.records import Fact, Memory, Scope, Where
+from recollect.replies import Request
 from recollect.stores.contract import Store
 from recollect.text.dates import parse_moment
 
@@ -113,3 +114,20 @@ def boost(lens: Lens, memory: Memory, facts: Sequence[Fact], *, bounds: tuple[fl
             product *= multiplier
     low, high = bounds
     return max(low, min(high, product))
+
+
+Boost = Callable[[Memory, Sequence[Fact]], float]
+
+
+def look_through(
+    request: Request, store: Store, *, bounds: tuple[float, float], now: datetime
+) -> tuple[Request, Boost | None]:
+    """Return *request* as the lens it names leaves it, and what that lens makes of a memory."""
+    if request.lens is None:
+        return request, None
+    lens = find_lens(request.lens, store)
+    where, scope = narrow(request.where, lens, now=now), narrow_scope(request.scope, lens)
+    return (
+        replace(request, where=where, scope=scope),
+        lambda memory, facts: boost(lens, memory, facts, bounds=bounds),
+    )

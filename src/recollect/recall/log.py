@@ -6,8 +6,10 @@ from datetime import datetime
 from queue import SimpleQueue
 from typing import Final
 
+from recollect.recall.reinforce import by_use
 from recollect.records import Recall, Recalled, Scope
-from recollect.replies import Reply
+from recollect.replies import Reply, Request
+from recollect.stores.contract import Store
 
 STOP: Final = None
 
@@ -38,6 +40,15 @@ def recall_of(reply: Reply, *, session: str | None, lens: str | None, scope: Sco
         scope=scope,
         hits=(*shown, *missed),
     )
+
+
+def write_down(reply: Reply, request: Request, *, store: Store, now: datetime) -> None:
+    """Write a recall into the log, and let the facts that were shown fade later."""
+    kept = recall_of(reply, session=request.session, lens=request.lens, scope=request.scope, at=now)
+    store.log_recall([kept])
+    facts = [fact for hit in reply.hits for fact in hit.facts]
+    if facts:
+        store.apply(by_use(facts, "search", now=now), at=now)
 
 
 class Scribe:

@@ -28,6 +28,8 @@ class Kept:
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
+Judging = Callable[[Memory, Sequence[Candidate]], Verdict]
+"""How a draft is told from the memories that share much of its words."""
 States = Callable[[Memory], tuple[Fact, ...]]
 """How the facts of a memory are found."""
 BATCH: Final = 500
@@ -42,21 +44,23 @@ def keep(
     now: datetime,
     redacting: bool = True,
     states: States = extract,
+    judging: Judging = judge,
 ) -> tuple[Kept, ...]:
     """Keep *drafts* with what they state, all or none, and return what became of each, in order."""
     ready = [_ready(draft, redacting=redacting) for draft in drafts]
     kept: list[Kept] = []
     with store.transaction():
         for start in range(0, len(ready), BATCH):
-            kept += _keep_batch(ready[start : start + BATCH], store=store, analyse=analyse, now=now, states=states)
+            batch = ready[start : start + BATCH]
+            verdicts = _decide([memory for memory, _ in batch], store=store, analyse=analyse, judging=judging)
+            kept += _keep_batch(batch, verdicts, store=store, now=now, states=states)
     return tuple(kept)
 
 
 def _keep_batch(
-    ready: Sequence[tuple[Memory, int]], *, store: Store, analyse: Analyse, now: datetime, states: States
+    ready: Sequence[tuple[Memory, int]], verdicts: Sequence[Verdict], *, store: Store, now: datetime, states: States
 ) -> list[Kept]:
     memories = [memory for memory, _ in ready]
-    verdicts = _decide(memories, store=store, analyse=analyse)
     new = [place for place, verdict in enumerate(verdicts) if verdict.decision not in _SAME]
     ids: dict[int, int] = {}
     for run in _runs(new, verdicts):
@@ -89,7 +93,7 @@ def stands_alone(memory: Memory) -> bool:
     return memory.external_id is not None or memory.thread is not None
 
 
-def _decide(memories: Sequence[Memory], *, store: Store, analyse: Analyse) -> list[Verdict]:
+def _decide(memories: Sequence[Memory], *, store: Store, analyse: Analyse, judging: Judging) -> list[Verdict]:
     """Return a verdict for each; `of` below 0 means -1 - the place of an earlier draft in this batch."""
     keys = [_key(memory) for memory in memories]
     known, rivals = _known(keys, store), _rivals(memories, store, analyse)
@@ -100,7 +104,7 @@ def _decide(memories: Sequence[Memory], *, store: Store, analyse: Analyse) -> li
             by = "content" if isinstance(key[1], bytes) else "external_id"
             verdicts.append(Verdict(decision="identical", of=of, evidence={"by": by}))
         else:
-            verdicts.append(_ALONE if stands_alone(memory) else judge(memory, rivals[place]))
+            verdicts.append(_ALONE if stands_alone(memory) else judging(memory, rivals[place]))
     return verdicts
 
 
