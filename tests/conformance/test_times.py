@@ -134,6 +134,7 @@ def test_what_was_forgotten_later_was_still_believed_then(store: Store) -> None:
 
 def test_what_was_forgotten_since_counts_in_the_ranking_of_then(store: Store) -> None:
     rows = [add(store, text) for text in ("cat", "cat dog", "bird", "cow", "fish food")]
+    store.apply([Forget(id=add(store, "cat dog dog"))], at=NOON)
     before = store.match_words(asking("cat", "dog"), scope=EVERYTHING, where=Where(), limit=9)
 
     store.apply([Forget(id=row) for row in rows[1:4]], at=NOON + 2 * DAY)

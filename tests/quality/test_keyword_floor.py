@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(("collection", "floor"), [("scifact", 0.687), ("cranfield", 0.420), ("locomo", 0.439)])
-@pytest.mark.req("C-18")
+@pytest.mark.req("C-07")
 def test_the_words_of_a_question_find_at_least_what_fts5_finds(
     collection: str, floor: float, shared_data: Path
 ) -> None:

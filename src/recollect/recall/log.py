@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from queue import SimpleQueue
 from typing import Final
 
@@ -12,6 +12,8 @@ from recollect.replies import Reply, Request
 from recollect.stores.contract import Store
 
 STOP: Final = None
+FRESH: Final = timedelta(hours=1)
+"""A fact confirmed so lately gains nothing by being recalled again."""
 
 
 def recall_of(reply: Reply, *, session: str | None, lens: str | None, scope: Scope, at: datetime) -> Recall:
@@ -46,7 +48,7 @@ def write_down(reply: Reply, request: Request, *, store: Store, now: datetime) -
     """Write a recall into the log, and let the facts that were shown fade later."""
     kept = recall_of(reply, session=request.session, lens=request.lens, scope=request.scope, at=now)
     store.log_recall([kept])
-    facts = [fact for hit in reply.hits for fact in hit.facts]
+    facts = [fact for hit in reply.hits for fact in hit.facts if now - fact.last_reinforced > FRESH]
     if facts:
         store.apply(by_use(facts, "search", now=now), at=now)
 

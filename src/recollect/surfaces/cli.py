@@ -279,7 +279,8 @@ def _understood(error: Exception) -> RecollectError:
         return error
     if isinstance(error, click.UsageError):
         asked = error.ctx.command_path if error.ctx else "recollect"
-        return InputError(error.format_message().rstrip("."), hint=f"see: {asked} --help")
+        said = " ".join(error.format_message().split())
+        return InputError(said.rstrip("."), hint=f"see: {asked} --help")
     if isinstance(error, click.ClickException):
         return InputError(error.format_message(), hint="see: recollect --help")
     last = error.__traceback__

@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -54,13 +54,16 @@ def run_demo(keep: str | None, *, profile: str | None, model: str | None, progra
             brought = db.import_(folder)
             replies = [db.search(scene.query, limit=scene.limit) for scene in SCENES]
             count = db.stats().memories
-        text = _lines(brought, count, replies, root=folder.resolve().as_posix(), next_steps=_next(keep, program))
+        note = next(filter(None, map(show.degraded_text, replies)), "")
+        head = (_summary(brought, count), *([f"({note})"] if note else []))
+        scenes = _scenes(replies, root=folder.resolve().as_posix())
+        lines = (*head, *scenes, "", NEXT, *_next(keep, program, by_words_alone=bool(note)))
     value = {
         "store": keep,
         "import": shapes.brought_shape(brought),
         "searches": [shapes.reply_shape(reply) for reply in replies],
     }
-    return Demo(lines=tuple(text), value=value)
+    return Demo(lines=lines, value=value)
 
 
 def samples() -> Any:
@@ -80,36 +83,33 @@ def _place(keep: str | None) -> Iterator[Path]:
     yield path
 
 
-def _lines(
-    brought: Brought, count: int, replies: Sequence[Reply], *, root: str, next_steps: Sequence[str]
-) -> Iterator[str]:
-    yield (
+def _summary(brought: Brought, count: int) -> str:
+    return (
         f"{count} memories of a small company, imported from {brought.files['imported']} files: "
         "notes, decisions, meetings, chats, tables, in three languages."
     )
-    note = next(filter(None, map(show.degraded_text, replies)), "")
-    if note:
-        yield f"({note})"
+
+
+def _scenes(replies: Sequence[Reply], *, root: str) -> Iterator[str]:
     for scene, reply in zip(SCENES, replies, strict=True):
         yield ""
         yield f"> recollect search {_quoted(scene.query)}"
         yield f"  {scene.shows}"
         yield ""
-        yield show.found_text(reply, root=root)
-    yield from ("", NEXT, *next_steps)
+        yield show.found_text(replace(reply, total=len(reply.hits)), root=root)
 
 
 def _quoted(text: str) -> str:
     return f"'{text}'" if set(text) & set(' "*') else text
 
 
-def _next(keep: str | None, program: str) -> tuple[str, ...]:
+def _next(keep: str | None, program: str, *, by_words_alone: bool) -> tuple[str, ...]:
     store = keep or "demo.db"
-    first = [] if keep else [(f"{program} demo --keep {store}", "keep the sample store")]
     steps = [
-        *first,
+        *([] if keep else [(f"{program} demo --keep {store}", "keep the sample store")]),
         (f"{program} --db {store} search 'who owns offline mode' --explain", "ask it, and see why"),
         (f"{program} --db {store} list --type decision", "read what was decided"),
+        *([(f"{program} model install", "search by meaning too (90 MB)")] if by_words_alone else []),
         (f"{program} import ~/notes", "your own notes, into your own store"),
         (f"{program} add 'We ship on Tuesdays' --type decision", "remember one thing"),
         (f"{program} search 'when do we ship?' --json", "the answer for a program"),

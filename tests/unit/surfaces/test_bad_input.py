@@ -52,6 +52,7 @@ def without_rights() -> Iterator[None]:
         (("list", "--limit", "9" * 30), "is beyond every store"),
         (("search", "x", "--colour", "red"), "No such option"),
         (("serach", "x"), "No such command 'serach'"),
+        (("completion",), "Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish"),
         (("search", "x", "--since", "banana"), "since: 'banana' is not a date"),
         (("list", "--until", "32 May"), "until: '32 May' is not a date"),
         (("add", "x", "--date", "soon"), "date: 'soon' is not a date"),
@@ -66,7 +67,7 @@ def without_rights() -> Iterator[None]:
     ],
 )
 def test_what_cannot_be_understood_is_exit_code_two(run: Run, words: tuple[str, ...], said: str) -> None:
-    told, value = run(*words), run(*words, "--json")
+    told, value = run(*words), run(*words, "--json") if words != ("completion",) else run("--json", *words)
 
     assert (told.code, value.code, told.out) == (2, 2, "")
     one_line(told, said)
