@@ -9,6 +9,9 @@ INSTALL := $(RUN) pip install -qq
 # A stamp is newer than the lock file it was installed from, so a second run installs nothing.
 TO_RUN := $(VENV)/.installed-run
 TO_TEST := $(VENV)/.installed-test
+# The embedding model, for the demo and the tests; users have theirs in their data folder.
+MODELS := .models
+MODEL := $(MODELS)/minilm/model.toml
 PROVEN := build/requirements.json
 SOURCES := $(shell find src tests -type f -not -name '*.pyc' 2>/dev/null)
 
@@ -24,12 +27,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 help: ## list what can be made
 	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'
 
-demo: $(TO_RUN) ## build a sample store and search it
-	@$(VENV)/bin/recollect demo
+demo: $(TO_RUN) $(MODEL) ## build a sample store and search it
+	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/recollect demo
 
-test: $(TO_TEST) ## run every test
+test: $(TO_TEST) $(MODEL) ## run every test
 	@mkdir -p build
-	@$(RUN) pytest -n 2 --requirements=$(PROVEN)
+	@RECOLLECT_MODELS= $(RUN) pytest -n 2 --requirements=$(PROVEN)
 
 check: $(TO_TEST) ## lint, format, types, direction of imports, architecture
 	$(RUN) ruff check
@@ -68,6 +71,10 @@ $(TO_RUN): requirements/run.txt pyproject.toml | $(VENV)/.made
 	@$(INSTALL) --require-hashes -r requirements/run.txt
 	@$(INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
+
+$(MODEL): | $(TO_RUN)
+	@echo "Installing the embedding model ..."
+	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/recollect model install minilm > /dev/null
 
 # What tests need holds all that running needs.
 $(TO_TEST): requirements/run.txt requirements/test.txt pyproject.toml | $(VENV)/.made

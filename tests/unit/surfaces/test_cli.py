@@ -290,11 +290,11 @@ def test_a_shell_completes_commands(run: Run, shell: str) -> None:
 
 
 def test_completion_offers_the_commands_of_the_table(tmp_path: Path) -> None:
-    asked = {"_RECOLLECT_COMPLETE": "bash_complete", "COMP_WORDS": "recollect re", "COMP_CWORD": "1"}
+    asked = {"_RECOLLECT_COMPLETE": "bash_complete", "COMP_WORDS": "recollect resto", "COMP_CWORD": "1"}
 
     done = apart(folder=tmp_path, **asked)
 
-    assert done.out.split() == ["plain,restore", "plain,reindex"]
+    assert done.out.split() == ["plain,restore"]
 
 
 # --- what only a process shows --------------------------------------------------------------
