@@ -46,6 +46,8 @@ class Words:
     """Whether stop words are dropped from a question, unless nothing else is left."""
     most: int = 256
     """How many distinct tokens a question may have; the rest of a very long one is not asked."""
+    typo_weight: float = 0.0
+    """What the words near to one that no memory holds count together; 0 asks for words as they are typed."""
     k1: float = 1.2
     b: float = 0.75
     fields: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(FIELDS, 1.0))
@@ -96,6 +98,35 @@ class Retrieve:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Expand:
+    """How many other ways to ask are tried; the ranking kind `expansion` gives what they count."""
+
+    most: int = 0
+    """How many, at most; 0 asks the question alone."""
+    vocabulary: int = 2000
+    """How many of the store's most frequent words are compared with the key terms, when there is a model."""
+    similarity: float = 0.5
+    """How near in meaning such a word must be: the least cosine."""
+    vocabulary_weight: float = 0.7
+    """What the list of such words counts beside the other ways to ask."""
+    neighbours: int = 8
+    """How many such words are asked for."""
+    terms: int = 8
+    """How many key terms look for them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """What makes two memories belong together."""
+
+    limit: int = 10
+    fact: float = 0.2
+    """What each subject that both state something about adds to how near they are."""
+    words: int = 32
+    """How many of a memory's words are asked for when there is no model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Floor:
     """What is too little to be shown."""
 
@@ -123,6 +154,8 @@ class Weigh:
     confidence_sway: float = 0.0
     age_sway: float = 0.0
     pin_sway: float = 0.0
+    date_sway: float = 0.0
+    """How much more a memory counts that is of a date which a plain question names."""
     bounds: tuple[float, float] = (0.67, 1.25)
     """How far all the sways together may move a score."""
     lens_bounds: tuple[float, float] = (0.5, 2.0)
@@ -166,6 +199,8 @@ class Profile:
     """How intake tells a duplicate: by the words that differ, or by oro's BM25 and cosine."""
     words: Words = Words()
     retrieve: Retrieve = Retrieve()
+    expand: Expand = Expand()
+    related: Related = Related()
     fuse: Fuse = Fuse()
     weigh: Weigh = Weigh()
     floor: Floor = Floor()

@@ -28,6 +28,10 @@ class Request:
     lens: str | None = None
     without_model: Literal["keyword", "fail"] = "keyword"
     """What a search for meaning does when there is no model."""
+    facets: bool = False
+    """Whether the whole match set is counted by type, tag, project, source, kind, fact type and month."""
+    intent: str | None = None
+    """What the asker is after; whoever says so is searched for further, however sure the first hit looks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

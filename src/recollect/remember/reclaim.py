@@ -86,7 +86,7 @@ def _changes(known: Mapping[int, Memory], store: Store) -> dict[int, Write]:
     for row, held in store.load(sorted(known), scope=EVERYTHING).items():
         memory = known[row]
         if memory.external_id is not None and memory.updated_at > held.updated_at:
-            lasting = ("id", "created_at", "updated_at", "deleted_at", "superseded_by")
+            lasting = ("id", "created_at", "updated_at", "deleted_at", "superseded_by", "superseded_at")
             new = replace(memory, **{name: getattr(held, name) for name in lasting})
             changes |= {} if new == held else {row: Revise(memory=new)}
     return changes

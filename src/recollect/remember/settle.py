@@ -114,8 +114,9 @@ def _settled(
 ) -> Settled:
     """Count what became of the drafts."""
     outcomes = list(zip(fresh, kept, strict=True))
-    new = tuple(place for place, outcome in outcomes if outcome.decision not in ("identical", "restates"))
-    touched = tuple(place for place, outcome in outcomes if place not in new and outcome.written)
+    same = ("identical", "restates")
+    new = tuple(place for place, outcome in outcomes if outcome.decision not in same)
+    touched = tuple(place for place, outcome in outcomes if outcome.decision in same and outcome.written)
     updated = tuple(sorted((*revised, *touched)))
     removed = sum(isinstance(write, Forget) for write in losses)
     return Settled(new=new, updated=updated, unchanged=total - len(new) - len(updated), removed=removed)

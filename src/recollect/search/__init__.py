@@ -9,6 +9,8 @@ from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
 from recollect.records import Fact, Memory, Scope, Where
 from recollect.replies import Hit, Mode, Reason, Reply, Request
+from recollect.search.correct import did_you_mean
+from recollect.search.facet import facet, facet_all
 from recollect.search.fit import clamp, fit
 from recollect.search.fuse import combine
 from recollect.search.gather import Gathered, gather
@@ -46,6 +48,7 @@ def search(
         blend=profile.retrieve.blend,
         former=former,
         lens=lens,
+        typo_weight=profile.words.typo_weight,
     )
     browsing = query.is_blank and profile.blank == "browse"
     reply = _browse(request, desk, profile) if browsing else _find(request, query, desk, profile, now)
@@ -66,15 +69,24 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
     reply = Reply(
         query=request.text, mode=request.mode, profile=profile.name, outcome="none", degraded=gathered.degraded
     )
+    if request.facets:
+        reply = replace(reply, facets=facet(gathered.tiers, desk))
     if not kept:
-        return replace(reply, reason=_why_not(query, gathered, weighed, desk))
+        reply = replace(reply, reason=_why_not(query, gathered, weighed, desk))
+        return replace(reply, suggestions=_suggestions(request, query, desk))
     outcome = judge(kept[0], gathered.rankings, mode=gathered.mode, bars=profile.judge)
     chosen = vary(kept, {row: memory.content for row, memory in memories.items()}, rules=profile.fit, limit=limit)
     facts = _facts(chosen, subjects, desk) if request.include_facts else {}
+    if outcome == "weak":
+        reply = replace(reply, suggestions=_suggestions(request, query, desk))
     hits = fit(chosen, memories, gathered=gathered, facts=facts, now=now)
     shown = {each.id for each in chosen}
     missed = tuple((each.id, each.score) for each in weighed if each.id not in shown)[:NEAR_MISSES]
     return replace(reply, outcome=outcome, hits=hits, total=_total(gathered, kept), near_misses=missed)
+
+
+def _suggestions(request: Request, query: Query, desk: Desk) -> tuple[str, ...]:
+    return did_you_mean(request.text, query, store=desk.store, scope=desk.scope)
 
 
 def as_asked(profile: Profile, mode: Mode) -> Profile:
@@ -144,6 +156,8 @@ def _browse(request: Request, desk: Desk, profile: Profile) -> Reply:
         for rank, memory in enumerate(memories.values(), start=1)
     )
     reply = Reply(query=request.text, mode=request.mode, profile=profile.name, outcome="answered", hits=hits)
+    if request.facets:
+        reply = replace(reply, facets=facet_all(desk))
     if hits:
         return replace(reply, total=page.total)
     unfiltered = desk.store.browse(scope=desk.scope, where=Where(include_superseded=True), limit=1).total

@@ -19,7 +19,7 @@ def fuse(rankings: Sequence[Ranking], rules: Fuse, *, weights: Mapping[str, floa
     everyone = sorted({entry.id for ranking in asked for entry in ranking.found})
     shares: Shares = dict.fromkeys(everyone, ())
     for ranking in asked:
-        for row, share in method(ranking, everyone, rules, weights[ranking.weighs_as]).items():
+        for row, share in method(ranking, everyone, rules, weights[ranking.weighs_as] * ranking.weight).items():
             shares[row] += (share,)
     candidates = (Candidate(id=row, shares=given) for row, given in shares.items())
     return tuple(sorted(candidates, key=lambda each: (-each.fused, each.id)))
@@ -30,7 +30,8 @@ def combine(
 ) -> tuple[Candidate, ...]:
     """Return the candidates of *rankings* as the profile orders them in this mode."""
     asked = [ranking for ranking in rankings if ranking.found or ranking.also] or list(rankings[:1])
-    if mode != "hybrid" or len(rankings) == 1:
+    expanded = any(ranking.weighs_as == "expansion" for ranking in rankings)
+    if len(rankings) == 1 or (mode != "hybrid" and not expanded):
         return order_alone(rankings[0], profile.fuse)
     answering = [ranking for ranking in asked if ranking.found]
     if profile.retrieve.fall_back and len(answering) == 1:

@@ -33,6 +33,7 @@ def gather(request: Request, query: Query, desk: Desk, profile: Profile, *, dept
     mode, degraded = choose(request, query, desk, profile)
     try:
         rankings = GATHERERS[mode](query, tiers, desk, profile, depth)
+        # expansion stage below
     except ModelError:
         if request.without_model == "fail":
             raise
@@ -40,7 +41,8 @@ def gather(request: Request, query: Query, desk: Desk, profile: Profile, *, dept
         rankings = _keyword(query, tiers, desk, profile, depth)
     if degraded is None and any(ranking.missing for ranking in rankings):
         degraded = "vectors_pending"
-    return Gathered(mode=mode, rankings=rankings, tiers=tiers, degraded=degraded)
+    asked = next((ranking.asked for ranking in rankings if ranking.asked), tiers)
+    return Gathered(mode=mode, rankings=rankings, tiers=asked, degraded=degraded)
 
 
 def choose(request: Request, query: Query, desk: Desk, profile: Profile) -> tuple[Mode, Degraded | None]:
@@ -66,8 +68,8 @@ def _by_alpha(request: Request) -> Mode:
     return request.mode
 
 
-def _keyword(_: Query, tiers: Sequence[Tier], desk: Desk, __: Profile, depth: int) -> tuple[Ranking, ...]:
-    return (by_words(tiers, desk, depth=depth),)
+def _keyword(query: Query, tiers: Sequence[Tier], desk: Desk, _: Profile, depth: int) -> tuple[Ranking, ...]:
+    return (by_words(tiers, desk, depth=depth, query=query),)
 
 
 def _semantic(query: Query, tiers: Sequence[Tier], desk: Desk, profile: Profile, depth: int) -> tuple[Ranking, ...]:
@@ -88,12 +90,12 @@ def _hybrid(query: Query, tiers: Sequence[Tier], desk: Desk, profile: Profile, d
         near = by_meaning(query.text, desk, depth=0, least=-1.0, also=[entry.id for entry in words.found])
         return words, near
     if rules.short_circuit[0] > 0:
-        words = by_words(tiers, desk, depth=depth)
+        words = by_words(tiers, desk, depth=depth, query=query)
         if is_strong(words, rules, profile.fuse.normalise.get("words", "plain")):
             return (words,)
     near = _spared(by_meaning(query.text, desk, depth=depth, least=rules.min_similarity), query, desk, profile)
     others = [entry.id for entry in near.found] if rules.complete else []
-    words = by_words(tiers, desk, depth=depth, also=others)
+    words = by_words(tiers, desk, depth=depth, also=others, query=query)
     if rules.complete:
         unranked = {entry.id for entry in words.found} - {entry.id for entry in near.found}
         exact = by_meaning(query.text, desk, depth=0, least=-1.0, also=sorted(unranked))

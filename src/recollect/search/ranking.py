@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from recollect.replies import Share
+from recollect.search.ask import Tier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,10 @@ class Ranking:
     """How many memories it could not compare."""
     kind: str = ""
     """Which weight and normaliser it takes; its name unless told."""
+    weight: float = 1.0
+    """What it counts beside others of its kind."""
+    asked: tuple[Tier, ...] = ()
+    """What was asked for it, mistyped words with what may be meant by them."""
 
     @property
     def weighs_as(self) -> str:

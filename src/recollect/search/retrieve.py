@@ -1,12 +1,13 @@
 """Questions to the store: a list of candidates by words, a list by meaning, each with scores of its own."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from recollect.embedders.contract import Embedder, pack
 from recollect.profile import Retrieve
-from recollect.records import AnyOf, Fact, Keywords, Match, Memory, Near, Nears, Scope, Where
+from recollect.records import AnyOf, Fact, Keywords, Match, Matches, Memory, Near, Nears, Scope, Where
 from recollect.search.ask import InText, Tier
+from recollect.search.correct import tolerate, vocabulary_of
 from recollect.search.normalise import NORMALISERS
 from recollect.search.parse import Query
 from recollect.search.ranking import Found, Ranking
@@ -26,24 +27,34 @@ class Desk:
     """What the lens in use makes of a memory and its facts."""
     former: Callable[[], Embedder | None] = lambda: None
     """Finds the model before this one, whose vectors serve for what the new one has not reached."""
+    typo_weight: float = 0.0
+    """What a word near to one that no memory holds counts; 0 asks for words as they are typed."""
 
 
-def by_words(tiers: Sequence[Tier], desk: Desk, *, depth: int, also: Sequence[int] = ()) -> Ranking:
-    """Return what the first tier with any match finds."""
+def by_words(
+    tiers: Sequence[Tier], desk: Desk, *, depth: int, also: Sequence[int] = (), query: Query | None = None
+) -> Ranking:
+    """Return what the first tier with any match finds; words of *query* that no memory holds may be mistyped."""
     ranking = Ranking(name="words", found=())
+    asked: list[Tier] = []
     for tier in tiers:
-        ranking = _ask(tier, desk, depth=depth, also=also)
+        ranking = _ask(tier, desk, depth=depth, also=also, query=query)
+        asked += ranking.asked
         if ranking.found:
             break
-    return ranking
+    return replace(ranking, asked=(*asked, *tiers[len(asked) :]))
 
 
-def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int]) -> Ranking:
+def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int], query: Query | None) -> Ranking:
     match tier:
         case Keywords():
             matches = desk.store.match_words(tier, scope=desk.scope, where=desk.where, limit=depth, also=also)
+            asked = tier if query is None else _tolerant(tier, query, matches, desk)
+            if asked is not tier:
+                matches = desk.store.match_words(asked, scope=desk.scope, where=desk.where, limit=depth, also=also)
             return Ranking(
                 name="words",
+                asked=(asked,),
                 found=tuple(_match(match) for match in matches.top),
                 also={row: _match(match) for row, match in matches.also.items()},
                 total=matches.total,
@@ -52,7 +63,17 @@ def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int]) -> Ranking:
         case InText(needles=needles):
             counts = desk.store.match_text(needles, scope=desk.scope, where=desk.where, limit=depth)
             found = tuple(Found(id=row, score=count, coverage=count / len(needles)) for row, count in counts)
-            return Ranking(name="words", kind="text", found=found, total=len(found))
+            return Ranking(name="words", kind="text", found=found, total=len(found), asked=(tier,))
+
+
+def _tolerant(keywords: Keywords, query: Query, matches: Matches, desk: Desk) -> Keywords:
+    return tolerate(
+        keywords,
+        query,
+        matches.seen,
+        weight=desk.typo_weight,
+        words=lambda: vocabulary_of(desk.store, desk.scope),
+    )
 
 
 def by_meaning(text: str, desk: Desk, *, depth: int, least: float, also: Sequence[int] = ()) -> Ranking:
@@ -99,10 +120,13 @@ def _joined(new: Nears, old: Nears) -> Nears:
     )
 
 
-def is_strong(ranking: Ranking, rules: Retrieve, normaliser: str) -> bool:
-    """Return whether the words alone are so sure that the vectors may be skipped: a high score, far ahead."""
+def is_strong(ranking: Ranking, rules: Retrieve, normaliser: str, *, intent_given: bool = False) -> bool:
+    """Return whether the words alone are so sure that the rest may be skipped: a high score, far ahead.
+
+    Never for someone who said what they are after.
+    """
     top, gap = rules.short_circuit
-    if top <= 0 or not ranking.found:
+    if top <= 0 or not ranking.found or intent_given:
         return False
     scores = NORMALISERS[normaliser]([entry.score for entry in ranking.found[:2]])
     return scores[0] >= top and (len(scores) == 1 or scores[0] - scores[1] >= gap)

@@ -60,6 +60,7 @@ def why(
         where=query.where,
         embedder=embedder,
         blend=profile.retrieve.blend,
+        typo_weight=profile.words.typo_weight,
     )
     limit = clamp(request.limit, profile)
     usual = gather(request, query, desk, profile, depth=depth_for(limit, profile))

@@ -60,17 +60,14 @@ def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     heading = memory.section or memory.title
     lines = [heading, hit.snippet] if heading else [hit.snippet]
     about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
-    score = () if hit.match_type == "browse" else (_score(hit.score),)
+    # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
+    score = (f"{hit.score:.3g}",) if hit.score >= 0.001 else ()
     lines.append(" · ".join(part for part in (*about, *score) if part))
     if explain:
         shares = [f"{s.ranking} rank {s.rank or '-'}: {s.points:+.4f}" for s in hit.shares]
         factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items() if factor != 1.0]
         lines.append(f"= {' '.join([*shares, *factors])}")
     return f"{hit.rank:>2}. " + "\n    ".join(lines)
-
-
-def _score(score: float) -> str:
-    return f"{score:.3g}" if score >= 0.001 else "under 0.001"
 
 
 def _place(memory: Memory, root: str = "") -> str:

@@ -1,9 +1,11 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import Memory
-from recollect.remember.facts import DECAY, MOST, Fact, extract
+from recollect.remember.facts import _RULES, DECAY, MOST, Fact, extract
 
 
 def told(text: str) -> list[tuple[str, str, str, str]]:
@@ -125,3 +127,10 @@ def test_every_fact_is_whole(text: str) -> None:
         assert len(fact.predicate) >= 2
         assert len(fact.object) >= 2
         assert fact.type in DECAY
+
+
+@given(st.data(), st.sampled_from(_RULES))
+def test_no_sentence_that_fits_a_rule_lacks_the_words_the_rule_needs(data: st.DataObject, rule: Any) -> None:
+    sentence = data.draw(st.from_regex(rule.shape, fullmatch=True))
+
+    assert not rule.needs.isdisjoint(sentence.casefold().split())

@@ -56,8 +56,8 @@ def test_every_reason_for_no_answer_comes_with_what_to_do(code: str) -> None:
     assert text == f"Nothing found: it is so; {HINTS[code]}."
 
 
-def test_a_tiny_score_is_not_written_with_an_exponent() -> None:
-    assert reply_text(replace(REPLY, hits=(replace(HIT, score=1.2e-06),))).endswith(" · under 0.001")
+def test_a_score_next_to_nothing_is_left_out() -> None:
+    assert reply_text(replace(REPLY, hits=(replace(HIT, score=1.2e-06),))).endswith(" · by words")
 
 
 @pytest.mark.parametrize(

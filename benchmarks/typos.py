@@ -1,0 +1,66 @@
+"""What typos cost keyword search, and how much of it tolerance brings back: recall@10.
+
+usage: python benchmarks/typos.py [--sets scifact,locomo]
+The sets lie in ../shared/data, each with a twin whose questions hold a typo.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from recollect.evaluate.datasets import Dataset, Query, read_dataset
+from recollect.evaluate.measures import MEASURES, means, score
+from recollect.evaluate.run import answer, take_in
+from recollect.profile import Profile, load_profile
+from recollect.stores.contract import Store
+from recollect.stores.sqlite import SqliteStore
+from recollect.text.analyse import analyse
+
+FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+MEASURE = "recall@10"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sets", default="scifact,locomo")
+    given = parser.parse_args()
+    print("| set | queries | clean | clean, tolerant | typos | typos, tolerant | recovered |")
+    print("|---|---|---|---|---|---|---|")
+    for name in given.sets.split(","):
+        one_set(name)
+
+
+def one_set(name: str) -> None:
+    clean, mistyped = read_dataset(FOLDER / name), read_dataset(FOLDER / f"{name}_typo")
+    tolerant = load_profile("default")
+    exact = replace(tolerant, words=replace(tolerant.words, typo_weight=0.0))
+    asked = {query.id for query in mistyped.queries}
+    plain = [query for query in clean.queries if query.id in asked]
+    with tempfile.TemporaryDirectory() as folder:
+        store = SqliteStore(Path(folder) / "set.db", analyse)
+        take_in(clean, store=store, analyse=analyse, now=NOW)
+        figures = [
+            recall(queries, clean, store, profile)
+            for queries in (plain, mistyped.queries)
+            for profile in (exact, tolerant)
+        ]
+        store.close()
+    before, _, without, within = figures
+    recovered = (within - without) / (before - without)
+    cells = " | ".join(f"{figure:.3f}" for figure in figures)
+    print(f"| {name} | {len(plain)} | {cells} | {recovered:.0%} |", flush=True)
+
+
+def recall(queries: Sequence[Query], dataset: Dataset, store: Store, profile: Profile) -> float:
+    answers = answer(queries, dataset, store=store, profile=profile, mode="keyword", now=NOW)
+    judged = {query.id: dataset.judgements[query.id] for query in queries}
+    found = score({row: list(each.ids) for row, each in answers.items()}, judged, measures={MEASURE: MEASURES[MEASURE]})
+    return means(found)[MEASURE]
+
+
+if __name__ == "__main__":
+    main()

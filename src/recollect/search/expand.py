@@ -1,0 +1,85 @@
+"""Other ways to ask, each a list of its own: by what the question is after, and by words near in meaning."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import fsum
+from operator import mul
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from recollect.embedders.contract import Embedder, Vector
+from recollect.errors import ModelError
+from recollect.profile import Expand, Profile
+from recollect.records import AnyOf, Keywords, Word
+from recollect.search.ask import ask
+from recollect.search.correct import vocabulary_of
+from recollect.search.intent import expansions, key_terms
+from recollect.search.parse import Query
+from recollect.search.ranking import Ranking
+from recollect.search.retrieve import Desk, by_words
+from recollect.text.normalise import fold
+from recollect.text.query import read_words
+
+SHORTEST: Final = 3
+"""Words of the vocabulary with fewer letters say too little to be asked for."""
+
+_VECTORS: WeakKeyDictionary[Embedder, dict[str, Vector]] = WeakKeyDictionary()
+"""The vectors of words, by model: a word means the same in every store."""
+
+
+def expand(query: Query, desk: Desk, profile: Profile, *, depth: int) -> tuple[Ranking, ...]:
+    """Return a list for each other way to ask *query*; none when the profile asks for none, or operators are used."""
+    rules = profile.expand
+    if rules.most <= 0 or query.tree is not None or query.asks_nothing:
+        return ()
+    ways = expansions(query.text, most=rules.most)
+    others = [(way.weight, replace(query, text=way.text, words=read_words(way.text))) for way in ways]
+    asked = [(weight, tier) for weight, other in others for tier in ask(other, profile.words)[:1]]
+    near = _neighbours(query, desk, rules)
+    if near:
+        words = profile.words
+        tier = Keywords(expression=AnyOf(parts=near), weights=words.fields, k1=words.k1, b=words.b)
+        asked.append((rules.vocabulary_weight, tier))
+    lists = (
+        replace(by_words([tier], desk, depth=depth), name=f"expansion {number}", kind="expansion", weight=weight)
+        for number, (weight, tier) in enumerate(asked[: rules.most], start=1)
+    )
+    return tuple(replace(each, asked=()) for each in lists if each.found)
+
+
+def _neighbours(query: Query, desk: Desk, rules: Expand) -> tuple[Word, ...]:
+    """Return stems of the store's own words that mean about what the key terms mean; none without a model."""
+    terms = [fold(term) for term in key_terms(query.text)][: rules.terms]
+    if desk.embedder is None or not terms:
+        return ()
+    known = {stem for word in query.words for stem in word.stems}
+    frequent = [word for word in vocabulary_of(desk.store, desk.scope).words if len(word) >= SHORTEST and word.isalpha()]
+    try:
+        alike = near_words(terms, frequent[: rules.vocabulary], desk.embedder, least=rules.similarity)
+    except ModelError:
+        return ()
+    stems = dict.fromkeys(stem for word in alike for each in read_words(word) for stem in each.stems if not each.stop)
+    return tuple(Word(text=stem) for stem in stems if stem not in known)[: rules.neighbours]
+
+
+def near_words(terms: Sequence[str], words: Sequence[str], embedder: Embedder, *, least: float) -> tuple[str, ...]:
+    """Return those of *words* whose cosine to one of *terms* is at least *least*, the nearest first."""
+    vectors = _embedded([*terms, *words], embedder)
+    nearness = {
+        word: max(_cosine(vectors[term], vectors[word]) for term in terms) for word in words if word not in set(terms)
+    }
+    near = [word for word, cosine in nearness.items() if cosine >= least]
+    return tuple(sorted(near, key=lambda word: (-nearness[word], word)))
+
+
+def _embedded(words: Sequence[str], embedder: Embedder) -> dict[str, Vector]:
+    kept = _VECTORS.setdefault(embedder, {})
+    fresh = [word for word in dict.fromkeys(words) if word not in kept]
+    if fresh:
+        kept.update(zip(fresh, embedder.embed_passages(fresh), strict=True))
+    return kept
+
+
+def _cosine(one: Vector, other: Vector) -> float:
+    """Return the cosine of two unit vectors."""
+    return fsum(map(mul, one, other))
