@@ -17,8 +17,10 @@ from common import DATA, print_table, verdict, watched
 from recollect.evaluate.datasets import Dataset, Query, as_memories, read_dataset, select
 from recollect.evaluate.measures import MEASURES, means, score
 from recollect.profile import load_profile
-from recollect.recollection import Recollection, open_store
+from recollect.recollection import Recollection
 from recollect.remember.formats import with_context
+from recollect.stores.sqlite import SqliteStore
+from recollect.text.analyse import analyse
 
 HALVES = ("all", "dev", "test")
 SHOWN = ("ndcg@10", "recall@10", "recall@100")
@@ -66,7 +68,7 @@ def measure(name: str, folder: Path, *, depth: int) -> Measured:
     dataset, rival = read_dataset(folder / name), RIVALS[name]
     queries = [query for query in dataset.queries if query.id in dataset.judgements][: rival.queries]
     with tempfile.TemporaryDirectory() as home:
-        db = Recollection(store=open_store(str(Path(home, "notes.db"))), profile=load_profile("default"))
+        db = Recollection(store=SqliteStore(Path(home, "notes.db"), analyse), profile=load_profile("default"))
         with db:
             started = time.perf_counter()
             memories = write(db, dataset)
