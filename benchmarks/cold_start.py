@@ -54,7 +54,6 @@ def rows(ran: dict[str, list[Ran]]) -> list[dict[str, str]]:
             "milliseconds": f"{1000 * median(each.seconds for each in times):.0f}",
             "of computing": f"{1000 * median(each.computed for each in times):.0f}",
             "times python": f"{ratio(times, first):.2f}",
-            "peak memory": f"{median(each.megabytes for each in times):.0f} MB",
         }
         for name, times in ran.items()
     ]

@@ -18,19 +18,7 @@ from recollect.recall.reinforce import by_doubt, by_hand, by_use
 from recollect.recall.render import Rendered, Style
 from recollect.recall.task import query_for
 from recollect.recall.timeline import in_time
-from recollect.records import (
-    ANYTHING,
-    EVERYTHING,
-    Fact,
-    Forget,
-    Memory,
-    Restore,
-    Revise,
-    Scope,
-    Tally,
-    Trust,
-    Where,
-)
+from recollect.records import ANYTHING, EVERYTHING, Fact, Forget, Memory, Restore, Revise, Scope, Tally, Trust, Where
 from recollect.records import Feedback as FeedbackWrite
 from recollect.remember.bring import Brought, Door, Progress, bring
 from recollect.remember.capture import capture
@@ -41,8 +29,10 @@ from recollect.remember.facts import DECAY, extract
 from recollect.remember.keep import Judging, Kept, keep
 from recollect.remember.oro import oros_judge
 from recollect.remember.signal import low_signal
-from recollect.replies import Health, Listing, Mode, Reply, Request, Shown
+from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.search import search
+from recollect.search.boost import boost
+from recollect.search.related import related
 from recollect.search.why import Why, why
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
@@ -212,7 +202,7 @@ class Recollection:
     ) -> Reply:
         """Answer *query*: the hits, best first, how far to trust them, and why there are none.
 
-        *more* are fields of Request: alpha, session, include_facts, without_model.
+        *more* are fields of Request: alpha, session, lens, include_facts, facets, intent, without_model.
         """
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         chosen = self.profile if profile is None else load_profile(profile)
@@ -230,6 +220,23 @@ class Recollection:
         if request.session is not None:
             self._scribe.give(lambda: write_down(reply, request, store=self.store, now=self.now()))
         return reply
+
+    def decisions(self, /, query: str, **more: Any) -> Reply:
+        """Answer *query*, leaning towards what was decided; *more* is what `search` takes."""
+        return self.search(boost(query, "decisions"), **more)
+
+    def changes(self, /, query: str, **more: Any) -> Reply:
+        """Answer *query*, leaning towards what was changed."""
+        return self.search(boost(query, "changes"), **more)
+
+    def how_it_works(self, /, query: str, **more: Any) -> Reply:
+        """Answer *query*, leaning towards how things work."""
+        return self.search(boost(query, "how_it_works"), **more)
+
+    def related(self, memory_id: int, *, limit: int | None = None) -> tuple[Related, ...]:
+        """Return the memories that belong to one, nearest first, each with its reasons."""
+        one, model = self._one(memory_id), self.models.current()
+        return related(one, store=self.store, scope=self.scope, profile=self.profile, embedder=model, limit=limit)
 
     def inject(
         self,

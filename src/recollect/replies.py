@@ -133,6 +133,20 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """A memory that belongs to another, how near it is, and the reasons: "meaning 0.62", "fact: Database"."""
+
+    memory: Memory
+    score: float
+    reasons: tuple[str, ...]
+
+    @property
+    def id(self) -> int:
+        """The memory's id."""
+        return self.memory.id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
     """Memories, newest first, and how many there are in all."""
 

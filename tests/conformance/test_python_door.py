@@ -127,6 +127,44 @@ def test_a_field_that_a_memory_does_not_have_is_an_error(db: Recollection) -> No
         db.add("a thing", colour="red")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("title", None),
+        ("type", 3),
+        ("tags", [3]),
+        ("confidence", "high"),
+        ("line", "three"),
+        ("observed_at", "2026-01-01"),
+        ("metadata", ["x"]),
+        ("external_id", 7),
+    ],
+)
+def test_a_field_of_the_wrong_kind_is_an_error_that_names_it(db: Recollection, name: str, value: object) -> None:
+    with pytest.raises(InputError, match="cannot be") as caught:
+        db.add("a thing", **{name: value})
+
+    assert name.removesuffix("s") in str(caught.value)
+    assert caught.value.hint.startswith("give ")
+    assert db.stats().memories == 0
+
+
+def test_a_date_without_a_zone_is_taken_for_utc(db: Recollection) -> None:
+    naive = NOON.replace(tzinfo=None)
+
+    row = db.add("a thing", observed_at=naive).id
+    db.add("another")
+
+    assert db.show(row).memory.observed_at == NOON
+    assert db.list().total == 2
+
+
+def test_what_json_cannot_say_is_kept_as_text(db: Recollection) -> None:
+    row = db.add("a thing", metadata={"share": float("nan"), "when": NOON, "deep": [float("inf")]}).id
+
+    assert db.show(row).memory.metadata == {"share": "nan", "when": str(NOON), "deep": ["inf"]}
+
+
 def test_many_are_remembered_or_none(db: Recollection) -> None:
     with pytest.raises(InputError, match="blank"):
         db.add_all([Memory(content="one"), Memory(content=" ")])

@@ -1,9 +1,12 @@
 """Make a draft fit to be kept: no half characters, no blank edges, numbers in their bounds."""
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from datetime import UTC, datetime
+from operator import attrgetter, index
+from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.records import Context, Memory
@@ -13,8 +16,30 @@ LARGEST = 10 * 1024 * 1024
 """The most characters one memory may have."""
 
 
+_DATES: Final = ("created_at", "updated_at", "observed_at", "deleted_at", "valid_from", "valid_until", "superseded_at")
+_KINDS: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    **dict.fromkeys(("content", "title", "project", "type", "kind"), ((str,), "text")),
+    **dict.fromkeys(("external_id", "source", "section", "thread"), ((str, type(None)), "text")),
+    **dict.fromkeys(_DATES, ((datetime, type(None)), "a datetime")),
+    **dict.fromkeys(("line", "turn"), ((int, type(None)), "a whole number")),
+    "confidence": ((int, float), "a number from 0 to 1"),
+    "tags": ((tuple,), "a list of texts"),
+    "metadata": ((Mapping,), "a mapping"),
+}
+"""What each field may hold, and how to say so."""
+_MOMENTS: Final = attrgetter(*_DATES)
+
+
 def tidy(memory: Memory) -> Memory:
-    """Return *memory* ready to be kept, itself where it already is; a blank or far too long one is refused."""
+    """Return *memory* ready to be kept, itself where it already is; a blank, too long or ill-made one is refused."""
+    try:
+        return _tidied(memory)
+    except (AttributeError, TypeError):
+        _refuse_strange(memory)
+        raise
+
+
+def _tidied(memory: Memory) -> Memory:
     content = whole(memory.content).strip()
     if not content:
         raise InputError("there is nothing to remember: the text is blank", hint="give it some words")
@@ -35,8 +60,24 @@ def tidy(memory: Memory) -> Memory:
         # Always a copy of its own: what the caller does to his must not reach a store.
         "metadata": _clean(memory.metadata) if memory.metadata else memory.metadata,
     }
+    for name, at in zip(_DATES, _MOMENTS(memory), strict=True):
+        if at is not None and at.tzinfo is None:
+            ready[name] = at.replace(tzinfo=UTC)
+    for number in (memory.line, memory.turn):
+        if number is not None:
+            index(number)
     changed = {name: value for name, value in ready.items() if value is not getattr(memory, name)}
     return replace(memory, **changed) if changed else memory
+
+
+def _refuse_strange(memory: Memory) -> None:
+    for name, (kinds, wanted) in _KINDS.items():
+        value = getattr(memory, name)
+        if not isinstance(value, kinds):
+            raise InputError(f"{name} cannot be {value!r}", hint=f"give {wanted}")
+    for tag in memory.tags:
+        if not isinstance(tag, str):
+            raise InputError(f"a tag cannot be {tag!r}", hint="give texts")
 
 
 def _around(context: Context) -> Context:
@@ -62,9 +103,8 @@ def _tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tags if lines == tags else lines
 
 
-def _clean(value: object) -> Mapping[str, object]:
-    cleaned = _clean_value(value)
-    return cleaned if isinstance(cleaned, dict) else {}
+def _clean(metadata: Mapping[str, object]) -> Mapping[str, object]:
+    return {whole(str(key)): _clean_value(each) for key, each in metadata.items()}
 
 
 def _clean_value(value: object) -> object:
@@ -74,4 +114,6 @@ def _clean_value(value: object) -> object:
         return {whole(str(key)): _clean_value(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_clean_value(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no word for it
     return value if isinstance(value, bool | int | float | None) else str(value)

@@ -20,6 +20,7 @@ from recollect.search.ranking import Candidate
 from recollect.search.retrieve import Desk, by_words
 from recollect.search.vary import vary
 from recollect.search.weigh import Subject, mean_confidence, weigh
+from recollect.search.when import lean, spans_in
 from recollect.stores.contract import Store
 
 NEAR_MISSES = 5
@@ -64,6 +65,7 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
     profile = as_asked(profile, request.mode)
     subjects = subjects_of(memories, desk, profile)
     weighed = weigh(present, subjects, profile=profile, now=now)
+    weighed = lean(weighed, memories, spans_in(query.text, now=now), sway=profile.weigh.date_sway)
     kept = above(weighed, getattr(profile.floor, gathered.mode), profile.floor.relative)
     kept = sure(kept, subjects, least=profile.floor.confidence, now=now)
     reply = Reply(
@@ -73,27 +75,30 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
         reply = replace(reply, facets=facet(gathered.tiers, desk))
     if not kept:
         reply = replace(reply, reason=_why_not(query, gathered, weighed, desk))
-        return replace(reply, suggestions=_suggestions(request, query, desk))
+        return replace(reply, suggestions=_suggestions(request, query, gathered, desk))
     outcome = judge(kept[0], gathered.rankings, mode=gathered.mode, bars=profile.judge)
     chosen = vary(kept, {row: memory.content for row, memory in memories.items()}, rules=profile.fit, limit=limit)
     facts = _facts(chosen, subjects, desk) if request.include_facts else {}
     if outcome == "weak":
-        reply = replace(reply, suggestions=_suggestions(request, query, desk))
+        reply = replace(reply, suggestions=_suggestions(request, query, gathered, desk))
     hits = fit(chosen, memories, gathered=gathered, facts=facts, now=now)
     shown = {each.id for each in chosen}
     missed = tuple((each.id, each.score) for each in weighed if each.id not in shown)[:NEAR_MISSES]
     return replace(reply, outcome=outcome, hits=hits, total=_total(gathered, kept), near_misses=missed)
 
 
-def _suggestions(request: Request, query: Query, desk: Desk) -> tuple[str, ...]:
-    return did_you_mean(request.text, query, store=desk.store, scope=desk.scope)
+def _suggestions(request: Request, query: Query, gathered: Gathered, desk: Desk) -> tuple[str, ...]:
+    seen = gathered.ranking("words").seen
+    return did_you_mean(request.text, query, seen=seen, store=desk.store, scope=desk.scope)
 
 
 def as_asked(profile: Profile, mode: Mode) -> Profile:
     """Return *profile* without its factors, and the floor that goes with them, in a mode where they do not count."""
     if mode in profile.weigh.modes:
         return profile
-    return replace(profile, weigh=replace(profile.weigh, factors=()), floor=replace(profile.floor, confidence=0.0))
+    return replace(
+        profile, weigh=replace(profile.weigh, factors=(), date_sway=0.0), floor=replace(profile.floor, confidence=0.0)
+    )
 
 
 def subjects_of(memories: Mapping[int, Memory], desk: Desk, profile: Profile) -> dict[int, Subject]:

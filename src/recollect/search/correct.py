@@ -94,8 +94,9 @@ def tolerate(
 
 
 def _doubtful(words: Sequence[QueryWord]) -> list[QueryWord]:
-    """Return the words that may be mistyped: of letters alone, not too short, one stem each."""
-    return [word for word in words if len(word.stems) == 1 and len(word.text) >= SHORTEST and word.text.isalpha()]
+    """Return the words that may be mistyped: of letters alone, not too short, one stem each, no stop words."""
+    plain = (word for word in words if len(word.stems) == 1 and not word.stop and not word.cjk)
+    return [word for word in plain if len(word.text) >= SHORTEST and word.text.isalpha()]
 
 
 def _meant(word: QueryWord, words: Vocabulary, *, weight: float) -> tuple[Word, ...]:
@@ -121,12 +122,15 @@ def _beside(expression: Expression, meant: Mapping[str, tuple[Word, ...]]) -> Ex
             return expression
 
 
-def did_you_mean(text: str, query: Query, *, store: Store, scope: Scope) -> tuple[str, ...]:
-    """Return *text* with the words that no memory holds replaced by near ones; at most three whole queries."""
+def did_you_mean(text: str, query: Query, *, seen: Mapping[str, int], store: Store, scope: Scope) -> tuple[str, ...]:
+    """Return *text* with the words that no memory holds replaced by near ones; at most three whole queries.
+
+    *seen* says how many memories hold each word that was asked for; the store is asked about the others.
+    """
     doubtful = _doubtful(query.words)
-    stems = [word.stems[0] for word in doubtful]
-    spread = store.spread(stems, scope=scope, form="stem") if stems else {}
-    unknown = dict.fromkeys(word.text for word in doubtful if not spread[word.stems[0]])
+    others = [word.stems[0] for word in doubtful if word.stems[0] not in seen]
+    held = {**seen, **(store.spread(others, scope=scope, form="stem") if others else {})}
+    unknown = dict.fromkeys(word.text for word in doubtful if not held[word.stems[0]])
     if not unknown:
         return ()
     words = vocabulary_of(store, scope)

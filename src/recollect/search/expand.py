@@ -53,7 +53,9 @@ def _neighbours(query: Query, desk: Desk, rules: Expand) -> tuple[Word, ...]:
     if desk.embedder is None or not terms:
         return ()
     known = {stem for word in query.words for stem in word.stems}
-    frequent = [word for word in vocabulary_of(desk.store, desk.scope).words if len(word) >= SHORTEST and word.isalpha()]
+    frequent = [
+        word for word in vocabulary_of(desk.store, desk.scope).words if len(word) >= SHORTEST and word.isalpha()
+    ]
     try:
         alike = near_words(terms, frequent[: rules.vocabulary], desk.embedder, least=rules.similarity)
     except ModelError:

@@ -8,6 +8,7 @@ from recollect.profile import Profile
 from recollect.records import AnyOf, Keywords
 from recollect.replies import Degraded, Mode, Request
 from recollect.search.ask import Tier, ask
+from recollect.search.expand import expand
 from recollect.search.parse import Query
 from recollect.search.ranking import Ranking
 from recollect.search.retrieve import Desk, by_meaning, by_words, is_strong, unwanted
@@ -30,19 +31,35 @@ class Gathered:
 def gather(request: Request, query: Query, desk: Desk, profile: Profile, *, depth: int) -> Gathered:
     """Return the lists of candidates for *query*."""
     tiers = ask(query, profile.words)
+    profile = profile if request.intent is None else _insisting(profile)
     mode, degraded = choose(request, query, desk, profile)
     try:
         rankings = GATHERERS[mode](query, tiers, desk, profile, depth)
-        # expansion stage below
     except ModelError:
         if request.without_model == "fail":
             raise
         mode, degraded = "keyword", "no_model"
         rankings = _keyword(query, tiers, desk, profile, depth)
+    rankings += _further(mode, rankings, query, desk, profile, depth=depth)
     if degraded is None and any(ranking.missing for ranking in rankings):
         degraded = "vectors_pending"
     asked = next((ranking.asked for ranking in rankings if ranking.asked), tiers)
     return Gathered(mode=mode, rankings=rankings, tiers=asked, degraded=degraded)
+
+
+def _insisting(profile: Profile) -> Profile:
+    """Return *profile* as one for which no signal is strong: who says what they are after is searched for further."""
+    return replace(profile, retrieve=replace(profile.retrieve, short_circuit=(0.0, 0.0)))
+
+
+def _further(
+    mode: Mode, rankings: Sequence[Ranking], query: Query, desk: Desk, profile: Profile, *, depth: int
+) -> tuple[Ranking, ...]:
+    """Return the lists of other ways to ask, unless meaning alone was asked for or the words are sure already."""
+    normaliser = profile.fuse.normalise.get("words", "plain")
+    if mode == "semantic" or is_strong(rankings[0], profile.retrieve, normaliser):
+        return ()
+    return expand(query, desk, profile, depth=depth)
 
 
 def choose(request: Request, query: Query, desk: Desk, profile: Profile) -> tuple[Mode, Degraded | None]:

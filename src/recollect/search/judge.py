@@ -16,7 +16,8 @@ def judge(best: Candidate, rankings: Sequence[Ranking], *, mode: Mode, bars: Jud
 
 def evidence(best: Candidate, rankings: Sequence[Ranking], *, mode: Mode) -> float:
     """Return how much speaks for *best*, between 0 and 1: words held, nearness of meaning, or the mean of both."""
-    coverage = max((_coverage(ranking, best.id) for ranking in rankings), default=0.0)
+    asked = (ranking for ranking in rankings if ranking.weighs_as != "expansion")
+    coverage = max((_coverage(ranking, best.id) for ranking in asked), default=0.0)
     cosine = max((share.native or 0.0 for share in best.shares if share.ranking == "vector"), default=0.0)
     return {"keyword": coverage, "semantic": cosine, "hybrid": (coverage + cosine) / 2}[mode]
 

@@ -35,6 +35,8 @@ class Ranking:
     """Which weight and normaliser it takes; its name unless told."""
     weight: float = 1.0
     """What it counts beside others of its kind."""
+    seen: Mapping[str, int] = field(default_factory=dict)
+    """How many memories hold each word that was asked for."""
     asked: tuple[Tier, ...] = ()
     """What was asked for it, mistyped words with what may be meant by them."""
 

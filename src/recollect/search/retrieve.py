@@ -55,6 +55,7 @@ def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int], query: Quer
             return Ranking(
                 name="words",
                 asked=(asked,),
+                seen=matches.seen,
                 found=tuple(_match(match) for match in matches.top),
                 also={row: _match(match) for row, match in matches.also.items()},
                 total=matches.total,
@@ -120,13 +121,10 @@ def _joined(new: Nears, old: Nears) -> Nears:
     )
 
 
-def is_strong(ranking: Ranking, rules: Retrieve, normaliser: str, *, intent_given: bool = False) -> bool:
-    """Return whether the words alone are so sure that the rest may be skipped: a high score, far ahead.
-
-    Never for someone who said what they are after.
-    """
+def is_strong(ranking: Ranking, rules: Retrieve, normaliser: str) -> bool:
+    """Return whether the words alone are so sure that the rest may be skipped: a high score, far ahead."""
     top, gap = rules.short_circuit
-    if top <= 0 or not ranking.found or intent_given:
+    if top <= 0 or not ranking.found:
         return False
     scores = NORMALISERS[normaliser]([entry.score for entry in ranking.found[:2]])
     return scores[0] >= top and (len(scores) == 1 or scores[0] - scores[1] >= gap)

@@ -16,6 +16,7 @@ from recollect.search.parse import parse
 from recollect.search.ranking import Candidate
 from recollect.search.retrieve import Desk
 from recollect.search.weigh import weigh
+from recollect.search.when import lean, spans_in
 from recollect.stores.contract import Store
 
 DEEP = 100_000
@@ -67,7 +68,7 @@ def why(
     shown = _ordered(usual, request, profile, desk, now)
     kept = above(shown, getattr(profile.floor, usual.mode), profile.floor.relative)
     deep = gather(request, query, desk, profile, depth=DEEP)
-    lists = tuple(_standing(deep, name, memory_id) for name in ("words", "vector"))
+    lists = tuple(_standing(deep, name, memory_id) for name in _names(deep))
     place = next((rank for rank, each in enumerate(kept, start=1) if each.id == memory_id), None)
     mine = next((each for each in shown if each.id == memory_id), None)
     base = Why(
@@ -91,7 +92,12 @@ def _ordered(
     memories = desk.store.load([each.id for each in candidates], scope=desk.scope)
     asked = as_asked(profile, request.mode)
     subjects = subjects_of(memories, desk, asked)
-    return weigh([each for each in candidates if each.id in memories], subjects, profile=asked, now=now)
+    weighed = weigh([each for each in candidates if each.id in memories], subjects, profile=asked, now=now)
+    return lean(weighed, memories, spans_in(query.text, now=now), sway=asked.weigh.date_sway)
+
+
+def _names(gathered: Gathered) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(("words", "vector", *(each.name for each in gathered.rankings))))
 
 
 def _standing(gathered: Gathered, name: str, memory_id: int) -> Standing:

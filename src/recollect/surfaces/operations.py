@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 
 from recollect.errors import InputError
@@ -11,24 +10,14 @@ from recollect.surfaces import shapes, show
 from recollect.surfaces.table import (
     FILTERS,
     ID,
-    MODES,
     Answer,
     Operation,
     Parameter,
     Progress,
-    mode_from,
     moment_from,
     where_from,
 )
-from recollect.surfaces.verbs import living, meaning
-
-
-def _here() -> str:
-    """Return the folder that people look from."""
-    try:
-        return Path.cwd().as_posix()
-    except OSError:  # it was removed under our feet
-        return ""
+from recollect.surfaces.verbs import asking, living, meaning
 
 
 def _add(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
@@ -69,29 +58,9 @@ def _import(db: Recollection, given: Mapping[str, Any], progress: Progress | Non
     )
 
 
-def _search(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
-    mode = given.get("mode")
-    reply = db.search(
-        given["query"],
-        mode="hybrid" if mode is None else mode_from(mode),
-        limit=given.get("limit"),
-        alpha=given.get("alpha"),
-        lens=given.get("lens"),
-        session=given.get("session"),
-        without_model=given.get("without_model") or "keyword",
-        where=where_from(db, given),
-    )
-    explain = bool(given.get("explain"))
-    return Answer(
-        value=shapes.reply_shape(reply, explain=explain),
-        text=show.reply_text(reply, explain=explain, root=_here()),
-        found=bool(reply.hits),
-    )
-
-
 def _show(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
     shown = db.show(given["id"])
-    return Answer(value=shapes.shown_shape(shown), text=show.shown_text(shown, root=_here()))
+    return Answer(value=shapes.shown_shape(shown), text=show.shown_text(shown, root=asking.here()))
 
 
 def _list(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
@@ -158,27 +127,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
                 Parameter(name="no_embed", kind="flag", default=False, about="leave the vectors for later"),
             ),
         ),
-        Operation(
-            name="search",
-            about="Find memories; a blank query lists the newest.",
-            run=_search,
-            parameters=(
-                Parameter(name="query", place=True, about='words, "phrases", -not, OR, AND, prefix*, type:decision'),
-                Parameter(name="mode", kind="choice", choices=tuple(MODES), about="how to look (hybrid)"),
-                Parameter(name="limit", kind="number", about="how many hits"),
-                Parameter(name="alpha", kind="share", about="0 asks words alone, 1 meaning alone"),
-                Parameter(
-                    name="without_model",
-                    kind="choice",
-                    choices=("keyword", "fail"),
-                    about="what a search for meaning does when there is no model (keyword)",
-                ),
-                *FILTERS,
-                Parameter(name="lens", about="look through this lens"),
-                Parameter(name="session", about="write the answer into the recall log of this session"),
-                Parameter(name="explain", kind="flag", default=False, about="show how each score comes about"),
-            ),
-        ),
+        asking.SEARCH,
         Operation(name="show", about="Show one memory with its history.", run=_show, parameters=(ID,)),
         Operation(
             name="list",
@@ -205,6 +154,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         Operation(name="stats", about="Count what is here.", run=_stats),
         Operation(name="doctor", about="Look for damage.", run=_doctor),
         Operation(name="reindex", about="Make every index anew from the memories.", run=_reindex, slow=True),
+        *asking.OPERATIONS,
         *meaning.OPERATIONS,
         *living.OPERATIONS,
     )

@@ -60,6 +60,7 @@ FILTERS: Final = (
     Parameter(name="source", kind="texts", about="only memories from this file or folder (may be repeated)"),
     Parameter(name="since", about="only from this date on: 2026-05-01, 3d, last week, …"),
     Parameter(name="until", about="only up to this date, its last day included"),
+    Parameter(name="on", about="only of this date: 2026-05-01, yesterday, last week, May 2023, …"),
     Parameter(name="fact_type", kind="texts", about="only memories stating a fact of this type (may be repeated)"),
     Parameter(name="as_of", about="what was believed on this date"),
     Parameter(name="include_superseded", kind="flag", default=False, about="show superseded memories too"),
@@ -82,7 +83,9 @@ def where_from(db: Recollection, given: Mapping[str, Any]) -> Where:
         values = given.get(name)
         return tuple(values) if values else None
 
-    since, until, as_of = (moment_from(db, given, name) for name in ("since", "until", "as_of"))
+    since, until, on, as_of = (moment_from(db, given, name) for name in ("since", "until", "on", "as_of"))
+    starts = [span.start for span in (since, on) if span]
+    ends = [span.end for span in (until, on) if span]
     return Where(
         types=chosen("type"),
         tags=chosen("tag"),
@@ -90,8 +93,8 @@ def where_from(db: Recollection, given: Mapping[str, Any]) -> Where:
         sources=chosen("source"),
         fact_types=chosen("fact_type"),
         as_of=as_of and as_of.end,
-        since=since and since.start,
-        until=until and until.end,
+        since=max(starts, default=None),
+        until=min(ends, default=None),
         include_superseded=bool(given.get("include_superseded")),
     )
 
