@@ -18,6 +18,7 @@ from recollect.profile import load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import Memory, Where
 from recollect.replies import Share
+from recollect.search.correct import PATIENCE
 from recollect.search.ranking import Candidate
 from recollect.search.when import lean, spans_in
 from recollect.surfaces.operations import OPERATIONS
@@ -151,6 +152,17 @@ def test_a_word_that_became_known_is_no_longer_corrected(db: Recollection) -> No
 
     assert len(before) == 2
     assert texts(db.search("gardan")) == ["Gardan is a name"]
+
+
+def test_one_who_mistypes_often_is_answered_as_one_who_does_not(db: Recollection) -> None:
+    first = db.search("gardem", mode="keyword")
+    for number in range(2 * PATIENCE):
+        db.search(f"xylo{'abcdefghijklmnopqrst'[number] * 3}", mode="keyword")
+
+    later = db.search("gardwn", mode="keyword")
+
+    assert texts(first) == texts(later)
+    assert first.suggestions == later.suggestions == ("garden",)
 
 
 @settings(max_examples=25, deadline=None)

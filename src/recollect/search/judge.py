@@ -10,8 +10,13 @@ from recollect.stores.contract import Store
 
 
 def judge(best: Candidate, rankings: Sequence[Ranking], *, mode: Mode, bars: Judge) -> Outcome:
-    """Return whether the *best* candidate is an answer or only the best there is."""
-    return "answered" if evidence(best, rankings, mode=mode) >= getattr(bars, mode) else "weak"
+    """Return whether the *best* candidate is an answer or only the best there is.
+
+    A memory that has no vector yet is judged by its words alone: what is missing does not speak against it.
+    """
+    known = any(share.ranking == "vector" and share.native is not None for share in best.shares)
+    heard: Mode = "keyword" if mode == "hybrid" and not known else mode
+    return "answered" if evidence(best, rankings, mode=heard) >= getattr(bars, heard) else "weak"
 
 
 def evidence(best: Candidate, rankings: Sequence[Ranking], *, mode: Mode) -> float:
