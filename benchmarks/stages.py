@@ -20,7 +20,7 @@ from recollect.profile import Profile, load_profile
 from recollect.records import Scope
 from recollect.replies import Reply, Request
 from recollect.search import search
-from recollect.search.intent import key_terms
+from recollect.search.intent import expansions, key_terms
 from recollect.stores.contract import Store
 from recollect.stores.sqlite import SqliteStore
 from recollect.text.analyse import analyse
@@ -78,10 +78,12 @@ def main() -> None:
 
 
 def idle(request: Request, store: Store) -> bool:
-    """Tell whether no stage has anything to do: every word is known, no date is named, and there is an answer."""
+    """Tell whether no stage has anything to do: each word known, no date, no other way to ask, and an answer."""
+    if expansions(request.text) or find_dates(request.text, now=NOW):
+        return False
     stems = [stem for word in significant(read_words(request.text)) for stem in word.stems]
     known = bool(stems) and all(store.spread(stems, scope=request.scope, form="stem").values())
-    return known and not find_dates(request.text, now=NOW) and ask(request, store, load_profile("default")).hits != ()
+    return known and bool(ask(request, store, load_profile("default")).hits)
 
 
 def ask(request: Request, store: Store, profile: Profile) -> Reply:

@@ -287,7 +287,8 @@ class Recollection:
 
     def list(self, *, where: Where = ANYTHING, limit: int = 20, offset: int = 0) -> Listing:
         """Return memories newest first."""
-        page = self.store.browse(scope=self.scope, where=where, limit=max(0, limit), offset=max(0, offset))
+        most, passed = (max(0, min(number, 2**62)) for number in (limit, offset))
+        page = self.store.browse(scope=self.scope, where=where, limit=most, offset=passed)
         return Listing(memories=tuple(self.store.load(page.ids, scope=self.scope).values()), total=page.total)
 
     def forget(self, memory_id: int, *, reason: str = "") -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import recollect
 from kit import NOON, STORES
 from recollect.embedders.hashing import HashingEmbedder
-from recollect.errors import ModelError
+from recollect.errors import ModelError, QueryError
 from recollect.profile import BUILT_IN, load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import EVERYTHING, Where
@@ -280,3 +280,28 @@ def recollect_revise(memory: recollect.Memory, by: int):  # noqa: ANN201
     from recollect.records import Revise  # noqa: PLC0415
 
     return Revise(memory=replace(memory, superseded_by=by))
+
+
+def test_every_memory_that_operators_admit_is_shown_however_small_the_store(tmp_path: Path) -> None:
+    with opened("ram", tmp_path, texts=("a fox", "dog with cat", "a fox with a dog")) as db:
+        reply = db.search("fox OR (dog AND cat)")
+
+        assert set(ids(reply)) == {1, 2, 3}
+        assert reply.total == 3
+
+
+def test_a_mode_nobody_knows_is_refused(db: Recollection) -> None:
+    with pytest.raises(QueryError, match="banana"):
+        db.search("docker", mode="banana")  # type: ignore[arg-type]
+
+
+def test_dates_without_a_zone_are_read_as_utc(db: Recollection) -> None:
+    assert db.search("docker", where=Where(since=NOON.replace(tzinfo=None))).hits
+
+
+def test_an_export_holds_forgotten_memories_too(db: Recollection) -> None:
+    db.forget(1)
+
+    exported = [memory.id for memory, _ in db.export()]
+
+    assert exported == list(range(1, len(TEXTS) + 1))

@@ -45,7 +45,6 @@ def problems(path: Path) -> tuple[str, ...]:
 
 def test_eight_processes_share_one_file(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
-    recollect.open(path, model="none").close()
     processes = [start("write_and_read", str(path), f"w{n}x", str(SECONDS)) for n in range(PROCESSES)]
 
     finished = [process.communicate(timeout=SECONDS * 6) for process in processes]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from recollect.records.memory import Form
@@ -39,6 +39,13 @@ class Where:
     include_superseded: bool = False
     fact_types: tuple[str, ...] | None = None
     as_of: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Read a moment without a time zone as UTC."""
+        for name in ("since", "until", "as_of"):
+            at = getattr(self, name)
+            if at is not None and at.tzinfo is None:
+                object.__setattr__(self, name, at.replace(tzinfo=UTC))
 
 
 ANYTHING: Final = Where()

@@ -21,7 +21,8 @@ def draft(content: str, about: Mapping[str, Any]) -> Memory:
     extra = {EXTRAS[key]: value for key, value in about.items() if key in EXTRAS and value}
     fields = {key: value for key, value in about.items() if key not in EXTRAS}
     if "tags" in fields:
-        fields["tags"] = tuple(fields["tags"])
+        told = fields["tags"]
+        fields["tags"] = tuple(tag.strip() for tag in told.split(",")) if isinstance(told, str) else tuple(told)
     try:
         memory = Memory(content=content, **fields)
     except TypeError as error:

@@ -76,7 +76,8 @@ def settle(source: str, fingerprint: str, drafts: Sequence[Memory], door: Door, 
     held = {place: piece.memory_id for place, piece in enumerate(same) if piece is not None}
     held |= {place: piece.memory_id for place, piece in revised.items()}
     held |= {place: outcome.id for place, outcome in zip(fresh, kept, strict=True)}
-    vanished = {piece.memory_id for piece in gone if piece not in revised.values()} - set(held.values())
+    edited = set(revised.values())
+    vanished = {piece.memory_id for piece in gone if piece not in edited} - set(held.values())
     losses = _losses(vanished, source, door.store, holders)
     writes = [*_revise(drafts, revised, door), *losses]
     if writes:

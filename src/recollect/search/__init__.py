@@ -66,7 +66,7 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
     subjects = subjects_of(memories, desk, profile)
     weighed = weigh(present, subjects, profile=profile, now=now)
     weighed = lean(weighed, memories, spans_in(query.text, now=now), sway=profile.weigh.date_sway)
-    kept = above(weighed, getattr(profile.floor, gathered.mode), profile.floor.relative)
+    kept = above(weighed, getattr(profile.floor, gathered.mode), relative_floor(query, gathered, profile))
     kept = sure(kept, subjects, least=profile.floor.confidence, now=now)
     reply = Reply(
         query=request.text, mode=request.mode, profile=profile.name, outcome="none", degraded=gathered.degraded
@@ -84,7 +84,7 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
     hits = fit(chosen, memories, gathered=gathered, facts=facts, now=now)
     shown = {each.id for each in chosen}
     missed = tuple((each.id, each.score) for each in weighed if each.id not in shown)[:NEAR_MISSES]
-    return replace(reply, outcome=outcome, hits=hits, total=_total(gathered, kept), near_misses=missed)
+    return replace(reply, outcome=outcome, hits=hits, total=_total(gathered, kept, weighed), near_misses=missed)
 
 
 def _suggestions(request: Request, query: Query, gathered: Gathered, desk: Desk) -> tuple[str, ...]:
@@ -140,8 +140,15 @@ def above(candidates: Sequence[Candidate], floor: float, relative: float) -> tup
     return tuple(each for each in candidates if each.score >= floor and each.fused >= relative * best)
 
 
-def _total(gathered: Gathered, kept: Sequence[Candidate]) -> int:
-    return max(gathered.ranking("words").total, len(kept)) if gathered.mode == "keyword" else len(kept)
+def relative_floor(query: Query, gathered: Gathered, profile: Profile) -> float:
+    """Return the share of the best score that a hit needs: it cuts the long tail of vectors, never a word's match."""
+    return 0.0 if gathered.mode == "keyword" or query.tree is not None else profile.floor.relative
+
+
+def _total(gathered: Gathered, kept: Sequence[Candidate], weighed: Sequence[Candidate]) -> int:
+    """Return how many hits a long enough answer would have."""
+    whole = gathered.mode == "keyword" and len(kept) == len(weighed)
+    return max(gathered.ranking("words").total, len(kept)) if whole else len(kept)
 
 
 def _why_not(query: Query, gathered: Gathered, dropped: Sequence[Candidate], desk: Desk) -> Reason:

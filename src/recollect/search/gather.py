@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from recollect.errors import ModelError
+from recollect.errors import ModelError, QueryError
 from recollect.profile import Profile
 from recollect.records import AnyOf, Keywords
 from recollect.replies import Degraded, Mode, Request
@@ -62,8 +62,13 @@ def _further(
     return expand(query, desk, profile, depth=depth)
 
 
+MODES = ("keyword", "semantic", "hybrid")
+
+
 def choose(request: Request, query: Query, desk: Desk, profile: Profile) -> tuple[Mode, Degraded | None]:
     """Return the mode that *request* amounts to here, and what is missing for the one it asked for."""
+    if request.mode not in MODES:
+        raise QueryError(f"no mode is called {request.mode!r}", hint=f"one of {', '.join(MODES)}")
     asked = _by_alpha(request)
     if asked == "keyword":
         return "keyword", None

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from recollect.profile import Fit
+from recollect.remember.differ import differences
 from recollect.search.ranking import Candidate
 
 RUN = 5
@@ -33,7 +34,8 @@ def _without_repeats(
     for each in candidates:
         mine = runs_of(texts[each.id])
         shared = Counter(other for run in mine for other in holders.get(run, ()))
-        if any(count / min(len(mine), len(runs[other])) > repeats for other, count in shared.items()):
+        like = (other for other, count in shared.items() if count / min(len(mine), len(runs[other])) > repeats)
+        if any(not differences(texts[each.id], texts[other]) for other in like):
             continue
         kept.append(each)
         runs[each.id] = mine

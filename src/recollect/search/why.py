@@ -8,7 +8,7 @@ from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
 from recollect.records import Where
 from recollect.replies import Request
-from recollect.search import above, as_asked, depth_for, narrowed, subjects_of
+from recollect.search import above, as_asked, depth_for, narrowed, relative_floor, subjects_of
 from recollect.search.fit import clamp
 from recollect.search.fuse import combine
 from recollect.search.gather import Gathered, gather
@@ -66,7 +66,7 @@ def why(
     limit = clamp(request.limit, profile)
     usual = gather(request, query, desk, profile, depth=depth_for(limit, profile))
     shown = _ordered(usual, request, profile, desk, now)
-    kept = above(shown, getattr(profile.floor, usual.mode), profile.floor.relative)
+    kept = above(shown, getattr(profile.floor, usual.mode), relative_floor(query, usual, profile))
     deep = gather(request, query, desk, profile, depth=DEEP)
     lists = tuple(_standing(deep, name, memory_id) for name in _names(deep))
     place = next((rank for rank, each in enumerate(kept, start=1) if each.id == memory_id), None)

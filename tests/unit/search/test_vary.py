@@ -20,7 +20,7 @@ def candidates(*scores: float) -> list[Candidate]:
 @pytest.mark.case(95)
 @pytest.mark.req("O-10")
 def test_of_four_results_two_sharing_a_long_run_of_words_three_remain() -> None:
-    texts = {1: LONG, 2: "something else entirely about lunch", 3: f"{LONG} twice", 4: "short"}
+    texts = {1: LONG, 2: "something else entirely about lunch", 3: f"{LONG} as usual", 4: "short"}
 
     kept = vary(candidates(0.9, 0.8, 0.7, 0.6), texts, rules=Fit(repeats=0.6), limit=9)
 
@@ -61,3 +61,9 @@ def test_likeness_to_a_better_hit_costs() -> None:
     texts = {1: LONG, 2: LONG + " again", 3: "a quite different thing about the garden"}
 
     assert [each.id for each in vary(found, texts, rules=Fit(diversity=0.5), limit=9)] == [1, 3, 2]
+
+
+def test_an_opposite_is_no_repeat() -> None:
+    texts = {1: "Restart the server after the update", 2: "Do not restart the server after the update"}
+
+    assert len(vary(candidates(0.9, 0.8), texts, rules=Fit(repeats=0.6), limit=9)) == 2

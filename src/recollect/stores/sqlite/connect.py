@@ -79,9 +79,10 @@ def _migrate(db: apsw.Connection, path: Path) -> None:
 
 
 def _is_current(db: apsw.Connection, path: Path) -> bool:
-    mark, version, known = db.pragma("application_id") & 0xFFFF_FFFF, db.pragma("user_version"), len(migrations())
+    mark, version, tables = _state(db)
+    known = len(migrations())
     if mark != APPLICATION:
-        if version or db.execute("select count(*) from sqlite_schema").get:
+        if version or tables:
             raise StoreDamaged(f"{path} is another program's database", hint="name another file with --db")
         return False
     if version > known:
@@ -90,6 +91,19 @@ def _is_current(db: apsw.Connection, path: Path) -> bool:
             hint="upgrade recollect",
         )
     return bool(version == known)
+
+
+def _state(db: apsw.Connection) -> tuple[int, int, int]:
+    """Return the file's mark, version and number of tables at one moment; another process may be making them."""
+    alone = not db.in_transaction
+    if alone:
+        db.execute("begin")
+    try:
+        tables = db.execute("select count(*) from sqlite_schema").get
+        return db.pragma("application_id") & 0xFFFF_FFFF, db.pragma("user_version"), tables
+    finally:
+        if alone:
+            db.execute("rollback")
 
 
 def _use_wal(db: apsw.Connection) -> None:
