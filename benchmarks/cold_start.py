@@ -19,7 +19,8 @@ AIM = 3.0
 COMMANDS = {
     "python -c pass": [sys.executable, "-c", "pass"],
     "recollect --help": recollect("--help"),
-    "recollect search": recollect("--db", "{store}", "search", "what do we know of {words}?"),
+    "recollect search": recollect("--db", "{store}", "search", "{words}"),
+    "the same, a word mistyped": recollect("--db", "{store}", "search", "{words}x"),
 }
 
 
@@ -29,10 +30,10 @@ def commands(store: Path, words: str) -> dict[str, list[str]]:
 
 
 def asked(source: Path) -> str:
-    """Return three words that a memory in the middle of the file holds, two of them rare."""
+    """Return three words that a memory in the middle of the file holds, one of them rare, the last one long."""
     lines = source.read_text(encoding="utf-8").splitlines()
     words = [word for word in json.loads(lines[len(lines) // 2])["content"].split() if word.isalpha()]
-    return " ".join(sorted(words, key=lambda word: (-len(word), word))[:2] + words[-1:])
+    return " ".join([*words[-2:], max(words, key=lambda word: (len(word), word))])
 
 
 def rounds(chosen: dict[str, list[str]], times: int) -> dict[str, list[Ran]]:

@@ -240,6 +240,7 @@ class Recollection:
 
     def inject(
         self,
+        /,
         task: str,
         *,
         description: str = "",

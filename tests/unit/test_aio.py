@@ -1,0 +1,27 @@
+"""The asynchronous door has every verb, and each gives the same answer."""
+
+import asyncio
+import inspect
+
+from recollect import aio
+from recollect.recollection import Recollection
+
+NOT_AWAITED = {"export", "now", "scope"}
+"""A generator, a clock and a property: nothing to wait for."""
+
+
+def test_every_verb_can_be_awaited() -> None:
+    verbs = {name for name, _ in inspect.getmembers(Recollection) if not name.startswith("_")} - NOT_AWAITED
+
+    assert {name for name in vars(aio.AsyncRecollection) if not name.startswith("_")} == verbs
+
+
+def test_verbs_run_side_by_side_and_answer_like_the_plain_ones() -> None:
+    async def story() -> list[str]:
+        async with await aio.open(":memory:", model="none") as db:
+            await asyncio.gather(*(db.add(f"note number {number} about topic{number}") for number in range(8)))
+            reply = await db.search("topic5")
+            return [hit.memory.content for hit in reply.hits]
+
+    assert asyncio.run(story())[0] == "note number 5 about topic5"
+    assert aio.AsyncRecollection.search.__doc__ == Recollection.search.__doc__
