@@ -305,3 +305,25 @@ def test_an_export_holds_forgotten_memories_too(db: Recollection) -> None:
     exported = [memory.id for memory, _ in db.export()]
 
     assert exported == list(range(1, len(TEXTS) + 1))
+
+
+@pytest.mark.case(6)
+@pytest.mark.req("E-09")
+def test_memories_of_different_kinds_are_two_results_though_they_say_the_same(db: Recollection) -> None:
+    one = db.add("zebra crossing", kind="observation", external_id="1")
+    two = db.add("zebra crossing ahead", kind="session_summary", external_id="2")
+
+    found = {(hit.kind, hit.id) for hit in db.search("zebra crossing").hits if "zebra" in hit.memory.content}
+
+    assert found == {("observation", one.id), ("session_summary", two.id)}
+
+
+@pytest.mark.case(91)
+def test_a_text_that_fits_is_one_passage_a_longer_one_several_and_a_blank_one_none() -> None:
+    embedder = HashingEmbedder(dimensions=16)
+    word = "word "
+    fits = next(count for count in range(1, 2000) if len(embedder.passages(word * (count + 1))) > 1)
+
+    assert len(embedder.passages(word * fits)) == 1
+    assert len(embedder.passages(word * (fits + 1))) == 2
+    assert embedder.passages("  ") == []

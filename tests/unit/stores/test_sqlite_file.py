@@ -2,6 +2,7 @@
 
 import sqlite3
 import threading
+from array import array
 from pathlib import Path
 
 import apsw
@@ -9,7 +10,7 @@ import pytest
 
 from kit import NOON, asking, plain
 from recollect.errors import StoreDamaged, StoreError
-from recollect.records import EVERYTHING, FIELDS, Insert, Memory, Where
+from recollect.records import EVERYTHING, FIELDS, Embedded, Generation, Insert, Memory, Passage, Where
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.connect import APPLICATION, migrations
 
@@ -156,3 +157,20 @@ def test_a_reader_is_not_blocked_by_a_writer_and_sees_the_state_before_it(tmp_pa
 
     assert during == [1]
     assert found(reader, "cat") == [1, 2]
+
+
+@pytest.mark.case(74)
+def test_a_stored_vector_of_a_wrong_width_is_left_out_and_told_of(tmp_path: Path) -> None:
+    store = store_of(tmp_path / "a.db", "one", "two", "three")
+    generation = Generation(fingerprint="f", dimensions=2, model="m")
+    vector = array("f", (1.0, 0.0)).tobytes()
+    held = store.load([1, 2, 3], scope=EVERYTHING).values()
+    passages = (Passage(start=0, stop=1, vector=vector),)
+    store.put_vectors(generation, [Embedded(memory_id=m.id, meaning=m.meaning, passages=passages) for m in held])
+    with apsw.Connection(str(tmp_path / "a.db")) as db:
+        db.execute("update vector set embedding = zeroblob(12) where memory_id = 2")
+
+    found = SqliteStore(tmp_path / "a.db", plain).nearest("f", vector, scope=EVERYTHING, where=ANY, limit=9)
+
+    assert [near.id for near in found.top] == [1, 3]
+    assert any("wrong width" in problem for problem in store.check())

@@ -2,6 +2,10 @@
 
 import apsw
 
+NARROW = (
+    "select count(*) from vector v join generation g on g.id = v.generation_id "
+    "where length(v.embedding) <> 4 * g.dimensions"
+)
 COUNTS = {
     "memories that cannot be found by word": (
         "select count(*) from memory m left join live l on l.id = m.id where m.deleted_at is null and l.id is null"
@@ -28,4 +32,9 @@ def check(db: apsw.Connection) -> tuple[str, ...]:
         count = db.execute(sql).get
         if count:
             found.append(f"{count} {what}; run: recollect reindex")
+    narrow = db.execute(NARROW).get
+    if narrow:
+        found.append(
+            f"{narrow} vectors have a wrong width and are not searched; change the words or add the memory again"
+        )
     return tuple(found)

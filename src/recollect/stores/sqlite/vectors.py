@@ -120,7 +120,9 @@ class Shelves:
         stamp: int = db.execute("select value from meta where key = 'vectors'").get
         held, shelf = self._shelves.get(fingerprint, (-1, Shelf(width)))
         if held != stamp:
-            ids = {row for (row,) in db.execute("select id from vector where generation_id = ?", (number,))}
+            # A vector of a wrong width is no damage to the others: it is left out, and `check` tells of it.
+            sql = "select id from vector where generation_id = ? and length(embedding) = ?"
+            ids = {row for (row,) in db.execute(sql, (number, 4 * width))}
             fresh = sorted(ids - shelf.held())
             shelf.refill(ids, _rows(db, number, fresh))
             self._shelves[fingerprint] = (stamp, shelf)
