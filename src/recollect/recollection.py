@@ -38,7 +38,7 @@ from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
 from recollect.text.analyse import analyse
-from recollect.upkeep.consolidate import Consolidation, consolidate, faded, propose, undo
+from recollect.upkeep.consolidate import Consolidation, consolidate, draw_up, undo
 from recollect.upkeep.export import exported
 from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, stale
 
@@ -365,11 +365,11 @@ class Recollection:
 
     def consolidate(self, *, apply: bool = False, floor: float = 0.0, most: int = 50) -> Consolidation:
         """Propose merges of memories that say the same, and what has faded below *floor*; do it when told to."""
-        merges = propose(self.store, analyse=analyse, scope=self.scope, most=most)
-        gone = faded(self.store, scope=self.scope, rules=self.profile.weigh, now=self.now(), floor=floor)
+        rules, now = self.profile.weigh, self.now()
+        plan = draw_up(self.store, analyse=analyse, scope=self.scope, rules=rules, now=now, floor=floor, most=most)
         if apply:
-            consolidate(merges, gone, store=self.store, now=self.now())
-        return Consolidation(merges=merges, faded=gone, applied=apply)
+            consolidate(plan, store=self.store, now=now)
+        return replace(plan, applied=apply)
 
     def undo_consolidation(self) -> tuple[int, ...]:
         """Bring back what consolidations merged away."""

@@ -371,6 +371,21 @@ def recollect_revise(memory: recollect.Memory):  # noqa: ANN201
     return Revise(memory=memory)
 
 
+@pytest.mark.case(96)
+def test_a_fact_said_twice_is_one_fact_and_nothing_is_left_of_the_other(db: Recollection) -> None:
+    db.add("Chain: layer 1", external_id="a")
+    db.add("Chain: layer-1", external_id="b")
+
+    plan = db.consolidate(apply=True)
+
+    (kept, lost), *more = plan.facts
+    facts = {fact.id: fact for fact in db.facts()}
+    assert more == []
+    assert (facts[lost].state, facts[lost].confidence) == ("superseded", 0.0)
+    assert (facts[kept].state, facts[kept].confidence) == ("active", 0.9)
+    assert db.consolidate().facts == ()
+
+
 @pytest.mark.case(90)
 def test_what_has_faded_is_forgotten_and_a_dry_run_only_counts(db: Recollection, clock: Clock) -> None:
     db.profile = load_profile("oro")

@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Final
 
 from recollect.profile import Weigh
-from recollect.records import EVERYTHING, Forget, Memory, Merge, Revise, Scope, Where, Write
+from recollect.records import EVERYTHING, Forget, Memory, Merge, ReinforceFact, Revise, Scope, Where, Write
 from recollect.remember.dedup import Candidate, judge
 from recollect.remember.keep import stands_alone
 from recollect.search.weigh import Subject, half_life
 from recollect.stores.contract import Analyse, Store
+from recollect.upkeep.facts import repeated
 
 VERB: Final = "consolidate"
 
@@ -30,8 +31,21 @@ class Consolidation:
 
     merges: tuple[Proposal, ...] = ()
     faded: tuple[int, ...] = ()
+    facts: tuple[tuple[int, int], ...] = ()
+    """Facts said twice: the one kept, the one superseded."""
     applied: bool = False
     problems: tuple[str, ...] = field(default=())
+
+
+def draw_up(
+    store: Store, *, analyse: Analyse, scope: Scope, rules: Weigh, now: datetime, floor: float, most: int
+) -> Consolidation:
+    """Return what a consolidation would do."""
+    return Consolidation(
+        merges=propose(store, analyse=analyse, scope=scope, most=most),
+        faded=faded(store, scope=scope, rules=rules, now=now, floor=floor),
+        facts=same_facts(store, scope=scope),
+    )
 
 
 def propose(store: Store, *, analyse: Analyse, scope: Scope, most: int = 50) -> tuple[Proposal, ...]:
@@ -73,6 +87,32 @@ def _rivals(memory: Memory, store: Store, analyse: Analyse, memories: Mapping[in
     ]
 
 
+def same_facts(store: Store, *, scope: Scope) -> tuple[tuple[int, int], ...]:
+    """Return the facts that are said twice: the one to keep and the one to give up."""
+    facts = store.find_facts(scope=scope, limit=2**31)
+    return tuple((kept.id, lost.id) for kept, lost in repeated(facts))
+
+
+def _give_up(lost: Sequence[int], store: Store) -> list[Write]:
+    """Return the writes that supersede facts; nothing is left of their confidence."""
+    facts = {fact.id: fact for fact in store.find_facts(scope=EVERYTHING, limit=2**31) if fact.id in lost}
+    rows = sorted({fact.memory_id for fact in facts.values()})
+    memories, stated = store.load(rows, scope=EVERYTHING), store.facts(rows, scope=EVERYTHING)
+    writes: list[Write] = [
+        Revise(
+            memory=memories[row],
+            verb=VERB,
+            facts=tuple(replace(fact, state="superseded") if fact.id in facts else fact for fact in stated[row]),
+        )
+        for row in rows
+    ]
+    gone = (
+        ReinforceFact(id=row, confidence=0.0, last_reinforced=fact.last_reinforced, detail={"by": VERB})
+        for row, fact in facts.items()
+    )
+    return [*writes, *gone]
+
+
 def faded(store: Store, *, scope: Scope, rules: Weigh, now: datetime, floor: float) -> tuple[int, ...]:
     """Return the memories whose confidence has faded below *floor*; pinned ones never do."""
     subjects = (Subject(memory=memory) for memory in _live(store, scope).values() if floor > 0)
@@ -83,8 +123,9 @@ def faded(store: Store, *, scope: Scope, rules: Weigh, now: datetime, floor: flo
     )
 
 
-def consolidate(merges: Sequence[Proposal], gone: Sequence[int], *, store: Store, now: datetime) -> None:
-    """Make the merges and forget what has faded, all or none."""
+def consolidate(plan: Consolidation, *, store: Store, now: datetime) -> None:
+    """Make the merges, supersede facts said twice and forget what has faded, all or none."""
+    merges, gone = plan.merges, plan.faded
     rows = [row for each in merges for row in (each.kept, each.gone)]
     held = store.load(rows, scope=EVERYTHING)
     writes: list[Write] = []
@@ -96,7 +137,9 @@ def consolidate(merges: Sequence[Proposal], gone: Sequence[int], *, store: Store
         writes.append(Merge(id=kept.id, confidence=sure, wording=other.content, detail=told))
         writes.append(Revise(memory=replace(other, superseded_by=kept.id), verb=VERB, detail={"into": kept.id}))
     writes += [Forget(id=row, detail={"reason": "faded", "by": VERB}) for row in gone]
-    store.apply(writes, at=now)
+    with store.transaction():
+        store.apply(_give_up([lost for _, lost in plan.facts], store), at=now)
+        store.apply(writes, at=now)
 
 
 def undo(store: Store, *, scope: Scope, now: datetime) -> tuple[int, ...]:

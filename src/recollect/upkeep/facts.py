@@ -49,5 +49,15 @@ def conflicts(facts: Sequence[Fact]) -> list[Conflict]:
     ]
 
 
+def repeated(facts: Sequence[Fact]) -> list[tuple[Fact, Fact]]:
+    """Return the facts that say what a surer, or else an earlier one says already: (kept, lost)."""
+    said: dict[tuple[str, str, str], list[Fact]] = defaultdict(list)
+    for fact in facts:
+        if fact.state == "active":
+            said[fact.subject.casefold(), fact.predicate.casefold(), _value(fact)].append(fact)
+    groups = (sorted(group, key=lambda fact: (-fact.confidence, fact.id)) for group in said.values())
+    return [(best, other) for best, *others in groups for other in others]
+
+
 def _value(fact: Fact) -> str:
     return "".join(char for char in fact.object.casefold() if char.isalnum())

@@ -123,9 +123,10 @@ def _consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
     merges = [{"kept": each.kept, "gone": each.gone, "evidence": dict(each.evidence)} for each in done.merges]
     verb = "merged" if done.applied else "would merge"
     lines = [f"{verb} #{each.gone} into #{each.kept}" for each in done.merges]
+    lines += [f"{verb} fact {lost} into fact {kept}" for kept, lost in done.facts]
     lines += [f"{'forgot' if done.applied else 'would forget'} #{row}: faded" for row in done.faded]
     return Answer(
-        value={"applied": done.applied, "merges": merges, "faded": list(done.faded)},
+        value={"applied": done.applied, "merges": merges, "faded": list(done.faded), "facts": len(done.facts)},
         text="\n".join(lines) or "Nothing to consolidate.",
     )
 
