@@ -376,7 +376,7 @@ class Recollection:
         return undo(self.store, scope=self.scope, now=self.now())
 
     def export(self) -> Iterator[tuple[Memory, tuple[str, ...]]]:
-        """Yield every memory with its other wordings, oldest id first, superseded ones too."""
+        """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""
         return exported(self.store, scope=self.scope)
 
     def stats(self) -> Tally:

@@ -299,14 +299,6 @@ def test_dates_without_a_zone_are_read_as_utc(db: Recollection) -> None:
     assert db.search("docker", where=Where(since=NOON.replace(tzinfo=None))).hits
 
 
-def test_an_export_holds_forgotten_memories_too(db: Recollection) -> None:
-    db.forget(1)
-
-    exported = [memory.id for memory, _ in db.export()]
-
-    assert exported == list(range(1, len(TEXTS) + 1))
-
-
 @pytest.mark.case(6)
 @pytest.mark.req("E-09")
 def test_memories_of_different_kinds_are_two_results_though_they_say_the_same(db: Recollection) -> None:

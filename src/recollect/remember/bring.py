@@ -1,10 +1,12 @@
 """Importing: files and folders into memories. Idempotent; changed and vanished files are noticed."""
 
+import gc
 import hashlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -55,9 +57,22 @@ def bring(paths: Sequence[Path], door: Door, *, progress: Progress | None = None
         done.files["scanned"] += 1
         if progress is not None:
             progress(number, len(found), each.name)
-        _bring_file(each, door, holders, done)
+        with _undisturbed():
+            _bring_file(each, door, holders, done)
     _notice_vanished(paths, seen, door, holders, done)
     return done
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let the collector of cycles rest: a file becomes many values without any, which it would go through in vain."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
 
 
 def source_of(path: Path) -> str:
