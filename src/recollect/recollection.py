@@ -69,7 +69,7 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         store=open_store(settings.db, analyse),
         profile=load_profile(settings.profile),
         project=settings.project or None,
-        models=Models(name=settings.model, folder=models_folder(settings)),
+        models=Models(name=settings.model, folder=models_folder(settings), key=settings.model_key),
         clock=clock,
         address=settings.db,
     )

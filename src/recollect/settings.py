@@ -22,7 +22,9 @@ class Settings:
     project: str = ""
     """The project that new memories belong to and searches see; blank means `default` and all of them."""
     model: str = "minilm"
-    """The embedding model: a name, a folder, `hashing`, or `none`."""
+    """The embedding model: a name, a folder, `hashing`, `none`, or a server: http://…/v1#model=NAME&dimensions=384."""
+    model_key: str = ""
+    """The key that such a server wants."""
     models: str = ""
     """The folder of installed models; blank means the user's data folder."""
 

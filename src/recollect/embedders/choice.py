@@ -9,9 +9,10 @@ from recollect.errors import ModelError
 class Models:
     """The embedding model in use, and others by name."""
 
-    def __init__(self, *, name: str = "none", folder: Path | None = None) -> None:
+    def __init__(self, *, name: str = "none", folder: Path | None = None, key: str = "") -> None:
         self.name = name
         self._folder = folder or Path()
+        self._key = key
         self._loaded: dict[str, Embedder | None] = {}
 
     def current(self) -> Embedder | None:
@@ -38,6 +39,11 @@ class Models:
 
     def _load(self, name: str) -> Embedder:
         from recollect.embedders.cached import CachedEmbedder  # noqa: PLC0415  (a search by words needs none of it)
+
+        if "://" in name:
+            from recollect.embedders.remote import RemoteEmbedder, read_remote  # noqa: PLC0415
+
+            return CachedEmbedder(RemoteEmbedder(read_remote(name, key=self._key)))
         from recollect.embedders.models import load  # noqa: PLC0415
 
         return CachedEmbedder(load(name, self._folder))

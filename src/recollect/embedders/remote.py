@@ -57,6 +57,17 @@ class Remote:
             raise InputError("a number of the remote embedder is too small", hint="counts begin at 1, times at 0")
 
 
+def read_remote(address: str, *, key: str = "") -> Remote:
+    """Return the server that an address such as `http://host/v1#model=NAME&dimensions=384` names."""
+    url, _, told = address.partition("#")
+    said = dict(pair.partition("=")[::2] for pair in told.split("&"))
+    if not said.get("model") or not said.get("dimensions", "").isdecimal():
+        raise ModelError(
+            f"{address!r} does not say which model to ask", hint="such as http://host/v1#model=NAME&dimensions=384"
+        )
+    return Remote(url=url, model=said["model"], dimensions=int(said["dimensions"]), key=key)
+
+
 class RemoteEmbedder:
     """Embed by asking a server."""
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 from local_server import Answer, Asked, serving
 
-from recollect.embedders.remote import Remote, RemoteEmbedder
+import recollect
+from recollect.embedders.remote import Remote, RemoteEmbedder, read_remote
 from recollect.errors import InputError, ModelError
 
 
@@ -225,3 +226,28 @@ def test_passages_leave_room_for_the_prefix() -> None:
     spans = asking.passages(text)
 
     assert max(asking.count_pieces(text[start:end]) for start, end in spans) <= 6
+
+
+def test_an_address_chooses_the_server_its_model_and_its_width() -> None:
+    remote = read_remote("http://127.0.0.1:9/v1#model=words&dimensions=64", key="k")
+
+    assert (remote.url, remote.model, remote.dimensions, remote.key) == ("http://127.0.0.1:9/v1", "words", 64, "k")
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "http://h/v1#model=x", "http://h#dimensions=3&model="])
+def test_an_address_that_does_not_say_which_model_is_refused(address: str) -> None:
+    with pytest.raises(ModelError, match="which model"):
+        read_remote(address)
+
+
+def test_a_recollection_embeds_through_a_server_it_was_given() -> None:
+    def answer(asked: Asked) -> Answer:
+        texts = json.loads(asked.body)["input"]
+        rows = [{"index": at, "embedding": [1.0, float("fox" in text)]} for at, text in enumerate(texts)]
+        return Answer(body=json.dumps({"data": rows}).encode())
+
+    with serving(answer) as url, recollect.open(":memory:", model=f"{url}#model=m&dimensions=2") as db:
+        db.add("a dog")
+        db.add("a fox")
+
+        assert db.search("fox", mode="semantic").hits[0].id == 2
