@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
-from recollect.embedders.choice import Models
+from recollect.embedders.choice import NO_MODELS, Models
 from recollect.embedders.contract import Embedder
 from recollect.errors import InputError, UnknownMemory
 from recollect.profile import Profile, load_profile
@@ -14,7 +14,7 @@ from recollect.recall.firewall import strip_rendered
 from recollect.recall.inject import inject
 from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses, look_through
 from recollect.recall.log import Scribe, write_down
-from recollect.recall.reinforce import by_doubt, by_hand, by_use
+from recollect.recall.reinforce import Verdict, by_doubt, by_hand, by_use, chosen
 from recollect.recall.render import Rendered, Style
 from recollect.recall.task import query_for
 from recollect.recall.timeline import in_time
@@ -43,7 +43,6 @@ from recollect.upkeep.export import exported
 from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, stale
 
 Clock = Callable[[], datetime]
-Verdict = Literal["used", "useful", "wrong"]
 
 
 def utc_now() -> datetime:
@@ -58,13 +57,15 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     project: str | None = None,
     model: str | None = None,
     clock: Clock = utc_now,
+    background: bool = False,
 ) -> "Recollection":
     """Open the store at *address* (a path or ":memory:"; the user's own store when not given).
 
     *model* is an installed model's name or folder, "hashing", or "none" to search by words alone.
+    In the *background* means that new memories get their vectors from a thread: for processes that live long.
     """
-    chosen = None if address is None else str(address)
-    settings = read_settings(db=chosen, profile=profile, project=project, model=model)
+    place = None if address is None else str(address)
+    settings = read_settings(db=place, profile=profile, project=project, model=model)
     return Recollection(
         store=open_store(settings.db, analyse),
         profile=load_profile(settings.profile),
@@ -72,10 +73,8 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         models=Models(name=settings.model, folder=models_folder(settings), key=settings.model_key),
         clock=clock,
         address=settings.db,
+        background=background,
     )
-
-
-NO_MODELS = Models()
 
 
 class Recollection:
@@ -90,12 +89,11 @@ class Recollection:
         models: Models = NO_MODELS,
         clock: Clock = utc_now,
         address: str = "",
+        background: bool = False,
     ) -> None:
-        self.store = store
-        self.profile = profile
-        self.project = project
-        self.models = models
-        self.address = address
+        self.store, self.models = store, models
+        self.profile, self.project = profile, project
+        self.address, self.background = address, background
         self._clock = clock
         self._scribe = Scribe()
 
@@ -186,6 +184,12 @@ class Recollection:
         return self.add_all(drafts, embed=embed) if drafts else ()
 
     def _embed_if_possible(self, progress: Progress | None) -> None:
+        if self.background:
+            self._scribe.give(lambda: self._embed_now(None))
+        else:
+            self._embed_now(progress)
+
+    def _embed_now(self, progress: Progress | None) -> None:
         if self.models.current() is not None:
             self.embed(None if progress is None else lambda done, total: progress(done, total, "vectors"))
 
@@ -332,12 +336,8 @@ class Recollection:
 
     def reinforce(self, *fact_ids: int) -> int:
         """Vouch for facts: surer by 0.3 and fresh from today; return how many there were."""
-        known = {fact.id: fact for fact in self.facts(limit=2**31)}
-        for row in fact_ids:
-            if row not in known:
-                raise UnknownMemory(f"no fact has the id {row}", hint="see: recollect facts")
-        self.store.apply(by_hand([known[row] for row in fact_ids], now=self.now()), at=self.now())
-        return len(fact_ids)
+        vouched = by_hand(chosen(fact_ids, self.facts(limit=2**31)), now=self.now())
+        return len(self.store.apply(vouched, at=self.now()))
 
     def stale(self, *, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> tuple[Fact, ...]:
         """Return the facts that have faded or were left alone."""

@@ -319,3 +319,17 @@ def test_a_text_that_fits_is_one_passage_a_longer_one_several_and_a_blank_one_no
     assert len(embedder.passages(word * fits)) == 1
     assert len(embedder.passages(word * (fits + 1))) == 2
     assert embedder.passages("  ") == []
+
+
+def test_in_the_background_a_memory_is_there_at_once_and_gets_its_vector_from_a_thread(tmp_path: Path) -> None:
+    store = STORES["sqlite"](tmp_path, analyse)
+    db = Recollection(
+        store=store, profile=load_profile("default"), models=Both(name="wide"), clock=lambda: NOON, background=True
+    )
+    added = db.add("An orchestra rehearses on Tuesdays")
+    found = ids(db.search("orchestra", mode="keyword"))
+    db._scribe.close()  # noqa: SLF001  (waits for the thread)
+
+    assert found == [added.id]
+    assert store.pending(db.models.required().fingerprint, after=0, limit=9) == ()
+    db.close()

@@ -1,6 +1,7 @@
 """The models of a recollection: loaded when first needed, and never before."""
 
 from pathlib import Path
+from typing import Final
 
 from recollect.embedders.contract import Embedder
 from recollect.errors import ModelError
@@ -54,3 +55,6 @@ class Models:
             if embedder is not None:
                 embedder.close()
         self._loaded = {}
+
+
+NO_MODELS: Final = Models()

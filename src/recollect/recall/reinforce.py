@@ -3,10 +3,13 @@
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Literal
 
+from recollect.errors import UnknownMemory
 from recollect.records import Fact, ReinforceFact
 
+Verdict = Literal["used", "useful", "wrong"]
+"""What became of a recalled memory."""
 WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
     {"reinforce": 1.0, "useful": 1.0, "import": 0.8, "used": 0.5, "search": 0.3}
 )
@@ -52,3 +55,12 @@ def by_doubt(facts: Sequence[Fact]) -> tuple[ReinforceFact, ...]:
         )
         for fact in facts
     )
+
+
+def chosen(ids: Sequence[int], facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Return the facts that *ids* name; one that is not there is an error."""
+    known = {fact.id: fact for fact in facts}
+    for row in ids:
+        if row not in known:
+            raise UnknownMemory(f"no fact has the id {row}", hint="see: recollect facts")
+    return tuple(known[row] for row in ids)
