@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.embedders.contract import Embedder, Span, Vector
+from recollect.errors import InputError
 
 
 class KeptVectors:
@@ -17,11 +18,14 @@ class KeptVectors:
         self._inner = inner
         self.fingerprint: Final = inner.fingerprint
         self.dimensions: Final = inner.dimensions
-        folder.mkdir(parents=True, exist_ok=True)
         name = hashlib.blake2b(inner.fingerprint.encode(), digest_size=8).hexdigest()
-        self._db = sqlite3.connect(folder / f"{name}.vectors", check_same_thread=False, timeout=60)
-        self._db.execute("pragma journal_mode = wal")
-        self._db.execute("create table if not exists kept (digest blob primary key, vector blob) without rowid")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(folder / f"{name}.vectors", check_same_thread=False, timeout=60)
+            self._db.execute("pragma journal_mode = wal")
+            self._db.execute("create table if not exists kept (digest blob primary key, vector blob) without rowid")
+        except (OSError, sqlite3.Error) as error:
+            raise InputError(f"cannot keep vectors in {folder}: {error}", hint="name a folder of yours") from error
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text as something to be found."""

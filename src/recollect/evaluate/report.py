@@ -33,7 +33,7 @@ td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: 
 small { opacity: .75; }
 svg { display: block; max-width: 100%; height: auto; }
 .frame { fill: var(--line); } .axis, .whisker { stroke: currentColor; fill: none; }
-.bar { fill: var(--up); } .up { stroke: var(--up); } .down { stroke: var(--down); }
+.bar { fill: var(--up); } .less { fill: var(--down); } .up { stroke: var(--up); } .down { stroke: var(--down); }
 """
 
 
@@ -47,11 +47,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """Numbers by row (a profile) and column (a set), and which of them is good."""
+    """Numbers by row (a profile) and column (a set), how they are written, and which of them stand out.
+
+    The best of a column does, the highest or the lowest; where they are *gains*, those that are surely not 0.
+    """
 
     caption: str
     rows: Mapping[str, Mapping[str, Cell]]
-    good: Literal["high", "low"] = "high"
+    good: Literal["high", "low", "gains"] = "high"
+    form: str = ".3f"
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -61,7 +65,13 @@ class Table:
     def best(self, column: str) -> float | None:
         """Return the best value of *column*."""
         values = [row[column].value for row in self.rows.values() if column in row]
-        return (max if self.good == "high" else min)(values, default=None)
+        return (min if self.good == "low" else max)(values, default=None)
+
+    def stands_out(self, cell: Cell, column: str) -> bool:
+        """Say whether *cell* of *column* is written in bold."""
+        if self.good == "gains":
+            return cell.interval is not None and (cell.interval.low > 0 or cell.interval.high < 0)
+        return cell.value == self.best(column)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,17 +180,18 @@ def _plain(text: str) -> str:
 
 def _markdown_table(table: Table) -> str:
     rows = [
-        [_plain(name), *(_markdown_cell(row.get(column), table.best(column)) for column in table.columns)]
+        [_plain(name), *(_markdown_cell(row.get(column), table, column) for column in table.columns)]
         for name, row in table.rows.items()
     ]
     return f"## {_plain(table.caption)}\n\n" + _grid(["", *map(_plain, table.columns)], rows)
 
 
-def _markdown_cell(cell: Cell | None, best: float | None) -> str:
+def _markdown_cell(cell: Cell | None, table: Table, column: str) -> str:
     if cell is None:
         return _NONE
-    value = f"**{cell.value:.3f}**" if cell.value == best else f"{cell.value:.3f}"
-    return f"{value} {_interval(cell.interval)}" if cell.interval else value
+    value = f"{cell.value:{table.form}}"
+    bold = f"**{value}**" if table.stands_out(cell, column) else value
+    return f"{bold} {_interval(cell.interval, table.form)}" if cell.interval else bold
 
 
 def _markdown_duel(duel: Duel) -> str:
@@ -229,11 +240,10 @@ def _safe(text: str) -> str:
 
 
 def _html_scores(table: Table) -> str:
-    scale = max([1.0, *(cell.value for row in table.rows.values() for cell in row.values())])
     head = "".join(f'<th scope="col">{_safe(column)}</th>' for column in table.columns)
     body = "".join(
         f'<tr><th scope="row">{_safe(name)}</th>'
-        + "".join(_html_cell(row.get(column), table.best(column), scale) for column in table.columns)
+        + "".join(_html_cell(row.get(column), table, column) for column in table.columns)
         + "</tr>\n"
         for name, row in table.rows.items()
     )
@@ -243,27 +253,40 @@ def _html_scores(table: Table) -> str:
     )
 
 
-def _html_cell(cell: Cell | None, best: float | None, scale: float) -> str:
+def _html_cell(cell: Cell | None, table: Table, column: str) -> str:
     if cell is None:
         return f'<td class="number">{_NONE}</td>'
-    value = f"<strong>{cell.value:.3f}</strong>" if cell.value == best else f"{cell.value:.3f}"
-    sure = f" <small>{_interval(cell.interval)}</small>" if cell.interval else ""
-    return f'<td class="number">{value}{sure}{_bar(cell, scale)}</td>'
+    value = f"{cell.value:{table.form}}"
+    bold = f"<strong>{value}</strong>" if table.stands_out(cell, column) else value
+    sure = f" <small>{_interval(cell.interval, table.form)}</small>" if cell.interval else ""
+    return f'<td class="number">{bold}{sure}{_bar(cell, *_reach(table))}</td>'
 
 
-def _bar(cell: Cell, scale: float) -> str:
-    """Return the value as a bar, with its interval as a line across the end."""
+def _reach(table: Table) -> tuple[float, float]:
+    """Return the values at the two ends of a bar; gains and losses go both ways from the middle."""
+    cells = [cell for row in table.rows.values() for cell in row.values()]
+    if table.good != "gains":
+        return 0.0, max([1.0, *(cell.value for cell in cells)])
+    ends = [end for cell in cells if cell.interval for end in (cell.interval.low, cell.interval.high)]
+    most = max([0.01, *(abs(value) for value in (*ends, *(cell.value for cell in cells)))])
+    return -most, most
 
-    def at(value: float) -> str:
-        return f"{120 * min(max(value / scale, 0.0), 1.0):.1f}"
 
+def _bar(cell: Cell, low: float, high: float) -> str:
+    """Return the value as a bar that begins at 0, with its interval as a line across the end."""
+
+    def at(value: float) -> float:
+        return 120 * min(max((value - low) / (high - low), 0.0), 1.0)
+
+    start, end = sorted((at(0.0), at(cell.value)))
+    side = "bar" if cell.value >= 0 else "bar less"
     whisker = ""
     if cell.interval:
-        whisker = f'<path class="whisker" d="M{at(cell.interval.low)} 5H{at(cell.interval.high)}"/>'
+        whisker = f'<path class="whisker" d="M{at(cell.interval.low):.1f} 5H{at(cell.interval.high):.1f}"/>'
     return (
         '<svg viewBox="0 0 120 10" width="120" height="10" aria-hidden="true">'
-        f'<rect class="frame" width="120" height="10"/><rect class="bar" width="{at(cell.value)}" height="10"/>'
-        f"{whisker}</svg>"
+        f'<rect class="frame" width="120" height="10"/>'
+        f'<rect class="{side}" x="{start:.1f}" width="{end - start:.1f}" height="10"/>{whisker}</svg>'
     )
 
 

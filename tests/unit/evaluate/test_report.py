@@ -184,7 +184,7 @@ def test_a_bar_is_as_long_as_its_value_and_its_whisker_as_its_interval() -> None
 
     text = as_html(Report(title="E", tables=(made,)))
 
-    assert '<rect class="bar" width="60.0" height="10"/><path class="whisker" d="M30.0 5H90.0"/>' in text
+    assert '<rect class="bar" x="0.0" width="60.0" height="10"/><path class="whisker" d="M30.0 5H90.0"/>' in text
 
 
 def test_values_above_one_shrink_to_the_largest_of_the_table() -> None:
@@ -192,7 +192,29 @@ def test_values_above_one_shrink_to_the_largest_of_the_table() -> None:
 
     text = as_html(Report(title="E", tables=(made,)))
 
-    assert re.findall(r'class="bar" width="([\d.]+)"', text) == ["120.0", "30.0"]
+    assert re.findall(r'class="bar" x="0.0" width="([\d.]+)"', text) == ["120.0", "30.0"]
+
+
+def test_gains_are_signed_and_stand_out_when_they_are_surely_not_nothing() -> None:
+    cells = {
+        "up": Cell(value=0.1, interval=Interval(low=0.02, high=0.2)),
+        "even": Cell(value=0.05, interval=Interval(low=-0.1, high=0.2)),
+        "down": Cell(value=-0.2, interval=Interval(low=-0.4, high=-0.1)),
+    }
+    made = Table(caption="Gain", rows={"a": cells}, good="gains", form="+.3f")
+
+    text = as_markdown(Report(title="E", tables=(made,)))
+
+    assert "| **+0.100** [+0.020, +0.200] | +0.050 [-0.100, +0.200] | **-0.200** [-0.400, -0.100] |" in text
+
+
+def test_the_bars_of_gains_and_losses_go_both_ways_from_the_middle() -> None:
+    made = Table(caption="Gain", rows={"a": {"x": Cell(value=0.4)}, "b": {"x": Cell(value=-0.2)}}, good="gains")
+
+    text = as_html(Report(title="E", tables=(made,)))
+
+    assert '<rect class="bar" x="60.0" width="60.0" height="10"/>' in text
+    assert '<rect class="bar less" x="30.0" width="30.0" height="10"/>' in text
 
 
 def test_the_plot_draws_gains_up_on_the_left_and_losses_down_on_the_right() -> None:
