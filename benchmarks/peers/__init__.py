@@ -1,0 +1,1 @@
+"""The parts of benchmarks/peers.py: what is asked, who answers, and the table of what came of it."""
