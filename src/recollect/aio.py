@@ -67,7 +67,10 @@ class AsyncRecollection:
     stats = _threaded(Recollection.stats)
     supersede = _threaded(Recollection.supersede)
     timeline = _threaded(Recollection.timeline)
+    tune = _threaded(Recollection.tune)
+    tuning = _threaded(Recollection.tuning)
     undo_consolidation = _threaded(Recollection.undo_consolidation)
+    untune = _threaded(Recollection.untune)
     why = _threaded(Recollection.why)
 
 

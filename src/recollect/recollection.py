@@ -4,43 +4,43 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from recollect.embedders.choice import NO_MODELS, Models
-from recollect.embedders.contract import Embedder
-from recollect.errors import InputError, UnknownMemory
+from recollect.evaluate.tune_keep import Tuning, as_tuned, in_force, untune
 from recollect.profile import Profile, load_profile
-from recollect.recall.firewall import strip_rendered
+from recollect.recall.answer import answer
 from recollect.recall.inject import inject
-from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses, look_through
+from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses
 from recollect.recall.log import Scribe, write_down
-from recollect.recall.reinforce import Verdict, by_doubt, by_hand, by_use, chosen
+from recollect.recall.look import listed, shown
+from recollect.recall.reinforce import Verdict, by_hand, by_verdict, chosen
 from recollect.recall.render import Rendered, Style
 from recollect.recall.task import query_for
 from recollect.recall.timeline import in_time
-from recollect.records import ANYTHING, EVERYTHING, Fact, Forget, Memory, Restore, Revise, Scope, Tally, Trust, Where
+from recollect.records import ANYTHING, EVERYTHING, Fact, Forget, Memory, Restore, Scope, Tally, Trust, Where
 from recollect.records import Feedback as FeedbackWrite
-from recollect.remember.bring import Brought, Door, Progress, bring
-from recollect.remember.capture import capture
-from recollect.remember.dedup import judge
+from recollect.remember.amend import pinning, superseding
+from recollect.remember.bring import Brought, Progress
 from recollect.remember.draft import draft
 from recollect.remember.embed import embed_pending
-from recollect.remember.facts import DECAY, extract
-from recollect.remember.keep import Judging, Kept, keep
-from recollect.remember.oro import oros_judge
-from recollect.remember.signal import low_signal
+from recollect.remember.intake import Intake
+from recollect.remember.keep import Kept
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
-from recollect.search import search
+from recollect.rerankers.choice import NO_RERANKER, Rerankers
 from recollect.search.boost import boost
 from recollect.search.related import related
 from recollect.search.why import Why, why
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
-from recollect.stores.contract import Store
+from recollect.stores.contract import Store, unknown
 from recollect.text.analyse import analyse
 from recollect.upkeep.consolidate import Consolidation, consolidate, draw_up, undo
 from recollect.upkeep.export import exported
 from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, stale
+
+if TYPE_CHECKING:
+    from recollect.evaluate.tune_here import Tuned
 
 Clock = Callable[[], datetime]
 
@@ -56,21 +56,24 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     profile: str | None = None,
     project: str | None = None,
     model: str | None = None,
+    reranker: str | None = None,
     clock: Clock = utc_now,
     background: bool = False,
 ) -> "Recollection":
     """Open the store at *address* (a path or ":memory:"; the user's own store when not given).
 
-    *model* is an installed model's name or folder, "hashing", or "none" to search by words alone.
+    *model* is an installed model's name or folder, "hashing", or "none" to search by words alone;
+    *reranker* the folder of a cross-encoder that reads the best hits again, or "none".
     In the *background* means that new memories get their vectors from a thread: for processes that live long.
     """
     place = None if address is None else str(address)
-    settings = read_settings(db=place, profile=profile, project=project, model=model)
+    settings = read_settings(db=place, profile=profile, project=project, model=model, reranker=reranker)
     return Recollection(
         store=open_store(settings.db, analyse),
         profile=load_profile(settings.profile),
         project=settings.project or None,
         models=Models(name=settings.model, folder=models_folder(settings), key=settings.model_key),
+        rerankers=Rerankers(settings.reranker),
         clock=clock,
         address=settings.db,
         background=background,
@@ -87,11 +90,12 @@ class Recollection:
         profile: Profile,
         project: str | None = None,
         models: Models = NO_MODELS,
+        rerankers: Rerankers = NO_RERANKER,
         clock: Clock = utc_now,
         address: str = "",
         background: bool = False,
     ) -> None:
-        self.store, self.models = store, models
+        self.store, self.models, self.rerankers = store, models, rerankers
         self.profile, self.project = profile, project
         self.address, self.background = address, background
         self._clock = clock
@@ -107,6 +111,7 @@ class Recollection:
         """Finish the log, then let go of the models and the store."""
         self._scribe.close()
         self.models.close()
+        self.rerankers.close()
         self.store.close()
 
     def now(self) -> datetime:
@@ -117,6 +122,11 @@ class Recollection:
     def scope(self) -> Scope:
         """Which projects are searched: the one chosen at opening, or all."""
         return EVERYTHING if self.project is None else Scope(projects=frozenset({self.project}))
+
+    @property
+    def _intake(self) -> Intake:
+        profile, project, model = self.profile, self.project, self.models.current
+        return Intake(store=self.store, analyse=analyse, profile=profile, project=project, embedder=model)
 
     def add(self, /, content: str, *, redact: bool = True, embed: bool = True, **about: Any) -> Kept:
         """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
@@ -129,15 +139,7 @@ class Recollection:
 
     def add_all(self, drafts: Sequence[Memory], *, redact: bool = True, embed: bool = True) -> tuple[Kept, ...]:
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
-        kept = keep(
-            drafts,
-            store=self.store,
-            analyse=analyse,
-            now=self.now(),
-            redacting=redact,
-            states=self._states,
-            judging=judge if self.profile.dedup == "words" else self._oros_judge(),
-        )
+        kept = self._intake.keep(drafts, now=self.now(), redacting=redact)
         if embed and any(each.written for each in kept):
             self._embed_if_possible(None)
         return kept
@@ -151,16 +153,7 @@ class Recollection:
         progress: Progress | None = None,
     ) -> Brought:
         """Import files and folders; again and again if you like, only what changed is written."""
-        door = Door(
-            store=self.store,
-            analyse=analyse,
-            now=self.now(),
-            project=self.project,
-            trust=trust,
-            redacting=redact,
-            states=self._states,
-        )
-        brought = bring([Path(path).expanduser() for path in paths], door, progress=progress)
+        brought = self._intake.bring(paths, now=self.now(), trust=trust, redacting=redact, progress=progress)
         if embed:
             self._embed_if_possible(progress)
         return brought
@@ -171,16 +164,9 @@ class Recollection:
             store=self.store, embedder=self.models.required(), model=self.models.name, progress=progress
         )
 
-    def _oros_judge(self) -> Judging:
-        return oros_judge(self.store, profile=self.profile, embedder=self.models.current())
-
-    def _states(self, memory: Memory) -> tuple[Fact, ...]:
-        return extract(memory, self.profile.weigh.decay or DECAY)
-
     def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> tuple[Kept, ...]:
         """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we told it."""
-        found = [each for each in capture(strip_rendered(text).text) if not low_signal(each.content)]
-        drafts = [replace(each, trust=trust, project=self.project or "default") for each in found]
+        drafts = self._intake.captured(text, trust=trust)
         return self.add_all(drafts, embed=embed) if drafts else ()
 
     def _embed_if_possible(self, progress: Progress | None) -> None:
@@ -209,21 +195,19 @@ class Recollection:
         *more* are fields of Request: alpha, session, lens, include_facts, facets, intent, without_model.
         """
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
-        chosen = self.profile if profile is None else load_profile(profile)
-        embedder = None if mode == "keyword" else self.models.current()
-        seen, boosting = look_through(request, self.store, bounds=chosen.weigh.lens_bounds, now=self.now())
-        reply = search(
-            seen,
-            store=self.store,
-            profile=chosen,
-            now=self.now(),
-            embedder=embedder,
-            former=lambda: self._former(embedder),
-            lens=boosting,
-        )
+        reply = self._reply(request, self._ranking(profile))
         if request.session is not None:
             self._scribe.give(lambda: write_down(reply, request, store=self.store, now=self.now()))
         return reply
+
+    def _ranking(self, name: str | None = None) -> Profile:
+        """Return the profile *name*, or the one in use, as it was tuned for this store."""
+        return as_tuned(self.profile if name is None else load_profile(name), self.store)
+
+    def _reply(self, request: Request, profile: Profile) -> Reply:
+        embedder = None if request.mode == "keyword" else self.models.current()
+        store, now, named, read = self.store, self.now(), self.models.named, self.rerankers.current
+        return answer(request, store=store, profile=profile, now=now, embedder=embedder, named=named, reranker=read)
 
     def decisions(self, /, query: str, **more: Any) -> Reply:
         """Answer *query*, leaning towards what was decided; *more* is what `search` takes."""
@@ -240,7 +224,7 @@ class Recollection:
     def related(self, memory_id: int, *, limit: int | None = None) -> tuple[Related, ...]:
         """Return the memories that belong to one, nearest first, each with its reasons."""
         one, model = self._one(memory_id), self.models.current()
-        return related(one, store=self.store, scope=self.scope, profile=self.profile, embedder=model, limit=limit)
+        return related(one, store=self.store, scope=self.scope, profile=self._ranking(), embedder=model, limit=limit)
 
     def inject(
         self,
@@ -268,33 +252,18 @@ class Recollection:
         """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help."""
         self._one(memory_id)
         request = Request(text=query, mode=mode, scope=self.scope, **more)
-        chosen = self.profile if profile is None else load_profile(profile)
+        chosen = self._ranking(profile)
         embedder = None if mode == "keyword" else self.models.current()
-        return why(memory_id, request, store=self.store, profile=chosen, now=self.now(), embedder=embedder)
-
-    def _former(self, current: Embedder | None) -> Embedder | None:
-        """Return the newest other model that made vectors here and can still be loaded."""
-        generations = self.store.generations(scope=self.scope)
-        others = (each for each in generations if current is not None and each.fingerprint != current.fingerprint)
-        return next((found for each in others if (found := self.models.named(each.model)) is not None), None)
+        read, now = self.rerankers.current, self.now()
+        return why(memory_id, request, store=self.store, profile=chosen, now=now, embedder=embedder, reranker=read)
 
     def show(self, memory_id: int) -> Shown:
         """Return a memory with its other wordings and its history."""
-        memory = self._one(memory_id)
-        wordings = self.store.wordings([memory_id], scope=self.scope)
-        events = self.store.history([memory_id], scope=self.scope)
-        return Shown(
-            memory=memory,
-            wordings=wordings.get(memory_id, ()),
-            events=events.get(memory_id, ()),
-            facts=self.store.facts([memory_id], scope=self.scope).get(memory_id, ()),
-        )
+        return shown(self._one(memory_id), self.store, scope=self.scope)
 
     def list(self, *, where: Where = ANYTHING, limit: int = 20, offset: int = 0) -> Listing:
         """Return memories newest first."""
-        most, passed = (max(0, min(number, 2**62)) for number in (limit, offset))
-        page = self.store.browse(scope=self.scope, where=where, limit=most, offset=passed)
-        return Listing(memories=tuple(self.store.load(page.ids, scope=self.scope).values()), total=page.total)
+        return listed(self.store, scope=self.scope, where=where, limit=limit, offset=offset)
 
     def forget(self, memory_id: int, *, reason: str = "") -> None:
         """Hide a memory from every search until it is restored."""
@@ -308,25 +277,20 @@ class Recollection:
 
     def pin(self, memory_id: int, *, pinned: bool = True) -> None:
         """Keep a memory from ageing, or let it age again."""
-        memory, verb = replace(self._one(memory_id), pinned=pinned), "pin" if pinned else "unpin"
-        self.store.apply([Revise(memory=memory, verb=verb)], at=self.now())
+        self.store.apply([pinning(self._one(memory_id), pinned=pinned)], at=self.now())
 
     def supersede(self, memory_id: int, by: int) -> None:
         """Say that memory *by* took the place of another, which is hidden from then on unless asked for."""
-        if memory_id == by:
-            raise InputError("a memory cannot supersede itself", hint="name two different ids")
-        old, new = self._one(memory_id), self._one(by)
-        self.store.apply([Revise(memory=replace(old, superseded_by=new.id), verb="supersede")], at=self.now())
+        self.store.apply([superseding(self._one(memory_id), self._one(by))], at=self.now())
 
     def feedback(
         self, memory_id: int, verdict: Verdict, *, session: str | None = None, query: str | None = None
     ) -> None:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
         self._one(memory_id)
-        now, facts = self.now(), self.store.facts([memory_id], scope=self.scope).get(memory_id, ())
-        moved = by_doubt(facts) if verdict == "wrong" else by_use(facts, verdict, now=now)
         told = FeedbackWrite(id=memory_id, verdict=verdict, session=session, query=query)
-        self.store.apply([told, *moved], at=now)
+        facts = self.store.facts([memory_id], scope=self.scope).get(memory_id, ())
+        self.store.apply([told, *by_verdict(facts, verdict, now=self.now())], at=self.now())
 
     def facts(
         self, *, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int = 100
@@ -363,6 +327,27 @@ class Recollection:
         """Drop a lens."""
         drop_lens(name, self.store)
 
+    def tune(
+        self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
+    ) -> "Tuned":
+        """Fit the profile's few weights to the questions of a file, or to what was said of answers so far.
+
+        Adopted is only what is surely better on questions it was not fitted to; it stays with the store.
+        """
+        from recollect.evaluate.tune_here import Here, tune_here  # noqa: PLC0415  (only this verb does the arithmetic)
+
+        self._scribe.close()  # what was recalled until now belongs to the log
+        here = Here(profile=self.profile, store=self.store, scope=self.scope, now=self.now(), answer=self._reply)
+        return tune_here(here, judged, dry_run=dry_run, progress=progress)
+
+    def tuning(self) -> Tuning | None:
+        """Return what was tuned and is in force: which weights, since when, with which figures."""
+        return in_force(self.profile, self.store)
+
+    def untune(self) -> Tuning:
+        """Go back to the weights before the last tuning; return what was undone."""
+        return untune(self.profile, self.store)
+
     def consolidate(self, *, apply: bool = False, floor: float = 0.0, most: int = 50) -> Consolidation:
         """Propose merges of memories that say the same, and what has faded below *floor*; do it when told to."""
         rules, now = self.profile.weigh, self.now()
@@ -395,5 +380,5 @@ class Recollection:
     def _one(self, memory_id: int) -> Memory:
         found = self.store.load([memory_id], scope=self.scope)
         if memory_id not in found:
-            raise UnknownMemory(f"no memory has the id {memory_id}", hint="see: recollect list")
+            raise unknown(memory_id)
         return found[memory_id]

@@ -57,6 +57,11 @@ def by_doubt(facts: Sequence[Fact]) -> tuple[ReinforceFact, ...]:
     )
 
 
+def by_verdict(facts: Sequence[Fact], verdict: Verdict, *, now: datetime) -> tuple[ReinforceFact, ...]:
+    """Return the writes for the facts of a memory of which somebody says what became of it."""
+    return by_doubt(facts) if verdict == "wrong" else by_use(facts, verdict, now=now)
+
+
 def chosen(ids: Sequence[int], facts: Sequence[Fact]) -> tuple[Fact, ...]:
     """Return the facts that *ids* name; one that is not there is an error."""
     known = {fact.id: fact for fact in facts}

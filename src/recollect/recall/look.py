@@ -1,0 +1,23 @@
+"""Looking without asking: one memory with all that is known of it, or a page of them."""
+
+from recollect.records import Memory, Scope, Where
+from recollect.replies import Listing, Shown
+from recollect.stores.contract import Store
+
+
+def shown(memory: Memory, store: Store, *, scope: Scope) -> Shown:
+    """Return *memory* with its other wordings, its history and what it states."""
+    row = memory.id
+    return Shown(
+        memory=memory,
+        wordings=store.wordings([row], scope=scope).get(row, ()),
+        events=store.history([row], scope=scope).get(row, ()),
+        facts=store.facts([row], scope=scope).get(row, ()),
+    )
+
+
+def listed(store: Store, *, scope: Scope, where: Where, limit: int, offset: int) -> Listing:
+    """Return a page of the memories that *where* admits, newest first."""
+    most, passed = (max(0, min(number, 2**62)) for number in (limit, offset))
+    page = store.browse(scope=scope, where=where, limit=most, offset=passed)
+    return Listing(memories=tuple(store.load(page.ids, scope=scope).values()), total=page.total)
