@@ -533,3 +533,29 @@ def test_the_explanation_adds_up_to_the_score(db: Recollection) -> None:
     assert len(hits) > 3
     for hit in hits:
         assert hit.score == pytest.approx(sum(share.points for share in hit.shares) * prod(hit.factors.values()))
+
+
+# --- words next to each other ---------------------------------------------------------------
+
+
+def test_words_next_to_each_other_count_for_more_than_the_same_words_apart(db: Recollection) -> None:
+    db.add_all(crowd(20))
+    apart, together, turned = remember(
+        db,
+        "the cache of our server was cold and slow",
+        "the server cache was cold and slow and ours",
+        "the cold cache server was ours and slow and",
+    )
+
+    assert found(db, "the server cache")[0] == together
+    assert found(db, "server for the cache")[0] == together
+    assert set(found(db, "server cache")) == {apart, together, turned}
+
+
+def test_a_pair_is_a_bonus_that_the_share_of_words_held_does_not_know(db: Recollection) -> None:
+    remember(db, "server cache", "cache and server", *NOISE)
+
+    first, second = db.search("server cache").hits
+
+    assert first.score > second.score
+    assert db.search("server cache").outcome == "answered"

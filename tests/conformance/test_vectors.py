@@ -209,3 +209,38 @@ def test_vectors_written_after_a_search_are_seen_by_the_next(store: Store) -> No
 
     assert before == [one]
     assert [each.id for each in near(store, *X).top] == [two, one]
+
+
+# --- who is near whom -----------------------------------------------------------------------
+
+
+def test_kin_are_the_nearest_among_those_asked_about_nearest_first(store: Store) -> None:
+    one, two, three, other = add(store, "one", "two", "three", "other")
+    for row, vector in zip((one, two, three, other), (X, NEAR_X, Y, X), strict=True):
+        give(store, row, vector)
+
+    kin = store.kin("old", [three, one, two], scope=EVERYTHING, most=1)
+    everyone = store.kin("old", [one, two, three], scope=EVERYTHING, most=9)
+
+    assert {row: {each: round(cosine, 3) for each, cosine in near.items()} for row, near in kin.items()} == {
+        one: {two: 0.9},
+        two: {one: 0.9},
+        three: {two: 0.1},
+    }
+    assert [list(everyone[row]) for row in (one, two, three)] == [[two, three], [one, three], [two, one]]
+
+
+def test_only_live_memories_of_the_scope_with_a_vector_are_kin_and_the_first_passage_speaks(store: Store) -> None:
+    one, two, gone, bare = add(store, "one", "two", "gone", "bare")
+    (foreign,) = add(store, "foreign", project="elsewhere")
+    for row in (one, gone, foreign):
+        give(store, row, X)
+    give(store, two, Y, X)
+    store.apply([Forget(id=gone)], at=NOON)
+
+    kin = store.kin("old", [one, two, gone, bare, foreign, 999], scope=Scope(projects=frozenset({"default"})), most=9)
+
+    assert kin == {one: {two: 0.0}, two: {one: 0.0}}
+    assert store.kin("nobody", [one, two], scope=EVERYTHING, most=9) == {}
+    assert store.kin("old", [], scope=EVERYTHING, most=9) == {}
+    assert store.kin("old", [one], scope=EVERYTHING, most=9) == {one: {}}

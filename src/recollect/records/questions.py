@@ -77,6 +77,15 @@ class Phrase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two stems next to each other, in this order, in a title or a body; a bonus that no coverage counts."""
+
+    first: str
+    second: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AnyOf:
     """At least one part matches; all that match add to the score."""
 
@@ -98,7 +107,7 @@ class Without:
     unwanted: "Expression"
 
 
-Leaf = Word | Prefix | Phrase
+Leaf = Word | Prefix | Phrase | Pair
 Expression = Leaf | AnyOf | AllOf | Without
 
 
@@ -110,6 +119,8 @@ class Keywords:
     weights: Mapping[str, float]
     k1: float = 1.2
     b: float = 0.75
+    idf: str = "fts5"
+    """What a word's rarity is worth: fts5's, nothing for a word in half of the rows, or lucene's, never nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

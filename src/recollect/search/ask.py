@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from recollect.profile import Words
-from recollect.records import AllOf, AnyOf, Expression, Keywords, Phrase, Without, Word
+from recollect.records import AllOf, AnyOf, Expression, Keywords, Pair, Phrase, Without, Word
 from recollect.search.parse import Query, symbol_of
 from recollect.text.query import QueryWord, significant
 
@@ -30,7 +31,8 @@ def ask(query: Query, words: Words) -> tuple[Tier, ...]:
         return _cascade(query, words)
     leaves = _and_leaves(query, words) if words.join == "and" else _or_leaves(query, words)
     join = AllOf if words.join == "and" else AnyOf
-    return _tiers(join(parts=leaves[: words.most]), query, words) if leaves else ()
+    bonus = _pairs(query, words) if words.join == "or" and words.pair_weight > 0 else ()
+    return _tiers(join(parts=(*leaves[: words.most], *bonus[: words.most])), query, words) if leaves else ()
 
 
 def _tiers(wanted: Expression, query: Query, words: Words) -> tuple[Tier, ...]:
@@ -50,7 +52,7 @@ def _size(expression: Expression) -> int:
 
 
 def _keywords(expression: Expression, words: Words) -> Keywords:
-    return Keywords(expression=expression, weights=words.fields, k1=words.k1, b=words.b)
+    return Keywords(expression=expression, weights=words.fields, k1=words.k1, b=words.b, idf=words.idf)
 
 
 def _chosen(query: Query, words: Words) -> Sequence[QueryWord]:
@@ -63,6 +65,13 @@ def _or_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
     if query.exact and all(word.stop for word in query.words):
         stems = {}
     return (*(Word(text=stem) for stem in stems), *query.exact)
+
+
+def _pairs(query: Query, words: Words) -> tuple[Pair, ...]:
+    """Return each two significant words of the question that follow one another, stop words between them left out."""
+    stems = [word.stems[0] for word in significant(query.words) if word.stems and not word.cjk]
+    pairs = dict.fromkeys(pair for pair in pairwise(stems) if pair[0] != pair[1])
+    return tuple(Pair(first=first, second=second, weight=words.pair_weight) for first, second in pairs)
 
 
 def _and_leaves(query: Query, words: Words) -> tuple[Expression, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from recollect.profile import Profile
-from recollect.records import AllOf, AnyOf, Expression, Fact, Keywords, Memory, Phrase, Prefix, Without, Word
+from recollect.records import AllOf, AnyOf, Expression, Fact, Keywords, Memory, Pair, Phrase, Prefix, Without, Word
 from recollect.replies import Hit, MatchType
 from recollect.search.ask import InText, Tier
 from recollect.search.gather import Gathered
@@ -26,8 +26,9 @@ def fit(
     gathered: Gathered,
     facts: Mapping[int, tuple[Fact, ...]],
     now: datetime,
+    snippets: bool = True,
 ) -> tuple[Hit, ...]:
-    """Return *candidates* as hits, in their order."""
+    """Return *candidates* as hits, in their order; without *snippets* theirs are blank."""
     wanted = looked_for(gathered.tiers)
     passages = best_passages(gathered)
     return tuple(
@@ -36,7 +37,7 @@ def fit(
             memory=memories[each.id],
             score=each.score,
             match_type=_match_type(each),
-            snippet=snippet(_spoken(memories[each.id], passages.get(each.id)), wanted),
+            snippet=snippet(_spoken(memories[each.id], passages.get(each.id)), wanted) if snippets else "",
             shares=each.shares,
             factors=each.factors,
             facts=facts.get(each.id, ()),
@@ -97,3 +98,5 @@ def _wanted(expression: Expression) -> list[Word | Prefix | Phrase]:
             return _wanted(wanted)
         case Word() | Prefix() | Phrase():
             return [expression]
+        case Pair():
+            return []  # its words are there themselves

@@ -11,6 +11,7 @@ from recollect.profile import Profile
 from recollect.profile import Weigh as Rules
 from recollect.records import Fact, Memory
 from recollect.search.ranking import Candidate
+from recollect.text.stated import words_stated
 
 _DATED: Final = re.compile(r"(?:^|/)(\d{4})-(\d{2})-(\d{2})\.md$")
 
@@ -81,6 +82,13 @@ def standing(subject: Subject, rules: Rules, now: datetime) -> float:
     return max(low, min(high, sure * fresh * pinned))
 
 
+def stated(subject: Subject, rules: Rules, _: datetime) -> float:
+    """Default: a turn of a conversation that states little counts less; what is no turn is as it is."""
+    if subject.memory.thread is None:
+        return 1.0
+    return 1.0 - rules.stated_sway * math.exp(-words_stated(subject.memory.content) / rules.stated_words)
+
+
 WEIGHERS: Final[Mapping[str, Weigher]] = {
     "recency": recency,
     "half_life": half_life,
@@ -90,6 +98,7 @@ WEIGHERS: Final[Mapping[str, Weigher]] = {
     "type_weight": type_weight,
     "lens": lens,
     "standing": standing,
+    "stated": stated,
 }
 
 

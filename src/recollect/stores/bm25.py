@@ -1,8 +1,9 @@
 """The one BM25: FTS5's, over whatever postings a store can read.
 
-k1 and b come with the question; idf is ln((N - n + 0.5) / (n + 0.5)), never under 1e-6; a token's
-frequency is the sum over the fields of weight x count; a row's length counts every field. With one
-project in a store this equals FTS5's own bm25() to rounding (Robertson & Zaragoza, 2009).
+k1, b and the kind of idf come with the question: FTS5's is ln((N - n + 0.5) / (n + 0.5)), never under 1e-6,
+Lucene's the logarithm of one more than that fraction. A token's frequency is the sum over the fields of
+weight x count; a row's length counts every field. With one project in a store and FTS5's idf this equals
+FTS5's own bm25() to rounding (Robertson & Zaragoza, 2009).
 """
 
 import heapq
@@ -10,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import Final
 
 from recollect.records import (
     AllOf,
@@ -20,6 +22,7 @@ from recollect.records import (
     Leaf,
     Match,
     Matches,
+    Pair,
     Phrase,
     Prefix,
     Without,
@@ -40,6 +43,10 @@ Whole numbers, so that every store adds up to the same score whatever order it a
 def thousandths(weights: Mapping[str, float]) -> dict[str, int]:
     """Return the fields that count at all, with their weights in thousandths."""
     return {name: round(weight * 1000) for name, weight in weights.items() if round(weight * 1000) > 0}
+
+
+TOGETHER: Final = {"title": 1000, "body": 1000}
+"""Where two words next to each other are looked for, and what that weighs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +72,14 @@ class Volume:
 
 
 def form_of(leaf: Leaf) -> Form:
-    """Return which index *leaf* asks: words say so, prefixes and phrases are exact."""
-    return leaf.form if isinstance(leaf, Word) else "exact"
+    """Return which index *leaf* asks: words say so, pairs are of stems, prefixes and phrases are exact."""
+    match leaf:
+        case Word(form=form):
+            return form
+        case Pair():
+            return "stem"
+        case Prefix() | Phrase():
+            return "exact"
 
 
 def rank(
@@ -83,10 +96,11 @@ def rank(
     found = admits(_matching(keywords.expression, postings))
     wanted = list(_wanted(keywords.expression))
     scores = _score(wanted, postings, volume, keywords)
-    whole = math.fsum(_idf(leaf, postings[leaf], volume) for leaf in wanted) or 1.0
+    worth = {leaf: _idf(leaf, postings[leaf], volume, keywords.idf) for leaf in wanted if not isinstance(leaf, Pair)}
+    whole = math.fsum(worth.values()) or 1.0
 
     def match(row: int) -> Match:
-        held = math.fsum(_idf(leaf, postings[leaf], volume) for leaf in wanted if row in postings[leaf])
+        held = math.fsum(value for leaf, value in worth.items() if row in postings[leaf])
         return Match(id=row, score=scores[row], coverage=held / whole)
 
     best = heapq.nsmallest(limit, found, key=lambda row: (-scores[row], row))
@@ -113,9 +127,9 @@ def _seen(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
     return seen
 
 
-def _idf(leaf: Leaf, rows: Postings, volume: Volume) -> float:
-    seen = len(rows)
-    return max(RAREST, math.log((volume.rows - seen + 0.5) / (seen + 0.5))) * leaf.weight
+def _idf(leaf: Leaf, rows: Postings, volume: Volume, kind: str) -> float:
+    odds = (volume.rows - len(rows) + 0.5) / (len(rows) + 0.5)
+    return (math.log1p(odds) if kind == "lucene" else max(RAREST, math.log(odds))) * leaf.weight
 
 
 def _score(
@@ -123,7 +137,7 @@ def _score(
 ) -> dict[int, float]:
     scores: dict[int, float] = {}
     for leaf in wanted:
-        gain = _idf(leaf, postings[leaf], volume) * (keywords.k1 + 1.0)
+        gain = _idf(leaf, postings[leaf], volume, keywords.idf) * (keywords.k1 + 1.0)
         base = keywords.k1 * (1.0 - keywords.b) * 1000.0
         slope = keywords.k1 * keywords.b * 1000.0 / volume.average(form_of(leaf))
         for row, (count, length) in postings[leaf].items():
@@ -140,7 +154,7 @@ def _matching(expression: Expression, postings: Mapping[Leaf, Postings]) -> Abst
             return set(first).intersection(*rest)
         case Without(wanted=wanted, unwanted=unwanted):
             return _matching(wanted, postings) - _matching(unwanted, postings)
-        case Word() | Prefix() | Phrase():
+        case Word() | Prefix() | Phrase() | Pair():
             return postings[expression].keys()
 
 
@@ -152,7 +166,7 @@ def _leaves(expression: Expression) -> Iterator[Leaf]:
         case Without(wanted=wanted, unwanted=unwanted):
             yield from _leaves(wanted)
             yield from _leaves(unwanted)
-        case Word() | Prefix() | Phrase():
+        case Word() | Prefix() | Phrase() | Pair():
             yield expression
 
 
@@ -172,5 +186,5 @@ def _positive(expression: Expression) -> Iterator[Leaf]:
                 yield from _positive(part)
         case Without(wanted=wanted):
             yield from _positive(wanted)
-        case Word() | Prefix() | Phrase():
+        case Word() | Prefix() | Phrase() | Pair():
             yield expression

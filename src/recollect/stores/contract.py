@@ -195,6 +195,14 @@ class Store(Protocol):
         """
         ...
 
+    def kin(self, fingerprint: str, ids: Sequence[int], *, scope: Scope, most: int) -> dict[int, dict[int, float]]:
+        """Return for each of *ids* the *most* others among them nearest to it, nearest first, with their cosines.
+
+        The first passage speaks for a memory; one without a vector of this generation, or outside *scope*, is
+        nobody's kin.
+        """
+        ...
+
     def put_note(self, kind: str, name: str, value: Mapping[str, object]) -> None:
         """Keep a small JSON value under a name, in place of one that had it.
 

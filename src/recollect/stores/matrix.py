@@ -41,6 +41,10 @@ class Matrix(Protocol):
         """Return the product of each of *rows* with *query* in double precision, rounded."""
         ...
 
+    def alike(self, rows: Sequence[int], *, most: int) -> list[list[tuple[int, float]]]:
+        """Return for each of *rows* the *most* others with the largest products, each by its place in *rows*."""
+        ...
+
 
 class PlainMatrix:
     """Rows as arrays of the standard library."""
@@ -81,6 +85,17 @@ class PlainMatrix:
         """Return the product of each of *rows* with *query*."""
         asked = _floats(query)
         return [round(sum(map(mul, self._rows[row], asked)), DIGITS) for row in rows]
+
+    def alike(self, rows: Sequence[int], *, most: int) -> list[list[tuple[int, float]]]:
+        """Return the *most* others nearest to each of *rows*."""
+        vectors = [self._rows[row] for row in rows]
+        lines = [[round(sum(map(mul, one, two)), DIGITS) for two in vectors] for one in vectors]
+        return [
+            sorted(((at, each) for at, each in enumerate(line) if at != own), key=lambda near: (-near[1], near[0]))[
+                :most
+            ]
+            for own, line in enumerate(lines)
+        ]
 
 
 class NumpyMatrix:
@@ -127,6 +142,15 @@ class NumpyMatrix:
         asked = self._np.frombuffer(query, dtype="<f4").astype("f8")
         exact: list[float] = (self._block[list(rows)].astype("f8") @ asked).round(DIGITS).tolist()
         return exact
+
+    def alike(self, rows: Sequence[int], *, most: int) -> list[list[tuple[int, float]]]:
+        """Return the *most* others nearest to each of *rows*."""
+        block = self._block[list(rows)].astype("f8")
+        products = (block @ block.T).round(DIGITS)
+        self._np.fill_diagonal(products, -self._np.inf)
+        nearest = self._np.argsort(-products, axis=1, kind="stable")[:, : min(most, max(0, len(rows) - 1))]
+        cosines = self._np.take_along_axis(products, nearest, axis=1)
+        return [list(zip(*pair, strict=True)) for pair in zip(nearest.tolist(), cosines.tolist(), strict=True)]
 
 
 def empty_matrix(dimensions: int) -> Matrix:

@@ -81,6 +81,15 @@ class Shelf:
             missing=mask.missing,
         )
 
+    def kin(self, memories: Sequence[int], *, most: int) -> dict[int, dict[int, float]]:
+        """Return for each of *memories* the *most* others among them nearest to it by their first passages."""
+        held = sorted(memory for memory in set(memories) if memory in self._places)
+        alike = self._matrix.alike([self._first(memory) for memory in held], most=most)
+        return {memory: {held[at]: cosine for at, cosine in others} for memory, others in zip(held, alike, strict=True)}
+
+    def _first(self, memory: int) -> int:
+        return min(self._places[memory], key=lambda at: self._rows[at].start)
+
     def _mask(self, key: object, admitted: Callable[[], Iterable[int]]) -> _Mask:
         mask = self._masks.get(key)
         if mask is None:
@@ -105,10 +114,10 @@ class Shelf:
     def _threads(self) -> list[list[int]]:
         """Return the rows of each conversation in the order of its turns; a long turn is there by its first passage."""
         threads: dict[str, list[tuple[int, int, int]]] = {}
-        for memory_id, places in self._places.items():
-            row = self._rows[min(places, key=lambda at: self._rows[at].start)]
+        for memory_id in self._places:
+            first = self._first(memory_id)
+            row = self._rows[first]
             if row.thread is not None:
-                first = min(places, key=lambda at: self._rows[at].start)
                 threads.setdefault(row.thread, []).append((row.turn or 0, memory_id, first))
         return [[at for _, _, at in sorted(turns)] for turns in threads.values()]
 

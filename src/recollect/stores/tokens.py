@@ -1,10 +1,11 @@
 """Postings of memories whose tokens are at hand: how often a leaf stands in each, and how long each is."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import assert_never
 
-from recollect.records import Form, Leaf, Phrase, Prefix, Terms, Word
-from recollect.stores.bm25 import Postings, Volume, form_of
+from recollect.records import Form, Leaf, Pair, Phrase, Prefix, Terms, Word
+from recollect.stores.bm25 import TOGETHER, Postings, Volume, form_of
 
 
 def posted(leaf: Leaf, terms: Mapping[int, Terms], weights: Mapping[str, int]) -> Postings:
@@ -35,6 +36,8 @@ def length(terms: Terms, form: Form) -> int:
 
 
 def _count(leaf: Leaf, tokens: Mapping[str, tuple[str, ...]], weights: Mapping[str, int]) -> int:
+    if isinstance(leaf, Pair):
+        weights = TOGETHER
     return sum(weight * _occurrences(leaf, tokens[name]) for name, weight in weights.items() if name in tokens)
 
 
@@ -47,4 +50,6 @@ def _occurrences(leaf: Leaf, tokens: Sequence[str]) -> int:
         case Phrase(texts=texts):
             starts = range(len(tokens) - len(texts) + 1)
             return sum(tuple(tokens[at : at + len(texts)]) == texts for at in starts)
+        case Pair(first=first, second=second):
+            return sum(pair == (first, second) for pair in pairwise(tokens))
     assert_never(leaf)

@@ -2,7 +2,7 @@ import pytest
 
 from kit import NOON
 from recollect.profile import Words, load_profile
-from recollect.records import AllOf, AnyOf, Expression, Keywords, Phrase, Prefix, Without, Word
+from recollect.records import AllOf, AnyOf, Expression, Keywords, Pair, Phrase, Prefix, Without, Word
 from recollect.search.ask import InText, ask
 from recollect.search.parse import parse
 
@@ -24,11 +24,20 @@ def exact(text: str) -> Word:
 
 @pytest.mark.req("O-01")
 def test_plain_words_become_stems_joined_by_or_without_the_small_words() -> None:
-    assert expression("how do we ship the boxes") == AnyOf(parts=(Word(text="ship"), Word(text="box")))
+    assert expression("how do we ship the boxes", join="or") == AnyOf(parts=(Word(text="ship"), Word(text="box")))
+
+
+def test_two_words_that_follow_one_another_are_asked_together_too_whatever_small_words_stand_between() -> None:
+    words = tuple(Word(text=text) for text in ("ship", "red", "box"))
+    pairs = (Pair(first="ship", second="red", weight=0.2), Pair(first="red", second="box", weight=0.2))
+
+    assert expression("how do we ship the red boxes") == AnyOf(parts=(*words, *pairs))
+    assert expression("red OR boxes") == AnyOf(parts=(exact("red"), exact("boxes")))
+    assert expression("retry retries") == AnyOf(parts=(Word(text="retri"),))
 
 
 def test_small_words_are_asked_when_there_are_no_others_and_when_the_profile_says_so() -> None:
-    assert expression("to be") == AnyOf(parts=(Word(text="to"), Word(text="be")))
+    assert expression("to be", join="or") == AnyOf(parts=(Word(text="to"), Word(text="be")))
     assert expression("the fox", join="or", significant=False) == AnyOf(parts=(Word(text="the"), Word(text="fox")))
 
 
@@ -82,7 +91,9 @@ def test_a_very_long_question_asks_its_first_tokens() -> None:
 
     assert isinstance(plain, AnyOf)
     assert isinstance(tree, AnyOf)
-    assert len(plain.parts) == len(tree.parts) == Words().most
+    assert sum(isinstance(part, Word) for part in plain.parts) == Words().most
+    assert sum(isinstance(part, Word) for part in tree.parts) == Words().most
+    assert sum(isinstance(part, Pair) for part in plain.parts) == Words().most
     assert plain.parts[0] == tree.parts[0] == Word(text="w0")
 
 

@@ -26,6 +26,7 @@ from recollect.search.weigh import (
     mean_confidence,
     recency,
     standing,
+    stated,
     type_weight,
     weigh,
 )
@@ -226,3 +227,24 @@ def test_a_profile_without_factors_changes_nothing() -> None:
     (weighed,) = weigh([candidate], {1: aged(99)}, profile=Profile(), now=NOON)
 
     assert weighed.score == 0.3
+
+
+def said(text: str, *, thread: str | None = "talk") -> Subject:
+    return Subject(memory=Memory(content=text, thread=thread))
+
+
+def test_a_turn_counts_by_how_much_it_states_and_what_is_no_turn_is_as_it_is() -> None:
+    rules = load_profile("default").weigh
+    turns = [
+        "Ann: And what did you do then? Where was it?",
+        "Ann: Wow, nice!",
+        "Ann: I went to the pottery class in Leeds on Friday and made two bowls for my sister.",
+    ]
+
+    weights = [stated(said(text), rules, NOON) for text in turns]
+
+    assert weights == sorted(weights)
+    assert weights[0] == pytest.approx(1 - rules.stated_sway)
+    assert 0.6 <= weights[0] < weights[1] < 0.75 < weights[2] < 1.0
+    assert [stated(said(text, thread=None), rules, NOON) for text in turns] == [1.0, 1.0, 1.0]
+    assert stated(said(turns[0]), RULES, NOON) == 1.0

@@ -46,6 +46,18 @@ def test_growing_keeps_the_rows_told_and_adds_the_new_below(vectors: list[list[f
         assert grown.products(packed([1.0, 0.0, 0.0]), [0, 1]) == pytest.approx([vectors[0][0], 1.0], abs=1e-6)
 
 
+@given(VECTORS, st.integers(1, 12))
+def test_both_matrices_know_equally_near_rows(vectors: list[list[float]], most: int) -> None:
+    rows = [packed(vector) for vector in vectors]
+    fast = empty_matrix(3).grown([], rows).alike(range(len(rows)), most=most)
+    plain = PlainMatrix().grown([], rows).alike(range(len(rows)), most=most)
+
+    for own, (one, two) in enumerate(zip(fast, plain, strict=True)):
+        assert len(one) == len(two) == min(most, len(rows) - 1)
+        assert own not in {at for at, _ in (*one, *two)}
+        assert [product for _, product in one] == pytest.approx([product for _, product in two], abs=1e-6)
+
+
 WITHOUT_NUMPY = """
 import sys
 sys.modules["numpy"] = None

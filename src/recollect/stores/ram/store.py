@@ -188,6 +188,11 @@ class RamStore:
         with self._lock:
             return vectors.nearest(self._held, fingerprint, vector, asked)
 
+    def kin(self, fingerprint: str, ids: Sequence[int], *, scope: Scope, most: int) -> dict[int, dict[int, float]]:
+        """Return the memories nearest to each among *ids*."""
+        with self._lock:
+            return vectors.kin(self._held, fingerprint, ids, scope, most=most)
+
     def put_note(self, kind: str, name: str, value: Mapping[str, object]) -> None:
         """Keep a note."""
         with self._lock:

@@ -60,11 +60,23 @@ def nearest(held: Held, fingerprint: str, vector: bytes, asked: Question) -> Nea
         return Nears(missing=len(left))
     if len(vector) != 4 * generation.dimensions:
         raise too_wide(vector, generation)
-    shelf = Shelf(generation.dimensions)
     mine = sorted(row for name, row in held.vectors if name == fingerprint)
-    passages = [(row, passage) for row in mine for passage in held.vectors[fingerprint, row]]
+    return _shelf(held, generation, mine).nearest(vector, asked, key=None, admitted=lambda: left)
+
+
+def kin(held: Held, fingerprint: str, ids: Sequence[int], scope: Scope, *, most: int) -> dict[int, dict[int, float]]:
+    """Return the memories nearest to each among *ids*."""
+    generation = held.generations.get(fingerprint)
+    live = {memory.id for memory in held.live(scope)}
+    mine = sorted(row for row in set(ids) & live if (fingerprint, row) in held.vectors)
+    return {} if generation is None else _shelf(held, generation, mine).kin(mine, most=most)
+
+
+def _shelf(held: Held, generation: Generation, rows: Sequence[int]) -> Shelf:
+    shelf = Shelf(generation.dimensions)
+    passages = [(row, passage) for row in rows for passage in held.vectors[generation.fingerprint, row]]
     shelf.refill(set(), [(_row(held, at, row, each), each.vector) for at, (row, each) in enumerate(passages)])
-    return shelf.nearest(vector, asked, key=None, admitted=lambda: left)
+    return shelf
 
 
 def _row(held: Held, at: int, memory_id: int, passage: Passage) -> Row:

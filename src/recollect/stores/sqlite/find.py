@@ -5,17 +5,22 @@ own ranking does, and lets one BM25 serve every store with the statistics of the
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Any, assert_never
 
 import apsw
 
-from recollect.records import Form, Leaf, Phrase, Prefix, Scope, Where, Word
-from recollect.stores.bm25 import Postings, Volume, form_of
+from recollect.records import Form, Leaf, Pair, Phrase, Prefix, Scope, Where, Word
+from recollect.stores.bm25 import TOGETHER, Postings, Volume
 from recollect.stores.sqlite.rows import moment
 
 Clause = tuple[str, list[Any]]
+Token = tuple[int, str, int, int]
+"""Row, field, length of the row, place in the field."""
+Lookup = Callable[[Form, str], Sequence[Token]]
+"""Reads where a token stands; within one question each is read once."""
 LAST = "\U0010ffff"
 
 
@@ -67,16 +72,28 @@ def volume(db: apsw.Connection, scope: Scope) -> Volume:
     return Volume(rows=rows, stem=stems, exact=exacts, code=codes)
 
 
-def postings(db: apsw.Connection, leaf: Leaf, *, weights: Mapping[str, int], scope: Scope) -> Postings:
-    """Return where *leaf* stands in *scope*: weighted counts and row lengths."""
-    match leaf:
-        case Word(text=text):
-            return _counted(_tokens(db, form_of(leaf), "t.term = ?", [text], scope), weights)
-        case Prefix(text=text):
-            return _counted(_tokens(db, "exact", "t.term >= ? and t.term <= ?", [text, text + LAST], scope), weights)
-        case Phrase(texts=texts):
-            return _phrase(db, texts, weights, scope)
-    assert_never(leaf)
+def reader(db: apsw.Connection, *, weights: Mapping[str, int], scope: Scope) -> Callable[[Leaf], Postings]:
+    """Return how a leaf is looked up in *scope*: weighted counts and row lengths."""
+
+    @cache
+    def look(form: Form, text: str) -> Sequence[Token]:
+        found: Any = _tokens(db, form, "t.term = ?", [text], scope).fetchall()
+        return list(found)
+
+    def read(leaf: Leaf) -> Postings:
+        match leaf:
+            case Word(text=text, form=form):
+                return _counted(look(form, text), weights)
+            case Prefix(text=text):
+                tokens = _tokens(db, "exact", "t.term >= ? and t.term <= ?", [text, text + LAST], scope)
+                return _counted(tokens, weights)
+            case Phrase(texts=texts):
+                return _phrase(look, texts, weights)
+            case Pair(first=first, second=second):
+                return _next_to(look("stem", first), look("stem", second))
+        assert_never(leaf)
+
+    return read
 
 
 def _tokens(db: apsw.Connection, form: Form, clause: str, values: list[Any], scope: Scope) -> apsw.Cursor:
@@ -88,7 +105,7 @@ def _tokens(db: apsw.Connection, form: Form, clause: str, values: list[Any], sco
     return db.execute(sql, (*values, *projects))
 
 
-def _counted(tokens: Iterable[tuple[int, str, int, int]], weights: Mapping[str, int]) -> Postings:
+def _counted(tokens: Iterable[Token], weights: Mapping[str, int]) -> Postings:
     counts: dict[int, tuple[int, int]] = {}
     for row, column, length, _ in tokens:
         weight = weights.get(column)
@@ -97,11 +114,16 @@ def _counted(tokens: Iterable[tuple[int, str, int, int]], weights: Mapping[str, 
     return counts
 
 
-def _phrase(db: apsw.Connection, texts: tuple[str, ...], weights: Mapping[str, int], scope: Scope) -> Postings:
-    starts: set[tuple[int, str, int, int]] | None = None
+def _next_to(first: Sequence[Token], second: Sequence[Token]) -> Postings:
+    """Return where a token of *second* follows one of *first*."""
+    ends = {(row, column, offset + 1) for row, column, _, offset in first if column in TOGETHER}
+    return _counted([token for token in second if (token[0], token[1], token[3]) in ends], TOGETHER)
+
+
+def _phrase(look: Lookup, texts: tuple[str, ...], weights: Mapping[str, int]) -> Postings:
+    starts: set[Token] | None = None
     for place, text in enumerate(texts):
-        tokens = _tokens(db, "exact", "t.term = ?", [text], scope)
-        here = {(row, column, length, offset - place) for row, column, length, offset in tokens}
+        here = {(row, column, length, offset - place) for row, column, length, offset in look("exact", text)}
         starts = here if starts is None else starts & here
         if not starts:
             return {}

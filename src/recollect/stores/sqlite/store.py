@@ -235,6 +235,11 @@ class SqliteStore:
         with self._reading() as db:
             return self._shelves.nearest(db, fingerprint, vector, asked)
 
+    def kin(self, fingerprint: str, ids: Sequence[int], *, scope: Scope, most: int) -> dict[int, dict[int, float]]:
+        """Return the memories nearest to each among *ids*."""
+        with self._reading() as db:
+            return self._shelves.kin(db, fingerprint, ids, scope, most=most)
+
     def put_note(self, kind: str, name: str, value: Mapping[str, object]) -> None:
         """Keep a note."""
         with self._writing() as db:

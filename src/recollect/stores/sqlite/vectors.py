@@ -115,6 +115,21 @@ class Shelves:
                 admitted=lambda: _admitted(db, asked),
             )
 
+    def kin(
+        self, db: apsw.Connection, fingerprint: str, ids: Sequence[int], scope: Scope, *, most: int
+    ) -> dict[int, dict[int, float]]:
+        """Return the memories nearest to each among *ids*."""
+        found: Any = db.execute(
+            "select id, dimensions from generation where fingerprint = ?", (fingerprint,)
+        ).fetchone()
+        if found is None:
+            return {}
+        inside, projects = scope_clause(scope, "l.project")
+        sql = f"select l.id from live l where l.id in (select value from json_each(?)) and {inside}"
+        live = [row for (row,) in db.execute(sql, (json.dumps(list(ids)), *projects))]
+        with self._lock:
+            return self._shelf(db, fingerprint, *found).kin(live, most=most)
+
     def _shelf(self, db: apsw.Connection, fingerprint: str, number: int, width: int) -> Shelf:
         """Return the shelf of a generation, with only the rows read that it does not hold yet."""
         stamp: int = db.execute("select value from meta where key = 'vectors'").get

@@ -10,7 +10,7 @@ import apsw
 from recollect.records import Keywords, Leaf, Matches, Scope, Terms, Where
 from recollect.stores.bm25 import Postings, matching, rank, thousandths
 from recollect.stores.contract import Analyse
-from recollect.stores.sqlite.find import admitted, postings, scope_clause, volume
+from recollect.stores.sqlite.find import admitted, reader, scope_clause, volume
 from recollect.stores.sqlite.read import wordings
 from recollect.stores.sqlite.rows import COLUMNS, moment, to_memory
 from recollect.stores.tokens import posted, volume_of
@@ -51,12 +51,8 @@ def _reader(
 ) -> Callable[[Leaf], Postings]:
     """Return how a leaf is looked up: in FTS5's index, and among what it no longer has."""
     weights = thousandths(keywords.weights)
-
-    def read(leaf: Leaf) -> Postings:
-        found = postings(db, leaf, weights=weights, scope=scope)
-        return {**found, **posted(leaf, gone, weights)} if gone else found
-
-    return read
+    look = reader(db, weights=weights, scope=scope)
+    return look if not gone else lambda leaf: {**look(leaf), **posted(leaf, gone, weights)}
 
 
 def _forgotten_since(

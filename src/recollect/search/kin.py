@@ -1,0 +1,49 @@
+"""A candidate is known by its company: it rises towards the better ones among those nearest to it in meaning.
+
+What speaks of the same thing tends to answer the same question (van Rijsbergen's cluster hypothesis; Diaz
+smoothed scores by it, CIKM 2005). Here nobody is lowered, so what alone holds a rare name stays where it is; the
+best stays the best, and nobody from below the first few comes up among them.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from recollect.profile import Profile
+from recollect.replies import Share
+from recollect.search.gather import Gathered
+from recollect.search.ranking import Candidate
+from recollect.search.retrieve import Desk
+
+
+def beside_kin(
+    candidates: tuple[Candidate, ...], gathered: Gathered, desk: Desk, profile: Profile
+) -> tuple[Candidate, ...]:
+    """Return *candidates* with what their kin give them, best first, where words and meaning were both asked."""
+    rules = profile.kin
+    if rules.weight <= 0 or gathered.mode != "hybrid" or desk.embedder is None:
+        return candidates
+    first = candidates[: rules.top]
+    kin = desk.store.kin(desk.embedder.fingerprint, [each.id for each in first], scope=desk.scope, most=rules.most)
+    return (*lift(first, kin, weight=rules.weight), *candidates[rules.top :])
+
+
+def lift(
+    candidates: Sequence[Candidate], kin: Mapping[int, Mapping[int, float]], *, weight: float
+) -> tuple[Candidate, ...]:
+    """Return *candidates*, each with so much of what its kin are ahead of it, on the mean by their cosines."""
+    scores = {each.id: each.fused for each in candidates}
+    lifted = (_with(each, weight * _ahead(each.id, kin.get(each.id, {}), scores)) for each in candidates)
+    return tuple(sorted(lifted, key=lambda each: (-each.fused, each.id)))
+
+
+def _ahead(row: int, near: Mapping[int, float], scores: Mapping[int, float]) -> float:
+    alike = {other: cosine for other, cosine in near.items() if cosine > 0}
+    leads = (cosine * max(0.0, scores[other] - scores[row]) for other, cosine in alike.items())
+    return math.fsum(leads) / math.fsum(alike.values()) if alike else 0.0
+
+
+def _with(candidate: Candidate, points: float) -> Candidate:
+    if points <= 0:
+        return candidate
+    return replace(candidate, shares=(*candidate.shares, Share(ranking="kin", rank=None, points=points)))
