@@ -13,7 +13,13 @@ TO_TEST := $(VENV)/.installed-test
 MODELS := .models
 MODEL := $(MODELS)/minilm/model.toml
 PROVEN := build/requirements.json
+# Which half of the judged questions `make eval` asks.
+SPLIT ?= test
 SOURCES := $(shell find src tests -type f -not -name '*.pyc' 2>/dev/null)
+
+# The other search tools that ours is measured beside; txtai without torch, as the vectors come from outside.
+PEERS := build/peers/venv
+TXTAI := 9.14.0
 
 PIP_TOOLS := 7.6.2
 COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
@@ -21,11 +27,11 @@ COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras -
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
-.PHONY: help demo test check requirements lock bench clean
+.PHONY: help demo test check requirements lock eval bench bench-peers clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
-	@grep -E '^[a-z]+:.*##' Makefile | sed 's/:.*##/\t/'
+	@grep -E '^[a-z-]+:.*##' Makefile | sed 's/:.*##/\t/'
 
 demo: $(TO_RUN) $(MODEL) ## build a sample store and search it
 	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/recollect demo
@@ -54,8 +60,19 @@ lock: ## pin and hash the newest versions that fit
 	CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade --output-file=requirements/run.txt pyproject.toml requirements/build.in
 	CUSTOM_COMPILE_COMMAND="make lock" $(COMPILE) --upgrade --output-file=requirements/test.txt pyproject.toml requirements/test.in
 
+# The judged sets lie beside the repository; SPLIT=all asks every query, GIVEN="--profile oro" adds to what is tried.
+eval: $(TO_TEST) $(MODEL) ## measure what is found on the judged sets in ../shared/data
+	@mkdir -p build
+	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/recollect eval $(dir $(wildcard ../shared/data/*/queries.jsonl)) --split $(SPLIT) \
+		--profile default --mode keyword --mode semantic --mode hybrid --vectors build/vectors \
+		--output build/evaluation.md --output build/evaluation.html $(GIVEN)
+
 bench: $(TO_TEST) ## run every benchmark
-	@set -e; for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(VENV)/bin/python $$script; done
+	@set -e; for script in $(filter-out benchmarks/peers.py,$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(VENV)/bin/python $$script; done
+
+# GIVEN="--only recollect" ranks ours anew; see benchmarks/peers.py --help.
+bench-peers: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure other search tools on the same work
+	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/peers.py --output docs/peers.md $(GIVEN)
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
@@ -75,6 +92,13 @@ $(TO_RUN): requirements/run.txt pyproject.toml | $(VENV)/.made
 $(MODEL): | $(TO_RUN)
 	@echo "Installing the embedding model ..."
 	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/recollect model install minilm > /dev/null
+
+$(PEERS)/.installed: requirements/peers.in
+	@echo "Installing the peers ..."
+	@$(PYTHON) -m venv $(PEERS)
+	@$(PEERS)/bin/python -m pip install -qq -r requirements/peers.in
+	@$(PEERS)/bin/python -m pip install -qq --no-deps txtai==$(TXTAI)
+	@touch $@
 
 # What tests need holds all that running needs.
 $(TO_TEST): requirements/run.txt requirements/test.txt pyproject.toml | $(VENV)/.made

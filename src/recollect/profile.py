@@ -22,6 +22,7 @@ FACTORS: Final = (
     "type_weight",
     "lens",
     "standing",
+    "stated",
 )
 CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -30,10 +31,17 @@ CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "method": ("rrf", "sum"),
         "missing": ("zero", "last"),
         "dedup": ("words", "bm25"),
+        "idf": ("fts5", "lucene"),
     }
 )
 NORMALISERS: Final = ("plain", "over_top", "over_25", "squashed", "lifted", "counted", "tanh", "min_max")
 """The maps of search/normalise.py that a profile may name."""
+_RERANK: Final = {"top": (0, 1000), "weight": (0.0, 1.0), "windows": (1, 100), "window": (50, 100_000)}
+"""From what to what the numbers of [rerank] may be."""
+_KIN: Final = {"weight": (0.0, 1.0), "top": (0, 1000), "most": (1, 1000)}
+"""Those of [kin]."""
+_JUDGE: Final = {"bar": (0.0, 1.0), "among": (1, 100), "usual": (1.0, 1000.0), "lift": (0.0, 1.0)}
+"""And those of [judge]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +56,10 @@ class Words:
     """How many distinct tokens a question may have; the rest of a very long one is not asked."""
     typo_weight: float = 0.0
     """What the words near to one that no memory holds count together; 0 asks for words as they are typed."""
+    pair_weight: float = 0.0
+    """What two words of the question count on top where they stand next to each other in a title or a body."""
+    idf: str = "fts5"
+    """What rarity is worth: fts5's measure or lucene's, in which a word of half the memories still counts."""
     k1: float = 1.2
     b: float = 0.75
     fields: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(FIELDS, 1.0))
@@ -139,6 +151,18 @@ class Floor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Kin:
+    """How far a candidate rises towards the better ones among those nearest to it in meaning."""
+
+    weight: float = 0.0
+    """So much of what they are ahead of it, from 0 to 1, in a search by words and meaning."""
+    top: int = 50
+    """Among how many of the best they are looked for; it does not depend on the limit."""
+    most: int = 8
+    """How many of them count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Weigh:
     """Which factors weigh a candidate, in order; each is a function in search/weigh.py."""
 
@@ -156,10 +180,28 @@ class Weigh:
     pin_sway: float = 0.0
     date_sway: float = 0.0
     """How much more a memory counts that is of a date which a plain question names."""
+    stated_sway: float = 0.0
+    """How much less a turn of a conversation counts that states nothing: a question back, a word of thanks."""
+    stated_words: float = 16.0
+    """After how many words of statement that has faded to about a third."""
     bounds: tuple[float, float] = (0.67, 1.25)
     """How far all the sways together may move a score."""
     lens_bounds: tuple[float, float] = (0.5, 2.0)
     """How far a lens may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rerank:
+    """How a reranker's second reading counts, where the user names a reranker; nothing of it does where not."""
+
+    top: int = 30
+    """How many of the best are read; it does not depend on the limit, so longer answers begin alike."""
+    weight: float = 0.5
+    """The reranker's share of the score, between 0 and 1; the rest is what the rankings gave."""
+    windows: int = 1
+    """How many stretches of a long memory are read; the best one counts."""
+    window: int = 500
+    """How many characters a stretch has; a memory that is no longer is read whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,15 +215,40 @@ class Fit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
-    """When the best hit counts as an answer."""
+class Line:
+    """A logistic line: how likely an answer is by the share of the question held in words and by the cosine."""
 
-    keyword: float = 0.0
-    """The least share of the question's weight that the best hit must hold when only words were asked."""
-    hybrid: float = 0.0
-    """The least mean of that share and the cosine when vectors were asked too."""
-    semantic: float = 0.0
-    """The least cosine when only vectors were asked."""
+    offset: float = 0.0
+    words: float = 0.0
+    meaning: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """What the cosines of one model mean."""
+
+    hybrid: Line = Line()
+    """When words and vectors were asked."""
+    semantic: Line = Line()
+    """When only vectors were asked."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """When the first hits count as an answer; the numbers come from benchmarks/silence.py."""
+
+    bar: float = 0.0
+    """How likely an answer must be, between 0 and 1; 0 takes every hit for one."""
+    among: int = 3
+    """How many of the first hits are looked at; the likeliest speaks."""
+    usual: float = 5.0
+    """Up to how many words the share held counts as it is; of a longer question less is expected."""
+    lift: float = 0.75
+    """How much less: the power of how many times longer it is; 0 expects as much of every question."""
+    words: Line = Line()
+    """When only words were asked, or when nothing is known of the model's cosines."""
+    models: Mapping[str, Calibration] = field(default_factory=dict)
+    """By how the fingerprints of a model begin: what its cosines mean."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,8 +269,10 @@ class Profile:
     expand: Expand = Expand()
     related: Related = Related()
     fuse: Fuse = Fuse()
+    kin: Kin = Kin()
     weigh: Weigh = Weigh()
     floor: Floor = Floor()
+    rerank: Rerank = Rerank()
     judge: Judge = Judge()
     fit: Fit = Fit()
 
@@ -240,6 +309,10 @@ def read_profile(text: str, *, name: str) -> Profile:
     for factor in profile.weigh.factors:
         if factor not in FACTORS:
             raise ProfileError(f"{name}: no factor is called {factor!r}", hint=f"one of {', '.join(FACTORS)}")
+    for section, ranges in (("rerank", _RERANK), ("kin", _KIN), ("judge", _JUDGE)):
+        for key, (least, most) in ranges.items():
+            if not least <= getattr(getattr(profile, section), key) <= most:
+                raise ProfileError(f"{name}.{section}.{key} must be from {least:g} to {most:g}", hint="fix the profile")
     return profile
 
 

@@ -10,7 +10,7 @@ Mode = Literal["keyword", "semantic", "hybrid"]
 Outcome = Literal["answered", "weak", "none"]
 ReasonCode = Literal["no_match", "below_threshold", "filtered_out", "blank_query", "empty_store"]
 MatchType = Literal["bm25", "semantic", "hybrid", "browse"]
-Degraded = Literal["no_model", "vectors_pending", "fts_unavailable"]
+Degraded = Literal["no_model", "vectors_pending", "fts_unavailable", "reranker_failed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +24,8 @@ class Request:
     scope: Scope = EVERYTHING
     where: Where = ANYTHING
     include_facts: bool = True
+    snippets: bool = True
+    """Whether each hit shows the stretch that speaks of what was asked; who only wants the order saves much time."""
     session: str | None = None
     lens: str | None = None
     without_model: Literal["keyword", "fail"] = "keyword"
@@ -114,6 +116,21 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """How likely it is that there is an answer, and what speaks for the hit most likely to be it."""
+
+    id: int
+    sure: float
+    """The chance that there is an answer, between 0 and 1, if five of six questions have one."""
+    bar: float
+    """From where on the profile calls it answered."""
+    coverage: float | None = None
+    """The share of the question's weight that the hit holds in words, where words count."""
+    cosine: float | None = None
+    """How near the hit is in meaning, where the model's cosines are known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """The hits, and how far to trust them."""
 
@@ -129,6 +146,8 @@ class Reply:
     total: int = 0
     near_misses: tuple[tuple[int, float], ...] = ()
     """The ids and scores of those that came next, for the recall log."""
+    evidence: Evidence | None = None
+    """What the outcome stands on; None where the profile does not judge or nothing can be told."""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -27,6 +27,8 @@ class Settings:
     """The key that such a server wants."""
     models: str = ""
     """The folder of installed models; blank means the user's data folder."""
+    reranker: str = ""
+    """The folder of a cross-encoder that reads the best hits again; blank or `none` means none."""
 
 
 def read_settings(**given: str | None) -> Settings:

@@ -69,6 +69,10 @@ def test_a_profile_of_ones_own_is_a_toml_file_that_names_only_what_differs(tmp_p
         ("[fuse]\nadaptive = [[2, 1.5]]", "mine.fuse.adaptive must have 3 values, not 2", "fix"),
         ("[fuse]\nbonus = ['much']", "mine.fuse.bonus must be float", "fix"),
         ("[weigh]\nfactors = 'decay'", "mine.weigh.factors must be", "fix"),
+        ("[judge]\nbar = 2", "mine.judge.bar must be from 0 to 1", "fix"),
+        ("[judge]\nusual = 0", "mine.judge.usual must be from 1 to 1000", "fix"),
+        ("[judge]\nwords = { cosine = 1 }", "mine.judge.words: unknown key 'cosine'", "meaning"),
+        ("[judge.models.toy]\nhybrid = 0.4", "mine.judge.models.toy.hybrid must be", "fix"),
         ("limit = ", "is not TOML", "docs"),
     ],
 )

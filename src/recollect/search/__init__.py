@@ -1,4 +1,4 @@
-"""The way of a question: parse, gather, fuse, weigh, judge, fit."""
+"""The way of a question: parse, gather, fuse, weigh, read again, judge, fit."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -9,14 +9,17 @@ from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
 from recollect.records import Fact, Memory, Scope, Where
 from recollect.replies import Hit, Mode, Reason, Reply, Request
+from recollect.rerankers.contract import Reranker
 from recollect.search.correct import did_you_mean
 from recollect.search.facet import facet, facet_all
 from recollect.search.fit import clamp, fit
 from recollect.search.fuse import combine
 from recollect.search.gather import Gathered, gather
 from recollect.search.judge import explain_nothing, judge
+from recollect.search.kin import beside_kin
 from recollect.search.parse import Query, parse
 from recollect.search.ranking import Candidate
+from recollect.search.rerank import read_again
 from recollect.search.retrieve import Desk, by_words
 from recollect.search.vary import vary
 from recollect.search.weigh import Subject, mean_confidence, weigh
@@ -36,6 +39,7 @@ def search(
     embedder: Embedder | None = None,
     former: Callable[[], Embedder | None] = lambda: None,
     lens: Callable[[Memory, Sequence[Fact]], float] | None = None,
+    reranker: Callable[[], Reranker | None] = lambda: None,
 ) -> Reply:
     """Answer *request* from *store* as *profile* ranks."""
     started = perf_counter()
@@ -52,14 +56,22 @@ def search(
         typo_weight=profile.words.typo_weight,
     )
     browsing = query.is_blank and profile.blank == "browse"
-    reply = _browse(request, desk, profile) if browsing else _find(request, query, desk, profile, now)
+    reply = _browse(request, desk, profile) if browsing else _find(request, query, desk, profile, now, reranker)
     return replace(reply, timings_ms={"total": round((perf_counter() - started) * 1000, 3)})
 
 
-def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: datetime) -> Reply:
+def _find(
+    request: Request,
+    query: Query,
+    desk: Desk,
+    profile: Profile,
+    now: datetime,
+    reranker: Callable[[], Reranker | None],
+) -> Reply:
     limit = clamp(request.limit, profile)
     gathered = gather(request, query, desk, profile, depth=depth_for(limit, profile))
     candidates = combine(gathered.rankings, profile, mode=gathered.mode, query=query, alpha=request.alpha)
+    candidates = beside_kin(candidates, gathered, desk, profile)
     memories = desk.store.load([each.id for each in candidates], scope=desk.scope)
     present = [each for each in candidates if each.id in memories]
     profile = as_asked(profile, request.mode)
@@ -68,23 +80,28 @@ def _find(request: Request, query: Query, desk: Desk, profile: Profile, now: dat
     weighed = lean(weighed, memories, spans_in(query.text, now=now), sway=profile.weigh.date_sway)
     kept = above(weighed, getattr(profile.floor, gathered.mode), relative_floor(query, gathered, profile))
     kept = sure(kept, subjects, least=profile.floor.confidence, now=now)
-    reply = Reply(
-        query=request.text, mode=request.mode, profile=profile.name, outcome="none", degraded=gathered.degraded
-    )
+    read = read_again(weighed, kept, memories, query=query, gathered=gathered, rules=profile.rerank, reranker=reranker)
+    weighed, kept = read.weighed, read.kept
+    degraded = "reranker_failed" if read.failed else gathered.degraded
+    reply = Reply(query=request.text, mode=request.mode, profile=profile.name, outcome="none", degraded=degraded)
     if request.facets:
         reply = replace(reply, facets=facet(gathered.tiers, desk))
     if not kept:
         reply = replace(reply, reason=_why_not(query, gathered, weighed, desk))
         return replace(reply, suggestions=_suggestions(request, query, gathered, desk))
-    outcome = judge(kept[0], gathered.rankings, mode=gathered.mode, bars=profile.judge)
     chosen = vary(kept, {row: memory.content for row, memory in memories.items()}, rules=profile.fit, limit=limit)
+    model = "" if desk.embedder is None else desk.embedder.fingerprint
+    outcome, evidence = judge(
+        chosen, gathered.rankings, query=query, mode=gathered.mode, model=model, rules=profile.judge
+    )
+    reply = replace(reply, outcome=outcome, evidence=evidence)
     facts = _facts(chosen, subjects, desk) if request.include_facts else {}
     if outcome == "weak":
         reply = replace(reply, suggestions=_suggestions(request, query, gathered, desk))
-    hits = fit(chosen, memories, gathered=gathered, facts=facts, now=now)
+    hits = fit(chosen, memories, gathered=gathered, facts=facts, now=now, snippets=request.snippets)
     shown = {each.id for each in chosen}
     missed = tuple((each.id, each.score) for each in weighed if each.id not in shown)[:NEAR_MISSES]
-    return replace(reply, outcome=outcome, hits=hits, total=_total(gathered, kept, weighed), near_misses=missed)
+    return replace(reply, hits=hits, total=_total(gathered, kept, weighed), near_misses=missed)
 
 
 def _suggestions(request: Request, query: Query, gathered: Gathered, desk: Desk) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """No answer twice: near-repeats of a better hit are left out, and where a profile asks for it, likeness costs."""
 
-from collections import Counter
+import math
 from collections.abc import Mapping, Sequence
 
 from recollect.profile import Fit
@@ -30,26 +30,31 @@ def _without_repeats(
 ) -> tuple[list[Candidate], dict[int, Runs]]:
     kept: list[Candidate] = []
     runs: dict[int, Runs] = {}
-    holders: dict[tuple[str, ...], list[int]] = {}
+    seen: set[tuple[str, ...]] = set()
+    shortest = math.inf
     for each in candidates:
         mine = runs_of(texts[each.id])
-        shared = Counter(other for run in mine for other in holders.get(run, ()))
-        like = (other for other, count in shared.items() if count / min(len(mine), len(runs[other])) > repeats)
+        shared = seen.intersection(mine)
+        # Hardly any text shares so much with all the others together, which is quickly seen.
+        alike = runs.items() if len(shared) > repeats * min(len(mine), shortest) else ()
+        like = [other for other, known in alike if len(shared & known) / min(len(mine), len(known)) > repeats]
         if any(not differences(texts[each.id], texts[other]) for other in like):
             continue
         kept.append(each)
         runs[each.id] = mine
         if len(kept) == most:
             break
-        for run in mine:
-            holders.setdefault(run, []).append(each.id)
+        seen |= mine
+        shortest = min(shortest, len(mine))
     return kept, runs
 
 
 def runs_of(text: str) -> Runs:
     """Return the runs of words in *text*; a short text is one run."""
     words = text.lower().split()
-    return frozenset(tuple(words[at : at + RUN]) for at in range(max(1, len(words) - RUN + 1)))
+    if len(words) <= RUN:
+        return frozenset({tuple(words)})
+    return frozenset(zip(*(words[at:] for at in range(RUN)), strict=False))
 
 
 def overlap(one: Runs, other: Runs) -> float:

@@ -1,6 +1,6 @@
 """Why a memory was or was not found: its rank in each list, what kept it out, and what would bring it in."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -8,12 +8,15 @@ from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
 from recollect.records import Where
 from recollect.replies import Request
+from recollect.rerankers.contract import Reranker
 from recollect.search import above, as_asked, depth_for, narrowed, relative_floor, subjects_of
 from recollect.search.fit import clamp
 from recollect.search.fuse import combine
 from recollect.search.gather import Gathered, gather
+from recollect.search.kin import beside_kin
 from recollect.search.parse import parse
 from recollect.search.ranking import Candidate
+from recollect.search.rerank import read_again
 from recollect.search.retrieve import Desk
 from recollect.search.weigh import weigh
 from recollect.search.when import lean, spans_in
@@ -52,6 +55,7 @@ def why(
     profile: Profile,
     now: datetime,
     embedder: Embedder | None = None,
+    reranker: Callable[[], Reranker | None] = lambda: None,
 ) -> Why:
     """Explain the place of *memory_id* in the answer to *request*."""
     query = parse(request.text, now=now, where=request.where)
@@ -68,9 +72,11 @@ def why(
     shown = _ordered(usual, request, profile, desk, now)
     kept = above(shown, getattr(profile.floor, usual.mode), relative_floor(query, usual, profile))
     deep = gather(request, query, desk, profile, depth=DEEP)
-    lists = tuple(_standing(deep, name, memory_id) for name in _names(deep))
-    place = next((rank for rank, each in enumerate(kept, start=1) if each.id == memory_id), None)
-    mine = next((each for each in shown if each.id == memory_id), None)
+    memories = store.load([each.id for each in kept], scope=desk.scope)
+    read = read_again(shown, kept, memories, query=query, gathered=usual, rules=profile.rerank, reranker=reranker)
+    place = next((rank for rank, each in enumerate(read.kept, start=1) if each.id == memory_id), None)
+    mine = next((each for each in read.weighed if each.id == memory_id), None)
+    lists = (*(_standing(deep, name, memory_id) for name in _names(deep)), *_second(mine))
     base = Why(
         id=memory_id,
         found=place is not None and place <= limit,
@@ -80,6 +86,7 @@ def why(
     )
     if base.found:
         return base
+    mine = next((each for each in shown if each.id == memory_id), None)
     blocked, helps = _blocked(memory_id, base, mine, shown, desk, usual, profile=profile, limit=limit)
     return replace(base, blocked_by=blocked, surfaces_if=helps)
 
@@ -89,6 +96,7 @@ def _ordered(
 ) -> tuple[Candidate, ...]:
     query = parse(request.text, now=now, where=request.where)
     candidates = combine(gathered.rankings, profile, mode=gathered.mode, query=query, alpha=request.alpha)
+    candidates = beside_kin(candidates, gathered, desk, profile)
     memories = desk.store.load([each.id for each in candidates], scope=desk.scope)
     asked = as_asked(profile, request.mode)
     subjects = subjects_of(memories, desk, asked)
@@ -107,6 +115,14 @@ def _standing(gathered: Gathered, name: str, memory_id: int) -> Standing:
             return Standing(ranking=name, rank=rank, score=entry.score)
     also = ranking.also.get(memory_id)
     return Standing(ranking=name, rank=None, score=None if also is None else also.score)
+
+
+def _second(candidate: Candidate | None) -> tuple[Standing, ...]:
+    """Return where a candidate stands among those that the reranker read, if it did."""
+    shares = () if candidate is None else candidate.shares
+    return tuple(
+        Standing(ranking="rerank", rank=share.rank, score=share.native) for share in shares if share.ranking == "rerank"
+    )
 
 
 def _blocked(

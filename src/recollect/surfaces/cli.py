@@ -4,7 +4,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ GLOBAL = {
     "project": "the project to write to and to search (RECOLLECT_PROJECT)",
     "profile": "how to rank: default, cortex, oro, boocode, nornicdb, engram, or a .toml file (RECOLLECT_PROFILE)",
     "model": "the embedding model: a name, a folder, or none (RECOLLECT_MODEL)",
+    "reranker": "the folder of a cross-encoder that reads the best hits again, or none (RECOLLECT_RERANKER)",
 }
 TYPES: dict[str, Any] = {"number": click.INT, "share": click.FLOAT}
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
@@ -57,20 +58,26 @@ class _Commands(click.Group):
 
 
 def _global_options(command: click.Command) -> click.Command:
-    command.params += [click.Option([f"--{name}"], metavar=name.upper(), help=about) for name, about in GLOBAL.items()]
+    """Add the global options to *command*, except those that it has in a way of its own."""
+    own = {each.name for each in command.params}
+    others = {name: about for name, about in GLOBAL.items() if name not in own}
+    command.params += [click.Option([f"--{name}"], metavar=name.upper(), help=about) for name, about in others.items()]
     command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="answer in JSON"))
     return command
 
 
-def _chosen(given: dict[str, Any]) -> dict[str, Any]:
-    """Take the global options out of *given*; what stands after the command wins over what stands before it."""
+def _chosen(given: dict[str, Any], own: Container[str] = ()) -> dict[str, Any]:
+    """Take the global options out of *given*; what stands after the command wins over what stands before it.
+
+    Those that the command has of its *own* stay in it.
+    """
     before = click.get_current_context().obj or {}
-    return {key: given.pop(key) or before.get(key) for key in (*GLOBAL, "as_json")}
+    return {key: (None if key in own else given.pop(key)) or before.get(key) for key in (*GLOBAL, "as_json")}
 
 
 def _command(operation: "Operation") -> click.Command:
     def run(**given: Any) -> None:
-        _answer(operation, given, _chosen(given))
+        _answer(operation, given, _chosen(given, {each.name for each in operation.parameters}))
 
     params: list[click.Parameter] = [_parameter(parameter) for parameter in operation.parameters]
     return _global_options(click.Command(operation.name, callback=run, params=params, help=_help(operation)))
@@ -129,7 +136,8 @@ def _open(chosen: Mapping[str, Any]) -> "Recollection":
 def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
     if given.get("text") == "-":
         given["text"] = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
-    with _open(chosen) as db, _bar(wanted=operation.slow) as progress:
+    place = chosen if operation.store else {**chosen, "db": ":memory:"}
+    with _open(place) as db, _bar(wanted=operation.slow) as progress:
         answer = operation.run(db, given, progress)
     _print(answer, as_json=bool(chosen["as_json"]))
     if not answer.found:

@@ -17,7 +17,7 @@ from recollect.surfaces.table import (
     moment_from,
     where_from,
 )
-from recollect.surfaces.verbs import asking, living, meaning
+from recollect.surfaces.verbs import asking, evaluating, living, meaning, tuning
 
 
 def _add(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
@@ -157,5 +157,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
         *asking.OPERATIONS,
         *meaning.OPERATIONS,
         *living.OPERATIONS,
+        *tuning.OPERATIONS,
+        *evaluating.OPERATIONS,
     )
 }

@@ -8,7 +8,7 @@ from recollect.errors import RecollectError
 from recollect.records import Event, Fact, Memory, Tally
 from recollect.remember.bring import Brought
 from recollect.remember.keep import Kept
-from recollect.replies import Health, Hit, Listing, Reason, Reply, Shown
+from recollect.replies import Evidence, Health, Hit, Listing, Reason, Reply, Shown
 
 Shape = dict[str, Any]
 
@@ -74,6 +74,7 @@ def reply_shape(reply: Reply, *, explain: bool = False) -> Shape:
         "mode": reply.mode,
         "profile": reply.profile,
         "outcome": reply.outcome,
+        "evidence": reply.evidence and _evidence(reply.evidence),
         "reason": reply.reason and _reason(reply.reason),
         "degraded": reply.degraded,
         "hits": [_hit(hit, explain=explain) for hit in reply.hits],
@@ -106,6 +107,16 @@ def _hit(hit: Hit, *, explain: bool) -> Shape:
             "factors": dict(hit.factors),
         }
     return shape
+
+
+def _evidence(evidence: Evidence) -> Shape:
+    return {
+        "sure": evidence.sure,
+        "bar": evidence.bar,
+        "id": evidence.id,
+        "coverage": evidence.coverage,
+        "cosine": evidence.cosine,
+    }
 
 
 def _reason(reason: Reason) -> Shape:

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 from recollect.records import Event, Memory, Tally
 from recollect.remember.bring import Brought
 from recollect.remember.keep import Kept
-from recollect.replies import Health, Hit, Listing, Reply, Shown
+from recollect.replies import Evidence, Health, Hit, Listing, Reply, Shown
 
 DEGRADED = {
     "no_model": "no embedding model is installed: answered by words alone",
     "vectors_pending": "some memories have no vector yet: run `recollect embed`",
     "fts_unavailable": "the word index is not available: the text itself was searched",
+    "reranker_failed": "the reranker failed: the order is that of words and meaning alone",
 }
 HINTS = {
     "no_match": "try other words, or fewer",
@@ -41,7 +42,7 @@ def reply_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
 
 def degraded_text(reply: Reply) -> str:
     """Return what could not run though it was asked for; blank when all of it ran."""
-    asked = reply.mode != "keyword" and reply.degraded is not None
+    asked = reply.mode != "keyword" or reply.degraded == "reranker_failed"
     return DEGRADED[reply.degraded] if asked and reply.degraded else ""
 
 
@@ -52,7 +53,19 @@ def found_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
     lines = ["No clear answer; the nearest memories:"] if reply.outcome == "weak" else []
     lines.extend(_hit(hit, explain=explain, root=root) for hit in reply.hits)
     more = reply.total - len(reply.hits)
-    return "\n".join([*lines, f"… and {more} more"] if more > 0 and reply.hits else lines)
+    lines += [f"… and {more} more"] if more > 0 and reply.hits else []
+    lines += [_evidence(reply.evidence)] if explain and reply.evidence is not None else []
+    return "\n".join(lines)
+
+
+def _evidence(evidence: Evidence) -> str:
+    """Return how sure it is that there is an answer, and by what."""
+    parts = {
+        "of the question's weight held": evidence.coverage,
+        "near in meaning": evidence.cosine,
+    }
+    told = ", ".join(f"{value:.2f} {what}" for what, value in parts.items() if value is not None)
+    return f"sure {evidence.sure:.2f}, an answer from {evidence.bar:.2f}: #{evidence.id} {told}"
 
 
 def _hit(hit: Hit, *, explain: bool, root: str) -> str:

@@ -51,6 +51,8 @@ class Operation:
     parameters: tuple[Parameter, ...] = ()
     slow: bool = field(default=False)
     """Whether it reports progress."""
+    store: bool = True
+    """Whether it works on the user's store; else it is given an empty one in memory."""
 
 
 FILTERS: Final = (

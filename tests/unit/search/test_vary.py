@@ -1,11 +1,14 @@
 """Near-repeats and diversity (research cases 80, 81, 95)."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.profile import Fit
+from recollect.remember.differ import differences
 from recollect.replies import Share
 from recollect.search.ranking import Candidate
-from recollect.search.vary import marginal, marginal_value, runs_of, vary
+from recollect.search.vary import marginal, marginal_value, overlap, runs_of, vary
 
 LONG = "the nightly job copies every table to the archive and then checks the row counts of each of them"
 
@@ -67,3 +70,29 @@ def test_an_opposite_is_no_repeat() -> None:
     texts = {1: "Restart the server after the update", 2: "Do not restart the server after the update"}
 
     assert len(vary(candidates(0.9, 0.8), texts, rules=Fit(repeats=0.6), limit=9)) == 2
+
+
+WORDS = st.sampled_from(["one", "two", "red", "not", "fox", "3"])
+TEXTS = st.lists(st.lists(WORDS, max_size=14).map(" ".join), max_size=12)
+
+
+@given(TEXTS, st.sampled_from([0.0, 0.3, 0.6, 0.9]), st.integers(1, 12))
+def test_left_out_is_what_overlaps_too_much_with_one_that_was_kept(
+    texts: list[str], repeats: float, limit: int
+) -> None:
+    numbered = dict(enumerate(texts, start=1))
+    found = candidates(*(1.0 for _ in texts))
+
+    kept = [each.id for each in vary(found, numbered, rules=Fit(repeats=repeats), limit=limit)]
+
+    wanted: list[int] = []
+    for row, text in numbered.items():
+        like = [other for other in wanted if overlap(runs_of(text), runs_of(numbered[other])) > repeats]
+        if all(differences(text, numbered[other]) for other in like):
+            wanted.append(row)
+    assert kept == wanted[:limit]
+
+
+@pytest.mark.parametrize(("text", "count"), [("", 1), ("one two", 1), ("a b c d e", 1), ("a b c d e f", 2)])
+def test_a_text_has_a_run_for_each_five_words_in_a_row(text: str, count: int) -> None:
+    assert len(runs_of(text)) == count

@@ -19,7 +19,8 @@ HIT = {
     *("fused_score", "effective_confidence", "snippet", "memory", "facts"),
 }
 REPLY = {
-    *("query", "mode", "profile", "outcome", "reason", "degraded", "hits", "suggestions", "facets", "timings_ms"),
+    *("query", "mode", "profile", "outcome", "evidence", "reason", "degraded", "hits", "suggestions", "facets"),
+    "timings_ms",
 }
 
 

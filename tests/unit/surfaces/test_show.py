@@ -7,6 +7,7 @@ from recollect import Hit, Memory, Reason, Reply
 from recollect.recollection import Shown
 from recollect.records import Event
 from recollect.remember.keep import Kept
+from recollect.replies import Evidence
 from recollect.surfaces.show import HINTS, kept_text, reply_text, shown_text
 
 MEMORY = Memory(id=3, content="We ship", source="/n/a.md", line=2, created_at=NOON)
@@ -41,6 +42,17 @@ def test_a_weak_answer_and_a_missing_model_are_never_hidden() -> None:
         "No clear answer; the nearest memories:",
     ]
     assert "embedding" not in reply_text(replace(weak, mode="keyword"))
+
+
+def test_what_an_outcome_stands_on_is_told_to_those_who_ask() -> None:
+    both = Evidence(id=3, sure=0.8125, bar=0.5, coverage=0.6, cosine=0.25)
+    words = replace(REPLY, evidence=replace(both, cosine=None))
+
+    told = reply_text(replace(REPLY, evidence=both), explain=True).splitlines()[-1]
+
+    assert told == "sure 0.81, an answer from 0.50: #3 0.60 of the question's weight held, 0.25 near in meaning"
+    assert reply_text(words, explain=True).endswith("#3 0.60 of the question's weight held")
+    assert reply_text(words) == reply_text(REPLY)
 
 
 def test_more_than_is_shown_is_counted() -> None:

@@ -44,9 +44,14 @@ def _asked(db: Recollection, given: Mapping[str, Any], _: Progress | None, *, as
     text = show.reply_text(reply, explain=explain, root=here())
     return Answer(
         value=shapes.reply_shape(reply, explain=explain),
-        text="\n".join([text, *aside(reply)]),
+        text="\n".join([text, *aside(reply), *(_tuned(db) if explain else [])]),
         found=bool(reply.hits),
     )
+
+
+def _tuned(db: Recollection) -> list[str]:
+    tuning = db.tuning()
+    return [] if tuning is None else [f"ranked by {tuning.profile}, tuned {tuning.day}"]
 
 
 def aside(reply: Reply) -> list[str]:
