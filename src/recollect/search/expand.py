@@ -1,8 +1,7 @@
 """Other ways to ask, each a list of its own: by what the question is after, and by words near in meaning."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import fsum
 from operator import mul
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -23,8 +22,15 @@ from recollect.text.query import read_words
 SHORTEST: Final = 3
 """Words of the vocabulary with fewer letters say too little to be asked for."""
 
+TERMS: Final = 512
+"""For how many key terms the cosines are kept."""
+
 _VECTORS: WeakKeyDictionary[Embedder, dict[str, Vector]] = WeakKeyDictionary()
 """The vectors of words, by model: a word means the same in every store."""
+
+
+_COSINES: WeakKeyDictionary[Embedder, dict[str, dict[str, float]]] = WeakKeyDictionary()
+"""The cosines of key terms to words: questions come back to the same terms, and each costs thousands of products."""
 
 
 def expand(query: Query, desk: Desk, profile: Profile, *, depth: int) -> tuple[Ranking, ...]:
@@ -67,9 +73,8 @@ def _neighbours(query: Query, desk: Desk, rules: Expand) -> tuple[Word, ...]:
 def near_words(terms: Sequence[str], words: Sequence[str], embedder: Embedder, *, least: float) -> tuple[str, ...]:
     """Return those of *words* whose cosine to one of *terms* is at least *least*, the nearest first."""
     vectors = _embedded([*terms, *words], embedder)
-    nearness = {
-        word: max(_cosine(vectors[term], vectors[word]) for term in terms) for word in words if word not in set(terms)
-    }
+    compared = [_compared(term, words, vectors, embedder) for term in terms]
+    nearness = {word: max(each[word] for each in compared) for word in words if word not in set(terms)}
     near = [word for word, cosine in nearness.items() if cosine >= least]
     return tuple(sorted(near, key=lambda word: (-nearness[word], word)))
 
@@ -82,6 +87,14 @@ def _embedded(words: Sequence[str], embedder: Embedder) -> dict[str, Vector]:
     return kept
 
 
-def _cosine(one: Vector, other: Vector) -> float:
-    """Return the cosine of two unit vectors."""
-    return fsum(map(mul, one, other))
+def _compared(
+    term: str, words: Sequence[str], vectors: Mapping[str, Vector], embedder: Embedder
+) -> Mapping[str, float]:
+    """Return the cosine of *term* to each of *words*, and to others it was compared with before."""
+    kept = _COSINES.setdefault(embedder, {})
+    if len(kept) >= TERMS:
+        kept.clear()
+    known = kept.setdefault(term, {})
+    own = vectors[term]
+    known.update({word: sum(map(mul, own, vectors[word])) for word in words if word not in known})
+    return known
