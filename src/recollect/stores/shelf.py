@@ -52,6 +52,7 @@ class Shelf:
         self._matrix: Matrix = empty_matrix(dimensions)
         self._rows: list[Row] = []
         self._places: dict[int, list[int]] = {}
+        self._talks = False
         self._masks: dict[object, _Mask] = {}
         self._blends: dict[tuple[float, ...], Matrix] = {}
 
@@ -67,6 +68,7 @@ class Shelf:
         self._places = {}
         for at, row in enumerate(self._rows):
             self._places.setdefault(row.memory_id, []).append(at)
+        self._talks = any(row.thread is not None for row in self._rows)
         self._masks, self._blends = {}, {}
 
     def nearest(self, query: bytes, asked: Question, *, key: object, admitted: Callable[[], Iterable[int]]) -> Nears:
@@ -105,7 +107,7 @@ class Shelf:
 
     def _blended(self, weights: tuple[float, ...]) -> Matrix:
         """Return the matrix in which each turn of a conversation carries something of its neighbours."""
-        if not any(weights) or not any(row.thread is not None for row in self._rows):
+        if not any(weights) or not self._talks:
             return self._matrix
         if weights not in self._blends:
             self._blends[weights] = self._matrix.blended(self._threads(), weights)
