@@ -1,7 +1,7 @@
 """Search by meaning, by both, and what happens when there is no model: on every store."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import recollect
 from kit import NOON, STORES
+from recollect.embedders.contract import Vector
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import ModelError, QueryError
 from recollect.profile import BUILT_IN, load_profile
@@ -35,6 +36,17 @@ class Both(Models):
 
     def named(self, name: str) -> HashingEmbedder | None:
         return {"wide": HashingEmbedder(dimensions=256), "narrow": HashingEmbedder(dimensions=128)}.get(name)
+
+
+class Fixed(Models):
+    """One model, already made."""
+
+    def __init__(self, model: HashingEmbedder) -> None:
+        super().__init__(name="fixed")
+        self._model = model
+
+    def named(self, name: str) -> HashingEmbedder | None:
+        return self._model
 
 
 def opened(kind: str, folder: Path, *, model: str = "wide", texts: tuple[str, ...] = TEXTS) -> Recollection:
@@ -333,3 +345,39 @@ def test_in_the_background_a_memory_is_there_at_once_and_gets_its_vector_from_a_
     assert found == [added.id]
     assert store.pending(db.models.required().fingerprint, after=0, limit=9) == ()
     db.close()
+
+
+class Counting(HashingEmbedder):
+    """A hashing model that remembers which questions it was asked for."""
+
+    asked: list[str]
+
+    def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
+        self.asked = [*getattr(self, "asked", ()), *texts]
+        return super().embed_queries(texts)
+
+
+def test_a_mistyped_question_is_compared_by_what_was_meant_as_well(db: Recollection) -> None:
+    model = Counting(dimensions=256)
+    db.models.close()
+    db.models = Fixed(model)
+
+    clean, typed = db.search("docker images"), db.search("docker imgaes")
+    operators = db.search("docker AND imgaes")
+
+    assert model.asked[:1] == ["docker images"]
+    assert "docker images" in model.asked[model.asked.index("docker imgaes") :]
+    assert model.asked.count("docker AND imgaes") >= 1
+    assert not any("images" in text for text in model.asked[model.asked.index("docker AND imgaes") :])
+    assert ids(typed)[0] == ids(clean)[0]
+    assert not operators.hits
+
+
+def test_a_question_whose_words_are_known_is_embedded_as_it_is(db: Recollection) -> None:
+    model = Counting(dimensions=256)
+    db.models.close()
+    db.models = Fixed(model)
+
+    db.search("docker images are built")
+
+    assert set(model.asked) == {"docker images are built"}

@@ -4,9 +4,11 @@ An embedder turns text into unit vectors that lie close when the texts mean alik
 lone surrogates and NUL are read as unknown characters, and what is too long is cut at the end.
 """
 
+import math
 import sys
 from array import array
 from collections.abc import Sequence
+from operator import mul
 from typing import Protocol, TypeAlias
 
 Vector: TypeAlias = "array[float]"
@@ -26,6 +28,13 @@ def little(vector: Vector) -> Vector:
     if sys.byteorder == "big":
         vector.byteswap()
     return vector
+
+
+def mix(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
+    """Return the unit vector between *vectors*, nearer to those that weigh more; zeros where they cancel out."""
+    total = [math.fsum(map(mul, weights, numbers)) for numbers in zip(*vectors, strict=True)]
+    length = math.sqrt(math.fsum(map(mul, total, total)))
+    return array("f", [number / length for number in total] if length > 0 else total)
 
 
 class Embedder(Protocol):

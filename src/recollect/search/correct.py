@@ -122,6 +122,22 @@ def _beside(expression: Expression, meant: Mapping[str, tuple[Word, ...]]) -> Ex
             return expression
 
 
+def mended(text: str, query: Query, *, seen: Mapping[str, int], words: Callable[[], Vocabulary]) -> str:
+    """Return *text* with each word that no memory holds as its likeliest neighbour, for the sake of its meaning.
+
+    Operators, words without a neighbour at one edit and words that *seen* does not speak of are left as they are.
+    """
+    if query.tree is not None or all(seen.values()):
+        return text
+    unknown = dict.fromkeys(word.text for word in _doubtful(query.words) if seen.get(word.stems[0]) == 0)
+    meant = {word: near[0] for word in unknown if (near := _one_edit(word, words()))}
+    return _replaced(text, meant) if meant else text
+
+
+def _one_edit(word: str, words: Vocabulary) -> list[str]:
+    return [one.text for one in words.near(fold(word)) if one.distance == 1]
+
+
 def did_you_mean(text: str, query: Query, *, seen: Mapping[str, int], store: Store, scope: Scope) -> tuple[str, ...]:
     """Return *text* with the words that no memory holds replaced by near ones; at most three whole queries.
 

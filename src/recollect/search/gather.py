@@ -11,7 +11,7 @@ from recollect.search.ask import Tier, ask
 from recollect.search.expand import expand
 from recollect.search.parse import Query
 from recollect.search.ranking import Ranking
-from recollect.search.retrieve import Desk, by_meaning, by_words, is_strong, unwanted
+from recollect.search.retrieve import Desk, by_meaning, by_words, is_strong, mend, unwanted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +118,15 @@ def _hybrid(query: Query, tiers: Sequence[Tier], desk: Desk, profile: Profile, d
     near = _spared(by_meaning(query.text, desk, depth=depth, least=rules.min_similarity), query, desk, profile)
     others = [entry.id for entry in near.found] if rules.complete else []
     words = by_words(tiers, desk, depth=depth, also=others, query=query)
+    meant = mend(query, words, desk)
+    if meant != query.text:
+        near = by_meaning(query.text, desk, depth=depth, least=rules.min_similarity, meant=meant)
+        near = _spared(near, query, desk, profile)
+        others = [entry.id for entry in near.found] if rules.complete else []
+        words = replace(by_words(words.asked, desk, depth=depth, also=others), seen=words.seen)
     if rules.complete:
         unranked = {entry.id for entry in words.found} - {entry.id for entry in near.found}
-        exact = by_meaning(query.text, desk, depth=0, least=-1.0, also=sorted(unranked))
+        exact = by_meaning(query.text, desk, depth=0, least=-1.0, also=sorted(unranked), meant=meant)
         near = replace(near, also=exact.also)
     return words, near
 

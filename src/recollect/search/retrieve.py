@@ -1,13 +1,13 @@
 """Questions to the store: a list of candidates by words, a list by meaning, each with scores of its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from recollect.embedders.contract import Embedder, pack
+from recollect.embedders.contract import Embedder, mix, pack
 from recollect.profile import Retrieve
 from recollect.records import AnyOf, Fact, Keywords, Match, Matches, Memory, Near, Nears, Scope, Where
 from recollect.search.ask import InText, Tier
-from recollect.search.correct import tolerate, vocabulary_of
+from recollect.search.correct import mended, tolerate, vocabulary_of
 from recollect.search.normalise import NORMALISERS
 from recollect.search.parse import Query
 from recollect.search.ranking import Found, Ranking
@@ -77,15 +77,28 @@ def _tolerant(keywords: Keywords, query: Query, matches: Matches, desk: Desk) ->
     )
 
 
-def by_meaning(text: str, desk: Desk, *, depth: int, least: float, also: Sequence[int] = ()) -> Ranking:
-    """Return the memories nearest in meaning to *text*, of both generations while a new one fills."""
+def mend(query: Query, words: Ranking, desk: Desk) -> str:
+    """Return the question as it was probably meant, where *words* tells that some of its words are unknown."""
+    if desk.typo_weight <= 0:
+        return query.text
+    return mended(query.text, query, seen=words.seen, words=lambda: vocabulary_of(desk.store, desk.scope))
+
+
+def by_meaning(
+    text: str, desk: Desk, *, depth: int, least: float, also: Sequence[int] = (), meant: str = ""
+) -> Ranking:
+    """Return the memories nearest in meaning to *text*, of both generations while a new one fills.
+
+    What was probably *meant* by it counts beside it, as words near to an unknown one do.
+    """
     if desk.embedder is None:
         return Ranking(name="vector", found=())
-    nears = _nearest(text, desk.embedder, desk, depth=depth, also=also, unless=None)
+    texts = {text: 1.0} if meant in ("", text) else {text: 1.0 - desk.typo_weight, meant: desk.typo_weight}
+    nears = _nearest(texts, desk.embedder, desk, depth=depth, also=also, unless=None)
     former = desk.former() if nears.missing else None
     if former is not None:
         unless = desk.embedder.fingerprint
-        nears = _joined(nears, _nearest(text, former, desk, depth=depth, also=also, unless=unless))
+        nears = _joined(nears, _nearest(texts, former, desk, depth=depth, also=also, unless=unless))
     ordered = sorted(nears.top, key=lambda near: (-near.cosine, near.id))[:depth]
     return Ranking(
         name="vector",
@@ -97,12 +110,18 @@ def by_meaning(text: str, desk: Desk, *, depth: int, least: float, also: Sequenc
 
 
 def _nearest(
-    text: str, embedder: Embedder, desk: Desk, *, depth: int, also: Sequence[int], unless: str | None
+    texts: Mapping[str, float],
+    embedder: Embedder,
+    desk: Desk,
+    *,
+    depth: int,
+    also: Sequence[int],
+    unless: str | None,
 ) -> Nears:
-    (vector,) = embedder.embed_queries([text])
+    vectors = embedder.embed_queries(list(texts))
     return desk.store.nearest(
         embedder.fingerprint,
-        pack(vector),
+        pack(vectors[0] if len(vectors) == 1 else mix(vectors, list(texts.values()))),
         scope=desk.scope,
         where=desk.where,
         limit=depth,
