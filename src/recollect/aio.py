@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
+from functools import wraps
 from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from recollect.recollection import Recollection
@@ -74,6 +74,14 @@ class AsyncRecollection:
     why = _threaded(Recollection.why)
 
 
-async def open(address: str | Path | None = None, *, model: str | None = None) -> AsyncRecollection:  # noqa: A001
-    """Open the store at *address* for asynchronous use."""
-    return AsyncRecollection(await asyncio.to_thread(open_recollection, address, model=model))
+def _threaded_open(opener: Callable[P, Recollection]) -> Callable[P, Awaitable[AsyncRecollection]]:
+    """Return *opener* as one that is awaited and opens for asynchronous use."""
+
+    @wraps(opener)
+    async def call(*args: P.args, **kwargs: P.kwargs) -> AsyncRecollection:
+        return AsyncRecollection(await asyncio.to_thread(opener, *args, **kwargs))
+
+    return call
+
+
+open = _threaded_open(open_recollection)  # noqa: A001  (aio.open is the same way in)

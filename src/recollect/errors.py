@@ -9,7 +9,7 @@ RecollectError               what a caller may catch to catch all of it
 ├── StoreError               the store cannot do its work; exit code 3
 │   ├── StoreBusy            another process holds the store for too long
 │   └── StoreDamaged         the file is not a store, or is broken
-└── ModelError               the embedding model cannot do its work; exit code 3
+└── ModelError               a model, for embedding or reranking, cannot do its work; exit code 3
 
 Each carries what happened (`str(error)`), what to do about it (`error.hint`) and a stable
 word for programs (`error.code`).
@@ -79,6 +79,6 @@ class StoreDamaged(StoreError):
 
 
 class ModelError(RecollectError):
-    """Say that the embedding model cannot do its work."""
+    """Say that a model, the one that embeds or the one that reranks, cannot do its work."""
 
     code = "model"

@@ -4,7 +4,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, get_args, get_origin, get_type_hints
@@ -295,7 +294,7 @@ def load_profile(name: str) -> Profile:
 
 @cache
 def _built_in(name: str) -> Profile:
-    text = (resources.files("recollect") / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "profiles" / f"{name}.toml").read_text(encoding="utf-8")
     return read_profile(text, name=name)
 
 

@@ -10,37 +10,35 @@ from recollect.embedders.choice import NO_MODELS, Models
 from recollect.evaluate.tune_keep import Tuning, as_tuned, in_force, untune
 from recollect.profile import Profile, load_profile
 from recollect.recall.answer import answer
-from recollect.recall.inject import inject
 from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses
 from recollect.recall.log import Scribe, write_down
 from recollect.recall.look import listed, shown
 from recollect.recall.reinforce import Verdict, by_hand, by_verdict, chosen
-from recollect.recall.render import Rendered, Style
-from recollect.recall.task import query_for
+from recollect.recall.task import as_sure_as, query_for
 from recollect.recall.timeline import in_time
 from recollect.records import ANYTHING, EVERYTHING, Fact, Forget, Memory, Restore, Scope, Tally, Trust, Where
 from recollect.records import Feedback as FeedbackWrite
 from recollect.remember.amend import pinning, superseding
-from recollect.remember.bring import Brought, Progress
 from recollect.remember.draft import draft
 from recollect.remember.embed import embed_pending
-from recollect.remember.intake import Intake
-from recollect.remember.keep import Kept
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.choice import NO_RERANKER, Rerankers
 from recollect.search.boost import boost
-from recollect.search.related import related
-from recollect.search.why import Why, why
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyse import analyse
-from recollect.upkeep.consolidate import Consolidation, consolidate, draw_up, undo
 from recollect.upkeep.export import exported
 from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, stale
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a process that only searches starts without what the other verbs need
     from recollect.evaluate.tune_here import Tuned
+    from recollect.recall.render import Rendered, Style
+    from recollect.remember.bring import Brought, Progress
+    from recollect.remember.intake import Intake
+    from recollect.remember.keep import Kept
+    from recollect.search.why import Why
+    from recollect.upkeep.consolidate import Consolidation
 
 Clock = Callable[[], datetime]
 
@@ -124,11 +122,13 @@ class Recollection:
         return EVERYTHING if self.project is None else Scope(projects=frozenset({self.project}))
 
     @property
-    def _intake(self) -> Intake:
+    def _intake(self) -> "Intake":
+        from recollect.remember.intake import Intake  # noqa: PLC0415  (a search writes nothing)
+
         profile, project, model = self.profile, self.project, self.models.current
         return Intake(store=self.store, analyse=analyse, profile=profile, project=project, embedder=model)
 
-    def add(self, /, content: str, *, redact: bool = True, embed: bool = True, **about: Any) -> Kept:
+    def add(self, /, content: str, *, redact: bool = True, embed: bool = True, **about: Any) -> "Kept":
         """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
 
         The name, description, path, worker_role and requirements of a memory go into its metadata and are
@@ -137,7 +137,7 @@ class Recollection:
         drafts = [draft(content, {"project": self.project or "default", **about})]
         return self.add_all(drafts, redact=redact, embed=embed)[0]
 
-    def add_all(self, drafts: Sequence[Memory], *, redact: bool = True, embed: bool = True) -> tuple[Kept, ...]:
+    def add_all(self, drafts: Sequence[Memory], *, redact: bool = True, embed: bool = True) -> "tuple[Kept, ...]":
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
         kept = self._intake.keep(drafts, now=self.now(), redacting=redact)
         if embed and any(each.written for each in kept):
@@ -150,8 +150,8 @@ class Recollection:
         redact: bool = True,
         embed: bool = True,
         trust: Trust = "owner",
-        progress: Progress | None = None,
-    ) -> Brought:
+        progress: "Progress | None" = None,
+    ) -> "Brought":
         """Import files and folders; again and again if you like, only what changed is written."""
         brought = self._intake.bring(paths, now=self.now(), trust=trust, redacting=redact, progress=progress)
         if embed:
@@ -164,18 +164,18 @@ class Recollection:
             store=self.store, embedder=self.models.required(), model=self.models.name, progress=progress
         )
 
-    def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> tuple[Kept, ...]:
+    def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> "tuple[Kept, ...]":
         """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we told it."""
         drafts = self._intake.captured(text, trust=trust)
         return self.add_all(drafts, embed=embed) if drafts else ()
 
-    def _embed_if_possible(self, progress: Progress | None) -> None:
+    def _embed_if_possible(self, progress: "Progress | None") -> None:
         if self.background:
             self._scribe.give(lambda: self._embed_now(None))
         else:
             self._embed_now(progress)
 
-    def _embed_now(self, progress: Progress | None) -> None:
+    def _embed_now(self, progress: "Progress | None") -> None:
         if self.models.current() is not None:
             self.embed(None if progress is None else lambda done, total: progress(done, total, "vectors"))
 
@@ -223,6 +223,8 @@ class Recollection:
 
     def related(self, memory_id: int, *, limit: int | None = None) -> tuple[Related, ...]:
         """Return the memories that belong to one, nearest first, each with its reasons."""
+        from recollect.search.related import related  # noqa: PLC0415
+
         one, model = self._one(memory_id), self.models.current()
         return related(one, store=self.store, scope=self.scope, profile=self._ranking(), embedder=model, limit=limit)
 
@@ -234,22 +236,26 @@ class Recollection:
         description: str = "",
         tags: Sequence[str] = (),
         session: str | None = None,
-        style: Style = "markdown",
+        style: "Style" = "markdown",
         most: int = 5,
         budget: int = 500,
         **more: Any,
-    ) -> Rendered:
+    ) -> "Rendered":
         """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all."""
+        from recollect.recall.inject import inject  # noqa: PLC0415
+
         asked = query_for(task, description=description, tags=tags)
         reply = self.search(asked, session=session, **more)
-        if reply.outcome == "weak" and self.search(query_for(task), **more).outcome == "answered":
-            reply = replace(reply, outcome="answered")  # a description must not silence its title
+        if reply.outcome == "weak":
+            reply = as_sure_as(self.search(query_for(task), **more), reply)
         return inject(reply, store=self.store, now=self.now(), session=session, style=style, most=most, budget=budget)
 
     def why(
         self, /, memory_id: int, query: str, *, mode: Mode = "hybrid", profile: str | None = None, **more: Any
-    ) -> Why:
+    ) -> "Why":
         """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help."""
+        from recollect.search.why import why  # noqa: PLC0415
+
         self._one(memory_id)
         request = Request(text=query, mode=mode, scope=self.scope, **more)
         chosen = self._ranking(profile)
@@ -328,13 +334,13 @@ class Recollection:
         drop_lens(name, self.store)
 
     def tune(
-        self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
+        self, judged: str | Path | None = None, *, dry_run: bool = False, progress: "Progress | None" = None
     ) -> "Tuned":
         """Fit the profile's few weights to the questions of a file, or to what was said of answers so far.
 
         Adopted is only what is surely better on questions it was not fitted to; it stays with the store.
         """
-        from recollect.evaluate.tune_here import Here, tune_here  # noqa: PLC0415  (only this verb does the arithmetic)
+        from recollect.evaluate.tune_here import Here, tune_here  # noqa: PLC0415
 
         self._scribe.close()  # what was recalled until now belongs to the log
         here = Here(profile=self.profile, store=self.store, scope=self.scope, now=self.now(), answer=self._reply)
@@ -348,8 +354,10 @@ class Recollection:
         """Go back to the weights before the last tuning; return what was undone."""
         return untune(self.profile, self.store)
 
-    def consolidate(self, *, apply: bool = False, floor: float = 0.0, most: int = 50) -> Consolidation:
+    def consolidate(self, *, apply: bool = False, floor: float = 0.0, most: int = 50) -> "Consolidation":
         """Propose merges of memories that say the same, and what has faded below *floor*; do it when told to."""
+        from recollect.upkeep.consolidate import consolidate, draw_up  # noqa: PLC0415
+
         rules, now = self.profile.weigh, self.now()
         plan = draw_up(self.store, analyse=analyse, scope=self.scope, rules=rules, now=now, floor=floor, most=most)
         if apply:
@@ -358,6 +366,8 @@ class Recollection:
 
     def undo_consolidation(self) -> tuple[int, ...]:
         """Bring back what consolidations merged away."""
+        from recollect.upkeep.consolidate import undo  # noqa: PLC0415
+
         return undo(self.store, scope=self.scope, now=self.now())
 
     def export(self) -> Iterator[tuple[Memory, tuple[str, ...]]]:

@@ -8,6 +8,22 @@ from importlib.util import find_spec
 import pytest
 
 HEAVY = ("mcp", "numpy", "onnx", "onnxruntime", "starlette", "tokenizers", "uvicorn")
+IDLE = (
+    "recollect.evaluate.evaluate",
+    "recollect.evaluate.tune_here",
+    "recollect.recall.inject",
+    "recollect.remember.intake",
+    "recollect.remember.keep",
+    "recollect.search.related",
+    "recollect.search.why",
+    "recollect.surfaces.demo",
+    "recollect.upkeep.consolidate",
+)
+"""What other verbs need: a command is a process of its own and pays for all that it loads."""
+SEARCH = """
+import recollect.surfaces.operations
+recollect.open(":memory:", model="none").search("anything")
+"""
 DOORS = ("recollect", "recollect.surfaces.cli")
 
 
@@ -21,6 +37,11 @@ def loaded(statement: str, names: Iterable[str]) -> list[str]:
 @pytest.mark.parametrize("door", [door for door in DOORS if find_spec(door)])
 def test_a_door_opens_without_anything_heavy(door: str) -> None:
     assert loaded(f"import {door}", HEAVY) == []
+
+
+def test_a_search_loads_nothing_that_only_other_verbs_need() -> None:
+    assert [name for name in IDLE if find_spec(name) is None] == []
+    assert loaded(SEARCH, IDLE) == []
 
 
 def test_a_loaded_module_is_seen() -> None:

@@ -46,7 +46,7 @@ class Fixed(Models):
         self._model = model
 
     def named(self, name: str) -> HashingEmbedder | None:
-        return self._model
+        return self._model if name == self.name else None
 
 
 def opened(kind: str, folder: Path, *, model: str = "wide", texts: tuple[str, ...] = TEXTS) -> Recollection:

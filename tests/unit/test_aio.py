@@ -3,6 +3,7 @@
 import asyncio
 import inspect
 
+import recollect
 from recollect import aio
 from recollect.recollection import Recollection
 
@@ -14,6 +15,15 @@ def test_every_verb_can_be_awaited() -> None:
     verbs = {name for name, _ in inspect.getmembers(Recollection) if not name.startswith("_")} - NOT_AWAITED
 
     assert {name for name in vars(aio.AsyncRecollection) if not name.startswith("_")} == verbs
+
+
+def test_opening_takes_what_the_plain_door_takes() -> None:
+    async def opened() -> tuple[str, str | None, str, str]:
+        async with await aio.open(":memory:", profile="oro", project="web", model="none", reranker="/models/r") as db:
+            return db.inner.profile.name, db.inner.project, db.inner.models.name, db.inner.rerankers.folder
+
+    assert inspect.signature(aio.open) == inspect.signature(recollect.open)
+    assert asyncio.run(opened()) == ("oro", "web", "none", "/models/r")
 
 
 def test_verbs_run_side_by_side_and_answer_like_the_plain_ones() -> None:

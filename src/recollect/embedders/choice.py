@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.embedders.contract import Embedder
+from recollect.embedders.place import place_of
 from recollect.errors import ModelError
 
 
@@ -26,10 +27,14 @@ class Models:
             return None
         if name not in self._loaded:
             try:
-                self._loaded[name] = self._load(name)
+                self._loaded[name] = self._load(name) if self._may_be_had(name) else None
             except ModelError:
                 self._loaded[name] = None
         return self._loaded[name]
+
+    def _may_be_had(self, name: str) -> bool:
+        """Return whether *name* is built in, a server or a folder that is here: a search by words asks no more."""
+        return name == "hashing" or "://" in name or place_of(name, self._folder) is not None
 
     def required(self) -> Embedder:
         """Return the model in use; say what is missing when it cannot be had."""

@@ -5,16 +5,19 @@ import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from recollect.embedders.catalogue import Known, Probe, catalogue
 from recollect.embedders.convert import convert
 from recollect.embedders.extras import CONVERT, RUN, need_all
-from recollect.embedders.fetch import Progress, fetch, source_of
 from recollect.embedders.lock import alone
-from recollect.embedders.manifest import FILE, Manifest, read_manifest, stamped, write_manifest, wrong_files
+from recollect.embedders.manifest import Manifest, read_manifest, stamped, write_manifest, wrong_files
 from recollect.embedders.onnx import OnnxEmbedder
+from recollect.embedders.place import FILE
 from recollect.errors import InputError, ModelError
+
+if TYPE_CHECKING:  # using a model needs none of the network
+    from recollect.embedders.fetch import Progress
 
 _CLOSE: Final = 1e-3
 """How far the probe's numbers may be from the known ones: rounding is a thousand times less."""
@@ -34,7 +37,7 @@ def install(
     folder: Path,
     *,
     source: str = "package",
-    progress: Progress = silent,
+    progress: "Progress" = silent,
     among: Mapping[str, Known] | None = None,
 ) -> Path:
     """Install the model *name* below *folder* and return where it is; nothing is done when it is there and whole.
@@ -77,7 +80,7 @@ class _Recipe:
 
     manifest: Manifest
     probe: Probe
-    build: Callable[[Path, Path, Progress], None]
+    build: "Callable[[Path, Path, Progress], None]"
 
 
 def _recipe(name: str, source: str, among: Mapping[str, Known]) -> _Recipe:
@@ -98,10 +101,12 @@ def _recipe(name: str, source: str, among: Mapping[str, Known]) -> _Recipe:
 
 def _built(known: Known, source: str) -> _Recipe:
     """Build the graph from the published files."""
+    from recollect.embedders.fetch import fetch, source_of  # noqa: PLC0415  (see above)
+
     need_all(CONVERT)
     chosen = source_of(source, known)
 
-    def build(into: Path, fetched: Path, progress: Progress) -> None:
+    def build(into: Path, fetched: Path, progress: "Progress") -> None:
         fetch(chosen, known.files, fetched, progress=progress)
         progress("build the graph", 0, 0)
         weights, tokenizer = fetched / "model.safetensors", fetched / "tokenizer.json"
@@ -116,7 +121,7 @@ def _copied(name: str, source: Path, probe: Probe) -> _Recipe:
     """Copy a ready model, verified as far as its manifest has checksums."""
     manifest = replace(stamped(source, read_manifest(source)), name=name)
 
-    def build(into: Path, _fetched: Path, progress: Progress) -> None:
+    def build(into: Path, _fetched: Path, progress: "Progress") -> None:
         progress("copy the model", 0, 0)
         for problem in wrong_files(source, manifest, look="sha256"):
             raise ModelError(f"the model in {source} is damaged: {problem}", hint="nothing of it was used")
@@ -128,7 +133,7 @@ def _copied(name: str, source: Path, probe: Probe) -> _Recipe:
     return _Recipe(manifest=manifest, probe=probe, build=build)
 
 
-def _make(recipe: _Recipe, staging: Path, place: Path, progress: Progress) -> None:
+def _make(recipe: _Recipe, staging: Path, place: Path, progress: "Progress") -> None:
     """Build in *staging*, try what was built, and rename it to *place*; what was there is thrown away."""
     fetched, ready, old = staging / "fetched", staging / "ready", staging / "old"
     for leftover in (ready, old):

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from recollect.embedders.letters import SCRIPTS
+from recollect.embedders.place import FILE
 from recollect.errors import ModelError
 
-FILE: Final = "model.toml"
 Pooling = Literal["mean", "cls", "none"]
 
 

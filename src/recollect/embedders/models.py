@@ -1,6 +1,5 @@
 """The models on this machine: which there are, whether they are whole, and how to use one."""
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,9 @@ from recollect.embedders.contract import Embedder
 from recollect.embedders.extras import RUN, need_all
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.install import install, problems
-from recollect.embedders.manifest import FILE, read_manifest, stamped, wrong_files
+from recollect.embedders.manifest import read_manifest, stamped, wrong_files
 from recollect.embedders.onnx import OnnxEmbedder
+from recollect.embedders.place import FILE, place_of
 from recollect.errors import ModelError
 
 __all__ = ["Model", "default_folder", "install", "list_models", "load", "verify"]
@@ -67,11 +67,8 @@ def load(name: str, folder: Path, *, threads: int | None = None) -> Embedder:
 
 def _place(name: str, folder: Path) -> Path:
     """Return the folder of a model: *name* is its name below *folder*, or a path to it."""
-    # A bare name never means a folder that happens to lie where the program was started.
-    places = [folder / name, *([Path(name).expanduser()] if {"/", os.sep} & set(name) else [])]
-    for place in places:
-        if (place / FILE).is_file():
-            return place
+    if (place := place_of(name, folder)) is not None:
+        return place
     if name in catalogue():
         raise ModelError(f"the model {name} is not installed", hint=f"run: recollect model install {name}")
     raise ModelError(

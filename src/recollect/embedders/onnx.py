@@ -38,7 +38,7 @@ class OnnxEmbedder:
         for problem in wrong_files(folder, manifest, look="size"):
             raise ModelError(f"the model {manifest.name} is damaged: {problem}", hint="install it again")
         self._manifest = stamped(folder, manifest)
-        self._engine: _Engine | None = _shared(folder, self._manifest, threads or _threads())
+        self._engine: _Engine | None = _shared(folder, self._manifest, threads or default_threads())
         self.fingerprint: Final = self._manifest.fingerprint
         self.dimensions: Final = manifest.dimensions
 
@@ -188,7 +188,7 @@ def _load(folder: Path, manifest: Manifest, threads: int) -> _Engine:
         tokenizer.no_padding()
         tokenizer.enable_truncation(manifest.max_pieces)
         session = onnxruntime.InferenceSession(
-            str(folder / manifest.graph), _options(onnxruntime, threads), providers=["CPUExecutionProvider"]
+            str(folder / manifest.graph), session_options(onnxruntime, threads), providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # the drivers raise bare Exceptions
         raise ModelError(f"cannot load the model {manifest.name}: {error}", hint="install it again") from error
@@ -200,7 +200,7 @@ def _load(folder: Path, manifest: Manifest, threads: int) -> _Engine:
     return _Engine(session, tokenizer, _inputs(session, manifest), manifest.output or outputs[0])
 
 
-def _options(onnxruntime: Any, threads: int) -> Any:
+def session_options(onnxruntime: Any, threads: int) -> Any:
     """Bound what the runtime takes: threads sleep between runs, and memory is as much as one batch needs.
 
     The arena keeps what the largest batch took, and ROOM bounds that; patterns would be kept for every shape.
@@ -228,7 +228,7 @@ def _inputs(session: Any, manifest: Manifest) -> dict[str, Any]:
     return dict(wanted)
 
 
-def _threads() -> int:
+def default_threads() -> int:
     """Return how many threads a run may use: the cores this process may use, four at most."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(allowed, MOST_THREADS)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from recollect.embedders.batches import batches
 from recollect.embedders.letters import clean
-from recollect.embedders.onnx import ROOM, _options, _threads
+from recollect.embedders.onnx import ROOM, default_threads, session_options
 from recollect.errors import ModelError
 from recollect.rerankers.manifest import FILE, Manifest, fingerprint, read_manifest
 
@@ -27,7 +27,7 @@ class OnnxReranker:
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
         self._folder = folder
         self._manifest = read_manifest(folder)
-        self._engine: _Engine | None = _load(folder, self._manifest, threads or _threads())
+        self._engine: _Engine | None = _load(folder, self._manifest, threads or default_threads())
         self.score("question", ["text"])
 
     @cached_property
@@ -131,7 +131,7 @@ def _load(folder: Path, manifest: Manifest, threads: int) -> _Engine:
         tokenizer.no_padding()
         tokenizer.no_truncation()
         session = onnxruntime.InferenceSession(
-            str(folder / manifest.graph), _options(onnxruntime, threads), providers=["CPUExecutionProvider"]
+            str(folder / manifest.graph), session_options(onnxruntime, threads), providers=["CPUExecutionProvider"]
         )
     except Exception as error:  # the drivers raise bare Exceptions
         raise ModelError(

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 from recollect.profile import Fit
-from recollect.remember.differ import differences
 from recollect.search.ranking import Candidate
 
 RUN = 5
@@ -38,7 +37,7 @@ def _without_repeats(
         # Hardly any text shares so much with all the others together, which is quickly seen.
         alike = runs.items() if len(shared) > repeats * min(len(mine), shortest) else ()
         like = [other for other, known in alike if len(shared & known) / min(len(mine), len(known)) > repeats]
-        if any(not differences(texts[each.id], texts[other]) for other in like):
+        if any(_say_the_same(texts[each.id], texts[other]) for other in like):
             continue
         kept.append(each)
         runs[each.id] = mine
@@ -47,6 +46,12 @@ def _without_repeats(
         seen |= mine
         shortest = min(shortest, len(mine))
     return kept, runs
+
+
+def _say_the_same(one: str, other: str) -> bool:
+    from recollect.remember.differ import differences  # noqa: PLC0415  (dear to load, and few answers hold a repeat)
+
+    return not differences(one, other)
 
 
 def runs_of(text: str) -> Runs:

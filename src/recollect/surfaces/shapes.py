@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from recollect.errors import RecollectError
 from recollect.records import Event, Fact, Memory, Tally
-from recollect.remember.bring import Brought
-from recollect.remember.keep import Kept
 from recollect.replies import Evidence, Health, Hit, Listing, Reason, Reply, Shown
+
+if TYPE_CHECKING:  # a search starts without what writing needs
+    from recollect.remember.bring import Brought
+    from recollect.remember.keep import Kept
 
 Shape = dict[str, Any]
 
@@ -128,12 +130,12 @@ def _reason(reason: Reason) -> Shape:
     }
 
 
-def kept_shape(kept: Kept) -> Shape:
+def kept_shape(kept: "Kept") -> Shape:
     """Return what became of an added text."""
     return {"id": kept.id, "decision": kept.decision, "of": kept.of, "redacted": kept.redacted}
 
 
-def brought_shape(brought: Brought) -> Shape:
+def brought_shape(brought: "Brought") -> Shape:
     """Return what an import did."""
     return {
         "files": {name: brought.files[name] for name in ("scanned", "imported", "skipped", "failed")},

@@ -1,11 +1,14 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from recollect.records import Event, Memory, Tally
-from recollect.remember.bring import Brought
-from recollect.remember.keep import Kept
 from recollect.replies import Evidence, Health, Hit, Listing, Reply, Shown
+
+if TYPE_CHECKING:  # a search starts without what writing needs
+    from recollect.remember.bring import Brought
+    from recollect.remember.keep import Kept
 
 DEGRADED = {
     "no_model": "no embedding model is installed: answered by words alone",
@@ -99,14 +102,14 @@ def _day(memory: Memory) -> str:
 # --- changes --------------------------------------------------------------------------------
 
 
-def kept_text(kept: Kept) -> str:
+def kept_text(kept: "Kept") -> str:
     """Return what became of an added text."""
     of = f" #{kept.of}" if kept.of is not None and kept.decision in ("updates", "conflicts") else ""
     secrets = f"; {_count(kept.redacted, 'secret')} redacted" if kept.redacted else ""
     return f"#{kept.id} {DECISIONS[kept.decision]}{of}{secrets}"
 
 
-def brought_text(brought: Brought) -> str:
+def brought_text(brought: "Brought") -> str:
     """Return what an import did."""
     files, memories = brought.files, brought.memories
     text = (

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 
 import apsw
@@ -38,7 +37,7 @@ def connect(path: Path) -> apsw.Connection:
 
 def migrations() -> tuple[str, ...]:
     """Return the steps from an empty file to today's schema, oldest first."""
-    folder = resources.files("recollect.stores.sqlite") / "migrations"
+    folder = Path(__file__).parent / "migrations"
     steps = sorted((step for step in folder.iterdir() if step.name.endswith(".sql")), key=lambda step: step.name)
     return tuple(step.read_text(encoding="utf-8") for step in steps)
 

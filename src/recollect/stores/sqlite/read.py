@@ -50,29 +50,34 @@ def grouped(pairs: Sequence[tuple[int, Any]]) -> dict[int, tuple[Any, ...]]:
 def known(db: apsw.Connection, project: str, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
     """Return which contents and external ids *project* holds."""
     by_digest = (
-        "select min(m.id) from (select id from memory where digest = ?1 and deleted_at is null "
-        "union all select memory_id from wording where digest = ?1) f "
-        "join memory m on m.id = f.id where m.project = ?2 and m.deleted_at is null"
+        "select j.value, min(m.id) from json_each(?1) j cross join memory m on m.digest = unhex(j.value) "
+        "where m.project = ?2 and m.deleted_at is null group by j.value union all "
+        "select j.value, min(m.id) from json_each(?1) j cross join wording w on w.digest = unhex(j.value) "
+        "cross join memory m on m.id = w.memory_id where m.project = ?2 and m.deleted_at is null group by j.value"
     )
     by_name = "select id from memory where project = ? and external_id = ?"
-    held = ((key, db.execute(by_digest, (key, project)).get) for key in digests)
+    found: dict[bytes, int] = {}
+    for key, row in db.execute(by_digest, (json.dumps([key.hex() for key in digests]), project)):
+        digest = bytes.fromhex(key)
+        found[digest] = min(row, found.get(digest, row))
     named = ((key, db.execute(by_name, (project, key)).get) for key in external_ids)
-    return Known(
-        by_digest={key: row for key, row in held if row is not None},
-        by_external_id={key: row for key, row in named if row is not None},
-    )
+    return Known(by_digest=found, by_external_id={key: row for key, row in named if row is not None})
 
 
 def alike(db: apsw.Connection, project: str, sketches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return the live memories of *project* sharing a key with each sketch."""
     sql = (
-        "select distinct l.id from json_each(?) j join sketch s on s.key = j.value "
-        f"join live l on l.id = s.memory_id where l.project = ? order by l.id limit {ALIKE}"
+        "select s.key, s.memory_id from json_each(?) j cross join sketch s on s.key = j.value "
+        "cross join live l on l.id = s.memory_id where l.project = ? order by s.memory_id"
     )
-    return tuple(
-        tuple(row for (row,) in db.execute(sql, (json.dumps(list(sketch)), project))) if sketch else ()
-        for sketch in sketches
-    )
+    keys = {key for sketch in sketches for key in sketch}
+    holders: dict[int, list[int]] = {}
+    for key, row in db.execute(sql, (json.dumps(sorted(keys)), project)):
+        those = holders.setdefault(key, [])
+        if len(those) < ALIKE:
+            those.append(row)
+    near = ({row for key in sketch for row in holders.get(key, ())} for sketch in sketches)
+    return tuple(tuple(sorted(rows)[:ALIKE]) for rows in near)
 
 
 def browse(db: apsw.Connection, scope: Scope, where: Where, *, limit: int, offset: int) -> Page:

@@ -1,13 +1,15 @@
 """Verbs about meaning: the models, the vectors, and why a memory was found or not."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
-from recollect.search.why import Why
 from recollect.settings import models_folder, read_settings, save_setting
 from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter, Progress, mode_from, where_from
+
+if TYPE_CHECKING:
+    from recollect.search.why import Why
 
 BLOCKED: Final = {
     "limit": "it ranks below the limit",
@@ -44,7 +46,7 @@ def _why(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answ
     return Answer(value=_why_shape(told), text=_why_text(told))
 
 
-def _why_shape(told: Why) -> Mapping[str, Any]:
+def _why_shape(told: "Why") -> Mapping[str, Any]:
     return {
         "id": told.id,
         "found": told.found,
@@ -56,7 +58,7 @@ def _why_shape(told: Why) -> Mapping[str, Any]:
     }
 
 
-def _why_text(told: Why) -> str:
+def _why_text(told: "Why") -> str:
     head = f"#{told.id} is hit {told.rank}" if told.found else f"#{told.id} is not in the answer"
     lists = [f"  by {each.ranking}: rank {each.rank or '-'}, score {each.score or 0:.4g}" for each in told.lists]
     if told.found:
