@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
-_LETTER: Final = re.compile(r"[^\W\d_]")
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _SCRIPTS: Final[Mapping[str, re.Pattern[str]]] = {
     "cjk": re.compile(
         r"[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3031-\u3035\u3041-\u30ff\u3105-\u318f\u31a0-\u31ff"
@@ -17,7 +17,9 @@ SCRIPTS: Final = frozenset(_SCRIPTS)
 """The groups of scripts a model can be said not to know."""
 
 TOO_MUCH: Final = 0.3
-"""Above this share of letters in a script it does not know, a model's vector says little."""
+"""Above this share of words in a script it does not know, a model's vector says little."""
+A_WORD: Final = 2
+"""So many characters of these scripts say what one word does elsewhere."""
 
 
 def clean(text: str) -> str:
@@ -26,7 +28,9 @@ def clean(text: str) -> str:
 
 
 def knows(text: str, *, weak_on: Sequence[str]) -> bool:
-    """Say whether few enough letters of *text* are in the scripts *weak_on*."""
-    letters = len(_LETTER.findall(text)) if weak_on else 0
-    strange = sum(len(_SCRIPTS[script].findall(text)) for script in weak_on)
-    return strange <= TOO_MUCH * max(letters, strange)
+    """Say whether little enough of *text* is in the scripts *weak_on*."""
+    strange = 0.0
+    for script in weak_on:
+        text, count = _SCRIPTS[script].subn(" ", text)
+        strange += count / A_WORD
+    return strange <= TOO_MUCH * (strange + len(_WORD.findall(text))) if strange else True

@@ -60,7 +60,7 @@ class OnnxEmbedder:
         return list(self._cut(text, 0, max(1, room)))
 
     def covers(self, text: str) -> bool:
-        """Say whether few enough letters of *text* are in scripts the model is weak on."""
+        """Say whether little enough of *text* is in scripts the model is weak on."""
         return knows(text, weak_on=self._manifest.weak_on)
 
     def close(self) -> None:
