@@ -80,7 +80,7 @@ def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     score = (f"{hit.score:.3g}",) if hit.score >= 0.001 else ()
     lines.append(" · ".join(part for part in (*about, *score) if part))
     if explain:
-        shares = [f"{s.ranking} rank {s.rank or '-'}: {s.points:+.4f}" for s in hit.shares]
+        shares = [f"{s.ranking}{f' rank {s.rank}' if s.rank else ''}: {s.points:+.4f}" for s in hit.shares]
         factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items() if factor != 1.0]
         lines.append(f"= {' '.join([*shares, *factors])}")
     return f"{hit.rank:>2}. " + "\n    ".join(lines)
