@@ -19,6 +19,8 @@ SOURCES := $(shell find src tests -type f -not -name '*.pyc' 2>/dev/null)
 
 # The other search tools that ours is measured beside; txtai without torch, as the vectors come from outside.
 PEERS := build/peers/venv
+# Benchmarks with a target of their own, and what they all share.
+ASIDE := peers.py ingredients.py silence.py common.py
 TXTAI := 9.14.0
 
 PIP_TOOLS := 7.6.2
@@ -27,7 +29,7 @@ COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras -
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
-.PHONY: help demo test check requirements lock eval bench bench-peers clean
+.PHONY: help demo test check requirements lock eval bench bench-quality bench-peers clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -67,8 +69,13 @@ eval: $(TO_TEST) $(MODEL) ## measure what is found on the judged sets in ../shar
 		--profile default --mode keyword --mode semantic --mode hybrid --vectors build/vectors \
 		--output build/evaluation.md --output build/evaluation.html $(GIVEN)
 
-bench: $(TO_TEST) ## run every benchmark
-	@set -e; for script in $(filter-out benchmarks/peers.py,$(wildcard benchmarks/[a-z]*.py)); do echo "== $$script"; $(VENV)/bin/python $$script; done
+bench: $(TO_TEST) $(MODEL) ## run every benchmark of speed
+	@set -e; for script in $(filter-out $(addprefix benchmarks/,$(ASIDE)),$(wildcard benchmarks/[a-z]*.py)); do \
+		echo "== $$script"; RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python $$script; done
+
+bench-quality: $(TO_TEST) $(MODEL) ## weigh what each ingredient of the ranking gives, and how honest its silence is
+	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/ingredients.py $(GIVEN)
+	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/silence.py
 
 # GIVEN="--only recollect" ranks ours anew; see benchmarks/peers.py --help.
 bench-peers: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure other search tools on the same work

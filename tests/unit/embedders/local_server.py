@@ -1,7 +1,7 @@
 """A real HTTP server on this machine that answers as a test tells it to."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -44,7 +44,8 @@ def serving(answer: Callable[[Asked], Answer]) -> Iterator[str]:
                 self.send_header(name, value)
             self.send_header("Content-Length", str(given.claims or len(given.body)))
             self.end_headers()
-            self.wfile.write(given.body)
+            with suppress(ConnectionError):  # who asked may have heard enough
+                self.wfile.write(given.body)
 
         def log_message(self, *_: object) -> None:
             """Stay quiet."""
