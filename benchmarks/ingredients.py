@@ -2,7 +2,7 @@
 
 usage: python benchmarks/ingredients.py [--sets locomo,scifact] [--most 200] [--split dev]
 Every question is asked in every way before the next one, so that the times of one run compare. The sets lie in
-../shared/data; vectors are kept in build/vectors from one run to the next. On 2 cores: about 15 minutes.
+../shared/data; vectors are kept in build/vectors from one run to the next. The whole takes about half an hour.
 """
 
 import argparse
