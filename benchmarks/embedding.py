@@ -19,9 +19,9 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from common import ROOT, made_up_texts, median, print_table, run, verdict, watched
-from recollect.embedders.batches import batches
 from recollect.embedders.models import install, load
 from recollect.embedders.onnx import ROOM
+from recollect.embedders.passages import batches
 
 SHARE, MEMORY, GROWTH = 0.9, 600, 1.1
 """Marks: of the bare runtime's speed; megabytes at most; the last sample over the one after a fifth of the way."""

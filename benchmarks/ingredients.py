@@ -16,19 +16,17 @@ from time import perf_counter
 from common import DATA, ROOT, median, watched
 from recollect.embedders.cached import CachedEmbedder
 from recollect.embedders.models import load
-from recollect.evaluate.cache import KeptVectors
 from recollect.evaluate.compare import compare_sets
 from recollect.evaluate.datasets import Query, read_dataset, select
-from recollect.evaluate.evaluate import clock_of
+from recollect.evaluate.evaluate import KeptVectors, clock_of, take_in
 from recollect.evaluate.measures import ndcg
-from recollect.evaluate.run import take_in
 from recollect.profile import Profile, load_profile
 from recollect.records import Scope
 from recollect.replies import Mode, Request
 from recollect.search import search
 from recollect.settings import models_folder, read_settings
 from recollect.stores.sqlite import SqliteStore
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 SETS = ("locomo", "locomo_typo", "scifact", "scifact_typo", "cranfield", "code_cosqa")
 DEEP = 20

@@ -20,7 +20,7 @@ from recollect.profile import load_profile
 from recollect.recollection import Recollection
 from recollect.remember.formats import with_context
 from recollect.stores.sqlite import SqliteStore
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 HALVES = ("all", "dev", "test")
 SHOWN = ("ndcg@10", "recall@10", "recall@100")

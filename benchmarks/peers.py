@@ -21,8 +21,8 @@ from peers.material import Material, Question, Text, save
 from peers.table import Outcome, as_markdown
 from peers.worker import HOME, PYTHON, TOOLS, ToolFailed, Worker
 from recollect.embedders.models import load
-from recollect.evaluate.cache import KeptVectors
 from recollect.evaluate.datasets import Dataset, Query, as_memories, read_dataset
+from recollect.evaluate.evaluate import KeptVectors
 from recollect.settings import models_folder, read_settings
 
 SETS = ("locomo", "scifact", "cranfield", "code_cosqa", "zh_cmrc2018", "ja_jsquad", "locomo_typo", "scifact_typo")

@@ -23,19 +23,18 @@ from common import DATA, ROOT, print_table, watched
 from recollect.embedders.cached import CachedEmbedder
 from recollect.embedders.contract import Embedder
 from recollect.embedders.models import load
-from recollect.evaluate.cache import KeptVectors
 from recollect.evaluate.datasets import Dataset, Query, read_dataset
-from recollect.evaluate.run import take_in
+from recollect.evaluate.evaluate import KeptVectors, take_in
 from recollect.profile import Calibration, Line, Profile, load_profile
 from recollect.records import Scope
 from recollect.replies import Mode, Request
 from recollect.search import search
-from recollect.search.judge import calibration, length_of, lifted
+from recollect.search.answerability import calibration, length_of, lifted
 from recollect.search.parse import parse
 from recollect.settings import models_folder, read_settings
 from recollect.stores.contract import Store
 from recollect.stores.sqlite import SqliteStore
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FOREIGN = ("scifact", "cranfield", "code_cosqa")

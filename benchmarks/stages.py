@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 
 from recollect.evaluate.datasets import read_dataset
-from recollect.evaluate.run import take_in
+from recollect.evaluate.evaluate import take_in
 from recollect.profile import Profile, load_profile
 from recollect.records import Scope
 from recollect.replies import Reply, Request
@@ -23,9 +23,9 @@ from recollect.search import search
 from recollect.search.intent import expansions, key_terms
 from recollect.stores.contract import Store
 from recollect.stores.sqlite import SqliteStore
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 from recollect.text.dates import find_dates
-from recollect.text.query import read_words, significant
+from recollect.text.tokenizer import read_words, significant
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

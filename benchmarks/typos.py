@@ -12,12 +12,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from recollect.evaluate.datasets import Dataset, Query, read_dataset
+from recollect.evaluate.evaluate import answer, take_in
 from recollect.evaluate.measures import MEASURES, means, score
-from recollect.evaluate.run import answer, take_in
 from recollect.profile import Profile, load_profile
 from recollect.stores.contract import Store
 from recollect.stores.sqlite import SqliteStore
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
 
-from recollect.records import FIELDS, AnyOf, Expression, Keywords, Memory, Terms, Word
+from recollect.records import FIELDS, AnyOf, Expression, Memory, TokenizedMemory, Word, WordQuery
 from recollect.stores.contract import Analyse, Store
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
@@ -21,7 +21,7 @@ STORES: dict[str, Callable[[Path, Analyse], Store]] = {
 }
 
 
-def plain(memory: Memory, wordings: Sequence[str]) -> Terms:
+def plain(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     """Lower-case words; a final s is no part of a stem; neighbouring words (sorted) are near-duplicate keys."""
     texts = {
         "title": memory.title,
@@ -33,16 +33,16 @@ def plain(memory: Memory, wordings: Sequence[str]) -> Terms:
     stem = {name: tuple(token.removesuffix("s") or token for token in tokens) for name, tokens in exact.items()}
     words = sorted(set(memory.content.lower().split()))
     keys = {crc32(f"{a} {b}".encode("utf-8", "replace")) for a, b in pairwise(words)}
-    return Terms(stem=stem, exact=exact, sketch=tuple(sorted(keys)))
+    return TokenizedMemory(stem=stem, exact=exact, minhash=tuple(sorted(keys)))
 
 
-def asking(*words: str, **weights: float) -> Keywords:
+def asking(*words: str, **weights: float) -> WordQuery:
     """Any of *words* as stems, each field weighing 1 unless told otherwise."""
     return keywords(AnyOf(parts=tuple(Word(text=word) for word in words)), **weights)
 
 
-def keywords(expression: Expression, **weights: float) -> Keywords:
-    return Keywords(expression=expression, weights=EVEN | weights)
+def keywords(expression: Expression, **weights: float) -> WordQuery:
+    return WordQuery(expression=expression, weights=EVEN | weights)
 
 
 def installed_models() -> Path:

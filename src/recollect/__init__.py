@@ -2,10 +2,11 @@
 
 from recollect.errors import InputError, ModelError, RecollectError, StoreError
 from recollect.recollection import Recollection, open  # noqa: A004  (recollect.open is the way in)
-from recollect.records import Memory, Where
+from recollect.records import Filter, Memory
 from recollect.replies import Hit, Reason, Reply
 
 __all__ = [
+    "Filter",
     "Hit",
     "InputError",
     "Memory",
@@ -15,7 +16,6 @@ __all__ = [
     "Recollection",
     "Reply",
     "StoreError",
-    "Where",
     "open",
 ]
 __version__ = "0.1.0"

@@ -7,36 +7,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect.embedders.choice import NO_MODELS, Models
-from recollect.evaluate.tune_keep import Tuning, as_tuned, in_force, untune
+from recollect.evaluate.tuning import Tuning, as_tuned, in_force, untune
 from recollect.profile import Profile, load_profile
 from recollect.recall.answer import answer
+from recollect.recall.browse import in_time, listed, shown
+from recollect.recall.inject import as_sure_as, query_for
 from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses
 from recollect.recall.log import Scribe, write_down
-from recollect.recall.look import listed, shown
 from recollect.recall.reinforce import Verdict, by_hand, by_verdict, chosen
-from recollect.recall.task import as_sure_as, query_for
-from recollect.recall.timeline import in_time
-from recollect.records import ANYTHING, EVERYTHING, Fact, Forget, Memory, Restore, Scope, Tally, Trust, Where
+from recollect.records import ALL_PROJECTS, NO_FILTER, Fact, Filter, Forget, Memory, Restore, Scope, StoreStats, Trust
 from recollect.records import Feedback as FeedbackWrite
-from recollect.remember.amend import pinning, superseding
-from recollect.remember.draft import draft
+from recollect.remember.clean import draft, pinning, superseding
 from recollect.remember.embed import embed_pending
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.choice import NO_RERANKER, Rerankers
-from recollect.search.boost import boost
+from recollect.search.intent import boost
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 from recollect.upkeep.export import exported
 from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, stale
 
 if TYPE_CHECKING:  # a process that only searches starts without what the other verbs need
-    from recollect.evaluate.tune_here import Tuned
-    from recollect.recall.render import Rendered, Style
-    from recollect.remember.bring import Brought, Progress
-    from recollect.remember.intake import Intake
-    from recollect.remember.keep import Kept
+    from recollect.evaluate.tune import Tuned
+    from recollect.recall.inject import Rendered, Style
+    from recollect.remember.context import Intake
+    from recollect.remember.import_files import Brought, Progress
+    from recollect.remember.ingest import Kept
     from recollect.search.why import Why
     from recollect.upkeep.consolidate import Consolidation
 
@@ -119,11 +117,11 @@ class Recollection:
     @property
     def scope(self) -> Scope:
         """Which projects are searched: the one chosen at opening, or all."""
-        return EVERYTHING if self.project is None else Scope(projects=frozenset({self.project}))
+        return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
     @property
     def _intake(self) -> "Intake":
-        from recollect.remember.intake import Intake  # noqa: PLC0415  (a search writes nothing)
+        from recollect.remember.context import Intake  # noqa: PLC0415  (a search writes nothing)
 
         profile, project, model = self.profile, self.project, self.models.current
         return Intake(store=self.store, analyse=analyse, profile=profile, project=project, embedder=model)
@@ -187,7 +185,7 @@ class Recollection:
         mode: Mode = "hybrid",
         limit: int | None = None,
         profile: str | None = None,
-        where: Where = ANYTHING,
+        where: Filter = NO_FILTER,
         **more: Any,
     ) -> Reply:
         """Answer *query*: the hits, best first, how far to trust them, and why there are none.
@@ -267,7 +265,7 @@ class Recollection:
         """Return a memory with its other wordings and its history."""
         return shown(self._one(memory_id), self.store, scope=self.scope)
 
-    def list(self, *, where: Where = ANYTHING, limit: int = 20, offset: int = 0) -> Listing:
+    def list(self, *, where: Filter = NO_FILTER, limit: int = 20, offset: int = 0) -> Listing:
         """Return memories newest first."""
         return listed(self.store, scope=self.scope, where=where, limit=limit, offset=offset)
 
@@ -319,7 +317,7 @@ class Recollection:
 
     def timeline(self, query: str = "", *, limit: int = 50) -> tuple[Memory, ...]:
         """Return memories oldest first, superseded ones too: those that *query* finds, or the newest of all."""
-        return in_time(self.search(query, where=Where(include_superseded=True), limit=limit))
+        return in_time(self.search(query, where=Filter(include_superseded=True), limit=limit))
 
     def keep_lens(self, lens: Lens) -> None:
         """Keep a lens under its name."""
@@ -340,7 +338,7 @@ class Recollection:
 
         Adopted is only what is surely better on questions it was not fitted to; it stays with the store.
         """
-        from recollect.evaluate.tune_here import Here, tune_here  # noqa: PLC0415
+        from recollect.evaluate.tune import Here, tune_here  # noqa: PLC0415
 
         self._scribe.close()  # what was recalled until now belongs to the log
         here = Here(profile=self.profile, store=self.store, scope=self.scope, now=self.now(), answer=self._reply)
@@ -374,7 +372,7 @@ class Recollection:
         """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""
         return exported(self.store, scope=self.scope)
 
-    def stats(self) -> Tally:
+    def stats(self) -> StoreStats:
         """Count what is here."""
         return self.store.tally(scope=self.scope)
 

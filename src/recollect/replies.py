@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from recollect.records import ANYTHING, EVERYTHING, Event, Fact, Memory, Scope, Where
+from recollect.records import ALL_PROJECTS, NO_FILTER, Event, Fact, Filter, Memory, Scope
 
 Mode = Literal["keyword", "semantic", "hybrid"]
 Outcome = Literal["answered", "weak", "none"]
@@ -21,8 +21,8 @@ class Request:
     mode: Mode = "hybrid"
     limit: int | None = None
     alpha: float | None = None
-    scope: Scope = EVERYTHING
-    where: Where = ANYTHING
+    scope: Scope = ALL_PROJECTS
+    where: Filter = NO_FILTER
     include_facts: bool = True
     snippets: bool = True
     """Whether each hit shows the stretch that speaks of what was asked; who only wants the order saves much time."""

@@ -1,11 +1,10 @@
-"""Small rooms: the walls around a function and around a file."""
+"""Small functions; a file is as long as its subject."""
 
 import ast
 
 from sourcetree import Module, modules, parse
 
 FUNCTION_WALL = 50
-FILE_WALL = 400
 
 
 def long_functions(module: Module) -> list[str]:
@@ -19,23 +18,12 @@ def long_functions(module: Module) -> list[str]:
     return found
 
 
-def long_files(module: Module) -> list[str]:
-    lines = len(module.text.splitlines())
-    return [f"{module.path} has {lines} lines"] if lines > FILE_WALL else []
-
-
 def function_of(lines: int) -> Module:
     return parse("def long():\n" + "    pass\n" * (lines - 1))
 
 
 def test_no_function_is_longer_than_the_wall() -> None:
     found = [line for module in modules() for line in long_functions(module)]
-
-    assert found == []
-
-
-def test_no_file_is_longer_than_the_wall() -> None:
-    found = [line for module in modules() for line in long_files(module)]
 
     assert found == []
 
@@ -49,8 +37,3 @@ def test_a_decorator_belongs_to_its_function() -> None:
     decorated = parse("@cache\n" + function_of(50).text)
 
     assert long_functions(decorated) == ["example.py:1 long has 51 lines"]
-
-
-def test_the_file_wall_stands_at_four_hundred_lines() -> None:
-    assert long_files(parse("x = 1\n" * 400)) == []
-    assert long_files(parse("x = 1\n" * 401)) == ["example.py has 401 lines"]

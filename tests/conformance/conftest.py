@@ -7,7 +7,7 @@ from kit import NOON, STORES, plain
 from recollect.profile import load_profile
 from recollect.recollection import Recollection
 from recollect.stores.contract import Store
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 
 @pytest.fixture(params=sorted(STORES))

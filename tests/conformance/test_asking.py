@@ -16,13 +16,13 @@ from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import UnknownMemory
 from recollect.profile import load_profile
 from recollect.recollection import Models, Recollection
-from recollect.records import Memory, Where
+from recollect.records import Filter, Memory
 from recollect.replies import Share
-from recollect.search.correct import PATIENCE
 from recollect.search.ranking import Candidate
-from recollect.search.when import lean, spans_in
+from recollect.search.spelling import PATIENCE
+from recollect.search.weigh import lean, spans_in
 from recollect.surfaces.operations import OPERATIONS
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 DAY = timedelta(days=1)
 TEXTS = (
@@ -202,8 +202,8 @@ def test_facets_and_filters_combine(db: Recollection) -> None:
     db.add("Database: PostgreSQL", source="notes/a.md", observed_at=NOON - 40 * DAY)
     db.add("Database backups are weekly", source="notes/b.md")
 
-    by_fact = db.search("database", facets=True, where=Where(fact_types=("kv",)))
-    by_date = db.search("database", facets=True, where=Where(since=NOON - DAY))
+    by_fact = db.search("database", facets=True, where=Filter(fact_types=("kv",)))
+    by_date = db.search("database", facets=True, where=Filter(since=NOON - DAY))
 
     assert by_fact.facets["source"] == {"notes/a.md": 1}
     assert by_fact.facets["fact_type"] == {"kv": 1}
@@ -212,7 +212,7 @@ def test_facets_and_filters_combine(db: Recollection) -> None:
 
 @pytest.mark.req("C-27")
 def test_a_blank_question_counts_all_that_the_filters_admit(db: Recollection) -> None:
-    everything, nothing = db.search("", facets=True), db.search("", facets=True, where=Where(types=()))
+    everything, nothing = db.search("", facets=True), db.search("", facets=True, where=Filter(types=()))
 
     assert everything.facets["kind"] == {"memory": len(TEXTS)}
     assert not any(nothing.facets.values())

@@ -10,17 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kit import NOON, asking, keywords
-from recollect.records import (
-    EVERYTHING,
-    Fact,
-    Forget,
-    Insert,
-    Memory,
-    Phrase,
-    Revise,
-    Scope,
-    Where,
-)
+from recollect.records import ALL_PROJECTS, Fact, Filter, Forget, Insert, Memory, Phrase, Revise, Scope
 from recollect.stores.contract import Store
 
 DAY = timedelta(days=1)
@@ -44,7 +34,7 @@ def fill(store: Store) -> tuple[int, ...]:
         (Memory(content="cat superseded", project="p"), ("kv",)),
     ]
     rows = store.apply([Insert(memory=memory, facts=stating(*types)) for memory, types in drafts], at=NOON)
-    old = store.load([rows[4]], scope=EVERYTHING)[rows[4]]
+    old = store.load([rows[4]], scope=ALL_PROJECTS)[rows[4]]
     store.apply([Forget(id=rows[3]), Revise(memory=replace(old, superseded_by=rows[0]))], at=NOON + DAY)
     return rows
 
@@ -53,7 +43,7 @@ def fill(store: Store) -> tuple[int, ...]:
 def test_without_words_everything_admitted_is_counted(store: Store) -> None:
     fill(store)
 
-    assert store.facets(keywords=None, scope=EVERYTHING, where=Where()) == {
+    assert store.facets(keywords=None, scope=ALL_PROJECTS, where=Filter()) == {
         "type": {"decision": 1, "note": 2},
         "tag": {"a": 2, "b": 1},
         "project": {"p": 2, "q": 1},
@@ -69,7 +59,7 @@ def test_with_words_the_whole_match_set_is_counted(store: Store) -> None:
     store.apply([Insert(memory=Memory(content=f"cat {n}", tags=(f"t{n % 3}",))) for n in range(60)], at=NOON)
     store.apply([Insert(memory=Memory(content="dog", tags=("t1",)))], at=NOON)
 
-    counts = store.facets(keywords=asking("cat"), scope=EVERYTHING, where=Where(tags=("t1", "t2")))
+    counts = store.facets(keywords=asking("cat"), scope=ALL_PROJECTS, where=Filter(tags=("t1", "t2")))
 
     assert counts["tag"] == {"t1": 20, "t2": 20}
     assert counts["month"] == {"2026-05": 40}
@@ -79,23 +69,23 @@ def test_the_most_frequent_come_first_then_by_name(store: Store) -> None:
     tags = [("c",), ("b", "c"), ("a",)]
     store.apply([Insert(memory=Memory(content="cat", tags=each)) for each in tags], at=NOON)
 
-    counts = store.facets(keywords=None, scope=EVERYTHING, where=Where())
+    counts = store.facets(keywords=None, scope=ALL_PROJECTS, where=Filter())
 
     assert list(counts["tag"].items()) == [("c", 2), ("a", 1), ("b", 1)]
 
 
-@pytest.mark.parametrize("where", [Where(types=()), Where(fact_types=()), Where(tags=("nobody",))])
-def test_nothing_admitted_leaves_every_facet_empty(store: Store, where: Where) -> None:
+@pytest.mark.parametrize("where", [Filter(types=()), Filter(fact_types=()), Filter(tags=("nobody",))])
+def test_nothing_admitted_leaves_every_facet_empty(store: Store, where: Filter) -> None:
     fill(store)
 
-    assert store.facets(keywords=asking("cat"), scope=EVERYTHING, where=where) == {name: {} for name in NAMES}
-    assert store.facets(keywords=None, scope=EVERYTHING, where=where) == {name: {} for name in NAMES}
+    assert store.facets(keywords=asking("cat"), scope=ALL_PROJECTS, where=where) == {name: {} for name in NAMES}
+    assert store.facets(keywords=None, scope=ALL_PROJECTS, where=where) == {name: {} for name in NAMES}
 
 
 def test_scope_is_inside_the_count(store: Store) -> None:
     fill(store)
 
-    counts = store.facets(keywords=asking("cat", "dog"), scope=Scope(projects=frozenset({"q"})), where=Where())
+    counts = store.facets(keywords=asking("cat", "dog"), scope=Scope(projects=frozenset({"q"})), where=Filter())
 
     assert counts["project"] == {"q": 1}
 
@@ -103,7 +93,7 @@ def test_scope_is_inside_the_count(store: Store) -> None:
 def test_the_past_is_counted_as_it_was(store: Store) -> None:
     fill(store)
 
-    counts = store.facets(keywords=asking("cat"), scope=EVERYTHING, where=Where(as_of=NOON + DAY / 2))
+    counts = store.facets(keywords=asking("cat"), scope=ALL_PROJECTS, where=Filter(as_of=NOON + DAY / 2))
 
     assert counts["project"] == {"p": 3, "q": 1}
     assert counts["fact_type"] == {"kv": 3, "state": 1}
@@ -119,7 +109,7 @@ def aspects(memory: Memory, facts: tuple[Fact, ...]) -> Iterator[tuple[str, str]
 
 
 WHERE = st.builds(
-    Where,
+    Filter,
     types=st.sampled_from([None, None, (), ("note",), ("note", "decision")]),
     tags=st.sampled_from([None, None, ("a",), ("b", "c")]),
     kinds=st.sampled_from([None, ("memory",)]),
@@ -131,14 +121,14 @@ WHERE = st.builds(
     as_of=st.sampled_from([None, NOON, NOON + DAY / 2, NOON + 2 * DAY]),
 )
 ASKED = st.sampled_from([None, asking("cat"), asking("cat", "dog"), keywords(Phrase(texts=("cat", "dog")))])
-SCOPES = st.sampled_from([EVERYTHING, Scope(projects=frozenset({"p"}))])
+SCOPES = st.sampled_from([ALL_PROJECTS, Scope(projects=frozenset({"p"}))])
 
 
 @pytest.mark.req("C-27")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=WHERE, asked=ASKED, scope=SCOPES)
-def test_counts_equal_those_made_one_memory_at_a_time(store: Store, where: Where, asked: object, scope: Scope) -> None:
-    if store.tally(scope=EVERYTHING).memories == 0:
+def test_counts_equal_those_made_one_memory_at_a_time(store: Store, where: Filter, asked: object, scope: Scope) -> None:
+    if store.tally(scope=ALL_PROJECTS).memories == 0:
         fill(store)
 
     counts = store.facets(keywords=asked, scope=scope, where=where)  # type: ignore[arg-type]

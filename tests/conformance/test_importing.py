@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from kit import NOON, STORES
-from recollect import Memory, Recollection, Where
+from recollect import Filter, Memory, Recollection
 from recollect.profile import load_profile
 from recollect.remember import formats
-from recollect.remember.bring import Brought
+from recollect.remember.import_files import Brought
 from recollect.surfaces.shapes import export_shape
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 SECRET = "ghp_" + "a1B2c3D4" * 5
 OLD = NOON - timedelta(days=400)
@@ -370,7 +370,7 @@ def test_an_export_comes_back_without_loss(db: Recollection, tmp_path: Path) -> 
         store = STORES[name](tmp_path / f"to-{name}", analyse)
         with Recollection(store=store, profile=db.profile, clock=lambda: NOON + timedelta(days=9)) as other:
             first, second = other.import_(path), other.import_(path)
-            superseded = other.list(where=Where(include_superseded=True), limit=99).total - other.list(limit=99).total
+            superseded = other.list(where=Filter(include_superseded=True), limit=99).total - other.list(limit=99).total
 
             assert counts(first) == (9, 0, 0, 0)
             assert counts(second) == (0, 0, 9, 0)

@@ -9,14 +9,14 @@ import pytest
 
 import recollect
 from kit import NOON, STORES
-from recollect import Where
+from recollect import Filter
 from recollect.embedders.choice import Models
 from recollect.errors import InputError, StoreError, UnknownMemory
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
-from recollect.records import EVERYTHING, Memory
-from recollect.text.analyse import analyse
+from recollect.records import ALL_PROJECTS, Memory
+from recollect.text.analyser import analyse
 
 DAY = timedelta(days=1)
 FILLER = tuple(f"Filler about subject{number} and nothing else" for number in range(12))
@@ -141,7 +141,7 @@ def test_a_superseded_memory_is_hidden_by_default_and_shown_on_request(db: Recol
 
     assert new.decision == "updates"
     assert found(db, "Q timezone") == ["Q timezone is EST now"]
-    assert set(found(db, "Q timezone", where=Where(include_superseded=True))) == {
+    assert set(found(db, "Q timezone", where=Filter(include_superseded=True))) == {
         "Q timezone is PST",
         "Q timezone is EST now",
     }
@@ -157,10 +157,10 @@ def test_each_of_three_superseding_values_answers_at_its_time(db: Recollection, 
             db.supersede(rows[-2], rows[-1])
     clock.now = NOON + 90 * DAY
 
-    believed = [found(db, "office", where=Where(as_of=NOON + days * DAY)) for days in (5, 15, 25)]
+    believed = [found(db, "office", where=Filter(as_of=NOON + days * DAY)) for days in (5, 15, 25)]
 
     assert believed == [[values[0]], [values[1]], [values[2]]]
-    assert found(db, "office", where=Where(as_of=NOON - DAY)) == []
+    assert found(db, "office", where=Filter(as_of=NOON - DAY)) == []
     assert found(db, "office") == [values[2]]
 
 
@@ -201,7 +201,7 @@ def test_a_search_with_a_session_is_logged_with_hits_and_near_misses(db: Recolle
     db.search("deploy without a session")
     db._scribe.close()  # noqa: SLF001
 
-    (recall,) = db.store.recalls(scope=EVERYTHING, limit=9)
+    (recall,) = db.store.recalls(scope=ALL_PROJECTS, limit=9)
     assert (recall.query, recall.session, recall.lens) == ("deploy", "s-1", None)
     assert [(hit.memory_id, hit.shown) for hit in recall.hits] == [(rows[0], True), (rows[1], False), (rows[2], False)]
 
@@ -214,7 +214,7 @@ def test_the_log_tells_which_answers_used_a_fact(db: Recollection) -> None:
     db.search("database", session="s")
     db._scribe.close()  # noqa: SLF001
 
-    (recall,) = db.store.recalls(scope=EVERYTHING, fact_id=fact.id, limit=9)
+    (recall,) = db.store.recalls(scope=ALL_PROJECTS, fact_id=fact.id, limit=9)
     assert recall.query == "database"
 
 
@@ -244,7 +244,7 @@ def test_feedback_is_counted_and_moves_the_facts(db: Recollection, clock: Clock)
 
     assert moved == NOON + 5 * DAY
     assert db.facts()[0].confidence == sure / 2
-    assert db.store.feedback_counts(scope=EVERYTHING)[kept.id] == {"used": 1, "wrong": 1}
+    assert db.store.feedback_counts(scope=ALL_PROJECTS)[kept.id] == {"used": 1, "wrong": 1}
 
 
 # --- lenses ---------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def test_a_lens_filters_boosts_and_is_logged(db: Recollection) -> None:
     assert boosted.hits[0].factors["lens"] == 1.9
     assert {hit.id for hit in boosted.hits} == {note.id, decision.id}
     db._scribe.close()  # noqa: SLF001
-    assert db.store.recalls(scope=EVERYTHING, limit=1)[0].lens == "ops"
+    assert db.store.recalls(scope=ALL_PROJECTS, limit=1)[0].lens == "ops"
 
 
 def test_a_boost_is_bounded_and_a_lens_can_be_dropped(db: Recollection) -> None:
@@ -361,7 +361,7 @@ def test_consolidation_proposes_merges_and_can_be_undone(db: Recollection) -> No
     assert untouched == 2
     assert len(merged) == 1
     assert back == (two.id,)
-    assert len(found(db, "ruff pyright", where=Where())) >= 1
+    assert len(found(db, "ruff pyright", where=Filter())) >= 1
     assert db.show(two.id).memory.superseded_by is None
 
 

@@ -16,8 +16,8 @@ from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import ModelError, QueryError
 from recollect.profile import BUILT_IN, load_profile
 from recollect.recollection import Models, Recollection
-from recollect.records import EVERYTHING, Where
-from recollect.text.analyse import analyse
+from recollect.records import ALL_PROJECTS, Filter
+from recollect.text.analyser import analyse
 
 TEXTS = (
     "Deploy the service with Docker on Fridays",
@@ -169,7 +169,7 @@ def test_a_change_of_model_keeps_the_old_vectors_serving_until_the_new_are_there
 
     assert ids(untouched) == before
     assert set(before) <= {*ids(mixed)}
-    generations = {each.model: (each.memories, each.pending) for each in db.store.generations(scope=EVERYTHING)}
+    generations = {each.model: (each.memories, each.pending) for each in db.store.generations(scope=ALL_PROJECTS)}
     assert generations == {"wide": (8, 1), "narrow": (9, 0)}
 
 
@@ -183,7 +183,7 @@ def test_operators_bind_the_vectors_too(db: Recollection) -> None:
 def test_filters_bind_both_legs(db: Recollection) -> None:
     db.add("Docker policy", type="decision")
 
-    reply = db.search("docker", where=Where(types=("decision",)))
+    reply = db.search("docker", where=Filter(types=("decision",)))
 
     assert [hit.memory.type for hit in reply.hits] == ["decision"]
 
@@ -308,7 +308,7 @@ def test_a_mode_nobody_knows_is_refused(db: Recollection) -> None:
 
 
 def test_dates_without_a_zone_are_read_as_utc(db: Recollection) -> None:
-    assert db.search("docker", where=Where(since=NOON.replace(tzinfo=None))).hits
+    assert db.search("docker", where=Filter(since=NOON.replace(tzinfo=None))).hits
 
 
 @pytest.mark.case(6)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from kit import NOON, STORES
 from recollect import Memory, Recollection
 from recollect.profile import BUILT_IN, load_profile
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 LITERAL = {
     "C++": "The parser is C++ code",

@@ -9,7 +9,7 @@ import pytest
 
 import recollect
 from kit import NOON
-from recollect import InputError, Memory, RecollectError, Recollection, Where
+from recollect import Filter, InputError, Memory, RecollectError, Recollection
 
 WITHOUT_MODELS = """
 import sys
@@ -79,7 +79,7 @@ def test_what_was_added_is_listed_newest_first_shown_and_counted(db: Recollectio
 
     assert ([memory.id for memory in listing.memories], listing.total) == ([new, old], 2)
     assert [memory.id for memory in db.list(limit=1, offset=1).memories] == [old]
-    assert [memory.id for memory in db.list(where=Where(types=("fact",))).memories] == [old]
+    assert [memory.id for memory in db.list(where=Filter(types=("fact",))).memories] == [old]
     assert (shown.memory.content, [event.verb for event in shown.events]) == ("an old thing", ["add"])
     assert (tally.memories, dict(tally.projects)) == (2, {"default": 1, "other": 1})
 

@@ -7,17 +7,7 @@ import pytest
 
 from kit import NOON, asking
 from recollect.errors import UnknownMemory
-from recollect.records import (
-    EVERYTHING,
-    Feedback,
-    Forget,
-    Insert,
-    Memory,
-    Recall,
-    Recalled,
-    Scope,
-    Where,
-)
+from recollect.records import ALL_PROJECTS, Feedback, Filter, Forget, Insert, Memory, Recall, Recalled, Scope
 from recollect.stores.contract import Store
 
 MINE = Scope(projects=frozenset({"mine"}))
@@ -40,7 +30,7 @@ def hit(row: int, *facts: int, shown: bool = True, rank: int = 1) -> Recalled:
     return Recalled(memory_id=row, rank=rank, score=0.5, shown=shown, fact_ids=facts)
 
 
-def queries(store: Store, scope: Scope = EVERYTHING, **how: object) -> list[str]:
+def queries(store: Store, scope: Scope = ALL_PROJECTS, **how: object) -> list[str]:
     return [each.query for each in store.recalls(scope=scope, **how)]  # type: ignore[arg-type]
 
 
@@ -51,7 +41,7 @@ def test_a_recall_comes_back_as_it_was(store: Store) -> None:
 
     store.log_recall([logged])
 
-    assert store.recalls(scope=EVERYTHING) == (logged,)
+    assert store.recalls(scope=ALL_PROJECTS) == (logged,)
 
 
 def test_the_last_recall_comes_first(store: Store) -> None:
@@ -101,37 +91,37 @@ def test_the_times_shown_and_nearly_shown_are_counted_for_live_memories_in_scope
     store.apply([Forget(id=gone)], at=NOON)
 
     assert store.recall_counts(scope=MINE) == {one: (2, 1), two: (0, 1)}
-    assert store.recall_counts(scope=EVERYTHING) == {one: (2, 1), two: (0, 1), theirs: (1, 0)}
-    assert never not in store.recall_counts(scope=EVERYTHING)
+    assert store.recall_counts(scope=ALL_PROJECTS) == {one: (2, 1), two: (0, 1), theirs: (1, 0)}
+    assert never not in store.recall_counts(scope=ALL_PROJECTS)
 
 
 def test_questions_that_found_nothing_are_counted_most_often_first(store: Store) -> None:
     store.log_recall([recall(query) for query in ("b", "a", "b", "Ä", "z")])
     store.log_recall([recall("b", hit(1))])
 
-    assert store.unanswered(scope=EVERYTHING, limit=9) == (("b", 2), ("a", 1), ("z", 1), ("Ä", 1))
-    assert store.unanswered(scope=EVERYTHING, limit=1) == (("b", 2),)
+    assert store.unanswered(scope=ALL_PROJECTS, limit=9) == (("b", 2), ("a", 1), ("z", 1), ("Ä", 1))
+    assert store.unanswered(scope=ALL_PROJECTS, limit=1) == (("b", 2),)
 
 
 def test_half_characters_in_a_question_do_not_stop_the_log(store: Store) -> None:
     store.log_recall([recall("broken \ud83d emoji\x00", session="s\ud83d", lens="l\ud83d")])
 
-    (logged,) = store.recalls(scope=EVERYTHING)
+    (logged,) = store.recalls(scope=ALL_PROJECTS)
     assert (logged.query, logged.session, logged.lens) == ("broken ? emoji\x00", "s?", "l?")
 
 
 @pytest.mark.req("C-24")
 def test_logging_touches_neither_the_version_nor_any_memory(store: Store) -> None:
     row = add(store)
-    memory, version = store.load([row], scope=EVERYTHING), store.version()
-    history, tally = store.history([row], scope=EVERYTHING), store.tally(scope=EVERYTHING)
+    memory, version = store.load([row], scope=ALL_PROJECTS), store.version()
+    history, tally = store.history([row], scope=ALL_PROJECTS), store.tally(scope=ALL_PROJECTS)
 
     store.log_recall([recall("cat", hit(row, 1))])
 
     assert store.version() == version
-    assert store.load([row], scope=EVERYTHING) == memory
-    assert store.history([row], scope=EVERYTHING) == history
-    assert store.tally(scope=EVERYTHING) == tally
+    assert store.load([row], scope=ALL_PROJECTS) == memory
+    assert store.history([row], scope=ALL_PROJECTS) == history
+    assert store.tally(scope=ALL_PROJECTS) == tally
 
 
 def test_a_log_in_a_failed_transaction_goes_with_it(store: Store) -> None:
@@ -159,12 +149,12 @@ def test_feedback_leaves_an_event_and_is_counted(store: Store) -> None:
         say(row, verdict)  # type: ignore[arg-type]
     store.apply([Forget(id=two)], at=NOON)
 
-    event = store.history([one], scope=EVERYTHING)[one][1]
+    event = store.history([one], scope=ALL_PROJECTS)[one][1]
     assert touched == (one,)
     assert (event.verb, event.detail) == ("feedback", {"verdict": "used", "session": "s", "query": "cat ??"})
     assert store.feedback_counts(scope=MINE) == {one: {"used": 2, "wrong": 1}}
-    assert store.feedback_counts(scope=EVERYTHING) == {one: {"used": 2, "wrong": 1}, theirs: {"useful": 1}}
-    assert store.load([one], scope=EVERYTHING)[one].updated_at == NOON
+    assert store.feedback_counts(scope=ALL_PROJECTS) == {one: {"used": 2, "wrong": 1}, theirs: {"useful": 1}}
+    assert store.load([one], scope=ALL_PROJECTS)[one].updated_at == NOON
 
 
 def test_feedback_on_a_memory_nobody_has_is_refused(store: Store) -> None:
@@ -177,7 +167,7 @@ def test_feedback_needs_no_session_and_no_query(store: Store) -> None:
 
     store.apply([Feedback(id=row, verdict="wrong")], at=NOON)
 
-    assert store.history([row], scope=EVERYTHING)[row][-1].detail == {"verdict": "wrong"}
+    assert store.history([row], scope=ALL_PROJECTS)[row][-1].detail == {"verdict": "wrong"}
 
 
 def test_a_search_says_in_how_many_memories_each_word_stands(store: Store) -> None:
@@ -185,6 +175,6 @@ def test_a_search_says_in_how_many_memories_each_word_stands(store: Store) -> No
         add(store, text)
     add(store, "cat", project="theirs")
 
-    found = store.match_words(asking("cat", "dog", "cow"), scope=MINE, where=Where(types=()), limit=9)
+    found = store.match_words(asking("cat", "dog", "cow"), scope=MINE, where=Filter(types=()), limit=9)
 
     assert found.seen == {"cat": 2, "dog": 2, "cow": 0}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from recollect import InputError, Memory, Recollection, Where
-from recollect.remember.keep import Kept
+from recollect import Filter, InputError, Memory, Recollection
+from recollect.remember.ingest import Kept
 
 FIRST = "always run ruff before pyright for linting"
 SECOND = "always run ruff before pyright for linting checks"
@@ -80,7 +80,7 @@ def test_a_number_a_version_a_date_a_unit_or_a_not_is_never_a_restatement(
 
     assert second.id != first.id
     assert second.decision in ("updates", "conflicts", "distinct")
-    everything = db.list(where=Where(include_superseded=True)).memories
+    everything = db.list(where=Filter(include_superseded=True)).memories
     assert {memory.content for memory in everything} == {old, new}
 
 
@@ -95,7 +95,7 @@ def test_a_new_value_supersedes_the_old_which_is_hidden_and_not_lost(db: Recolle
     assert (shown.events[-1].verb, shown.events[-1].detail["by"]) == ("supersede", new.id)
     assert db.show(new.id).events[0].detail["of"] == old.id
     assert [hit.id for hit in db.search("timeout").hits] == [new.id]
-    both = db.search("timeout", where=Where(include_superseded=True)).hits
+    both = db.search("timeout", where=Filter(include_superseded=True)).hits
     assert {hit.id for hit in both} == {old.id, new.id}
 
 

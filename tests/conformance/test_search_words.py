@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from kit import NOON
-from recollect import Memory, Recollection, Where
+from recollect import Filter, Memory, Recollection
 from recollect.profile import BUILT_IN
 
 TEN = (
@@ -407,30 +407,30 @@ def test_a_question_of_nothing_but_filters_lists_what_they_admit(db: Recollectio
     one = db.add("Use SQLite", type="decision", tags=["storage"]).id
     db.add("Use tabs", type="preference")
 
-    assert found(db, "type:decision") == found(db, "", where=Where(tags=("storage",))) == [one]
+    assert found(db, "type:decision") == found(db, "", where=Filter(tags=("storage",))) == [one]
 
 
 @pytest.mark.req("O-06", "E-19")
 @pytest.mark.parametrize(
     ("query", "where"),
     [
-        ("cat type:decision", Where()),
-        ("cat tag:pets", Where()),
-        ('cat tag:"house pets"', Where()),
-        ("cat source:notes/a.md", Where()),
-        ("cat kind:observation", Where()),
-        ("cat project:home", Where()),
-        ("cat since:2026-04-01 until:2026-04-30", Where()),
-        ("cat on:2026-04-10", Where()),
-        ("cat", Where(types=("decision",))),
-        ("cat", Where(tags=("pets", "none such"))),
-        ("cat", Where(kinds=("observation",))),
-        ("cat", Where(sources=("notes",))),
-        ("cat", Where(since=NOON - timedelta(days=40), until=NOON - timedelta(days=10))),
-        ("cat type:decision", Where(tags=("pets",))),
+        ("cat type:decision", Filter()),
+        ("cat tag:pets", Filter()),
+        ('cat tag:"house pets"', Filter()),
+        ("cat source:notes/a.md", Filter()),
+        ("cat kind:observation", Filter()),
+        ("cat project:home", Filter()),
+        ("cat since:2026-04-01 until:2026-04-30", Filter()),
+        ("cat on:2026-04-10", Filter()),
+        ("cat", Filter(types=("decision",))),
+        ("cat", Filter(tags=("pets", "none such"))),
+        ("cat", Filter(kinds=("observation",))),
+        ("cat", Filter(sources=("notes",))),
+        ("cat", Filter(since=NOON - timedelta(days=40), until=NOON - timedelta(days=10))),
+        ("cat type:decision", Filter(tags=("pets",))),
     ],
 )
-def test_filters_narrow_a_search(db: Recollection, query: str, where: Where) -> None:
+def test_filters_narrow_a_search(db: Recollection, query: str, where: Filter) -> None:
     wanted = db.add(
         "the cat sleeps",
         type="decision",
@@ -459,8 +459,8 @@ def test_a_recollection_of_one_project_sees_that_project_only(db: Recollection) 
 
 
 @pytest.mark.case(112)
-@pytest.mark.parametrize("empty", [Where(types=()), Where(tags=()), Where(kinds=()), Where(sources=())])
-def test_an_empty_list_of_wishes_admits_nothing(db: Recollection, empty: Where) -> None:
+@pytest.mark.parametrize("empty", [Filter(types=()), Filter(tags=()), Filter(kinds=()), Filter(sources=())])
+def test_an_empty_list_of_wishes_admits_nothing(db: Recollection, empty: Filter) -> None:
     remember(db, "cat")
 
     assert found(db, "cat", where=empty) == found(db, "", where=empty) == []

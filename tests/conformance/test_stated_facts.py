@@ -7,18 +7,7 @@ import pytest
 
 from kit import NOON, asking
 from recollect.errors import UnknownMemory
-from recollect.records import (
-    EVERYTHING,
-    Fact,
-    Forget,
-    Insert,
-    Memory,
-    ReinforceFact,
-    Restore,
-    Revise,
-    Scope,
-    Where,
-)
+from recollect.records import ALL_PROJECTS, Fact, Filter, Forget, Insert, Memory, ReinforceFact, Restore, Revise, Scope
 from recollect.stores.contract import Store
 
 DAY = timedelta(days=1)
@@ -35,11 +24,11 @@ def add(store: Store, *facts: Fact, content: str = "cat", project: str = "defaul
 
 
 def stated(store: Store, row: int) -> tuple[Fact, ...]:
-    return store.facts([row], scope=EVERYTHING).get(row, ())
+    return store.facts([row], scope=ALL_PROJECTS).get(row, ())
 
 
 def revise(store: Store, row: int, *, facts: tuple[Fact, ...] | None, **changes: object) -> None:
-    memory = store.load([row], scope=EVERYTHING)[row]
+    memory = store.load([row], scope=ALL_PROJECTS)[row]
     store.apply([Revise(memory=replace(memory, **changes), facts=facts)], at=NOON + DAY)  # type: ignore[arg-type]
 
 
@@ -74,7 +63,7 @@ def test_a_memory_states_a_thing_once(store: Store) -> None:
 def test_facts_are_told_apart_by_memory_and_those_without_any_are_absent(store: Store) -> None:
     one, two, bare = add(store, SHIPS), add(store, SHIPS, OWNS), add(store)
 
-    found = store.facts([two, bare, one, 999], scope=EVERYTHING)
+    found = store.facts([two, bare, one, 999], scope=ALL_PROJECTS)
 
     assert {row: len(facts) for row, facts in found.items()} == {one: 1, two: 2}
 
@@ -121,12 +110,12 @@ def test_facts_hide_with_a_forgotten_memory_and_come_back_with_it(store: Store) 
     before = stated(store, row)
 
     store.apply([Forget(id=row)], at=NOON)
-    hidden = stated(store, row), store.find_facts(scope=EVERYTHING, limit=9)
+    hidden = stated(store, row), store.find_facts(scope=ALL_PROJECTS, limit=9)
     store.apply([Restore(id=row)], at=NOON)
 
     assert hidden == ((), ())
     assert stated(store, row) == before
-    assert store.find_facts(scope=EVERYTHING, limit=9) == before
+    assert store.find_facts(scope=ALL_PROJECTS, limit=9) == before
 
 
 @pytest.mark.req("C-25")
@@ -137,12 +126,12 @@ def test_a_reinforced_fact_is_as_sure_and_as_fresh_as_told_and_its_memory_rememb
     write = ReinforceFact(id=ships.id, confidence=0.95, last_reinforced=NOON + DAY, detail={"use": "search"})
     touched = store.apply([write], at=NOON + DAY)
 
-    event = store.history([row], scope=EVERYTHING)[row][-1]
+    event = store.history([row], scope=ALL_PROJECTS)[row][-1]
     assert touched == (row,)
     assert stated(store, row) == (replace(ships, confidence=0.95, last_reinforced=NOON + DAY), owns)
     assert (event.verb, event.at) == ("reinforce_fact", NOON + DAY)
     assert event.detail == {"fact": ships.id, "confidence": 0.95, "use": "search"}
-    assert store.load([row], scope=EVERYTHING)[row].updated_at == NOON
+    assert store.load([row], scope=ALL_PROJECTS)[row].updated_at == NOON
 
 
 def test_reinforcing_a_fact_nobody_has_writes_nothing(store: Store) -> None:
@@ -159,7 +148,7 @@ def test_facts_are_found_by_subject_in_any_case_and_by_type_newest_first(store: 
     add(store, replace(SHIPS, subject="billing", object="Monday"))
 
     def find(**how: object) -> list[str]:
-        return [fact.object for fact in store.find_facts(scope=EVERYTHING, **({"limit": 9} | how))]  # type: ignore[arg-type]
+        return [fact.object for fact in store.find_facts(scope=ALL_PROJECTS, **({"limit": 9} | how))]  # type: ignore[arg-type]
 
     assert find() == ["Monday", "Bonn", "billing", "Friday"]
     assert find(subject="BILLING") == ["Monday", "Friday"]
@@ -175,7 +164,7 @@ def test_superseded_memories_are_not_asked_for_facts_but_still_state_theirs(stor
 
     revise(store, old, facts=None, superseded_by=new)
 
-    assert [fact.object for fact in store.find_facts(scope=EVERYTHING, limit=9)] == ["Monday"]
+    assert [fact.object for fact in store.find_facts(scope=ALL_PROJECTS, limit=9)] == ["Monday"]
     assert [fact.object for fact in stated(store, old)] == ["Friday"]
 
 
@@ -198,13 +187,13 @@ def test_memories_are_filtered_by_the_type_of_their_facts(
     add(store, SHIPS)
     add(store, SHIPS, OWNS)
     add(store)
-    where = Where(fact_types=types)
+    where = Filter(fact_types=types)
 
-    found = store.match_words(asking("cat"), scope=EVERYTHING, where=where, limit=9)
+    found = store.match_words(asking("cat"), scope=ALL_PROJECTS, where=where, limit=9)
 
     assert {match.id for match in found.top} == expected
-    assert set(store.browse(scope=EVERYTHING, where=where, limit=9).ids) == expected
-    assert {row for row, _ in store.match_text(["cat"], scope=EVERYTHING, where=where, limit=9)} == expected
+    assert set(store.browse(scope=ALL_PROJECTS, where=where, limit=9).ids) == expected
+    assert {row for row, _ in store.match_text(["cat"], scope=ALL_PROJECTS, where=where, limit=9)} == expected
 
 
 def test_a_failed_transaction_leaves_the_facts_as_they_were(store: Store) -> None:
@@ -214,7 +203,7 @@ def test_a_failed_transaction_leaves_the_facts_as_they_were(store: Store) -> Non
     with pytest.raises(UnknownMemory):
         store.apply(
             [
-                Revise(memory=store.load([row], scope=EVERYTHING)[row], facts=(OWNS,)),
+                Revise(memory=store.load([row], scope=ALL_PROJECTS)[row], facts=(OWNS,)),
                 ReinforceFact(id=before[0].id + 1, confidence=0.1, last_reinforced=NOON),
                 Forget(id=999),
             ],

@@ -8,10 +8,12 @@ import pytest
 from kit import NOON, asking, keywords
 from recollect.errors import InputError, UnknownMemory
 from recollect.records import (
-    EVERYTHING,
+    ALL_PROJECTS,
     AllOf,
+    AndNot,
     AnyOf,
     Context,
+    Filter,
     Forget,
     Insert,
     Memory,
@@ -22,13 +24,11 @@ from recollect.records import (
     Restore,
     Revise,
     Scope,
-    Where,
-    Without,
     Word,
 )
 from recollect.stores.contract import Store
 
-ANY = Where()
+ANY = Filter()
 DAY = timedelta(days=1)
 
 
@@ -37,7 +37,7 @@ def add(store: Store, *memories: Memory | str) -> tuple[int, ...]:
     return store.apply([Insert(memory=memory) for memory in whole], at=NOON)
 
 
-def found(store: Store, *words: str, scope: Scope = EVERYTHING, where: Where = ANY, limit: int = 20) -> list[int]:
+def found(store: Store, *words: str, scope: Scope = ALL_PROJECTS, where: Filter = ANY, limit: int = 20) -> list[int]:
     return [match.id for match in store.match_words(asking(*words), scope=scope, where=where, limit=limit).top]
 
 
@@ -66,13 +66,13 @@ def test_what_was_added_is_loaded_as_it_was_with_its_id_and_dates(store: Store) 
     (row,) = add(store, memory)
 
     expected = replace(memory, id=row, created_at=NOON, updated_at=NOON)
-    assert store.load([row], scope=EVERYTHING) == {row: expected}
+    assert store.load([row], scope=ALL_PROJECTS) == {row: expected}
 
 
 def test_loading_keeps_the_order_asked_for_and_passes_over_unknown_ids(store: Store) -> None:
     one, two = add(store, "one", "two")
 
-    loaded = store.load([two, 999, one], scope=EVERYTHING)
+    loaded = store.load([two, 999, one], scope=ALL_PROJECTS)
 
     assert list(loaded) == [two, one]
 
@@ -89,8 +89,8 @@ def test_more_relevant_comes_first_and_equal_scores_are_ordered_by_id(store: Sto
 def test_a_question_on_stems_finds_other_forms_and_one_on_exact_forms_does_not(store: Store) -> None:
     (row,) = add(store, "retries")
 
-    stem = store.match_words(keywords(Word(text="retrie")), scope=EVERYTHING, where=ANY, limit=5)
-    exact = store.match_words(keywords(Word(text="retrie", form="exact")), scope=EVERYTHING, where=ANY, limit=5)
+    stem = store.match_words(keywords(Word(text="retrie")), scope=ALL_PROJECTS, where=ANY, limit=5)
+    exact = store.match_words(keywords(Word(text="retrie", form="exact")), scope=ALL_PROJECTS, where=ANY, limit=5)
 
     assert [match.id for match in stem.top] == [row]
     assert exact.top == ()
@@ -100,22 +100,22 @@ def test_a_question_on_stems_finds_other_forms_and_one_on_exact_forms_does_not(s
 def test_expressions_mean_what_they_say(store: Store) -> None:
     both, first, second, apart = add(store, "red fox", "red", "fox", "fox in a red coat")
 
-    def ask(expression: AnyOf | AllOf | Without | Phrase | Prefix) -> set[int]:
-        return {m.id for m in store.match_words(keywords(expression), scope=EVERYTHING, where=ANY, limit=9).top}
+    def ask(expression: AnyOf | AllOf | AndNot | Phrase | Prefix) -> set[int]:
+        return {m.id for m in store.match_words(keywords(expression), scope=ALL_PROJECTS, where=ANY, limit=9).top}
 
     red, fox = Word(text="red", form="exact"), Word(text="fox", form="exact")
     assert ask(AnyOf(parts=(red, fox))) == {both, first, second, apart}
     assert ask(AllOf(parts=(red, fox))) == {both, apart}
-    assert ask(Without(wanted=red, unwanted=fox)) == {first}
+    assert ask(AndNot(wanted=red, unwanted=fox)) == {first}
     assert ask(Phrase(texts=("red", "fox"))) == {both}
     assert ask(Prefix(text="re")) == {both, first, apart}
-    assert ask(Without(wanted=AnyOf(parts=(red, fox)), unwanted=Phrase(texts=("red", "fox")))) == {first, second, apart}
+    assert ask(AndNot(wanted=AnyOf(parts=(red, fox)), unwanted=Phrase(texts=("red", "fox")))) == {first, second, apart}
 
 
 def test_a_phrase_does_not_reach_across_fields(store: Store) -> None:
     add(store, Memory(title="red", content="fox"))
 
-    matches = store.match_words(keywords(Phrase(texts=("red", "fox"))), scope=EVERYTHING, where=ANY, limit=9)
+    matches = store.match_words(keywords(Phrase(texts=("red", "fox"))), scope=ALL_PROJECTS, where=ANY, limit=9)
 
     assert matches.top == ()
 
@@ -125,8 +125,8 @@ def test_a_field_weighs_as_told_and_a_field_of_no_weight_is_not_searched(store: 
     body, title = add(store, Memory(title="x", content="cat"), Memory(title="cat", content="x"))
     add(store, "dog", "bird", "fish", "cow", "horse")
 
-    heavy = store.match_words(asking("cat", title=3.0), scope=EVERYTHING, where=ANY, limit=9)
-    none = store.match_words(asking("cat", title=0.0), scope=EVERYTHING, where=ANY, limit=9)
+    heavy = store.match_words(asking("cat", title=3.0), scope=ALL_PROJECTS, where=ANY, limit=9)
+    none = store.match_words(asking("cat", title=0.0), scope=ALL_PROJECTS, where=ANY, limit=9)
 
     assert [match.id for match in heavy.top] == [title, body]
     assert [match.id for match in none.top] == [body]
@@ -136,7 +136,7 @@ def test_coverage_is_the_share_of_the_question_a_memory_holds(store: Store) -> N
     both, one = add(store, "cat dog", "cat")
     add(store, *"abcdefgh")
 
-    top = store.match_words(asking("cat", "dog"), scope=EVERYTHING, where=ANY, limit=9).top
+    top = store.match_words(asking("cat", "dog"), scope=ALL_PROJECTS, where=ANY, limit=9).top
 
     assert {match.id: round(match.coverage, 3) for match in top}[both] == 1.0
     assert 0.0 < {match.id: match.coverage for match in top}[one] < 0.5
@@ -144,9 +144,9 @@ def test_coverage_is_the_share_of_the_question_a_memory_holds(store: Store) -> N
 
 def test_ids_asked_for_get_the_score_they_would_have_had(store: Store) -> None:
     rows = add(store, "cat", "cat cat dog", "dog", "bird", "cow")
-    whole = store.match_words(asking("cat", "dog"), scope=EVERYTHING, where=ANY, limit=9)
+    whole = store.match_words(asking("cat", "dog"), scope=ALL_PROJECTS, where=ANY, limit=9)
 
-    short = store.match_words(asking("cat", "dog"), scope=EVERYTHING, where=ANY, limit=1, also=rows)
+    short = store.match_words(asking("cat", "dog"), scope=ALL_PROJECTS, where=ANY, limit=1, also=rows)
 
     assert short.top == whole.top[:1]
     assert short.total == whole.total == 3
@@ -169,7 +169,7 @@ def test_scope_is_inside_every_question(store: Store) -> None:
 
 def test_a_shared_store_ranks_each_project_as_if_it_were_alone(store: Store) -> None:
     add(store, *(Memory(content=text, project="a") for text in ("cat", "cat dog", "bird", "cow", "fish")))
-    alone = store.match_words(asking("cat", "dog"), scope=EVERYTHING, where=ANY, limit=9)
+    alone = store.match_words(asking("cat", "dog"), scope=ALL_PROJECTS, where=ANY, limit=9)
     add(store, *(Memory(content="dog " * 3, project="b") for _ in range(20)))
 
     shared = store.match_words(asking("cat", "dog"), scope=Scope(projects=frozenset({"a"})), where=ANY, limit=9)
@@ -181,22 +181,22 @@ def test_a_shared_store_ranks_each_project_as_if_it_were_alone(store: Store) -> 
 @pytest.mark.parametrize(
     ("where", "expected"),
     [
-        (Where(types=("decision",)), {1}),
-        (Where(types=("decision", "note")), {1, 2, 3}),
-        (Where(tags=("a",)), {1, 2}),
-        (Where(tags=("a", "c")), {1, 2, 3}),
-        (Where(kinds=("observation",)), {3}),
-        (Where(sources=("notes",)), {1, 2}),
-        (Where(sources=("notes/",)), {1, 2}),
-        (Where(sources=("b.md",)), {2}),
-        (Where(sources=("otes/b.md",)), set()),
-        (Where(since=NOON), {1, 3}),
-        (Where(until=NOON), {2}),
-        (Where(since=NOON - DAY, until=NOON + DAY), {1, 2, 3}),
-        (Where(types=("note",), tags=("a",)), {2}),
+        (Filter(types=("decision",)), {1}),
+        (Filter(types=("decision", "note")), {1, 2, 3}),
+        (Filter(tags=("a",)), {1, 2}),
+        (Filter(tags=("a", "c")), {1, 2, 3}),
+        (Filter(kinds=("observation",)), {3}),
+        (Filter(sources=("notes",)), {1, 2}),
+        (Filter(sources=("notes/",)), {1, 2}),
+        (Filter(sources=("b.md",)), {2}),
+        (Filter(sources=("otes/b.md",)), set()),
+        (Filter(since=NOON), {1, 3}),
+        (Filter(until=NOON), {2}),
+        (Filter(since=NOON - DAY, until=NOON + DAY), {1, 2, 3}),
+        (Filter(types=("note",), tags=("a",)), {2}),
     ],
 )
-def test_filters_are_inside_every_question_and_combine(store: Store, where: Where, expected: set[int]) -> None:
+def test_filters_are_inside_every_question_and_combine(store: Store, where: Filter, expected: set[int]) -> None:
     add(
         store,
         Memory(content="cat", type="decision", tags=("a",), source="notes/a.md"),
@@ -205,17 +205,17 @@ def test_filters_are_inside_every_question_and_combine(store: Store, where: Wher
     )
 
     assert set(found(store, "cat", where=where)) == expected
-    assert set(store.browse(scope=EVERYTHING, where=where, limit=9).ids) == expected
-    assert {row for row, _ in store.match_text(["cat"], scope=EVERYTHING, where=where, limit=9)} == expected
+    assert set(store.browse(scope=ALL_PROJECTS, where=where, limit=9).ids) == expected
+    assert {row for row, _ in store.match_text(["cat"], scope=ALL_PROJECTS, where=where, limit=9)} == expected
 
 
 @pytest.mark.case(112)
-@pytest.mark.parametrize("empty", [Where(types=()), Where(tags=()), Where(kinds=()), Where(sources=())])
-def test_an_empty_filter_list_matches_nothing(store: Store, empty: Where) -> None:
+@pytest.mark.parametrize("empty", [Filter(types=()), Filter(tags=()), Filter(kinds=()), Filter(sources=())])
+def test_an_empty_filter_list_matches_nothing(store: Store, empty: Filter) -> None:
     add(store, "cat")
 
     assert found(store, "cat", where=empty) == []
-    assert store.browse(scope=EVERYTHING, where=empty, limit=9).total == 0
+    assert store.browse(scope=ALL_PROJECTS, where=empty, limit=9).total == 0
 
 
 @pytest.mark.req("C-10")
@@ -223,63 +223,63 @@ def test_a_forgotten_memory_is_found_nowhere_until_it_is_restored(store: Store) 
     gone, stays = add(store, "cat", "cat food")
 
     store.apply([Forget(id=gone)], at=NOON + DAY)
-    hidden = found(store, "cat"), store.browse(scope=EVERYTHING, where=ANY, limit=9).ids
-    kept = store.load([gone], scope=EVERYTHING)[gone]
+    hidden = found(store, "cat"), store.browse(scope=ALL_PROJECTS, where=ANY, limit=9).ids
+    kept = store.load([gone], scope=ALL_PROJECTS)[gone]
     store.apply([Restore(id=gone)], at=NOON + 2 * DAY)
 
     assert hidden == ([stays], (stays,))
     assert kept.deleted_at == NOON + DAY
     assert set(found(store, "cat")) == {gone, stays}
-    assert [event.verb for event in store.history([gone], scope=EVERYTHING)[gone]] == ["add", "forget", "restore"]
+    assert [event.verb for event in store.history([gone], scope=ALL_PROJECTS)[gone]] == ["add", "forget", "restore"]
 
 
 def test_forgotten_words_no_longer_count_for_the_others(store: Store) -> None:
     (kept,) = add(store, "cat dog")
     add(store, *"abcdefgh")
-    before = store.match_words(asking("cat"), scope=EVERYTHING, where=ANY, limit=9)
+    before = store.match_words(asking("cat"), scope=ALL_PROJECTS, where=ANY, limit=9)
     extra = add(store, "cat", "cat cat", "cat dog")
 
     store.apply([Forget(id=row) for row in extra], at=NOON)
 
-    assert store.match_words(asking("cat"), scope=EVERYTHING, where=ANY, limit=9) == before
+    assert store.match_words(asking("cat"), scope=ALL_PROJECTS, where=ANY, limit=9) == before
     assert found(store, "dog") == [kept]
 
 
 def test_a_revision_is_found_by_its_new_words_only_and_keeps_the_old_ones_in_its_history(store: Store) -> None:
     (row,) = add(store, Memory(content="old words", tags=("x",)))
-    memory = store.load([row], scope=EVERYTHING)[row]
+    memory = store.load([row], scope=ALL_PROJECTS)[row]
 
     store.apply([Revise(memory=replace(memory, content="new text", tags=("y",)))], at=NOON + DAY)
 
     assert found(store, "old") == []
-    assert found(store, "new", where=Where(tags=("y",))) == [row]
-    assert found(store, "new", where=Where(tags=("x",))) == []
-    assert store.load([row], scope=EVERYTHING)[row].updated_at == NOON + DAY
-    assert store.history([row], scope=EVERYTHING)[row][-1].detail["content"] == "old words"
+    assert found(store, "new", where=Filter(tags=("y",))) == [row]
+    assert found(store, "new", where=Filter(tags=("x",))) == []
+    assert store.load([row], scope=ALL_PROJECTS)[row].updated_at == NOON + DAY
+    assert store.history([row], scope=ALL_PROJECTS)[row][-1].detail["content"] == "old words"
 
 
 def test_a_merged_wording_finds_its_memory_and_survives_a_revision(store: Store) -> None:
     (row,) = add(store, "deploy on fridays")
 
     store.apply([Merge(id=row, confidence=0.9, wording="ship each friday", detail={"why": "restates"})], at=NOON)
-    memory = store.load([row], scope=EVERYTHING)[row]
+    memory = store.load([row], scope=ALL_PROJECTS)[row]
     store.apply([Revise(memory=replace(memory, title="Rule"))], at=NOON)
 
     assert found(store, "ship") == [row]
     assert memory.confidence == 0.9
-    assert store.wordings([row], scope=EVERYTHING) == {row: ("ship each friday",)}
-    assert [event.verb for event in store.history([row], scope=EVERYTHING)[row]] == ["add", "reinforce", "update"]
+    assert store.wordings([row], scope=ALL_PROJECTS) == {row: ("ship each friday",)}
+    assert [event.verb for event in store.history([row], scope=ALL_PROJECTS)[row]] == ["add", "reinforce", "update"]
 
 
 def test_a_superseded_memory_is_hidden_unless_asked_for(store: Store) -> None:
     old, new = add(store, "timezone pst", "timezone est")
-    memory = store.load([old], scope=EVERYTHING)[old]
+    memory = store.load([old], scope=ALL_PROJECTS)[old]
 
     store.apply([Revise(memory=replace(memory, superseded_by=new), verb="supersede")], at=NOON)
 
     assert found(store, "timezone") == [new]
-    assert set(found(store, "timezone", where=Where(include_superseded=True))) == {old, new}
-    assert store.browse(scope=EVERYTHING, where=ANY, limit=9).ids == (new,)
+    assert set(found(store, "timezone", where=Filter(include_superseded=True))) == {old, new}
+    assert store.browse(scope=ALL_PROJECTS, where=ANY, limit=9).ids == (new,)
 
 
 def test_writes_are_all_or_none(store: Store) -> None:
@@ -289,7 +289,7 @@ def test_writes_are_all_or_none(store: Store) -> None:
         store.apply([Insert(memory=Memory(content="dog")), Forget(id=999)], at=NOON)
 
     assert found(store, "dog") == []
-    assert store.tally(scope=EVERYTHING).memories == 1
+    assert store.tally(scope=ALL_PROJECTS).memories == 1
 
 
 def test_a_failed_transaction_leaves_nothing_behind(store: Store) -> None:
@@ -339,7 +339,7 @@ def test_near_duplicates_share_a_key(store: Store) -> None:
 def plain_keys(text: str) -> tuple[int, ...]:
     from kit import plain  # noqa: PLC0415
 
-    return plain(Memory(content=text), ()).sketch
+    return plain(Memory(content=text), ()).minhash
 
 
 @pytest.mark.case(71)
@@ -347,10 +347,10 @@ def test_text_search_counts_the_needles_in_title_and_content(store: Store) -> No
     two, one = add(store, Memory(title="Kraków", content="ABC 数据库"), Memory(content="xabcx"))
     add(store, "nothing")
 
-    counts = store.match_text(["abc", "数据"], scope=EVERYTHING, where=ANY, limit=9)
+    counts = store.match_text(["abc", "数据"], scope=ALL_PROJECTS, where=ANY, limit=9)
 
     assert counts == ((two, 2), (one, 1))
-    assert store.match_text(["abc", "数据"], scope=EVERYTHING, where=ANY, limit=1) == ((two, 2),)
+    assert store.match_text(["abc", "数据"], scope=ALL_PROJECTS, where=ANY, limit=1) == ((two, 2),)
 
 
 @pytest.mark.req("E-15")
@@ -359,8 +359,8 @@ def test_browsing_shows_the_newest_first(store: Store) -> None:
         store, "today", Memory(content="old", observed_at=NOON - 9 * DAY), Memory(content="same day")
     )
 
-    page = store.browse(scope=EVERYTHING, where=ANY, limit=2)
-    rest = store.browse(scope=EVERYTHING, where=ANY, limit=2, offset=2)
+    page = store.browse(scope=ALL_PROJECTS, where=ANY, limit=2)
+    rest = store.browse(scope=ALL_PROJECTS, where=ANY, limit=2, offset=2)
 
     assert (page.ids, page.total) == ((also_today, today), 3)
     assert rest.ids == (old,)
@@ -382,7 +382,7 @@ def test_the_tally_counts_what_is_there(store: Store) -> None:
     a, b = add(store, Memory(content="a", type="decision", source="s"), Memory(content="b", project="p"))
     store.apply([Forget(id=b), Merge(id=a, confidence=0.9, wording="aa")], at=NOON)
 
-    tally = store.tally(scope=EVERYTHING)
+    tally = store.tally(scope=ALL_PROJECTS)
 
     assert (tally.memories, tally.forgotten, tally.variants, tally.sources, tally.events) == (1, 1, 1, 1, 4)
     assert (dict(tally.projects), dict(tally.types)) == ({"default": 1}, {"decision": 1})
@@ -400,12 +400,12 @@ def test_the_version_grows_with_every_write(store: Store) -> None:
 def test_the_index_is_made_anew_from_the_memories_with_the_same_answers(store: Store) -> None:
     rows = add(store, "cat dog", "dog", "bird", "cow")
     store.apply([Forget(id=rows[1]), Merge(id=rows[0], confidence=1.0, wording="kitten")], at=NOON)
-    before = [store.match_words(asking(word), scope=EVERYTHING, where=ANY, limit=9) for word in ("dog", "kitten")]
+    before = [store.match_words(asking(word), scope=ALL_PROJECTS, where=ANY, limit=9) for word in ("dog", "kitten")]
     seen: list[tuple[int, int]] = []
 
     count = store.rebuild(lambda done, total: seen.append((done, total)))
 
-    after = [store.match_words(asking(word), scope=EVERYTHING, where=ANY, limit=9) for word in ("dog", "kitten")]
+    after = [store.match_words(asking(word), scope=ALL_PROJECTS, where=ANY, limit=9) for word in ("dog", "kitten")]
     assert (count, seen[-1]) == (3, (3, 3))
     assert after == before
     assert store.check() == ()
@@ -416,4 +416,4 @@ def test_odd_characters_are_kept_as_they_are(store: Store) -> None:
 
     rows = add(store, *texts)
 
-    assert [memory.content for memory in store.load(rows, scope=EVERYTHING).values()] == texts
+    assert [memory.content for memory in store.load(rows, scope=ALL_PROJECTS).values()] == texts

@@ -3,10 +3,10 @@
 import threading
 
 from kit import NOON, asking
-from recollect.records import EVERYTHING, Fact, Insert, Memory, Recall, Where
+from recollect.records import ALL_PROJECTS, Fact, Filter, Insert, Memory, Recall
 from recollect.stores.contract import Store
 
-ANY = Where()
+ANY = Filter()
 FACT = Fact(subject="cat", predicate="is", object="here", type="state", confidence=1.0, decay_rate=0.0)
 
 
@@ -21,14 +21,14 @@ def test_a_reader_never_sees_half_a_transaction(store: Store) -> None:
     writer.start()
     seen = []
     while writer.is_alive() or not seen:
-        seen.append(store.match_words(asking("cat"), scope=EVERYTHING, where=ANY, limit=3).total)
-        seen.append(sum(store.facets(keywords=None, scope=EVERYTHING, where=ANY)["fact_type"].values()))
-        seen.append(store.vocabulary(scope=EVERYTHING).get("cat", 0))
-        seen.append(len(store.find_facts(scope=EVERYTHING, limit=99)))
+        seen.append(store.match_words(asking("cat"), scope=ALL_PROJECTS, where=ANY, limit=3).total)
+        seen.append(sum(store.facets(keywords=None, scope=ALL_PROJECTS, where=ANY)["fact_type"].values()))
+        seen.append(store.vocabulary(scope=ALL_PROJECTS).get("cat", 0))
+        seen.append(len(store.find_facts(scope=ALL_PROJECTS, limit=99)))
     writer.join()
 
     assert [count for count in seen if count % 2] == []
-    assert store.tally(scope=EVERYTHING).memories == 50
+    assert store.tally(scope=ALL_PROJECTS).memories == 50
 
 
 def test_a_log_kept_by_one_thread_is_read_by_another(store: Store) -> None:
@@ -38,4 +38,4 @@ def test_a_log_kept_by_one_thread_is_read_by_another(store: Store) -> None:
     keeper.start()
     keeper.join()
 
-    assert store.recalls(scope=EVERYTHING) == (recall,)
+    assert store.recalls(scope=ALL_PROJECTS) == (recall,)

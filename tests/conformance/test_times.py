@@ -8,8 +8,9 @@ import pytest
 
 from kit import NOON, asking
 from recollect.records import (
-    EVERYTHING,
-    Embedded,
+    ALL_PROJECTS,
+    EmbeddedMemory,
+    Filter,
     Forget,
     Generation,
     Insert,
@@ -19,7 +20,6 @@ from recollect.records import (
     Restore,
     Revise,
     Scope,
-    Where,
 )
 from recollect.stores.contract import Store
 
@@ -34,20 +34,20 @@ def add(store: Store, content: str, *, at: datetime = NOON, **about: object) -> 
 
 
 def supersede(store: Store, old: int, new: int | None, *, at: datetime) -> Memory:
-    memory = store.load([old], scope=EVERYTHING)[old]
+    memory = store.load([old], scope=ALL_PROJECTS)[old]
     store.apply([Revise(memory=replace(memory, superseded_by=new), verb="supersede")], at=at)
-    return store.load([old], scope=EVERYTHING)[old]
+    return store.load([old], scope=ALL_PROJECTS)[old]
 
 
 def embed(store: Store, *rows: int) -> None:
-    memories = store.load(rows, scope=EVERYTHING).values()
+    memories = store.load(rows, scope=ALL_PROJECTS).values()
     passages = (Passage(start=0, stop=1, vector=UP),)
-    store.put_vectors(MODEL, [Embedded(memory_id=m.id, meaning=m.meaning, passages=passages) for m in memories])
+    store.put_vectors(MODEL, [EmbeddedMemory(memory_id=m.id, meaning=m.meaning, passages=passages) for m in memories])
 
 
-def believed(store: Store, at: datetime | None, scope: Scope = EVERYTHING, **more: bool) -> list[set[int]]:
+def believed(store: Store, at: datetime | None, scope: Scope = ALL_PROJECTS, **more: bool) -> list[set[int]]:
     """Return what every way of asking finds of the word cat at a moment."""
-    where = Where(as_of=at, **more)
+    where = Filter(as_of=at, **more)
     words = store.match_words(asking("cat"), scope=scope, where=where, limit=9)
     return [
         {match.id for match in words.top},
@@ -59,7 +59,7 @@ def believed(store: Store, at: datetime | None, scope: Scope = EVERYTHING, **mor
 def test_valid_and_superseded_times_are_loaded_as_they_were(store: Store) -> None:
     row = add(store, "cat", valid_from=NOON - DAY, valid_until=NOON + DAY)
 
-    memory = store.load([row], scope=EVERYTHING)[row]
+    memory = store.load([row], scope=ALL_PROJECTS)[row]
 
     assert (memory.valid_from, memory.valid_until, memory.superseded_at) == (NOON - DAY, NOON + DAY, None)
 
@@ -80,7 +80,7 @@ def test_a_superseded_memory_from_elsewhere_brings_its_time_or_gets_it_now(store
     lacks = add(store, "cat", superseded_by=1)
     not_at_all = add(store, "cat", superseded_at=NOON - DAY)
 
-    loaded = store.load([brings, lacks, not_at_all], scope=EVERYTHING)
+    loaded = store.load([brings, lacks, not_at_all], scope=ALL_PROJECTS)
 
     assert [memory.superseded_at for memory in loaded.values()] == [NOON - DAY, NOON, None]
 
@@ -101,8 +101,8 @@ def test_a_chain_of_three_values_answers_each_at_its_time(store: Store) -> None:
         (NOON + 9 * DAY, {three}),
         (None, {three}),
     ]:
-        where = Where(as_of=moment)
-        near = store.nearest("f", UP, scope=EVERYTHING, where=where, limit=9)
+        where = Filter(as_of=moment)
+        near = store.nearest("f", UP, scope=ALL_PROJECTS, where=where, limit=9)
         assert believed(store, moment) == [expected] * 3
         assert {each.id for each in near.top} == expected
 
@@ -122,9 +122,9 @@ def test_what_was_forgotten_later_was_still_believed_then(store: Store) -> None:
 
     store.apply([Forget(id=row)], at=NOON + 2 * DAY)
 
-    then = Where(as_of=NOON + DAY)
-    near = store.nearest("f", UP, scope=EVERYTHING, where=then, limit=9)
-    merged = store.match_words(asking("kitten"), scope=EVERYTHING, where=then, limit=9)
+    then = Filter(as_of=NOON + DAY)
+    near = store.nearest("f", UP, scope=ALL_PROJECTS, where=then, limit=9)
+    merged = store.match_words(asking("kitten"), scope=ALL_PROJECTS, where=then, limit=9)
     assert believed(store, NOON + DAY) == [{row, stays}] * 3
     assert believed(store, NOON + 2 * DAY) == [{stays}] * 3
     assert believed(store, None) == [{stays}] * 3
@@ -135,13 +135,13 @@ def test_what_was_forgotten_later_was_still_believed_then(store: Store) -> None:
 def test_what_was_forgotten_since_counts_in_the_ranking_of_then(store: Store) -> None:
     rows = [add(store, text) for text in ("cat", "cat dog", "bird", "cow", "fish food")]
     store.apply([Forget(id=add(store, "cat dog dog"))], at=NOON)
-    before = store.match_words(asking("cat", "dog"), scope=EVERYTHING, where=Where(), limit=9)
+    before = store.match_words(asking("cat", "dog"), scope=ALL_PROJECTS, where=Filter(), limit=9)
 
     store.apply([Forget(id=row) for row in rows[1:4]], at=NOON + 2 * DAY)
 
     asked = asking("cat", "dog")
-    assert store.match_words(asked, scope=EVERYTHING, where=Where(as_of=NOON + DAY), limit=9) == before
-    assert store.match_words(asked, scope=EVERYTHING, where=Where(), limit=9) != before
+    assert store.match_words(asked, scope=ALL_PROJECTS, where=Filter(as_of=NOON + DAY), limit=9) == before
+    assert store.match_words(asked, scope=ALL_PROJECTS, where=Filter(), limit=9) != before
 
 
 def test_a_restored_memory_was_there_all_along(store: Store) -> None:
@@ -172,7 +172,7 @@ def test_scope_is_inside_questions_about_the_past(store: Store) -> None:
 
 def test_an_edit_is_a_correction_and_the_past_speaks_its_words(store: Store) -> None:
     row = add(store, "cta")
-    memory = store.load([row], scope=EVERYTHING)[row]
+    memory = store.load([row], scope=ALL_PROJECTS)[row]
 
     store.apply([Revise(memory=replace(memory, content="cat"))], at=NOON + 2 * DAY)
 

@@ -8,22 +8,22 @@ import pytest
 from kit import NOON
 from recollect.errors import InputError
 from recollect.records import (
-    EVERYTHING,
-    Embedded,
+    ALL_PROJECTS,
+    EmbeddedMemory,
+    Filter,
     Forget,
     Generation,
     Insert,
     Memory,
-    Nears,
     Passage,
     Restore,
     Revise,
     Scope,
-    Where,
+    VectorHits,
 )
 from recollect.stores.contract import Store
 
-ANY = Where()
+ANY = Filter()
 OLD = Generation(fingerprint="old", dimensions=4, model="a")
 NEW = Generation(fingerprint="new", dimensions=2, model="b")
 X, NEAR_X, Y = (1.0, 0.0, 0.0, 0.0), (0.9, 0.1, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0)
@@ -38,13 +38,13 @@ def add(store: Store, *texts: str, project: str = "default") -> tuple[int, ...]:
 
 
 def give(store: Store, row: int, *vectors: tuple[float, ...], generation: Generation = OLD) -> int:
-    memory = store.load([row], scope=EVERYTHING)[row]
+    memory = store.load([row], scope=ALL_PROJECTS)[row]
     passages = tuple(Passage(start=at, stop=at + 1, vector=packed(*vector)) for at, vector in enumerate(vectors))
-    return store.put_vectors(generation, [Embedded(memory_id=row, meaning=memory.meaning, passages=passages)])
+    return store.put_vectors(generation, [EmbeddedMemory(memory_id=row, meaning=memory.meaning, passages=passages)])
 
 
-def near(store: Store, *vector: float, **how: object) -> Nears:
-    options = {"scope": EVERYTHING, "where": ANY, "limit": 9, **how}
+def near(store: Store, *vector: float, **how: object) -> VectorHits:
+    options = {"scope": ALL_PROJECTS, "where": ANY, "limit": 9, **how}
     return store.nearest("old", packed(*vector), **options)  # type: ignore[arg-type]
 
 
@@ -119,8 +119,8 @@ def test_scope_and_filters_are_a_mask_before_the_search(store: Store) -> None:
     give(store, theirs, X)
 
     assert [each.id for each in near(store, *X, limit=1, scope=Scope(projects=frozenset({"p"}))).top] == [mine]
-    assert near(store, *X, where=Where(types=("decision",))).top == ()
-    assert near(store, *X, where=Where(types=())).total == 0
+    assert near(store, *X, where=Filter(types=("decision",))).top == ()
+    assert near(store, *X, where=Filter(types=())).total == 0
 
 
 def test_forgotten_and_superseded_memories_are_not_near(store: Store) -> None:
@@ -128,14 +128,14 @@ def test_forgotten_and_superseded_memories_are_not_near(store: Store) -> None:
     for row in (gone, old, new):
         give(store, row, X)
 
-    memory = store.load([old], scope=EVERYTHING)[old]
+    memory = store.load([old], scope=ALL_PROJECTS)[old]
     store.apply([Forget(id=gone), Revise(memory=replace(memory, superseded_by=new))], at=NOON)
     hidden = [each.id for each in near(store, *X).top]
     store.apply([Restore(id=gone)], at=NOON)
 
     assert hidden == [new]
     assert [each.id for each in near(store, *X).top] == [gone, new]
-    assert [each.id for each in near(store, *X, where=Where(include_superseded=True)).top] == [gone, old, new]
+    assert [each.id for each in near(store, *X, where=Filter(include_superseded=True)).top] == [gone, old, new]
 
 
 def test_what_has_no_vector_is_pending_and_counted_as_missing(store: Store) -> None:
@@ -151,7 +151,7 @@ def test_what_has_no_vector_is_pending_and_counted_as_missing(store: Store) -> N
 def test_new_words_outdate_the_vector_and_other_changes_do_not(store: Store) -> None:
     (row,) = add(store, "old words")
     give(store, row, X)
-    memory = store.load([row], scope=EVERYTHING)[row]
+    memory = store.load([row], scope=ALL_PROJECTS)[row]
 
     store.apply([Revise(memory=replace(memory, confidence=0.1))], at=NOON)
     kept = store.pending("old", after=0, limit=9)
@@ -164,11 +164,11 @@ def test_new_words_outdate_the_vector_and_other_changes_do_not(store: Store) -> 
 
 def test_a_vector_made_from_older_words_is_not_taken(store: Store) -> None:
     (row,) = add(store, "words as they were")
-    stale = store.load([row], scope=EVERYTHING)[row]
+    stale = store.load([row], scope=ALL_PROJECTS)[row]
     store.apply([Revise(memory=replace(stale, content="words as they are"))], at=NOON)
 
     passages = (Passage(start=0, stop=1, vector=packed(*X)),)
-    taken = store.put_vectors(OLD, [Embedded(memory_id=row, meaning=stale.meaning, passages=passages)])
+    taken = store.put_vectors(OLD, [EmbeddedMemory(memory_id=row, meaning=stale.meaning, passages=passages)])
 
     assert taken == 0
     assert store.pending("old", after=0, limit=9) == (row,)
@@ -181,7 +181,7 @@ def test_two_generations_live_side_by_side(store: Store) -> None:
     give(store, two, (1.0, 0.0), generation=NEW)
 
     generations = {
-        each.fingerprint: (each.model, each.memories, each.pending) for each in store.generations(scope=EVERYTHING)
+        each.fingerprint: (each.model, each.memories, each.pending) for each in store.generations(scope=ALL_PROJECTS)
     }
     left = near(store, *X, unless="new")
 
@@ -197,7 +197,7 @@ def test_a_dropped_generation_is_gone(store: Store) -> None:
 
     assert store.drop_vectors("old") == 2
     assert near(store, *X).top == ()
-    assert store.generations(scope=EVERYTHING) == ()
+    assert store.generations(scope=ALL_PROJECTS) == ()
 
 
 def test_vectors_written_after_a_search_are_seen_by_the_next(store: Store) -> None:
@@ -219,8 +219,8 @@ def test_kin_are_the_nearest_among_those_asked_about_nearest_first(store: Store)
     for row, vector in zip((one, two, three, other), (X, NEAR_X, Y, X), strict=True):
         give(store, row, vector)
 
-    kin = store.kin("old", [three, one, two], scope=EVERYTHING, most=1)
-    everyone = store.kin("old", [one, two, three], scope=EVERYTHING, most=9)
+    kin = store.kin("old", [three, one, two], scope=ALL_PROJECTS, most=1)
+    everyone = store.kin("old", [one, two, three], scope=ALL_PROJECTS, most=9)
 
     assert {row: {each: round(cosine, 3) for each, cosine in near.items()} for row, near in kin.items()} == {
         one: {two: 0.9},
@@ -241,6 +241,6 @@ def test_only_live_memories_of_the_scope_with_a_vector_are_kin_and_the_first_pas
     kin = store.kin("old", [one, two, gone, bare, foreign, 999], scope=Scope(projects=frozenset({"default"})), most=9)
 
     assert kin == {one: {two: 0.0}, two: {one: 0.0}}
-    assert store.kin("nobody", [one, two], scope=EVERYTHING, most=9) == {}
-    assert store.kin("old", [], scope=EVERYTHING, most=9) == {}
-    assert store.kin("old", [one], scope=EVERYTHING, most=9) == {one: {}}
+    assert store.kin("nobody", [one, two], scope=ALL_PROJECTS, most=9) == {}
+    assert store.kin("old", [], scope=ALL_PROJECTS, most=9) == {}
+    assert store.kin("old", [one], scope=ALL_PROJECTS, most=9) == {one: {}}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import NOON, STORES, plain
-from recollect.records import EVERYTHING, Context, Forget, Insert, Memory, Merge, Scope
+from recollect.records import ALL_PROJECTS, Context, Forget, Insert, Memory, Merge, Scope
 from recollect.stores.contract import Store
 
 P = Scope(projects=frozenset({"p"}))
@@ -26,19 +26,19 @@ def said(title: str, content: str, project: str = "p") -> Memory:
 def test_a_word_counts_once_for_each_memory_that_has_it_in_title_or_body(store: Store) -> None:
     add(store, said("cats", "cats cats dog"), said("", "dog"), said("dog", "x"), said("", "cats", "q"))
 
-    assert store.vocabulary(scope=EVERYTHING) == {"cats": 2, "dog": 3}
+    assert store.vocabulary(scope=ALL_PROJECTS) == {"cats": 2, "dog": 3}
     assert store.vocabulary(scope=P) == {"dog": 3, "cats": 1}
     assert store.vocabulary(scope=BOTH) == {"cats": 2, "dog": 3}
     assert store.vocabulary(scope=Scope(projects=frozenset())) == {}
-    assert store.vocabulary(scope=EVERYTHING, form="stem") == {"cat": 2, "dog": 3}
+    assert store.vocabulary(scope=ALL_PROJECTS, form="stem") == {"cat": 2, "dog": 3}
 
 
 def test_the_most_frequent_come_first_then_by_word(store: Store) -> None:
     add(store, said("", "bb aa"), said("", "bb cc"), said("", "aa 数据"), said("", "bb"))
 
-    assert list(store.vocabulary(scope=EVERYTHING).items()) == [("bb", 3), ("aa", 2), ("cc", 1), ("数据", 1)]
-    assert store.vocabulary(scope=EVERYTHING, least=2) == {"bb": 3, "aa": 2}
-    assert store.vocabulary(scope=EVERYTHING, limit=1) == {"bb": 3}
+    assert list(store.vocabulary(scope=ALL_PROJECTS).items()) == [("bb", 3), ("aa", 2), ("cc", 1), ("数据", 1)]
+    assert store.vocabulary(scope=ALL_PROJECTS, least=2) == {"bb": 3, "aa": 2}
+    assert store.vocabulary(scope=ALL_PROJECTS, limit=1) == {"bb": 3}
 
 
 def test_other_wordings_count_and_forgotten_memories_do_not(store: Store) -> None:
@@ -46,11 +46,11 @@ def test_other_wordings_count_and_forgotten_memories_do_not(store: Store) -> Non
 
     store.apply([Merge(id=one, confidence=0.8, wording="kittens"), Forget(id=two)], at=NOON)
 
-    assert store.vocabulary(scope=EVERYTHING) == {"cats": 1, "kittens": 1}
-    assert store.spread(["cats", "kittens"], scope=EVERYTHING) == {"cats": 1, "kittens": 1}
+    assert store.vocabulary(scope=ALL_PROJECTS) == {"cats": 1, "kittens": 1}
+    assert store.spread(["cats", "kittens"], scope=ALL_PROJECTS) == {"cats": 1, "kittens": 1}
 
 
-@pytest.mark.parametrize("scope", [EVERYTHING, P, BOTH])
+@pytest.mark.parametrize("scope", [ALL_PROJECTS, P, BOTH])
 def test_given_words_are_counted_alike_and_unknown_ones_are_0(store: Store, scope: Scope) -> None:
     add(store, said("cats", "cats dog it's"), said("dog", "c++"), said("", "cats", "q"))
     odd = ["before", "tagged", "CATS", "cats dog", '"', "", "cat*", "{title}", "数据"]
@@ -66,15 +66,15 @@ def test_a_word_in_few_titles_of_a_long_store_counts_once_too(store: Store) -> N
     many = " ".join(f"w{n}" for n in range(2000))
     add(store, said("cats", f"cats {many}"), said("", "cats"), said("cats", "w7"), said("w8", many))
 
-    words = store.vocabulary(scope=EVERYTHING)
+    words = store.vocabulary(scope=ALL_PROJECTS)
 
     assert (words["cats"], words["w7"], words["w8"], words["w9"]) == (3, 3, 2, 2)
     assert len(words) == 2001
 
 
 def test_a_store_without_memories_has_no_words(store: Store) -> None:
-    assert store.vocabulary(scope=EVERYTHING) == {}
-    assert store.spread(["cat"], scope=EVERYTHING, form="stem") == {"cat": 0}
+    assert store.vocabulary(scope=ALL_PROJECTS) == {}
+    assert store.spread(["cat"], scope=ALL_PROJECTS, form="stem") == {"cat": 0}
 
 
 WORDS = st.lists(st.sampled_from(["aa", "bb", "cc", "dd"]), max_size=4).map(" ".join)

@@ -15,7 +15,7 @@ from recollect.profile import load_profile
 from recollect.stores.ram import RamStore
 from recollect.surfaces.cli import cli, written
 from recollect.surfaces.operations import OPERATIONS
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 COMMANDS = cli.list_commands(click.Context(cli))
 

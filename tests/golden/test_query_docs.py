@@ -11,7 +11,7 @@ from kit import NOON
 from recollect import Recollection
 from recollect.profile import load_profile
 from recollect.stores.ram import RamStore
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 PAGE = (Path(__file__).parents[2] / "docs" / "query.md").read_text(encoding="utf-8")
 

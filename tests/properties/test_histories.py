@@ -11,11 +11,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from kit import NOON, STORES, asking, keywords, plain
 from recollect.records import (
-    EVERYTHING,
+    ALL_PROJECTS,
     AllOf,
+    AndNot,
     AnyOf,
     Fact,
     Feedback,
+    Filter,
     Forget,
     Insert,
     Memory,
@@ -29,8 +31,6 @@ from recollect.records import (
     Restore,
     Revise,
     Scope,
-    Where,
-    Without,
     Word,
     Write,
 )
@@ -48,7 +48,7 @@ EXPRESSION = st.recursive(
     lambda inner: st.one_of(
         st.builds(AnyOf, parts=st.lists(inner, min_size=1, max_size=3).map(tuple)),
         st.builds(AllOf, parts=st.lists(inner, min_size=1, max_size=3).map(tuple)),
-        st.builds(Without, wanted=inner, unwanted=inner),
+        st.builds(AndNot, wanted=inner, unwanted=inner),
     ),
     max_leaves=5,
 )
@@ -78,7 +78,7 @@ MEMORY = st.builds(
     valid_until=DAYS,
 )
 WHERE = st.builds(
-    Where,
+    Filter,
     types=st.sampled_from([None, (), ("note",), ("note", "decision")]),
     tags=st.sampled_from([None, ("x",), ("x", "y")]),
     sources=st.sampled_from([None, ("a",), ("c.md",)]),
@@ -87,7 +87,7 @@ WHERE = st.builds(
     fact_types=st.sampled_from([None, None, (), ("kv",), ("kv", "state")]),
     as_of=st.one_of(st.none(), st.integers(0, 25).map(lambda minutes: NOON + timedelta(minutes=minutes))),
 )
-SCOPE = st.sampled_from([EVERYTHING, Scope(projects=frozenset({"p"})), Scope(projects=frozenset({"p", "q"}))])
+SCOPE = st.sampled_from([ALL_PROJECTS, Scope(projects=frozenset({"p"})), Scope(projects=frozenset({"p", "q"}))])
 
 
 class Histories(RuleBasedStateMachine):
@@ -128,7 +128,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.randoms(use_true_random=False))
     def reinforce_fact(self, pick: object) -> None:
-        facts = self.stores["ram"].find_facts(scope=EVERYTHING, limit=9)
+        facts = self.stores["ram"].find_facts(scope=ALL_PROJECTS, limit=9)
         if facts:
             fact = pick.choice(facts)  # type: ignore[attr-defined]
             self.write(ReinforceFact(id=fact.id, confidence=1.0, last_reinforced=NOON))
@@ -169,7 +169,7 @@ class Histories(RuleBasedStateMachine):
         assert len({store.rebuild() for store in self.stores.values()}) == 1
 
     @rule(expression=EXPRESSION, scope=SCOPE, where=WHERE, limit=st.integers(1, 5))
-    def ask(self, expression: Word, scope: Scope, where: Where, limit: int) -> None:
+    def ask(self, expression: Word, scope: Scope, where: Filter, limit: int) -> None:
         asked = keywords(expression, title=2.0, before=0.3)
         answers = [
             (
@@ -182,7 +182,7 @@ class Histories(RuleBasedStateMachine):
         assert answers.count(answers[0]) == len(answers)
 
     @rule(scope=SCOPE, where=WHERE)
-    def ask_the_rest(self, scope: Scope, where: Where) -> None:
+    def ask_the_rest(self, scope: Scope, where: Filter) -> None:
         digests = [Memory(content=text).digest for text in ("cat", "dog")]
         answers = [
             (
@@ -198,7 +198,7 @@ class Histories(RuleBasedStateMachine):
                 store.spread(["cat", "数据", "x"], scope=scope, form="stem"),
                 store.find_facts(scope=scope, subject="STRASSE", types=where.fact_types, limit=2),
                 store.known("p", digests=digests, external_ids=[]),
-                store.alike("p", [plain(Memory(content="cat dog fox"), ()).sketch]),
+                store.alike("p", [plain(Memory(content="cat dog fox"), ()).minhash]),
                 store.pieces("a/b.md"),
                 store.tally(scope=scope),
             )
@@ -228,7 +228,7 @@ class Histories(RuleBasedStateMachine):
     def all_is_well(self) -> None:
         for store in getattr(self, "stores", {}).values():
             assert store.check() == ()
-            assert store.match_words(asking("cat"), scope=EVERYTHING, where=Where(), limit=3).total >= 0
+            assert store.match_words(asking("cat"), scope=ALL_PROJECTS, where=Filter(), limit=3).total >= 0
 
 
 Histories.TestCase.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)

@@ -7,7 +7,7 @@ from kit import NOON, installed_models
 from recollect.profile import load_profile
 from recollect.recollection import Models, Recollection
 from recollect.stores.choice import open_store
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 NOISE = (
     "The cafeteria serves soup on Mondays and Thursdays",

@@ -5,7 +5,7 @@ import pytest
 from recollect.errors import ProfileError
 from recollect.profile import BUILT_IN, NORMALISERS, Profile, load_profile, read_profile
 from recollect.records import FIELDS
-from recollect.search import normalise
+from recollect.search import fuse as normalise
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -13,14 +13,13 @@ from material import Material, Question, Search, Searches
 import recollect
 from recollect.embedders.contract import Embedder, Span, Vector
 from recollect.embedders.models import load
-from recollect.evaluate.cache import KeptVectors
 from recollect.evaluate.datasets import read_dataset
-from recollect.evaluate.run import answer, take_in
+from recollect.evaluate.evaluate import KeptVectors, answer, take_in
 from recollect.profile import load_profile
 from recollect.replies import Mode
 from recollect.settings import models_folder, read_settings
 from recollect.stores.sqlite import SqliteStore
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 VERSION = f"recollect {recollect.__version__}"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.embedders.contract import Embedder
-from recollect.embedders.place import place_of
+from recollect.embedders.manifest import place_of
 from recollect.errors import ModelError
 
 

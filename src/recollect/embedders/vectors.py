@@ -6,10 +6,8 @@ from collections.abc import Iterable, Sequence
 from operator import mul
 from typing import Final
 
-from recollect.embedders.contract import Vector, little, pack
+from recollect.embedders.contract import Vector, little
 from recollect.errors import ModelError
-
-__all__ = ["cosine", "expect", "pack", "unit", "unpack", "zero"]
 
 WIDTH: Final = 4
 """Bytes of one float32."""

@@ -1,18 +1,17 @@
-"""Say what an evaluation found, in Markdown and as one HTML page that needs nothing else.
-
-The page holds no script and loads nothing; all text from outside is escaped.
-"""
+"""An evaluation for a terminal and for programs: the table people see at the end, and the JSON."""
 
 import html
 import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
-from recollect.evaluate.compare import Change, Comparison, Interval, Values, bootstrap
+from recollect.evaluate.compare import Change, Comparison, Interval, Macro, Values, bootstrap
+from recollect.evaluate.datasets import Dataset
+from recollect.evaluate.evaluate import MAIN, Evaluation, Examined, Latency, SystemPair, Trial
 from recollect.evaluate.measures import mean
 
 _NONE: Final = "-"
@@ -332,3 +331,264 @@ def _plot(changes: Sequence[Change]) -> str:
         f"<title>Change of each of {len(changes)} queries, gains first</title>"
         f'<path class="axis" d="M0 {middle:g}H{_WIDTH}"/>{paths}</svg>\n'
     )
+
+
+TITLE: Final = "Retrieval quality"
+MEAN: Final = "mean of the sets"
+NAMES: Final[Mapping[str, str]] = {
+    "ndcg@10": "nDCG@10",
+    "hit@1": "R@1: the first hit is relevant",
+    "mrr@10": "MRR@10",
+    "recall@5": "Recall@5",
+    "recall@10": "Recall@10",
+    "recall@100": "Recall@100",
+    "recall_any@5": "Recall@5, any: at least one of the relevant",
+    "recall_any@10": "Recall@10, any",
+    "recall_any@100": "Recall@100, any",
+    "recall_all@5": "Recall@5, all: every one of the relevant",
+    "recall_all@10": "Recall@10, all",
+    "recall_all@100": "Recall@100, all",
+}
+"""The measures that are told, and what they are called."""
+TIMED: Final = "a search for 100 hits without snippets, the vector of the question known"
+
+
+def report_of(evaluation: Evaluation, facts: Mapping[str, str]) -> Report:
+    """Return the report of *evaluation*, *facts* and those of the sets first."""
+    known = {f"set {each.name}": _set_fact(evaluation, each.name) for each in evaluation.sets}
+    return Report(
+        title=TITLE,
+        facts={**facts, **known},
+        tables=tuple(_tables(evaluation)),
+        duels=tuple(
+            Duel(
+                caption=f"{name}: {pair.new} against {pair.baseline}",
+                baseline=str(pair.baseline),
+                new=str(pair.new),
+                comparison=comparison,
+                texts=next(each.texts for each in evaluation.sets if each.name == name),
+            )
+            for pair in evaluation.pairs
+            for name, comparison in pair.macro.sets.items()
+        ),
+    )
+
+
+def _set_fact(evaluation: Evaluation, name: str) -> str:
+    examined = next(each for each in evaluation.sets if each.name == name)
+    dataset = examined.dataset
+    return (
+        f"{len(examined.judged)} queries scored of {len(dataset.judgements)}, "
+        f"{len(dataset.documents)} documents, sha256 {dataset.sha256}"
+    )
+
+
+def _tables(evaluation: Evaluation) -> list[Table]:
+    ways = {str(way): [trial for trial in evaluation.trials if trial.way == way] for way in evaluation.ways}
+    main = tabulate(NAMES[MAIN], {way: {each.dataset: each.values for each in own} for way, own in ways.items()})
+    plain = [
+        Table(
+            caption=caption,
+            rows={way: {each.dataset: Cell(value=each.measures[name]) for each in own} for way, own in ways.items()},
+        )
+        for name, caption in NAMES.items()
+        if name != MAIN
+    ]
+    tables = [_with_mean(table) for table in (main, *plain)]
+    return [*tables, *_compared(evaluation.pairs), *_by_category(evaluation), *_timed(evaluation)]
+
+
+def _with_mean(table: Table) -> Table:
+    """Return *table* with the mean of its sets, each counting alike, when there are several."""
+    if len(table.columns) < 2:
+        return table
+    rows = {
+        name: {**row, MEAN: Cell(value=mean(cell.value for cell in row.values()))} for name, row in table.rows.items()
+    }
+    return replace(table, rows=rows)
+
+
+def _compared(pairs: tuple[SystemPair, ...]) -> list[Table]:
+    """Return what each pair gained, set by set, with its interval."""
+    rows = {
+        f"{pair.new} against {pair.baseline}": {
+            name: Cell(value=one.difference, interval=one.interval) for name, one in _differences(pair).items()
+        }
+        for pair in pairs
+    }
+    caption = f"Gain in {NAMES[MAIN]} with its 95% interval; what is surely not 0 in bold"
+    return [Table(caption=caption, rows=rows, good="gains", form="+.3f")] if rows else []
+
+
+def _differences(pair: SystemPair) -> Mapping[str, Comparison | Macro]:
+    return {**pair.macro.sets, **({MEAN: pair.macro} if len(pair.macro.sets) > 1 else {})}
+
+
+def _by_category(evaluation: Evaluation) -> list[Table]:
+    """Return the main measure for each kind of question, of the sets that tell kinds apart."""
+    tables = []
+    for examined in evaluation.sets:
+        kinds = examined.categories
+        rows = {
+            str(trial.way): {
+                f"{kind} ({len(queries)})": Cell(value=mean(trial.values[query] for query in queries))
+                for kind, queries in kinds.items()
+            }
+            for trial in evaluation.trials
+            if trial.dataset == examined.name
+        }
+        if len(kinds) > 1:
+            tables.append(Table(caption=f"{NAMES[MAIN]} on {examined.name} by the kind of question", rows=rows))
+    return tables
+
+
+def _timed(evaluation: Evaluation) -> list[Table]:
+    timed = [(trial, trial.latency) for trial in evaluation.trials if trial.latency is not None]
+
+    def table(caption: str, of: Callable[[Latency], float]) -> Table:
+        rows: dict[str, dict[str, Cell]] = {}
+        for trial, latency in timed:
+            rows.setdefault(str(trial.way), {})[trial.dataset] = Cell(value=of(latency))
+        return Table(caption=caption, rows=rows, good="low", form=".1f")
+
+    return [
+        table(f"Milliseconds, median: {TIMED}", lambda latency: latency.median),
+        table("Milliseconds, 95th percentile", lambda latency: latency.p95),
+    ]
+
+
+COLUMNS: Final[Mapping[str, str]] = {
+    "nDCG@10": "ndcg@10",
+    "R@1": "hit@1",
+    "MRR@10": "mrr@10",
+    "recall@5": "recall@5",
+    "@10": "recall@10",
+    "@100": "recall@100",
+}
+"""What the terminal shows; everything else is in the JSON and in the reports."""
+_SHORT: Final = 12
+_UNTIMED: Final = f"{'-':>9}" * 2
+
+
+# --- for a terminal -------------------------------------------------------------------------
+
+
+def as_text(evaluation: Evaluation, facts: Mapping[str, str]) -> str:
+    """Return a table for each set, then what the ways gained over each other."""
+    wide = max(len(str(way)) for way in evaluation.ways)
+    blocks = [_set_text(evaluation, examined, wide) for examined in evaluation.sets]
+    head = f"split {facts['split']}; scored by {facts['scored by']}; model {facts['model']}"
+    return "\n\n".join([head, *blocks, *_overview(evaluation, wide), *(_pair_text(pair) for pair in evaluation.pairs)])
+
+
+def _set_text(evaluation: Evaluation, examined: Examined, wide: int) -> str:
+    title = f"{examined.name}: {len(examined.judged)} queries, sha256 {examined.dataset.sha256[:_SHORT]}"
+    head = " " * (wide + 2) + "".join(f"{column:>9}" for column in (*COLUMNS, "ms", "p95"))
+    rows = [_row(trial, wide) for trial in evaluation.trials if trial.dataset == examined.name]
+    return "\n".join([title, head, *rows])
+
+
+def _row(trial: Trial, wide: int) -> str:
+    measured = trial.measures
+    cells = "".join(f"{measured[measure]:9.3f}" for measure in COLUMNS.values())
+    took = trial.latency
+    times = _UNTIMED if took is None else f"{took.median:9.1f}{took.p95:9.1f}"
+    noted = f"  ({', '.join(trial.degraded)})" if trial.degraded else ""
+    return f"  {trial.way!s:<{wide}}{cells}{times}{noted}"
+
+
+def _overview(evaluation: Evaluation, wide: int) -> list[str]:
+    """Return every way on every set by the main measure, when there are several sets."""
+    names = [examined.name for examined in evaluation.sets]
+    if len(names) < 2:
+        return []
+    found = {(trial.way, trial.dataset): trial.measures[MAIN] for trial in evaluation.trials}
+    widths = {name: max(len(name), 5) + 2 for name in (*names, "mean")}
+    lines = [f"{'nDCG@10':<{wide + 2}}" + "".join(f"{name:>{width}}" for name, width in widths.items())]
+    for way in evaluation.ways:
+        values = {name: found[way, name] for name in names}
+        values["mean"] = mean(values.values())
+        cells = "".join(f"{values[name]:{width}.3f}" for name, width in widths.items())
+        lines.append(f"  {way!s:<{wide}}{cells}")
+    return ["\n".join(lines)]
+
+
+def _pair_text(pair: SystemPair) -> str:
+    sets: Mapping[str, Comparison | Macro] = pair.macro.sets
+    told = {**sets, "all, each alike": pair.macro} if len(sets) > 1 else sets
+    wide = max(map(len, told))
+    lines = [f"  {name:<{wide}}  {_gain(one)}" for name, one in told.items()]
+    return "\n".join([f"{pair.new} against {pair.baseline}, nDCG@10:", *lines])
+
+
+def _gain(one: Comparison | Macro) -> str:
+    low, high = one.interval.low, one.interval.high
+    said = "better" if low > 0 else "worse" if high < 0 else "no clear difference"
+    return f"{one.difference:+.3f} [{low:+.3f}, {high:+.3f}] p = {one.p_value:.4f}  {said}"
+
+
+# --- for programs ---------------------------------------------------------------------------
+
+
+def as_value(evaluation: Evaluation, *, split: str, facts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the evaluation as a JSON value; where one run was asked for, it also stands at the top."""
+    kinds = {examined.name: examined.categories for examined in evaluation.sets}
+    runs = [_run(trial, split, kinds[trial.dataset]) for trial in evaluation.trials]
+    return {
+        **(runs[0] if len(runs) == 1 else {}),
+        "runs": runs,
+        "comparisons": [_pair(pair) for pair in evaluation.pairs],
+        "datasets": [_dataset(examined.dataset, scored=len(examined.judged)) for examined in evaluation.sets],
+        "facts": dict(facts),
+    }
+
+
+def _run(trial: Trial, split: str, kinds: Mapping[str, tuple[str, ...]]) -> dict[str, Any]:
+    recognised, unanswerable = trial.silences
+    return {
+        "dataset": trial.dataset,
+        "profile": trial.way.profile,
+        "mode": trial.way.mode,
+        "split": split,
+        "queries": len(trial.values),
+        "measures": trial.measures,
+        "latency_ms": trial.latency and {"median": trial.latency.median, "p95": trial.latency.p95},
+        "outcomes": dict(trial.outcomes),
+        "unanswerable": {"asked": unanswerable, "recognised": recognised},
+        "categories": {
+            kind: {"queries": len(queries), MAIN: mean(trial.values[query] for query in queries)}
+            for kind, queries in kinds.items()
+        },
+        "degraded": list(trial.degraded),
+    }
+
+
+def _dataset(dataset: Dataset, *, scored: int) -> dict[str, Any]:
+    return {
+        "name": dataset.name,
+        "sha256": dataset.sha256,
+        "documents": len(dataset.documents),
+        "queries": scored,
+        "queries_in_all": len(dataset.judgements),
+    }
+
+
+def _pair(pair: SystemPair) -> dict[str, Any]:
+    return {
+        "baseline": {"profile": pair.baseline.profile, "mode": pair.baseline.mode},
+        "new": {"profile": pair.new.profile, "mode": pair.new.mode},
+        "measure": MAIN,
+        **_difference(pair.macro),
+        "datasets": {
+            name: {**_difference(one), "wins": one.wins, "ties": one.ties, "losses": one.losses}
+            for name, one in pair.macro.sets.items()
+        },
+    }
+
+
+def _difference(one: Comparison | Macro) -> dict[str, Any]:
+    return {"difference": one.difference, "interval": _ends(one.interval), "p_value": one.p_value}
+
+
+def _ends(interval: Interval) -> list[float]:
+    return [interval.low, interval.high]

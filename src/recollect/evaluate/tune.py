@@ -1,20 +1,24 @@
-"""Fitting a profile's few weights to judged questions, and saying honestly whether that is worth anything.
+"""Tuning a profile on the store it searches: read what was judged, fit, and keep only what is surely better."""
 
-The weights are fitted on one half of the questions and judged on the other, both ways round, so that every question
-is judged by weights that never saw it; a paired bootstrap of those differences decides. What is proposed in the end
-is fitted on all of them.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
 from zlib import crc32
 
+from recollect.errors import FileError
 from recollect.evaluate.compare import Comparison, Interval, compare
 from recollect.evaluate.measures import mean, ndcg
-from recollect.evaluate.tune_knobs import Knob, Patch, knobs_of, patched, starts
+from recollect.evaluate.tuning import Knob, Patch, adopt, in_force, knobs_of, patched, starts
 from recollect.profile import Profile
-from recollect.records import EVERYTHING, Scope
+from recollect.records import ALL_PROJECTS, Event, Recall, Scope
+from recollect.replies import Reply, Request
+from recollect.stores.change import writable
+from recollect.stores.contract import Store
 
 LEAST: Final = 20
 """How many questions it takes to say anything."""
@@ -34,7 +38,7 @@ class Question:
 
     text: str
     gains: Mapping[int, int]
-    scope: Scope = EVERYTHING
+    scope: Scope = ALL_PROJECTS
 
     @property
     def key(self) -> str:
@@ -180,3 +184,220 @@ def _reason(told: Comparison, *, turned: bool) -> str:
     if not told.p_value < CHANCE:
         return f"so few questions gain as much by chance (p = {told.p_value:.2f})"
     return "the whole interval of the gain is above 0" if turned else "all the questions together turn no knob"
+
+
+GOOD: Final[Mapping[str, int]] = {"used": 1, "useful": 1, "wrong": 0}
+"""What a memory is worth as an answer, by what was said of it."""
+HEADS: Final = frozenset({"score", "gain", "relevance"})
+"""What the last column of a table may be called."""
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+_SHAPE: Final = 'write {"query": "…", "relevant": ["id", …]} on each line, or: query TAB id TAB gain'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judged:
+    """The questions that can be asked again, where they come from, and what was left out, with how many."""
+
+    questions: tuple[Question, ...]
+    source: str
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Vote:
+    """What somebody says one memory is worth for one question."""
+
+    text: str
+    scope: Scope
+    row: int
+    gain: int
+
+
+def _merged(votes: Iterable[_Vote]) -> tuple[Question, ...]:
+    """Return each question once, with the last word on each memory; without anything good it is no question."""
+    gains: dict[tuple[str, Scope], dict[int, int]] = {}
+    for vote in votes:
+        gains.setdefault((vote.text.strip(), vote.scope), {})[vote.row] = vote.gain
+    return tuple(
+        Question(text=text, scope=scope, gains=said)
+        for (text, scope), said in gains.items()
+        if text and max(said.values()) > 0
+    )
+
+
+# --- what people said -----------------------------------------------------------------------
+
+
+def from_feedback(store: Store, *, scope: Scope) -> Judged:
+    """Return the questions of *scope* whose answers somebody found used, useful or wrong."""
+    rows = list(store.feedback_counts(scope=scope))
+    events = [event for told in store.history(rows, scope=scope).values() for event in told if event.verb == "feedback"]
+    log, votes, lost = _Log(store, scope), [], 0
+    for event in sorted(events, key=lambda each: (each.at, each.memory_id)):
+        asked = _asked(event, log)
+        if asked is None:
+            lost += 1
+        else:
+            gain = GOOD.get(str(event.detail["verdict"]), 0)
+            votes.append(_Vote(text=asked[0], scope=asked[1], row=event.memory_id, gain=gain))
+    left_out = {"verdicts of which nobody knows the question": lost} if lost else {}
+    return Judged(questions=_merged(votes), source="feedback", left_out=left_out)
+
+
+class _Log:
+    """The recalls of each session, read once."""
+
+    def __init__(self, store: Store, scope: Scope) -> None:
+        self._store, self.scope = store, scope
+        self._sessions: dict[str, tuple[Recall, ...]] = {}
+
+    def of(self, session: str, row: int) -> list[Recall]:
+        """Return the recalls of *session* that showed memory *row*, the last first."""
+        if session not in self._sessions:
+            self._sessions[session] = self._store.recalls(scope=self.scope, session=session, limit=2**31)
+        return [
+            recall
+            for recall in self._sessions[session]
+            if any(hit.memory_id == row and hit.shown for hit in recall.hits)
+        ]
+
+
+def _asked(event: Event, log: _Log) -> tuple[str, Scope] | None:
+    """Return the question that a verdict speaks of: the one it names, or the last that showed the memory before it."""
+    query, session = event.detail.get("query"), event.detail.get("session")
+    recalls = log.of(str(session), event.memory_id) if session else []
+    if query:
+        same = (recall.scope for recall in recalls if recall.query == query)
+        return str(query), next(same, log.scope)
+    earlier = [recall for recall in recalls if recall.at <= event.at] or recalls[-1:]
+    return (earlier[0].query, earlier[0].scope) if earlier else None
+
+
+# --- a file of one's own --------------------------------------------------------------------
+
+
+def from_file(path: Path, store: Store, *, scope: Scope) -> Judged:
+    """Return the questions that a file of JSON lines or tab-separated values judges."""
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise FileError(f"cannot read {path}: {why}", hint="name a file of judged questions") from error
+    said = [each for number, line in enumerate(lines, start=1) for each in _read(line, f"{path.name} line {number}")]
+    known = _known([name for _, name, _ in said], store, scope=scope)
+    votes = [
+        _Vote(text=text, scope=scope, row=row, gain=gain) for text, name, gain in said for row in known.get(name, ())
+    ]
+    lost = Counter(name not in known for _, name, _ in said)[True]
+    left_out = {"ids that no memory here has": lost} if lost else {}
+    return Judged(questions=_merged(votes), source=path.name, left_out=left_out)
+
+
+Said = tuple[str, str | int, int]
+"""A question, the external id or the id of a memory, and what it is worth."""
+
+
+def _read(line: str, place: str) -> Iterator[Said]:
+    if not line.strip():
+        return
+    if line.lstrip().startswith("{"):
+        yield from _object(line, place)
+        return
+    cells = [cell.strip() for cell in line.split("\t")]
+    if cells[-1].lower() in HEADS and place.endswith(" line 1"):
+        return
+    if len(cells) not in (2, 3) or not all(cells):
+        raise FileError(f"{place} is no judgement: {line.strip()[:60]!r}", hint=_SHAPE)
+    yield cells[0], cells[1], _gain(cells[2] if len(cells) == 3 else "1", place)
+
+
+def _object(line: str, place: str) -> Iterator[Said]:
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise FileError(f"{place} is not JSON: {error}", hint=_SHAPE) from error
+    query, relevant = record.get("query"), record.get("relevant")
+    if not isinstance(query, str) or not query.strip():
+        raise FileError(f"{place} has no query", hint=_SHAPE)
+    if not isinstance(relevant, list | dict):
+        raise FileError(f"{place} does not say what is relevant", hint=_SHAPE)
+    gains = relevant if isinstance(relevant, dict) else dict.fromkeys(map(_name, relevant), 1)
+    for name, gain in gains.items():
+        if not isinstance(name, str | int):
+            raise FileError(f"{place} names a memory by neither text nor number", hint=_SHAPE)
+        yield query, name, _gain(gain, place)
+
+
+def _name(value: Any) -> Any:
+    """Return *value* if it can be a name; anything else becomes None, which cannot."""
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _gain(value: Any, place: str) -> int:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = 0.5
+    if not number.is_integer():
+        raise FileError(f"{place}: {value!r} is no gain", hint="a whole number, 0 for what is wrong")
+    return max(0, int(number))
+
+
+def _known(names: Sequence[str | int], store: Store, *, scope: Scope) -> dict[str | int, tuple[int, ...]]:
+    """Return the memories of *scope* that each name stands for: by external id where one has it, else by id."""
+    projects = store.tally(scope=scope).projects if scope.projects is None else scope.projects
+    texts = sorted({name for name in names if isinstance(name, str) and name == writable(name)})
+    found: dict[str | int, tuple[int, ...]] = {}
+    for project in sorted(projects):
+        held = store.known(project, digests=(), external_ids=texts)
+        for text, row in held.by_external_id.items():
+            found[text] = (*found.get(text, ()), row)
+    numbers = {name: int(name) for name in names if name not in found and _NUMBER.fullmatch(str(name))}
+    there = store.load(sorted(set(numbers.values())), scope=scope)
+    return found | {name: (row,) for name, row in numbers.items() if row in there}
+
+
+Answer = Callable[[Request, Profile], Reply]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuned:
+    """What tuning came to, where the judgements came from, and whether the result is in force now."""
+
+    fitted: Fitted
+    source: str
+    left_out: Mapping[str, int]
+    adopted: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Here:
+    """What is tuned: a profile, on a store, as far as a reader sees it, and how it is searched."""
+
+    profile: Profile
+    store: Store
+    scope: Scope
+    now: datetime
+    answer: Answer
+
+    def ask(self, question: Question, tried: Profile) -> list[int]:
+        """Search for *question* as *tried* ranks."""
+        request = Request(text=question.text, scope=question.scope, include_facts=False, snippets=False)
+        return [hit.id for hit in self.answer(request, tried).hits]
+
+
+def tune_here(
+    here: Here, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
+) -> Tuned:
+    """Fit the profile to the questions of a file, or without one to the feedback log, and adopt what is better."""
+    if judged is None:
+        found = from_feedback(here.store, scope=here.scope)
+    else:
+        found = from_file(Path(judged).expanduser(), here.store, scope=here.scope)
+    tuning = in_force(here.profile, here.store)
+    values = {} if tuning is None else tuning.values
+    fitted = tune(found.questions, here.profile, here.ask, current=values, progress=progress)
+    adopted = fitted.better and not dry_run
+    if adopted:
+        adopt(here.profile, fitted, store=here.store, now=here.now, source=found.source)
+    return Tuned(fitted=fitted, source=found.source, left_out=found.left_out, adopted=adopted)

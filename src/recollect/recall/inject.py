@@ -1,14 +1,198 @@
 """What a task should be told: few memories, within a budget, each unchanged one once a session."""
 
-from collections.abc import Mapping, Sequence
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from html import escape
+from typing import Final, Literal
 
-from recollect.recall.budget import Counter, count_tokens_mixed
-from recollect.recall.render import Rendered, Style, render
-from recollect.records import Memory
+from recollect.errors import InputError
+from recollect.recall.firewall import HEADING, closing, disarm, opening
+from recollect.records import NEVER, Memory
 from recollect.replies import Reply
 from recollect.stores.contract import Store
+
+Counter = Callable[[str], int]
+"""How many tokens a text costs; any function will do, a model's own tokenizer included."""
+
+_CJK: Final = re.compile(
+    "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]|[\U00020000-\U0003ffff]"
+)
+
+
+def count_tokens(text: str) -> int:
+    """Return a token for every four characters, at least one if there is any text."""
+    return max(1, len(text) // 4) if text else 0
+
+
+def count_tokens_mixed(text: str) -> int:
+    """Return a token for every CJK character and for every four of the others, at least one if there is any text."""
+    dense = len(_CJK.findall(text))
+    return max(1, dense + (len(text) - dense) // 4) if text else 0
+
+
+LONGEST = 2000
+"""So much of a description is asked; what matters stands at its beginning."""
+
+
+def query_for(title: str, *, description: str = "", tags: Sequence[str] = ()) -> str:
+    """Return the words to search by for a task."""
+    said = (title, description[:LONGEST], " ".join(tags))
+    return " ".join(word for text in said for word in _plain(text).split())
+
+
+def as_sure_as(title: Reply, whole: Reply) -> Reply:
+    """Return the answer to the *whole* task, believed if its *title* alone is: a description must not silence it."""
+    if whole.outcome == "weak" and title.outcome == "answered":
+        return replace(whole, outcome=title.outcome, evidence=title.evidence)
+    return whole
+
+
+def _plain(text: str) -> str:
+    """Return *text* without what a query would read as operators or filters: a task is words, not syntax."""
+    words = (word.strip('"()*').lstrip("-") for word in text.replace(":", " ").split())
+    return " ".join(word.lower() if word in ("AND", "OR", "NOT") else word for word in words)
+
+
+Style = Literal["markdown", "compact", "xml"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rendered:
+    """The block, what it costs, and the memories in it; no memory means no text at all."""
+
+    text: str = ""
+    tokens: int = 0
+    ids: tuple[int, ...] = ()
+
+
+def render(
+    memories: Sequence[Memory],
+    *,
+    now: datetime,
+    style: Style = "markdown",
+    counter: Counter = count_tokens,
+    most: int = 5,
+    budget: int = 500,
+) -> Rendered:
+    """Return the first of *memories*, at most *most* and at most *budget* tokens of what is rendered.
+
+    Untrusted memories are left out, and so is one that would not fit if it stood alone; at the first of the others
+    that no longer fits the block ends. A line is whole or absent.
+    """
+    if style not in _FRAMES:
+        raise InputError(f"there is no style {style!r}", hint=f"one of {', '.join(_FRAMES)}")
+    frame = _FRAMES[style]
+    lines: list[str] = []
+    ids: list[int] = []
+    for memory in memories:
+        line = frame.line(memory, now)
+        if len(lines) == most:
+            break
+        if memory.trust == "untrusted" or not line or counter(frame.around([line])) > budget:
+            continue
+        if counter(frame.around([*lines, line])) > budget:
+            break
+        lines.append(line)
+        ids.append(memory.id)
+    if not lines:
+        return Rendered()
+    text = frame.around(lines)
+    return Rendered(text=text, tokens=counter(text), ids=tuple(ids))
+
+
+def tame(text: str) -> str:
+    """Return *text* as one line of words: nothing in it is unseen, poses as our own writing or as a turn of a chat.
+
+    What would be a heading, a quotation, a list or a fence at the start of a line is escaped.
+    """
+    seen = "".join(" " if c.isspace() else c for c in text if c.isspace() or not _unseen(c))
+    line = disarm(" ".join(seen.split()))
+    for pattern, replacement in _TAMED:
+        line = pattern.sub(replacement, line)
+    return line
+
+
+def _unseen(character: str) -> bool:
+    """Return whether a character is not there for a reader: a control, a direction mark, a joiner, half a pair."""
+    return unicodedata.category(character) in {"Cc", "Cf", "Cs", "Co", "Cn"} or character in _SELECTORS
+
+
+def _without_tags(line: str) -> str:
+    """Return *line* so that no part of it is a tag or a comment; "a < b" stays as it is."""
+    spelled = re.sub(r"&(?=(?:lt|gt|amp|#\d+|#x[0-9a-f]+);)", "&amp;", line, flags=re.IGNORECASE)
+    return re.sub(r"(?<=[-|])>", "&gt;", re.sub(r"<(?=[a-zA-Z/!?|<])", "&lt;", spelled))
+
+
+_SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0))))
+"""Variation selectors; only the one that makes an emoji (U+FE0F) is of any use in a text."""
+
+_TAMED: Final = (
+    (re.compile(r"\[(/?)(INST|SYS|MEMORY)\]", re.IGNORECASE), r"(\1\2)"),
+    (re.compile(r"`{3,}|~{3,}"), "'''"),
+    (re.compile(r"!\["), "! ["),
+    (re.compile(r"(?<!\S)(#{1,6})(?=\s|$)"), r"\\\1"),
+    (re.compile(r"^([#>`~|=*+-])"), r"\\\1"),
+    (re.compile(r"^(\d+)([.)])(?=\s)"), r"\1\\\2"),
+)
+"""What is rewritten in a line, and how."""
+
+
+def _kind(memory: Memory) -> str:
+    """Return the memory's type if it is a plain word."""
+    return memory.type if re.fullmatch(r"[\w-]{1,40}", memory.type) else "note"
+
+
+def _age(memory: Memory, now: datetime) -> str:
+    """Return how old the memory is in days."""
+    return "?" if memory.when == NEVER else f"{max(0, (now - memory.when).days)}d"
+
+
+def _confidence(memory: Memory) -> str:
+    """Return the confidence as it is usually written: 0.8, not 0.80."""
+    return str(round(float(memory.confidence), 2))
+
+
+def _markdown_line(memory: Memory, now: datetime) -> str:
+    content = _without_tags(tame(memory.content))
+    tail = f"(confidence: {_confidence(memory)}, age: {_age(memory, now)})"
+    return f"- [{_kind(memory)}] {content} {tail}" if content else ""
+
+
+def _compact_line(memory: Memory, _: datetime) -> str:
+    content = _without_tags(tame(memory.content))
+    return f"{memory.id} {_kind(memory)}: {content}" if content else ""
+
+
+def _xml_line(memory: Memory, now: datetime) -> str:
+    content = escape(tame(memory.content))
+    attributes = f'type="{_kind(memory)}" confidence="{_confidence(memory)}" age="{_age(memory, now)}"'
+    return f'<memory id="{memory.id}" {attributes}>{content}</memory>' if content else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Frame:
+    """How one style writes a memory, and what it puts before and behind all of them."""
+
+    line: Callable[[Memory, datetime], str]
+    before: tuple[str, ...] = ()
+    first: tuple[str, ...] = ()
+    last: tuple[str, ...] = ()
+
+    def around(self, lines: Sequence[str]) -> str:
+        """Return the whole block."""
+        body = "\n".join((*self.first, *lines, *self.last))
+        return "\n".join((*self.before, opening(body), body, closing(body)))
+
+
+_FRAMES: Final[Mapping[str, _Frame]] = {
+    "markdown": _Frame(line=_markdown_line, before=(HEADING,)),
+    "compact": _Frame(line=_compact_line),
+    "xml": _Frame(line=_xml_line, first=("<memories>",), last=("</memories>",)),
+}
+
 
 LEDGER: Final = "injected"
 """The kind of note that holds, for each session, which memory was injected in which words."""

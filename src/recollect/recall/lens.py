@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from recollect.errors import InputError
-from recollect.records import Fact, Memory, Scope, Where
+from recollect.records import Fact, Filter, Memory, Scope
 from recollect.replies import Request
 from recollect.stores.contract import Store
 from recollect.text.dates import parse_moment
@@ -79,7 +79,7 @@ def _lens(name: str, value: Mapping[str, Any]) -> Lens:
     )
 
 
-def narrow(where: Where, lens: Lens, *, now: datetime) -> Where:
+def narrow(where: Filter, lens: Lens, *, now: datetime) -> Filter:
     """Return *where* with what the lens leaves in view; a filter of the question itself goes first."""
     since, until = (parse_moment(text, now=now) if text else None for text in (lens.since, lens.until))
     seen = {

@@ -19,8 +19,18 @@ from functools import lru_cache
 from typing import Final
 
 from recollect.records import NEVER, NOTHING, Decision, Memory
-from recollect.remember.differ import NEGATING, NEGATORS, OPPOSITES, Said, differences, root, said, singular, spaced
-from recollect.text.similar import words as similar_words
+from recollect.remember.differences import (
+    NEGATING,
+    NEGATORS,
+    OPPOSITES,
+    Said,
+    differences,
+    root,
+    said,
+    singular,
+    spaced,
+)
+from recollect.text.tokenizer import words as similar_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

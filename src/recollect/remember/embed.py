@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from recollect.embedders.contract import Embedder, pack
-from recollect.records import EVERYTHING, Embedded, Generation, Memory, Passage
+from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage
 from recollect.stores.contract import Store
 
 BATCH = 128
@@ -20,7 +20,7 @@ def embed_pending(
     total = _count_pending(store, embedder.fingerprint) if progress is not None else 0
     done, last = 0, 0
     while ids := store.pending(embedder.fingerprint, after=last, limit=BATCH):
-        memories = list(store.load(ids, scope=EVERYTHING).values())
+        memories = list(store.load(ids, scope=ALL_PROJECTS).values())
         done += store.put_vectors(generation, _embedded(memories, embedder))
         last = ids[-1]
         if progress is not None:
@@ -29,13 +29,13 @@ def embed_pending(
 
 
 def _count_pending(store: Store, fingerprint: str) -> int:
-    for generation in store.generations(scope=EVERYTHING):
+    for generation in store.generations(scope=ALL_PROJECTS):
         if generation.fingerprint == fingerprint:
             return generation.pending
-    return store.tally(scope=EVERYTHING).memories
+    return store.tally(scope=ALL_PROJECTS).memories
 
 
-def _embedded(memories: Sequence[Memory], embedder: Embedder) -> list[Embedded]:
+def _embedded(memories: Sequence[Memory], embedder: Embedder) -> list[EmbeddedMemory]:
     cuts = [passages(memory, embedder) for memory in memories]
     texts = [
         memory.heading * (start == 0) + memory.content[start:stop]
@@ -44,7 +44,7 @@ def _embedded(memories: Sequence[Memory], embedder: Embedder) -> list[Embedded]:
     ]
     vectors = iter(embedder.embed_passages(texts))
     return [
-        Embedded(
+        EmbeddedMemory(
             memory_id=memory.id,
             meaning=memory.meaning,
             passages=tuple(Passage(start=start, stop=stop, vector=pack(next(vectors))) for start, stop in spans),

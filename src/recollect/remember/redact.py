@@ -1,15 +1,12 @@
-"""Take obvious secrets out of a text before it is kept.
-
-Only what looks like nothing else is taken: keys and tokens by their known beginnings, private keys, logins in
-addresses, and values assigned to a name such as `password` that look like secrets. Prose about passwords,
-commit hashes, UUIDs and placeholders stay as they are. Redacting twice changes nothing.
-"""
+"""Take secrets out of a whole memory: its words, its title, what stood around it, what was said about it."""
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from recollect.records import Context, Memory
 
 _START: Final = r"(?<![A-Za-z0-9])"
 
@@ -148,7 +145,7 @@ def _bearers(text: str) -> tuple[str, int]:
     return _replace(_BEARER, text, lambda match: None if _is_reference(match[2]) else f"{match[1]}{_mark('bearer')}")
 
 
-def _assigned(text: str) -> tuple[str, int]:
+def _assigned_redact(text: str) -> tuple[str, int]:
     lowered = text.lower()
     if not any(name in lowered for name in _NAMES):
         return text, 0
@@ -204,4 +201,60 @@ def _replace(
     return pattern.sub(replaced, text), count
 
 
-_STEPS: Final = (_private_keys, _tokens, _logins, _bearers, _assigned)
+_STEPS: Final = (_private_keys, _tokens, _logins, _bearers, _assigned_redact)
+
+
+def conceal(memory: Memory) -> tuple[Memory, int]:
+    """Return *memory* without its secrets, itself if it has none, and how many were its own.
+
+    Those of its neighbours are taken out of its context too, and counted where they belong.
+    """
+    taken: dict[str, Any] = {}
+    count = 0
+    for name in ("content", "title", "section"):
+        text = getattr(memory, name)
+        found = redact(text) if text else None
+        if found is not None and found.count:
+            taken[name] = found.text
+            count += found.count if name != "section" else 0
+    tags, in_tags = _values(memory.tags)
+    metadata, in_metadata = _values(memory.metadata)
+    if in_tags:
+        taken["tags"] = tuple(tags)
+    if in_metadata:
+        taken["metadata"] = metadata
+    around = _context(memory.context)
+    if around is not memory.context:
+        taken["context"] = around
+    return (replace(memory, **taken) if taken else memory), count + in_tags + in_metadata
+
+
+def _context(context: Context) -> Context:
+    if context == Context():
+        return context
+    before, after, around = (redact(text) for text in (context.before, context.after, context.around))
+    if not (before.count or after.count or around.count):
+        return context
+    return Context(before=before.text, after=after.text, around=around.text)
+
+
+def _values(value: Any, key: str = "") -> tuple[Any, int]:
+    """Return *value*, however deep, without the secrets in its texts, and how many there were."""
+    if isinstance(value, str):
+        return _assigned(key, value)
+    if isinstance(value, Mapping):
+        pairs = {name: _values(each, str(name)) for name, each in value.items()}
+        return {name: each for name, (each, _) in pairs.items()}, sum(count for _, count in pairs.values())
+    if isinstance(value, list | tuple):
+        parts = [_values(each, key) for each in value]
+        return [each for each, _ in parts], sum(count for _, count in parts)
+    return value, 0
+
+
+def _assigned(key: str, value: str) -> tuple[str, int]:
+    """Return the text under *key* without secrets; a key such as `password` makes one of what else would not be."""
+    alone = redact(value)
+    named = redact(f"{key}={value}") if key and not alone.count else alone
+    if named.count and not alone.count and named.text.startswith(f"{key}="):
+        return named.text.removeprefix(f"{key}="), named.count
+    return alone.text, alone.count

@@ -7,23 +7,21 @@ from time import perf_counter
 
 from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
-from recollect.records import Fact, Memory, Scope, Where
+from recollect.records import Fact, Filter, Memory, Scope
 from recollect.replies import Hit, Mode, Reason, Reply, Request
 from recollect.rerankers.contract import Reranker
-from recollect.search.correct import did_you_mean
-from recollect.search.facet import facet, facet_all
-from recollect.search.fit import clamp, fit
+from recollect.search.answerability import explain_nothing, judge
+from recollect.search.diversify import vary
 from recollect.search.fuse import combine
 from recollect.search.gather import Gathered, gather
-from recollect.search.judge import explain_nothing, judge
-from recollect.search.kin import beside_kin
+from recollect.search.hits import clamp, facet, facet_all, fit
 from recollect.search.parse import Query, parse
 from recollect.search.ranking import Candidate
 from recollect.search.rerank import read_again
 from recollect.search.retrieve import Desk, by_words
-from recollect.search.vary import vary
-from recollect.search.weigh import Subject, mean_confidence, weigh
-from recollect.search.when import lean, spans_in
+from recollect.search.smooth import beside_kin
+from recollect.search.spelling import did_you_mean
+from recollect.search.weigh import Subject, lean, mean_confidence, spans_in, weigh
 from recollect.stores.contract import Store
 
 NEAR_MISSES = 5
@@ -171,7 +169,7 @@ def _total(gathered: Gathered, kept: Sequence[Candidate], weighed: Sequence[Cand
 def _why_not(query: Query, gathered: Gathered, dropped: Sequence[Candidate], desk: Desk) -> Reason:
     if query.asks_nothing:
         return Reason(code="blank_query", message="there is nothing to look for in this query")
-    freely = replace(desk, where=Where(include_superseded=True))
+    freely = replace(desk, where=Filter(include_superseded=True))
     unfiltered = by_words(gathered.tiers, freely, depth=1).total
     return explain_nothing(store=desk.store, scope=desk.scope, unfiltered=unfiltered, dropped=dropped)
 
@@ -189,7 +187,7 @@ def _browse(request: Request, desk: Desk, profile: Profile) -> Reply:
         reply = replace(reply, facets=facet_all(desk))
     if hits:
         return replace(reply, total=page.total)
-    unfiltered = desk.store.browse(scope=desk.scope, where=Where(include_superseded=True), limit=1).total
+    unfiltered = desk.store.browse(scope=desk.scope, where=Filter(include_superseded=True), limit=1).total
     reason = explain_nothing(store=desk.store, scope=desk.scope, unfiltered=unfiltered, dropped=())
     return replace(reply, outcome="none", reason=reason)
 

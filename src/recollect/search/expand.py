@@ -9,15 +9,15 @@ from weakref import WeakKeyDictionary
 from recollect.embedders.contract import Embedder, Vector
 from recollect.errors import ModelError
 from recollect.profile import Expand, Profile
-from recollect.records import AnyOf, Keywords, Word
-from recollect.search.ask import ask
-from recollect.search.correct import vocabulary_of
+from recollect.records import AnyOf, Word, WordQuery
+from recollect.search.build_query import ask
 from recollect.search.intent import expansions, key_terms
 from recollect.search.parse import Query
 from recollect.search.ranking import Ranking
 from recollect.search.retrieve import Desk, by_words
+from recollect.search.spelling import vocabulary_of
 from recollect.text.normalise import fold
-from recollect.text.query import read_words
+from recollect.text.tokenizer import read_words
 
 SHORTEST: Final = 3
 """Words of the vocabulary with fewer letters say too little to be asked for."""
@@ -44,7 +44,7 @@ def expand(query: Query, desk: Desk, profile: Profile, *, depth: int) -> tuple[R
     near = _neighbours(query, desk, rules)
     if near:
         words = profile.words
-        tier = Keywords(expression=AnyOf(parts=near), weights=words.fields, k1=words.k1, b=words.b)
+        tier = WordQuery(expression=AnyOf(parts=near), weights=words.fields, k1=words.k1, b=words.b)
         asked.append((rules.vocabulary_weight, tier))
     lists = (
         replace(by_words([tier], desk, depth=depth), name=f"expansion {number}", kind="expansion", weight=weight)

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from recollect.errors import ModelError, QueryError
 from recollect.profile import Profile
-from recollect.records import AnyOf, Keywords
+from recollect.records import AnyOf, WordQuery
 from recollect.replies import Degraded, Mode, Request
-from recollect.search.ask import Tier, ask
+from recollect.search.build_query import Tier, ask
 from recollect.search.expand import expand
 from recollect.search.parse import Query
 from recollect.search.ranking import Ranking
@@ -133,7 +133,7 @@ def _hybrid(query: Query, tiers: Sequence[Tier], desk: Desk, profile: Profile, d
 
 def _spared(near: Ranking, query: Query, desk: Desk, profile: Profile) -> Ranking:
     """Return *near* without what the query excludes."""
-    weights = Keywords(expression=AnyOf(parts=()), weights=profile.words.fields)
+    weights = WordQuery(expression=AnyOf(parts=()), weights=profile.words.fields)
     out = unwanted(query, desk, [entry.id for entry in near.found], weights)
     return replace(near, found=tuple(entry for entry in near.found if entry.id not in out)) if out else near
 

@@ -3,14 +3,54 @@
 The cues are English: a question in another language is general, and is asked as it stands.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
+from recollect.errors import InputError, QueryError
 from recollect.text.normalise import fold, is_cjk
-from recollect.text.stopwords import STOPWORDS
-from recollect.text.written import written
+from recollect.text.tokenizer import STOPWORDS, written
+
+Booster = Literal["decisions", "changes", "how_it_works"]
+
+BOOSTERS: Final[Mapping[Booster, str]] = {
+    "decisions": "decision chose architecture",
+    "changes": "changed modified refactored",
+    "how_it_works": "architecture design pattern implements",
+}
+
+
+def boost(query: str, booster: Booster) -> str:
+    """Return *query* with the words of *booster* behind it; a blank query stays blank."""
+    if booster not in BOOSTERS:
+        raise QueryError(f"unknown booster {booster!r}", hint=f"one of {', '.join(get_args(Booster))}")
+    plain = query.strip()
+    return f"{plain} {BOOSTERS[booster]}" if plain else ""
+
+
+KEYS: Final = ("queries", "expansions")
+_FENCE: Final = re.compile(r"```[a-zA-Z]{0,16}\s(.*?)```", re.DOTALL)
+_HINT: Final = 'answer with a JSON array of strings, or {"queries": […]}; the original query is searched alone'
+
+
+def read_expansions(answer: str) -> tuple[str, ...]:
+    """Return the queries in *answer*: a JSON array, bare, in a code fence, or under "queries" or "expansions".
+
+    Blank ones and repeats are left out. Anything else is refused with InputError.
+    """
+    fenced = _FENCE.search(answer)
+    try:
+        found = json.loads(fenced[1] if fenced else answer)
+    except (ValueError, RecursionError) as error:
+        raise InputError("the expansion answer is not JSON", hint=_HINT) from error
+    if isinstance(found, dict):
+        found = next((found[key] for key in KEYS if key in found), None)
+    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
+        raise InputError("the expansion answer holds no list of queries", hint=_HINT)
+    return tuple(dict.fromkeys(" ".join(one.split()) for one in found if one.strip()))
+
 
 Intent = Literal["error", "question", "implementation", "architecture", "general"]
 Reason = Literal["declarative", "solution", "how", "design"]

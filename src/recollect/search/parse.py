@@ -1,16 +1,66 @@
 """A query's text into what it asks: words, phrases, operators, filters. Any text is a query; none raises."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from itertools import islice
+from typing import Any, Literal
 
-from recollect.records import ANYTHING, AllOf, AnyOf, Expression, Phrase, Prefix, Where, Without, Word
-from recollect.search.lex import Sign, lex
-from recollect.text.dates import parse_moment
+from recollect.records import NO_FILTER, AllOf, AndNot, AnyOf, Expression, Filter, Phrase, Prefix, Word
+from recollect.text.dates import Span, parse_moment
 from recollect.text.normalise import fold
-from recollect.text.query import QueryWord, read_words
-from recollect.text.spans import Span
+from recollect.text.tokenizer import QueryWord, read_words
+
+Kind = Literal["word", "phrase", "prefix", "exclude", "filter", "and", "or", "not", "open", "close"]
+FILTERS = frozenset({"type", "tag", "source", "project", "kind", "since", "until", "on"})
+MOST = 4096
+"""How many signs of a query are read; what comes after them in a longer one is not asked."""
+OPERATORS: dict[str, Kind] = {"AND": "and", "OR": "or", "NOT": "not"}
+INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
+    "exclude": ("exclude", ("unphrase", "unword")),
+    "phrase": ("phrase", ("inside",)),
+    "prefix": ("prefix", ("stem",)),
+    "open": ("open", ("open",)),
+    "close": ("close", ("close",)),
+}
+
+_SIGN = re.compile(
+    r"""
+    (?P<filter>(?<!\S)(?P<key>[a-z]+):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s"]+)))
+  | (?P<exclude>(?<![^\s(])-(?:"(?P<unphrase>[^"]+)"|(?P<unword>[^\W\d_][^\s"()]*)))
+  | (?P<phrase>(?<![^\s(])"(?P<inside>[^"]+)"(?=[\s).,;:!?]|$))
+  | (?P<prefix>(?<![^\s(])(?P<stem>[^\s"()*:-][^\s"()*]*)\*(?=[\s)]|$))
+  | (?P<open>\()
+  | (?P<close>\))
+  | (?P<word>[^\s()]+)
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sign:
+    """One sign of a query: its kind, its text, and for a filter its key."""
+
+    kind: Kind
+    text: str
+    key: str = ""
+
+
+def lex(text: str) -> list[Sign]:
+    """Return the signs of *text*, in order; a quote that closes nothing is no sign at all."""
+    return [_sign(match) for match in islice(_SIGN.finditer(text), MOST)]
+
+
+def _sign(match: re.Match[str]) -> Sign:
+    whole, kind = match.group(), match.lastgroup
+    if kind == "filter" and match["key"] in FILTERS:
+        return Sign(kind="filter", text=match["quoted"] or match["value"], key=match["key"])
+    if kind in INSIDE:
+        return Sign(kind=INSIDE[kind][0], text=next(match[name] for name in INSIDE[kind][1] if match[name]))
+    return Sign(kind=OPERATORS.get(whole, "word"), text=whole.replace('"', ""))
+
 
 NAMES = ("project", "type", "tag", "source", "kind")
 DATES = ("since", "until", "on")
@@ -27,7 +77,7 @@ class Query:
     exact: tuple[Phrase | Prefix | Word, ...] = ()
     unwanted: tuple[Expression, ...] = ()
     tree: Expression | None = None
-    where: Where = ANYTHING
+    where: Filter = NO_FILTER
     projects: frozenset[str] | None = None
 
     @property
@@ -41,7 +91,7 @@ class Query:
         return self.tree is None and not self.words and not self.exact
 
 
-def parse(text: str, *, now: datetime, where: Where = ANYTHING) -> Query:
+def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
     """Return what *text* asks, its filters joined with *where*."""
     signs: list[Sign] = []
     names: list[Sign] = []
@@ -72,7 +122,7 @@ def _literal(sign: Sign) -> Sign:
     return Sign(kind="word", text=f"{sign.key}:{sign.text}")
 
 
-def _named(where: Where, filters: Sequence[Sign]) -> Where:
+def _named(where: Filter, filters: Sequence[Sign]) -> Filter:
     """Return *where* with the names that *filters* wish for beside its own; a list that admits nothing stays so."""
     wishes: dict[str, Any] = {}
     for key in NAMES[1:]:
@@ -82,7 +132,7 @@ def _named(where: Where, filters: Sequence[Sign]) -> Where:
     return replace(where, **wishes) if wishes else where
 
 
-def _bounded(where: Where, spans: Sequence[tuple[str, Span]]) -> Where:
+def _bounded(where: Filter, spans: Sequence[tuple[str, Span]]) -> Filter:
     """Return *where* within the dates of the filters too."""
     starts = [span.start for key, span in spans if key in ("since", "on")]
     ends = [span.end for key, span in spans if key in ("until", "on")]
@@ -181,7 +231,7 @@ class _Reader:
             return None
         whole = AllOf(parts=kept) if len(kept) > 1 else kept[0]
         hidden = self._complete(unwanted)
-        return Without(wanted=whole, unwanted=AnyOf(parts=hidden)) if hidden else whole
+        return AndNot(wanted=whole, unwanted=AnyOf(parts=hidden)) if hidden else whole
 
     def one(self, depth: int) -> Expression | None:
         kind = self._next()

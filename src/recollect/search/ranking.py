@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from recollect.replies import Share
-from recollect.search.ask import Tier
+from recollect.search.build_query import Tier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from recollect.embedders.contract import Embedder, pack
 from recollect.errors import ModelError
 from recollect.profile import Profile
-from recollect.records import ANYTHING, AnyOf, Keywords, Memory, Scope, Word
+from recollect.records import NO_FILTER, AnyOf, Memory, Scope, Word, WordQuery
 from recollect.replies import Related
-from recollect.search.vary import overlap, runs_of
+from recollect.search.diversify import overlap, runs_of
 from recollect.stores.contract import Store
-from recollect.text.query import read_words, significant
+from recollect.text.tokenizer import read_words, significant
 
 FACTS = 1000
 """How many facts about one subject are looked at."""
@@ -66,7 +66,7 @@ def _nearness(
             (vector,) = embedder.embed_passages([f"{memory.title}\n{memory.content}".strip()])
         except ModelError:
             return _by_words(memory, store, scope, profile, depth=depth)
-        nears = store.nearest(embedder.fingerprint, pack(vector), scope=scope, where=ANYTHING, limit=depth)
+        nears = store.nearest(embedder.fingerprint, pack(vector), scope=scope, where=NO_FILTER, limit=depth)
         if nears.top:
             least = max(0.0, profile.retrieve.min_similarity)
             return _Nearness(by="meaning", scores={near.id: near.cosine for near in nears.top if near.cosine > least})
@@ -82,13 +82,13 @@ def _by_words(memory: Memory, store: Store, scope: Scope, profile: Profile, *, d
     rarest = sorted((stem for stem in stems if spread[stem] > 1), key=lambda stem: (spread[stem], stem))
     if not rarest:
         return _Nearness(by="words", scores={})
-    asked = Keywords(
+    asked = WordQuery(
         expression=AnyOf(parts=tuple(Word(text=stem) for stem in rarest[: profile.related.words])),
         weights=profile.words.fields,
         k1=profile.words.k1,
         b=profile.words.b,
     )
-    matches = store.match_words(asked, scope=scope, where=ANYTHING, limit=depth)
+    matches = store.match_words(asked, scope=scope, where=NO_FILTER, limit=depth)
     return _Nearness(by="words", scores={match.id: match.coverage for match in matches.top})
 
 

@@ -9,11 +9,11 @@ from recollect.profile import Rerank
 from recollect.records import Memory
 from recollect.replies import Share
 from recollect.rerankers.contract import Reranker
-from recollect.search.fit import looked_for
 from recollect.search.gather import Gathered
+from recollect.search.hits import looked_for
 from recollect.search.parse import Query
 from recollect.search.ranking import Candidate
-from recollect.text.spots import Spot, Wanted, find_spots
+from recollect.text.snippet import Spot, Wanted, find_spots
 
 Span = tuple[int, int]
 

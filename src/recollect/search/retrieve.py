@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from recollect.embedders.contract import Embedder, mix, pack
 from recollect.profile import Retrieve
-from recollect.records import AnyOf, Fact, Keywords, Match, Matches, Memory, Near, Nears, Scope, Where
-from recollect.search.ask import InText, Tier
-from recollect.search.correct import mended, tolerate, vocabulary_of
-from recollect.search.normalise import NORMALISERS
+from recollect.records import AnyOf, Fact, Filter, Memory, Scope, VectorHit, VectorHits, WordHit, WordHits, WordQuery
+from recollect.search.build_query import InText, Tier
+from recollect.search.fuse import NORMALISERS
 from recollect.search.parse import Query
 from recollect.search.ranking import Found, Ranking
+from recollect.search.spelling import mended, tolerate, vocabulary_of
 from recollect.stores.contract import Store
 
 
@@ -20,7 +20,7 @@ class Desk:
 
     store: Store
     scope: Scope
-    where: Where
+    where: Filter
     embedder: Embedder | None = None
     blend: tuple[float, ...] = ()
     lens: Callable[[Memory, Sequence[Fact]], float] | None = None
@@ -47,7 +47,7 @@ def by_words(
 
 def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int], query: Query | None) -> Ranking:
     match tier:
-        case Keywords():
+        case WordQuery():
             matches = desk.store.match_words(tier, scope=desk.scope, where=desk.where, limit=depth, also=also)
             asked = tier if query is None else _tolerant(tier, query, matches, desk)
             if asked is not tier:
@@ -67,7 +67,7 @@ def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int], query: Quer
             return Ranking(name="words", kind="text", found=found, total=len(found), asked=(tier,))
 
 
-def _tolerant(keywords: Keywords, query: Query, matches: Matches, desk: Desk) -> Keywords:
+def _tolerant(keywords: WordQuery, query: Query, matches: WordHits, desk: Desk) -> WordQuery:
     return tolerate(
         keywords,
         query,
@@ -117,7 +117,7 @@ def _nearest(
     depth: int,
     also: Sequence[int],
     unless: str | None,
-) -> Nears:
+) -> VectorHits:
     vectors = embedder.embed_queries(list(texts))
     return desk.store.nearest(
         embedder.fingerprint,
@@ -131,8 +131,8 @@ def _nearest(
     )
 
 
-def _joined(new: Nears, old: Nears) -> Nears:
-    return Nears(
+def _joined(new: VectorHits, old: VectorHits) -> VectorHits:
+    return VectorHits(
         top=(*new.top, *old.top),
         also={**old.also, **new.also},
         total=new.total + old.total,
@@ -149,18 +149,18 @@ def is_strong(ranking: Ranking, rules: Retrieve, normaliser: str) -> bool:
     return scores[0] >= top and (len(scores) == 1 or scores[0] - scores[1] >= gap)
 
 
-def unwanted(query: Query, desk: Desk, rows: Sequence[int], weights: Keywords) -> set[int]:
+def unwanted(query: Query, desk: Desk, rows: Sequence[int], weights: WordQuery) -> set[int]:
     """Return those of *rows* that hold what the query excludes."""
     if not query.unwanted or not rows:
         return set()
     expression = AnyOf(parts=query.unwanted)
-    asked = Keywords(expression=expression, weights=weights.weights, k1=weights.k1, b=weights.b)
+    asked = WordQuery(expression=expression, weights=weights.weights, k1=weights.k1, b=weights.b)
     return set(desk.store.match_words(asked, scope=desk.scope, where=desk.where, limit=1, also=rows).also)
 
 
-def _match(match: Match) -> Found:
+def _match(match: WordHit) -> Found:
     return Found(id=match.id, score=match.score, coverage=match.coverage)
 
 
-def _near(near: Near) -> Found:
+def _near(near: VectorHit) -> Found:
     return Found(id=near.id, score=near.cosine, span=(near.start, near.stop))

@@ -1,17 +1,37 @@
-"""Named factors that weigh a candidate: each a pure function of the memory, its facts, the profile and now."""
+"""A date in a plain question: memories of that time count a little more, and nobody disappears for it."""
 
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from math import nextafter
+from types import MappingProxyType
 from typing import Final
 
 from recollect.profile import Profile
 from recollect.profile import Weigh as Rules
 from recollect.records import Fact, Memory
 from recollect.search.ranking import Candidate
-from recollect.text.stated import words_stated
+from recollect.text.analyser import words_stated
+from recollect.text.dates import Span, find_dates
+
+TYPES: Final[Mapping[str, float]] = MappingProxyType(
+    {"bugfix": 1.3, "feature": 1.2, "discovery": 1.1, "decision": 1.1, "refactor": 1.0, "change": 0.9}
+)
+CONCEPTS: Final[Mapping[str, float]] = MappingProxyType({"security": 0.30, "gotcha": 0.25, "best-practice": 0.20})
+HALF_LIFE_DAYS: Final = 7.0
+LEAST: Final = 0.01
+
+
+def importance(
+    kind: str, *, age_days: float, feedback: int = 0, concepts: Sequence[str] = (), retrievals: int = 0
+) -> float:
+    """Return how important a memory is: a type nobody weighs counts 1, a date to come counts as today."""
+    fading = math.pow(0.5, max(0.0, age_days) / HALF_LIFE_DAYS)
+    learned = 0.30 * max(-1, min(1, feedback)) + 0.20 * sum(CONCEPTS.get(concept, 0.0) for concept in concepts)
+    return max(LEAST, TYPES.get(kind, 1.0) * fading + learned + 0.15 * 0.1 * math.log2(retrievals + 1))
+
 
 _DATED: Final = re.compile(r"(?:^|/)(\d{4})-(\d{2})-(\d{2})\.md$")
 
@@ -137,3 +157,44 @@ def file_date(source: str | None) -> date | None:
 
 def _days(since: datetime, now: datetime) -> float:
     return max(0.0, (now - since).total_seconds() / 86_400)
+
+
+TOP: Final = 10
+"""The best hit without the date stays among so many."""
+
+
+def spans_in(text: str, *, now: datetime) -> tuple[Span, ...]:
+    """Return the stretches of time that *text* names."""
+    return tuple(found.span for found in find_dates(text, now=now))
+
+
+def lean(
+    candidates: Sequence[Candidate], memories: Mapping[int, Memory], spans: Sequence[Span], *, sway: float
+) -> tuple[Candidate, ...]:
+    """Return *candidates* (best first) with the factor `date` on those of the time, best first, ties by id.
+
+    The factor is 1 + *sway*, or as much less as keeps the one that was best among the first ten.
+    """
+    dated = {each.id for each in candidates if _within(memories[each.id].when, spans)} if spans and sway > 0 else set()
+    if not dated:
+        return tuple(candidates)
+    factor = min(1.0 + sway, _bound(candidates, dated))
+    leaning = (_times(each, factor) if each.id in dated else each for each in candidates)
+    return tuple(sorted(leaning, key=lambda each: (-each.score, each.id)))
+
+
+def _within(moment: datetime, spans: Sequence[Span]) -> bool:
+    return any(span.start <= moment < span.end for span in spans)
+
+
+def _times(candidate: Candidate, factor: float) -> Candidate:
+    return replace(candidate, factors={**candidate.factors, "date": factor})
+
+
+def _bound(candidates: Sequence[Candidate], dated: set[int]) -> float:
+    """Return the largest factor with which fewer than ten overtake the best; no bound where it gains as well."""
+    best = candidates[0]
+    if best.id in dated:
+        return float("inf")
+    needed = sorted(best.score / each.score for each in candidates if each.id in dated and each.score > 0)
+    return max(1.0, nextafter(needed[TOP - 1], 0.0)) if len(needed) >= TOP else float("inf")

@@ -6,20 +6,19 @@ from datetime import datetime
 
 from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
-from recollect.records import Where
+from recollect.records import Filter
 from recollect.replies import Request
 from recollect.rerankers.contract import Reranker
 from recollect.search import above, as_asked, depth_for, narrowed, relative_floor, subjects_of
-from recollect.search.fit import clamp
 from recollect.search.fuse import combine
 from recollect.search.gather import Gathered, gather
-from recollect.search.kin import beside_kin
+from recollect.search.hits import clamp
 from recollect.search.parse import parse
 from recollect.search.ranking import Candidate
 from recollect.search.rerank import read_again
 from recollect.search.retrieve import Desk
-from recollect.search.weigh import weigh
-from recollect.search.when import lean, spans_in
+from recollect.search.smooth import beside_kin
+from recollect.search.weigh import lean, spans_in, weigh
 from recollect.stores.contract import Store
 
 DEEP = 100_000
@@ -167,7 +166,7 @@ def _outside(memory_id: int, desk: Desk) -> tuple[str, str] | None:
 
 def _admitted(memory_id: int, desk: Desk) -> bool:
     wide = replace(desk.where, include_superseded=True)
-    if wide == Where(include_superseded=True):
+    if wide == Filter(include_superseded=True):
         return True
     page = desk.store.browse(scope=desk.scope, where=wide, limit=DEEP)
     return memory_id in page.ids

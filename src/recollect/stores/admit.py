@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from recollect.records import Fact, Memory, Scope, Where
+from recollect.records import Fact, Filter, Memory, Scope
 
 
 def in_scope(memory: Memory, scope: Scope) -> bool:
@@ -16,7 +16,7 @@ def covers(reader: Scope, asked: Scope) -> bool:
     return reader.projects is None or (asked.projects is not None and asked.projects <= reader.projects)
 
 
-def admits(where: Where, memory: Memory, facts: Iterable[Fact]) -> bool:
+def admits(where: Filter, memory: Memory, facts: Iterable[Fact]) -> bool:
     """Return whether *memory*, which states *facts*, is one of those wanted."""
     return (
         is_there(memory, where.as_of)

@@ -15,18 +15,18 @@ from typing import Final
 
 from recollect.records import (
     AllOf,
+    AndNot,
     AnyOf,
+    Bigram,
     Expression,
     Form,
-    Keywords,
     Leaf,
-    Match,
-    Matches,
-    Pair,
     Phrase,
     Prefix,
-    Without,
     Word,
+    WordHit,
+    WordHits,
+    WordQuery,
 )
 
 RAREST = 1e-6
@@ -50,7 +50,7 @@ TOGETHER: Final = {"title": 1000, "body": 1000}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class CollectionStats:
     """How many rows a scope holds, how many tokens they have together, by form, and how many rows are code."""
 
     rows: int
@@ -62,8 +62,8 @@ class Volume:
         """Return the mean length of a row, at least one token."""
         return max(1.0, (self.stem if form == "stem" else self.exact) / max(1, self.rows))
 
-    def __add__(self, other: "Volume") -> "Volume":
-        return Volume(
+    def __add__(self, other: "CollectionStats") -> "CollectionStats":
+        return CollectionStats(
             rows=self.rows + other.rows,
             stem=self.stem + other.stem,
             exact=self.exact + other.exact,
@@ -76,35 +76,35 @@ def form_of(leaf: Leaf) -> Form:
     match leaf:
         case Word(form=form):
             return form
-        case Pair():
+        case Bigram():
             return "stem"
         case Prefix() | Phrase():
             return "exact"
 
 
 def rank(
-    keywords: Keywords,
+    keywords: WordQuery,
     *,
     read: Callable[[Leaf], Postings],
-    volume: Volume,
+    volume: CollectionStats,
     admits: Callable[[AbstractSet[int]], AbstractSet[int]],
     limit: int,
     also: Sequence[int] = (),
-) -> Matches:
+) -> WordHits:
     """Return the best *limit* rows for *keywords*, ties by id, and the scores of *also*."""
     postings = {leaf: read(leaf) for leaf in _leaves(keywords.expression)}
     found = admits(_matching(keywords.expression, postings))
     wanted = list(_wanted(keywords.expression))
     scores = _score(wanted, postings, volume, keywords)
-    worth = {leaf: _idf(leaf, postings[leaf], volume, keywords.idf) for leaf in wanted if not isinstance(leaf, Pair)}
+    worth = {leaf: _idf(leaf, postings[leaf], volume, keywords.idf) for leaf in wanted if not isinstance(leaf, Bigram)}
     whole = math.fsum(worth.values()) or 1.0
 
-    def match(row: int) -> Match:
+    def match(row: int) -> WordHit:
         held = math.fsum(value for leaf, value in worth.items() if row in postings[leaf])
-        return Match(id=row, score=scores[row], coverage=held / whole)
+        return WordHit(id=row, score=scores[row], coverage=held / whole)
 
     best = heapq.nsmallest(limit, found, key=lambda row: (-scores[row], row))
-    return Matches(
+    return WordHits(
         top=tuple(match(row) for row in best),
         also={row: match(row) for row in also if row in found},
         total=len(found),
@@ -113,7 +113,7 @@ def rank(
     )
 
 
-def matching(keywords: Keywords, *, read: Callable[[Leaf], Postings]) -> AbstractSet[int]:
+def matching(keywords: WordQuery, *, read: Callable[[Leaf], Postings]) -> AbstractSet[int]:
     """Return every row that *keywords* match."""
     return _matching(keywords.expression, {leaf: read(leaf) for leaf in _leaves(keywords.expression)})
 
@@ -127,13 +127,13 @@ def _seen(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
     return seen
 
 
-def _idf(leaf: Leaf, rows: Postings, volume: Volume, kind: str) -> float:
+def _idf(leaf: Leaf, rows: Postings, volume: CollectionStats, kind: str) -> float:
     odds = (volume.rows - len(rows) + 0.5) / (len(rows) + 0.5)
     return (math.log1p(odds) if kind == "lucene" else max(RAREST, math.log(odds))) * leaf.weight
 
 
 def _score(
-    wanted: Sequence[Leaf], postings: Mapping[Leaf, Postings], volume: Volume, keywords: Keywords
+    wanted: Sequence[Leaf], postings: Mapping[Leaf, Postings], volume: CollectionStats, keywords: WordQuery
 ) -> dict[int, float]:
     scores: dict[int, float] = {}
     for leaf in wanted:
@@ -152,9 +152,9 @@ def _matching(expression: Expression, postings: Mapping[Leaf, Postings]) -> Abst
         case AllOf(parts=parts):
             first, *rest = (_matching(part, postings) for part in parts)
             return set(first).intersection(*rest)
-        case Without(wanted=wanted, unwanted=unwanted):
+        case AndNot(wanted=wanted, unwanted=unwanted):
             return _matching(wanted, postings) - _matching(unwanted, postings)
-        case Word() | Prefix() | Phrase() | Pair():
+        case Word() | Prefix() | Phrase() | Bigram():
             return postings[expression].keys()
 
 
@@ -163,10 +163,10 @@ def _leaves(expression: Expression) -> Iterator[Leaf]:
         case AnyOf(parts=parts) | AllOf(parts=parts):
             for part in parts:
                 yield from _leaves(part)
-        case Without(wanted=wanted, unwanted=unwanted):
+        case AndNot(wanted=wanted, unwanted=unwanted):
             yield from _leaves(wanted)
             yield from _leaves(unwanted)
-        case Word() | Prefix() | Phrase() | Pair():
+        case Word() | Prefix() | Phrase() | Bigram():
             yield expression
 
 
@@ -184,7 +184,7 @@ def _positive(expression: Expression) -> Iterator[Leaf]:
         case AnyOf(parts=parts) | AllOf(parts=parts):
             for part in parts:
                 yield from _positive(part)
-        case Without(wanted=wanted):
+        case AndNot(wanted=wanted):
             yield from _positive(wanted)
-        case Word() | Prefix() | Phrase() | Pair():
+        case Word() | Prefix() | Phrase() | Bigram():
             yield expression

@@ -15,27 +15,27 @@ from typing import Any, Protocol
 
 from recollect.errors import InputError, UnknownMemory
 from recollect.records import (
-    Embedded,
+    EmbeddedMemory,
     Event,
     Fact,
+    Filter,
     Form,
     Generation,
-    Keywords,
     Known,
-    Matches,
     Memory,
-    Nears,
     Page,
     Piece,
     Recall,
     Scope,
-    Tally,
-    Terms,
-    Where,
+    StoreStats,
+    TokenizedMemory,
+    VectorHits,
+    WordHits,
+    WordQuery,
     Write,
 )
 
-Analyse = Callable[[Memory, Sequence[str]], Terms]
+Analyse = Callable[[Memory, Sequence[str]], TokenizedMemory]
 """How a memory and its other wordings become tokens; a store is opened with one."""
 
 
@@ -113,18 +113,18 @@ class Store(Protocol):
         """Return which contents (live ones) and which external ids (forgotten ones too) *project* holds."""
         ...
 
-    def alike(self, project: str, sketches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    def alike(self, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
         """Return, for each sketch, the live memories of *project* sharing a key with it, by id, at most 20."""
         ...
 
     def match_words(
-        self, keywords: Keywords, *, scope: Scope, where: Where, limit: int, also: Sequence[int] = ()
-    ) -> Matches:
+        self, keywords: WordQuery, *, scope: Scope, where: Filter, limit: int, also: Sequence[int] = ()
+    ) -> WordHits:
         """Return the best *limit* memories for *keywords* and the scores of *also* that match."""
         ...
 
     def match_text(
-        self, needles: Sequence[str], *, scope: Scope, where: Where, limit: int
+        self, needles: Sequence[str], *, scope: Scope, where: Filter, limit: int
     ) -> tuple[tuple[int, int], ...]:
         """Return (id, how many needles its title and text hold), most first, then by id.
 
@@ -132,7 +132,7 @@ class Store(Protocol):
         """
         ...
 
-    def browse(self, *, scope: Scope, where: Where, limit: int, offset: int = 0) -> Page:
+    def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
         """Return memories newest first (`Memory.when`, then id)."""
         ...
 
@@ -147,7 +147,7 @@ class Store(Protocol):
         """Return how many live memories hold each of these tokens in title or body: 0 for one that none holds."""
         ...
 
-    def facets(self, *, keywords: Keywords | None, scope: Scope, where: Where) -> dict[str, dict[str, int]]:
+    def facets(self, *, keywords: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         """Count the whole match set, or all that *where* admits, by what can be filtered by.
 
         By type, tag, project, source, kind, fact_type (once for each memory) and month ("2026-05", in UTC);
@@ -163,7 +163,7 @@ class Store(Protocol):
         """Return live memories above id *after* that have no vectors of this generation, by id."""
         ...
 
-    def put_vectors(self, generation: Generation, embedded: Sequence[Embedded]) -> int:
+    def put_vectors(self, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
         """Keep vectors in place of older ones of the same generation; return how many memories took theirs.
 
         A memory that changed since, or is gone, takes none. A vector of another width is refused.
@@ -180,12 +180,12 @@ class Store(Protocol):
         vector: bytes,
         *,
         scope: Scope,
-        where: Where,
+        where: Filter,
         limit: int,
         also: Sequence[int] = (),
         unless: str | None = None,
         blend: tuple[float, ...] = (),
-    ) -> Nears:
+    ) -> VectorHits:
         """Return the memories whose best passage is nearest to *vector*, ties by id, and the cosines of *also*.
 
         *blend* mixes into each turn of a conversation so much of the turn before, after, second before and
@@ -264,7 +264,7 @@ class Store(Protocol):
         """Remember that *source* now consists of *pieces*; no pieces means it is gone."""
         ...
 
-    def tally(self, *, scope: Scope) -> Tally:
+    def tally(self, *, scope: Scope) -> StoreStats:
         """Count what is here."""
         ...
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.records import Near, Nears, Scope, Where
+from recollect.records import Filter, Scope, VectorHit, VectorHits
 from recollect.stores.matrix import Matrix, empty_matrix
 
 MASKS = 32
@@ -28,7 +28,7 @@ class Question:
     """What is asked of a shelf besides the vector."""
 
     scope: Scope
-    where: Where
+    where: Filter
     limit: int
     also: tuple[int, ...] = ()
     unless: str | None = None
@@ -71,12 +71,14 @@ class Shelf:
         self._talks = any(row.thread is not None for row in self._rows)
         self._masks, self._blends = {}, {}
 
-    def nearest(self, query: bytes, asked: Question, *, key: object, admitted: Callable[[], Iterable[int]]) -> Nears:
+    def nearest(
+        self, query: bytes, asked: Question, *, key: object, admitted: Callable[[], Iterable[int]]
+    ) -> VectorHits:
         """Return the admitted memories nearest to *query*; who is admitted is asked once for each *key*."""
         mask, matrix = self._mask(key, admitted), self._blended(asked.blend)
         best = self._best(matrix, query, mask, asked.limit) if asked.limit else []
         wanted = [row for row in dict.fromkeys(asked.also) if row in mask.memories]
-        return Nears(
+        return VectorHits(
             top=tuple(sorted(best, key=lambda near: (-near.cosine, near.id))[: asked.limit]),
             also={near.id: near for near in self._speakers(matrix, query, wanted)},
             total=len(mask.memories),
@@ -123,7 +125,7 @@ class Shelf:
                 threads.setdefault(row.thread, []).append((row.turn or 0, memory_id, first))
         return [[at for _, _, at in sorted(turns)] for turns in threads.values()]
 
-    def _best(self, matrix: Matrix, query: bytes, mask: _Mask, limit: int) -> list[Near]:
+    def _best(self, matrix: Matrix, query: bytes, mask: _Mask, limit: int) -> list[VectorHit]:
         """Return at least *limit* of the nearest memories, if there are so many."""
         take = limit + 16
         while True:
@@ -134,13 +136,13 @@ class Shelf:
                 return self._speakers(matrix, query, memories)
             take *= 4
 
-    def _speakers(self, matrix: Matrix, query: bytes, memories: Sequence[int]) -> list[Near]:
+    def _speakers(self, matrix: Matrix, query: bytes, memories: Sequence[int]) -> list[VectorHit]:
         """Return the best passage of each memory, the first of equals."""
         places = [at for memory in memories for at in self._places[memory]]
         products = matrix.products(query, places) if places else []
-        best: dict[int, Near] = {}
+        best: dict[int, VectorHit] = {}
         for at, product in zip(places, products, strict=True):
             row = self._rows[at]
             if row.memory_id not in best or product > best[row.memory_id].cosine:
-                best[row.memory_id] = Near(id=row.memory_id, cosine=product, start=row.start, stop=row.stop)
+                best[row.memory_id] = VectorHit(id=row.memory_id, cosine=product, start=row.start, stop=row.stop)
         return list(best.values())

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.recollection import open as open_recollection
-from recollect.remember.bring import Brought
+from recollect.remember.import_files import Brought
 from recollect.replies import Reply
 from recollect.surfaces import shapes, show
 

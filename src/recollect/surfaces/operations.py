@@ -7,16 +7,7 @@ from typing import Any, Final
 from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.surfaces import shapes, show
-from recollect.surfaces.table import (
-    FILTERS,
-    ID,
-    Answer,
-    Operation,
-    Parameter,
-    Progress,
-    moment_from,
-    where_from,
-)
+from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter, Progress, moment_from, where_from
 from recollect.surfaces.verbs import asking, evaluating, living, meaning, tuning
 
 

@@ -5,12 +5,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from recollect.errors import RecollectError
-from recollect.records import Event, Fact, Memory, Tally
+from recollect.records import Event, Fact, Memory, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Reason, Reply, Shown
 
 if TYPE_CHECKING:  # a search starts without what writing needs
-    from recollect.remember.bring import Brought
-    from recollect.remember.keep import Kept
+    from recollect.remember.import_files import Brought
+    from recollect.remember.ingest import Kept
 
 Shape = dict[str, Any]
 
@@ -165,7 +165,7 @@ def _event(event: Event) -> Shape:
     return {"verb": event.verb, "at": _moment(event.at), "detail": dict(event.detail)}
 
 
-def tally_shape(tally: Tally, address: str) -> Shape:
+def tally_shape(tally: StoreStats, address: str) -> Shape:
     """Return how much a store holds."""
     return {
         "store": address,

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from recollect.records import Event, Memory, Tally
+from recollect.records import Event, Memory, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Reply, Shown
 
 if TYPE_CHECKING:  # a search starts without what writing needs
-    from recollect.remember.bring import Brought
-    from recollect.remember.keep import Kept
+    from recollect.remember.import_files import Brought
+    from recollect.remember.ingest import Kept
 
 DEGRADED = {
     "no_model": "no embedding model is installed: answered by words alone",
@@ -195,7 +195,7 @@ def _details(detail: Mapping[str, object]) -> dict[str, str]:
     }
 
 
-def tally_text(tally: Tally, address: str) -> str:
+def tally_text(tally: StoreStats, address: str) -> str:
     """Return how much a store holds."""
     head = (
         f"{address}: {tally.memories} memories ({tally.forgotten} forgotten, {tally.superseded} superseded), "

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 
 from recollect.errors import QueryError
 from recollect.recollection import Recollection
-from recollect.records import Where
+from recollect.records import Filter
 from recollect.replies import Mode
 from recollect.text.dates import parse_moment
 
@@ -78,7 +78,7 @@ MODES: Final[Mapping[str, Mode]] = {
 ID: Final = Parameter(name="id", kind="number", place=True, about="the id of a memory")
 
 
-def where_from(db: Recollection, given: Mapping[str, Any]) -> Where:
+def where_from(db: Recollection, given: Mapping[str, Any]) -> Filter:
     """Return the filters that the parameters of FILTERS describe."""
 
     def chosen(name: str) -> tuple[str, ...] | None:
@@ -88,7 +88,7 @@ def where_from(db: Recollection, given: Mapping[str, Any]) -> Where:
     since, until, on, as_of = (moment_from(db, given, name) for name in ("since", "until", "on", "as_of"))
     starts = [span.start for span in (since, on) if span]
     ends = [span.end for span in (until, on) if span]
-    return Where(
+    return Filter(
         types=chosen("type"),
         tags=chosen("tag"),
         kinds=chosen("kind"),

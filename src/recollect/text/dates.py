@@ -7,13 +7,402 @@ would rather miss one than take an ordinary word for it. What both understand st
 
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
+from functools import cache, partial
 from typing import Final
 
-from recollect.text.date_rules import EXPLICIT, PLAIN, Rule
-from recollect.text.spans import Span, begin, step
+FIRST_YEAR: Final = 1000
+LAST_YEAR: Final = 2999
+"""Beyond these years a span could leave the calendar when it is taken to another time zone."""
+
+MONTHS_OF: Final[Mapping[str, int]] = {"month": 1, "quarter": 3, "year": 12}
+DAYS_OF: Final[Mapping[str, int]] = {"day": 1, "week": 7}
+SECONDS_OF: Final[Mapping[str, int]] = {"minute": 60, "hour": 3600}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """A stretch of time, half open: start <= moment < end."""
+
+    start: datetime
+    end: datetime
+
+
+def midnight(year: int, month: int, day: int, *, like: datetime) -> datetime:
+    """Return the moment this day begins where *like* is, or raise ValueError for a day that is none."""
+    if not FIRST_YEAR <= year <= LAST_YEAR:
+        raise ValueError(year)
+    return datetime(year, month, day, tzinfo=like.tzinfo)
+
+
+def step(moment: datetime, unit: str, count: int) -> datetime:
+    """Return *moment* moved by *count* units: to a midnight, or by the clock for hours and minutes.
+
+    A day that the month does not have becomes its last: one month before 31 March is 28 February.
+    """
+    if unit in SECONDS_OF:
+        return (moment.astimezone(UTC) + timedelta(seconds=count * SECONDS_OF[unit])).astimezone(moment.tzinfo)
+    if unit in DAYS_OF:
+        moved = moment.replace(tzinfo=None) + timedelta(days=count * DAYS_OF[unit])
+        return midnight(moved.year, moved.month, moved.day, like=moment)
+    year, month = divmod(moment.year * 12 + moment.month - 1 + count * MONTHS_OF[unit], 12)
+    first = midnight(year, month + 1, 1, like=moment)
+    return first.replace(day=min(moment.day, _length(first)))
+
+
+def _length(first: datetime) -> int:
+    """Return how many days the month has that begins with *first*."""
+    return (first.replace(day=28) + timedelta(days=4)).replace(day=1).toordinal() - first.toordinal()
+
+
+def begin(unit: str, now: datetime) -> datetime:
+    """Return when the day, week, month, quarter or year that *now* lies in began."""
+    if unit in MONTHS_OF:
+        return midnight(now.year, (now.month - 1) // MONTHS_OF[unit] * MONTHS_OF[unit] + 1, 1, like=now)
+    return step(now, "day", -now.weekday() if unit == "week" else 0)
+
+
+def period(unit: str, offset: int, now: datetime) -> Span:
+    """Return the unit (or the weekend) that lies *offset* units from the one *now* lies in."""
+    if unit == "weekend":
+        monday = step(begin("week", now), "week", offset)
+        return Span(start=step(monday, "day", 5), end=step(monday, "week", 1))
+    return lasting(step(begin(unit, now), unit, offset), unit)
+
+
+def lasting(start: datetime, unit: str) -> Span:
+    """Return the span of one *unit* from *start* on."""
+    return Span(start=start, end=step(start, unit, 1))
+
+
+def latest(month: int, day: int, *, until: datetime) -> datetime:
+    """Return the last such day that began at or before *until*; 29 February may lie eight years back."""
+    for year in range(until.year, until.year - 9, -1):
+        with suppress(ValueError):
+            start = midnight(year, month, day, like=until)
+            if start <= until:
+                return start
+    raise ValueError(day)
+
+
+_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+MONTHS: Final = {name: number for number, name in enumerate(_MONTHS, 1)}
+WEEKDAYS: Final = {name: day for day, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
+EAST_DAYS: Final = {
+    day: n for days in ("一二三四五六天", "月火水木金土日", "월화수목금토일") for n, day in enumerate(days)
+}
+OFFSETS: Final = {"last": -1, "previous": -1, "this": 0, "current": 0, "next": 1}
+NUMBERS: Final = {
+    name: number
+    for names in (
+        "zero one two three four five six seven eight nine ten eleven twelve",
+        "零 一 二 三 四 五 六 七 八 九 十",
+        "- 한 두 세 네 다섯",
+        "- a 两",
+        "- an 兩",
+        "- - couple",
+    )
+    for number, name in enumerate(names.split())
+}
+"""Numerals and what they count; "-" is a place without a word."""
+
+UNITS: Final = {
+    name: unit
+    for unit, names in {
+        "minute": "min mins minute minutes 分 分钟 分鐘 분",
+        "hour": "h hr hrs hour hours 小时 小時 時間 시간",
+        "day": "d day days 天 日 일",
+        "week": "w wk wks week weeks 周 週 週間 星期 礼拜 禮拜 주 주일",
+        "month": "m mo month months 月 か月 ヶ月 カ月 ヵ月 ケ月 개월 달",
+        "quarter": "quarter quarters",
+        "year": "y yr yrs year years 年 년",
+    }.items()
+    for name in names.split()
+}
+PRECISION: Final = {
+    "minute": timedelta(minutes=1),
+    "second": timedelta(seconds=1),
+    "fraction": timedelta(microseconds=1),
+}
+
+BEHIND_KOREAN: Final = r"(?=$|[^가-힣]|에|의|는|은|말|중|간|부터|까지)"
+"""What may follow a short Korean word, so that 이번 주 is a week and 이번 주제 (this topic) is not."""
+HEAD: Final = r"(?<![가-힣])"
+WEEK: Final = r"(?:[周週](?![围圍边邊期])|星期|[礼禮]拜)"
+
+EAST: Final = (
+    (r"大前天", "day", -3),
+    (rf"(?<![目以之大])前天|一昨日|{HEAD}(?:그제(?!서야|야)|그저께)", "day", -2),
+    (rf"昨[天日]|{HEAD}어제", "day", -1),
+    (rf"(?<!如)今[天日]|本日|{HEAD}오늘(?!날)", "day", 0),
+    (rf"(?<![说說声聲证證表文光透])明[天日]|{HEAD}내일", "day", 1),
+    (rf"上上[周週]|先々週|{HEAD}지지난\s?주{BEHIND_KOREAN}", "week", -2),
+    (rf"(?<!以)上[个個]?{WEEK}|先週|{HEAD}지난\s?주{BEHIND_KOREAN}", "week", -1),
+    (rf"(?:(?<!日)本|[这這])[个個]?{WEEK}|今週|{HEAD}이번\s?주{BEHIND_KOREAN}", "week", 0),
+    (rf"下[个個]?{WEEK}|来週|{HEAD}다음\s?주{BEHIND_KOREAN}", "week", 1),
+    (rf"上[个個]月|先月|{HEAD}지난\s?달{BEHIND_KOREAN}", "month", -1),
+    (rf"(?<!日)本月|[这這][个個]月|今月|{HEAD}이번\s?달{BEHIND_KOREAN}", "month", 0),
+    (rf"下[个個]月|来月|{HEAD}다음\s?달{BEHIND_KOREAN}", "month", 1),
+    (rf"一昨年|{HEAD}재작년", "year", -2),
+    (rf"(?<![过過])去年|(?<!一)昨年|{HEAD}(?:작년|지난해)", "year", -1),
+    (rf"(?<!如)今年|{HEAD}올해", "year", 0),
+    (rf"(?<![说說声聲证證表文])明年|(?<![未近以])来年|{HEAD}내년", "year", 1),
+)
+"""A word of the East, its unit, and how many units from now it lies. The guards keep ordinary words
+whole: 目前天气 (the present weather) holds no 前天, 언어제공 (offering a language) no 어제."""
+
+
+Reader = Callable[[re.Match[str], datetime], Span]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """A way to write a date; a text with nothing of what it needs is not searched for it."""
+
+    source: str
+    flags: re.RegexFlag
+    read: Reader
+    needs: frozenset[str]
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """Compile the pattern when it is first wanted: all of them together would slow every start."""
+        return _compiled(self.source, self.flags)
+
+
+@cache
+def _compiled(source: str, flags: re.RegexFlag) -> re.Pattern[str]:
+    return re.compile(source, flags)
+
+
+# --- what a match means ---------------------------------------------------------------------
+
+
+def _named(_match: re.Match[str], now: datetime, *, unit: str, offset: int) -> Span:
+    return period(unit, offset, now)
+
+
+def _relative(match: re.Match[str], now: datetime) -> Span:
+    return period(match["unit"].lower(), OFFSETS[match["which"].lower()], now)
+
+
+def _calendar(match: re.Match[str], now: datetime) -> Span:
+    """Read year, month (a name or a number) and day, as many of them as there are."""
+    parts = {part: text for part, text in match.groupdict().items() if text}
+    month = MONTHS[parts["name"][:3].lower()] if "name" in parts else _count(parts.get("month", "1"))
+    day = _count(parts.get("day", "1"))
+    year = now.year + _shift("year", parts["this_year"]) if "this_year" in parts else parts.get("year")
+    start = midnight(int(year), month, day, like=now) if year else latest(month, day, until=now)
+    return lasting(start, "day" if "day" in parts else "month" if parts.keys() & {"name", "month"} else "year")
+
+
+def _month_of(match: re.Match[str], now: datetime) -> Span:
+    """Read "this May" (of this year) and "last May" (the latest that is over)."""
+    month = MONTHS[match["name"][:3].lower()]
+    if match["which"].lower() == "this":
+        return lasting(midnight(now.year, month, 1, like=now), "month")
+    return lasting(latest(month, 1, until=step(begin("month", now), "month", -1)), "month")
+
+
+def _quarter(match: re.Match[str], now: datetime) -> Span:
+    month, year = int(match["quarter"]) * 3 - 2, match.groupdict().get("year")
+    return lasting(midnight(int(year), month, 1, like=now) if year else latest(month, 1, until=now), "quarter")
+
+
+def _time(match: re.Match[str], now: datetime) -> Span:
+    """Read a date with a time; the span lasts as long as the smallest part that was written."""
+    day = midnight(int(match["year"]), int(match["month"]), int(match["day"]), like=now)
+    fraction = int((match["fraction"] or "0").ljust(6, "0"))
+    start = day.replace(
+        hour=int(match["hour"]), minute=int(match["minute"]), second=int(match["second"] or 0), microsecond=fraction
+    )
+    if match["zone"]:
+        start = start.replace(tzinfo=_zone(match["zone"])).astimezone(now.tzinfo)
+    written = [length for part, length in PRECISION.items() if match[part]]
+    return Span(start=start, end=start + min(written))
+
+
+def _zone(text: str) -> timezone:
+    if text in "zZ":
+        return UTC
+    ahead = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
+    return timezone(-ahead if text.startswith("-") else ahead)
+
+
+def _ago(match: re.Match[str], now: datetime) -> Span:
+    """Read "N units ago": the one unit that begins there."""
+    unit = UNITS[match["unit"].lower()]
+    origin = now if unit in SECONDS_OF else begin("day", now)
+    count = _count(match["count"])
+    return Span(start=step(origin, unit, -count), end=step(origin, unit, 1 - count))
+
+
+def _window(match: re.Match[str], now: datetime) -> Span:
+    """Read "the last N units": from there until the end of today."""
+    unit = UNITS[match["unit"].lower()]
+    origin = now if unit in SECONDS_OF else begin("day", now)
+    return Span(start=step(origin, unit, -_count(match["count"] or "1")), end=step(begin("day", now), "day", 1))
+
+
+def _weekday(match: re.Match[str], now: datetime) -> Span:
+    """Read "last Monday" (before today), "next" (after it), "this" (of this week), or the latest up to today."""
+    ahead = WEEKDAYS[match["weekday"][:3].lower()] - now.weekday()
+    days = {"last": ahead % 7 - 7, "previous": ahead % 7 - 7, "next": (ahead - 1) % 7 + 1, "this": ahead}
+    return period("day", days.get((match["which"] or "").lower(), -(-ahead % 7)), now)
+
+
+def _week_and_day(match: re.Match[str], now: datetime) -> Span:
+    """Read a week with one of its days, as in 上周五."""
+    monday = step(begin("week", now), "week", _shift("week", match["week"]))
+    return period("day", EAST_DAYS[match["weekday"]], monday)
+
+
+def _now(_match: re.Match[str], now: datetime) -> Span:
+    return lasting(now, "minute")
+
+
+def _shift(unit: str, text: str) -> int:
+    """Return how many units from now the East Asian word *text* lies, as -1 for 去年."""
+    return next(offset for words, of, offset in EAST if of == unit and re.fullmatch(words, text))
+
+
+def _count(text: str) -> int:
+    """Return the number that digits, English, Korean or Chinese numerals (up to 99) name."""
+    if text.isdecimal():
+        return int(text)
+    if text.lower() in NUMBERS:
+        return NUMBERS[text.lower()]
+    tens, ten, ones = text.partition("十")
+    if not ten or len(tens) > 1 or len(ones) > 1:
+        raise ValueError(text)
+    return NUMBERS.get(tens, 1) * 10 + NUMBERS.get(ones, 0)
+
+
+# --- pieces of patterns ---------------------------------------------------------------------
+
+OPEN, CLOSE = r"(?<![\w./-])", r"(?![\w/-]|[.:]\d)"
+THING = r"\s?%|\spercent\b|\s(?!(?:was|is|has|does|as|this|us|vs)\b)[a-z]{1,14}s\b"
+"""A counted thing: in "by 2000 users" and "may 5 times" the number is no date."""
+FREE = r"(?!\s(?:of|before|after)\b)"
+"""In "the last week of August" the week is counted from another date than now."""
+
+FULL = r"(?P<name>january|february|march|april|may|june|july|august|september|october|november|december)\b"
+NAME = (
+    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+)
+YEAR, MODERN = r"(?P<year>[12]\d{3})", r"(?P<year>(?:19|20)\d\d|2100)"
+DAY, NTH = r"(?P<day>\d{1,2})", r"(?:st|nd|rd|th)"
+COUNT = r"(?P<count>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple)"
+UNIT = r"(?P<unit>mins?|minutes?|hrs?|hours?|days?|wks?|weeks?|months?|quarters?|yrs?|years?)"
+WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"
+SHORT_WEEKDAY = r"(?P<weekday>(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?)"
+
+EAST_COUNT = r"(?P<count>\d{1,4}|[一二三四五六七八九十两兩]{1,3}|[한두세네]|다섯)\s?[个個箇]?"
+EAST_UNIT = (
+    r"(?P<unit>分[钟鐘]|分|분|小[时時]|時間|시간|[天日일]|週間|星期|[礼禮]拜|[周週]|주일|주|[かヶカヵケ]月|개월|달"
+    r"|(?<=[个個箇])月|[年년])"
+)
+EAST_AGO = r"\s?(?:(?:之前|以前|前)(?![端台面期言提途者])|전(?=$|[^가-힣]|에|의|부터|까지|쯤))"
+EAST_MONTH = r"(?P<month>\d{1,2}|[一二三四五六七八九十]{1,2})\s?[月월]"
+EAST_DAY = r"\s?(?P<day>\d{1,2}|[一二三四五六七八九十]{1,3})\s?[日号號일]"
+
+NAMES = " ".join((*MONTHS, "sept january february march april june july august september october november december"))
+DAYNAMES = "monday tuesday wednesday thursday friday saturday sunday"
+
+
+def _after(*words: str) -> str:
+    """Return a pattern for the place right behind one of *words*; the word stays outside the match."""
+    return "(?:" + "|".join(rf"(?<=\b{word}\s)" for word in words) + ")"
+
+
+def _west(source: str, read: Reader, needs: str = "#") -> Rule:
+    return Rule(source=source, flags=re.IGNORECASE | re.ASCII, read=read, needs=frozenset(needs.split()))
+
+
+def _east(source: str, read: Reader) -> Rule:
+    signs = frozenset(sign for sign in source if not sign.isascii())
+    return Rule(source=source, flags=re.NOFLAG, read=read, needs=signs)
+
+
+def _any(unit: str) -> str:
+    return "|".join(words for words, of, _ in EAST if of == unit)
+
+
+# --- the tables -----------------------------------------------------------------------------
+
+PLAIN: Final = (
+    _west(
+        rf"{OPEN}{YEAR}-(?P<month>\d\d)-{DAY}[t ](?P<hour>\d\d):(?P<minute>\d\d)"
+        rf"(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,6}})\d{{0,3}})?)?(?P<zone>z|[+-]\d\d:?\d\d)?{CLOSE}",
+        _time,
+    ),
+    _west(rf"{OPEN}{YEAR}(?P<dash>[-/])(?P<month>\d{{1,2}})(?P=dash){DAY}{CLOSE}", _calendar),
+    _west(rf"{OPEN}{YEAR}[-/](?P<month>0[1-9]|1[0-2]){CLOSE}", _calendar),
+    _west(rf"\b{NAME}\s{{1,2}}{DAY}{NTH}?(?:(?:,\s?|\s){MODERN}\b|(?!\w|[.:]\d|{THING}))", _calendar, NAMES),
+    _west(
+        rf"{OPEN}{DAY}(?:{NTH}?\sof\s|{NTH}\s|\s(?!(?-i:may|march?)\b(?!,?\s(?:19|20)\d\d))){NAME}(?:,?\s{MODERN}\b|(?!\w))",
+        _calendar,
+        NAMES,
+    ),
+    _west(rf"\b{NAME},?\s(?:of\s)?{MODERN}\b(?!{THING})", _calendar, NAMES),
+    _west(rf"{_after('in', 'since', 'during', 'until')}{FULL}", _calendar, NAMES),
+    _west(rf"\b(?P<which>last|this(?!\smay\b))\s{FULL}", _month_of, NAMES),
+    _west(rf"{_after('in', 'since', 'during', 'by')}{MODERN}(?![\w%]|[-/.:,]\d|{THING})", _calendar),
+    _west(rf"\bq(?P<quarter>[1-4])[\s/-]?(?:of\s)?{MODERN}\b", _quarter, "q"),
+    _west(rf"{OPEN}{MODERN}[\s/-]?q(?P<quarter>[1-4])\b", _quarter, "q"),
+    _west(rf"(?<![\w.-])(?:a\s)?{COUNT}(?:\sof)?\s{{1,2}}{UNIT}\sago\b", _ago, "ago"),
+    _west(r"(?<![\w.-])(?P<count>\d{1,4})(?P<unit>mo|[hdwy])\sago\b", _ago, "ago"),
+    _west(rf"\b(?:(?<!to\s)(?:last|past|previous)\s{COUNT}\s|past\s){UNIT}\b{FREE}", _window, "last past previous"),
+    _west(
+        rf"\b(?P<which>last|previous|this|current|next)\s(?P<unit>weekend|week|month|quarter|year)\b{FREE}",
+        _relative,
+        "weekend week month quarter year",
+    ),
+    _west(rf"(?:\b(?P<which>last|previous|this|next)\s|{_after('on', 'since')}){WEEKDAY}", _weekday, DAYNAMES),
+    _west(r"\b(?:the\s)?day\sbefore\syesterday\b", partial(_named, unit="day", offset=-2), "yesterday"),
+    _west(r"(?<![\w.])(?:yesterday|last\snight)(?![\w(])", partial(_named, unit="day", offset=-1), "yesterday night"),
+    _west(
+        r"(?<![\w.])(?:today|tonight|this\s(?:morning|afternoon|evening))(?![\w(])",
+        partial(_named, unit="day", offset=0),
+        "today tonight morning afternoon evening",
+    ),
+    _west(r"(?<![\w.])tomorrow(?![\w(])", partial(_named, unit="day", offset=1), "tomorrow"),
+    *(_east(words, partial(_named, unit=unit, offset=offset)) for words, unit, offset in EAST),
+    _east(rf"(?P<this_year>{_any('year')})\s?の?{EAST_MONTH}(?:{EAST_DAY})?", _calendar),
+    _east(rf"(?<!\d){YEAR}\s?[年년](?:\s?{EAST_MONTH}(?:{EAST_DAY})?|(?![間间간]))", _calendar),
+    _east(rf"(?<![\d.]){EAST_MONTH}{EAST_DAY}", _calendar),
+    _east(r"(?<![\d.])(?P<month>\d{1,2})[月월](?![\d間间])", _calendar),
+    _east(rf"(?<![\d.第]){EAST_COUNT}{EAST_UNIT}{EAST_AGO}", _ago),
+    _east(rf"(?:最近|过去|過去|近|ここ|최근|지난)\s?{EAST_COUNT}{EAST_UNIT}[間间간]?", _window),
+)
+
+EXPLICIT: Final = (
+    _west(rf"{YEAR}(?P<month>\d\d)(?P<day>\d\d)", _calendar),
+    _west(YEAR, _calendar),
+    _west(NAME, _calendar, NAMES),
+    _west(rf"{DAY}{NTH}?\s{NAME}", _calendar, NAMES),
+    _west(r"q(?P<quarter>[1-4])", _quarter, "q"),
+    _west(rf"{COUNT}\s?{UNIT}(?:\sago)?", _ago, " ".join(UNITS)),
+    _west(r"(?P<count>\d{1,4})\s?(?P<unit>mo|[hdwmy])(?:\sago)?", _ago),
+    _west(
+        rf"(?:(?P<which>last|previous|this|next)\s)?{SHORT_WEEKDAY}",
+        _weekday,
+        f"{DAYNAMES} mon tue tues wed thu thur thurs fri sat sun",
+    ),
+    _west(r"now", _now, "now"),
+    _east(
+        rf"(?P<week>{_any('week')})\s?の?(?P<weekday>[一二三四五六天月火水木金土日월화수목금토일])(?:曜日?|요일)?",
+        _week_and_day,
+    ),
+    _east(EAST_MONTH, _calendar),
+    _east(r"上月", partial(_named, unit="month", offset=-1)),
+    _east(r"前年", partial(_named, unit="year", offset=-2)),
+)
+
 
 LONGEST: Final = 64
 """No option that is a date is longer than this."""

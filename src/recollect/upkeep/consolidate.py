@@ -6,9 +6,9 @@ from datetime import datetime
 from typing import Final
 
 from recollect.profile import Weigh
-from recollect.records import EVERYTHING, Forget, Memory, Merge, ReinforceFact, Revise, Scope, Where, Write
+from recollect.records import ALL_PROJECTS, Filter, Forget, Memory, Merge, ReinforceFact, Revise, Scope, Write
 from recollect.remember.dedup import Candidate, judge
-from recollect.remember.keep import stands_alone
+from recollect.remember.ingest import stands_alone
 from recollect.search.weigh import Subject, half_life
 from recollect.stores.contract import Analyse, Store
 from recollect.upkeep.facts import repeated
@@ -65,14 +65,14 @@ def propose(store: Store, *, analyse: Analyse, scope: Scope, most: int = 50) -> 
 
 
 def _live(store: Store, scope: Scope) -> dict[int, Memory]:
-    ids = sorted(store.browse(scope=scope, where=Where(), limit=2**62).ids)
+    ids = sorted(store.browse(scope=scope, where=Filter(), limit=2**62).ids)
     return {row: memory for row, memory in store.load(ids, scope=scope).items() if not stands_alone(memory)}
 
 
 def _rivals(memory: Memory, store: Store, analyse: Analyse, memories: Mapping[int, Memory]) -> list[Candidate]:
-    (near,) = store.alike(memory.project, [analyse(memory, ()).sketch])
+    (near,) = store.alike(memory.project, [analyse(memory, ()).minhash])
     earlier = [row for row in near if row < memory.id and row in memories]
-    wordings = store.wordings(earlier, scope=EVERYTHING)
+    wordings = store.wordings(earlier, scope=ALL_PROJECTS)
     return [
         Candidate(
             id=row,
@@ -95,9 +95,9 @@ def same_facts(store: Store, *, scope: Scope) -> tuple[tuple[int, int], ...]:
 
 def _give_up(lost: Sequence[int], store: Store) -> list[Write]:
     """Return the writes that supersede facts; nothing is left of their confidence."""
-    facts = {fact.id: fact for fact in store.find_facts(scope=EVERYTHING, limit=2**31) if fact.id in lost}
+    facts = {fact.id: fact for fact in store.find_facts(scope=ALL_PROJECTS, limit=2**31) if fact.id in lost}
     rows = sorted({fact.memory_id for fact in facts.values()})
-    memories, stated = store.load(rows, scope=EVERYTHING), store.facts(rows, scope=EVERYTHING)
+    memories, stated = store.load(rows, scope=ALL_PROJECTS), store.facts(rows, scope=ALL_PROJECTS)
     writes: list[Write] = [
         Revise(
             memory=memories[row],
@@ -127,7 +127,7 @@ def consolidate(plan: Consolidation, *, store: Store, now: datetime) -> None:
     """Make the merges, supersede facts said twice and forget what has faded, all or none."""
     merges, gone = plan.merges, plan.faded
     rows = [row for each in merges for row in (each.kept, each.gone)]
-    held = store.load(rows, scope=EVERYTHING)
+    held = store.load(rows, scope=ALL_PROJECTS)
     writes: list[Write] = []
     for each in merges:
         kept, other = held[each.kept], held[each.gone]
@@ -144,7 +144,7 @@ def consolidate(plan: Consolidation, *, store: Store, now: datetime) -> None:
 
 def undo(store: Store, *, scope: Scope, now: datetime) -> tuple[int, ...]:
     """Bring back every memory that a consolidation merged away; return them."""
-    ids = store.browse(scope=scope, where=Where(include_superseded=True), limit=2**62).ids
+    ids = store.browse(scope=scope, where=Filter(include_superseded=True), limit=2**62).ids
     memories = store.load(ids, scope=scope)
     events = store.history([row for row, memory in memories.items() if memory.superseded_by], scope=scope)
     merged = sorted(row for row, told in events.items() if _last(told) == VERB)

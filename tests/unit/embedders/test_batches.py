@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.embedders.batches import batches
+from recollect.embedders.passages import batches
 
 
 @given(st.lists(st.integers(1, 300), max_size=60), st.integers(1, 1000), st.integers(1, 40))

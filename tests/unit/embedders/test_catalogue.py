@@ -1,4 +1,4 @@
-from recollect.embedders.catalogue import catalogue
+from recollect.embedders.manifest import catalogue
 
 
 def test_minilm_is_known_with_all_it_takes_to_trust_it() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.embedders.cut import cut, estimate
+from recollect.embedders.passages import cut, estimate
 
 texts = st.text(st.sampled_from("ab cd.\n!\uff0c。漢字é\u0301\0\t\ud800🎉"), max_size=200)
 

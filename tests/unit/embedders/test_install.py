@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from tiny_models import HEADS, WIDTH, bert, write_model, write_tensors, write_tokenizer
 
-from recollect.embedders.catalogue import Known, Package, Probe
 from recollect.embedders.install import install, problems
-from recollect.embedders.manifest import FILE, Manifest, read_manifest, stamp
+from recollect.embedders.manifest import FILE, Known, Manifest, Package, Probe, read_manifest, stamp
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import InputError, ModelError
 

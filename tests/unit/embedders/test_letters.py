@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.embedders.letters import clean, knows
+from recollect.embedders.passages import clean, knows
 
 
 @given(st.text(st.characters()))

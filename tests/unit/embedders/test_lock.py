@@ -2,7 +2,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from recollect.embedders.lock import alone
+from recollect.embedders.install import alone
 
 SCRIPT = """
 import sys, time

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from tiny_models import write_tensors
 
-from recollect.embedders.safetensors import read_tensors
+from recollect.embedders.convert import read_tensors
 from recollect.errors import ModelError
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.embedders.vectors import cosine, expect, pack, unit, unpack, zero
+from recollect.embedders.contract import pack
+from recollect.embedders.vectors import cosine, expect, unit, unpack, zero
 from recollect.errors import ModelError
 
 numbers = st.floats(-1e6, 1e6, width=32).filter(lambda x: x == 0 or abs(x) > 1e-6)

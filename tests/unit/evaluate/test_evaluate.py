@@ -11,19 +11,31 @@ import pytest
 from recollect.embedders.contract import Vector
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import InputError
-from recollect.evaluate.cache import KeptVectors
 from recollect.evaluate.datasets import Dataset, Document, Query
-from recollect.evaluate.evaluate import UNDATED, Gear, Plan, clock_of, evaluate, opponents
-from recollect.evaluate.machine import machine
-from recollect.evaluate.run import DEPTH, answer, request_for, take_in
+from recollect.evaluate.evaluate import (
+    DEPTH,
+    UNDATED,
+    Examined,
+    Gear,
+    KeptVectors,
+    Plan,
+    Way,
+    answer,
+    clock_of,
+    evaluate,
+    latency,
+    machine,
+    opponents,
+    request_for,
+    take_in,
+)
+from recollect.evaluate.report import report_of
 from recollect.evaluate.runs import parse_json
-from recollect.evaluate.summary import report_of
-from recollect.evaluate.trial import Examined, Way, latency
 from recollect.profile import load_profile
-from recollect.records import EVERYTHING, Scope
+from recollect.records import ALL_PROJECTS, Scope
 from recollect.search import search
 from recollect.stores.ram import RamStore
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 MAY, JUNE = datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 6, 1, tzinfo=UTC)
 TALK = Dataset(
@@ -56,7 +68,7 @@ def test_a_question_is_asked_within_its_conversation_or_everywhere() -> None:
     assert ids["qa"][0] == "a1"
     assert set(ids["qb"]) == {"b1"}
     assert ids["q"][0] == "a2"
-    assert request_for(TALK.queries[2], "keyword").scope == EVERYTHING
+    assert request_for(TALK.queries[2], "keyword").scope == ALL_PROJECTS
     assert request_for(TALK.queries[0], "keyword").scope == Scope(projects=frozenset({"a"}))
 
 

@@ -6,7 +6,7 @@ from zlib import crc32
 import pytest
 
 from recollect.evaluate.tune import LEAST, MOST, Question, tune
-from recollect.evaluate.tune_knobs import KNOBS, knobs_of, patched, starts
+from recollect.evaluate.tuning import KNOBS, knobs_of, patched, starts
 from recollect.profile import BUILT_IN, Profile, load_profile
 from recollect.records import Scope
 

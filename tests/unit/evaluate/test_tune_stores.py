@@ -13,13 +13,12 @@ from recollect import InputError, Memory, Reply
 from recollect.embedders.choice import Models
 from recollect.errors import FileError
 from recollect.evaluate.compare import Interval
-from recollect.evaluate.tune import Fitted, Question
-from recollect.evaluate.tune_judged import from_feedback, from_file
-from recollect.evaluate.tune_keep import KIND, adopt
+from recollect.evaluate.tune import Fitted, Question, from_feedback, from_file
+from recollect.evaluate.tuning import KIND, adopt
 from recollect.profile import load_profile
 from recollect.recollection import Recollection
 from recollect.records import Scope
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 WORDS = ("amber", "basalt", "cedar", "delta", "ember", "fjord", "garnet", "harbour", "indigo", "jasper", "kelp", "moss")
 COUNT = 22

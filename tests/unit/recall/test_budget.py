@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.budget import count_tokens, count_tokens_mixed
+from recollect.recall.inject import count_tokens, count_tokens_mixed
 
 
 @pytest.mark.req("O-12")

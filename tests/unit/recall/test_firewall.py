@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.recall.firewall import Stripped, strip_rendered
-from recollect.recall.render import Style, render
+from recollect.recall.inject import Style, render
 from recollect.records import Memory
 from recollect.remember.capture import capture
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.recall.firewall import strip_rendered
-from recollect.recall.render import Style, render, tame
+from recollect.recall.inject import Style, render, tame
 from recollect.records import Memory
 from recollect.remember.capture import capture
 

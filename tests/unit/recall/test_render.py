@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import InputError
-from recollect.recall.budget import count_tokens, count_tokens_mixed
-from recollect.recall.render import Rendered, Style, render
+from recollect.recall.inject import Rendered, Style, count_tokens, count_tokens_mixed, render
 from recollect.records import Memory
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)

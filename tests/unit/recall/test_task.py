@@ -2,7 +2,7 @@
 
 import pytest
 
-from recollect.recall.task import as_sure_as, query_for
+from recollect.recall.inject import as_sure_as, query_for
 from recollect.replies import Evidence, Outcome, Reply
 
 

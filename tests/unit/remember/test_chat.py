@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from recollect.records import Context, Memory
 from recollect.remember.formats.chat import with_context
 from recollect.remember.formats.json_text import read_json, read_jsonl
-from recollect.remember.formats.parsed import Origin
+from recollect.remember.formats.record import Origin
 
 ORIGIN = Origin(source="/notes/chat.json")
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FileError
-from recollect.remember.files import LARGEST, Refused, find_files, read_text
+from recollect.remember.find_files import LARGEST, Refused, find_files, read_text
 
 
 @pytest.fixture

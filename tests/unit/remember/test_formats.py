@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FileError
-from recollect.remember.files import SUFFIXES
+from recollect.remember.find_files import SUFFIXES
 from recollect.remember.formats import READERS, Parsed, read_file
-from recollect.remember.formats.parsed import Origin
+from recollect.remember.formats.record import Origin
 
 ORIGIN = Origin(source="/notes/a")
 

@@ -6,7 +6,7 @@ import pytest
 
 from recollect.errors import FileError
 from recollect.remember.formats.json_text import read_json, read_jsonl
-from recollect.remember.formats.parsed import Origin
+from recollect.remember.formats.record import Origin
 
 ORIGIN = Origin(source="/notes/a.json")
 

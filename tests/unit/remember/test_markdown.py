@@ -6,7 +6,7 @@ import pytest
 
 from recollect.records import Memory
 from recollect.remember.formats.markdown import read_markdown
-from recollect.remember.formats.parsed import Origin
+from recollect.remember.formats.record import Origin
 
 ORIGIN = Origin(source="/notes/a.md", date=datetime(2020, 1, 1, tzinfo=UTC))
 

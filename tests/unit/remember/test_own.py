@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from recollect.records import NEVER, Context, Memory
 from recollect.remember.formats.json_text import read_jsonl
-from recollect.remember.formats.parsed import Exported, Origin
+from recollect.remember.formats.record import Exported, Origin
 
 ORIGIN = Origin(source="/backup/2025-06-15.jsonl", date=datetime(2025, 6, 15, tzinfo=UTC))
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.remember.formats.dialogue import is_dialogue
-from recollect.remember.formats.parsed import Origin
+from recollect.remember.formats.chat import is_dialogue
 from recollect.remember.formats.plain import read_plain
+from recollect.remember.formats.record import Origin
 
 ORIGIN = Origin(source="/notes/a.txt", date=datetime(2020, 1, 1, tzinfo=UTC))
 

@@ -4,9 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 
 import pytest
 
-from recollect.remember.formats.dates import as_moment
-from recollect.remember.formats.parsed import Origin
-from recollect.remember.formats.record import as_memory
+from recollect.remember.formats.record import Origin, as_memory, as_moment
 
 ORIGIN = Origin(source="/notes/a.jsonl", date=datetime(2020, 1, 1, tzinfo=UTC))
 

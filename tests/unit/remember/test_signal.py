@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.remember.signal import low_signal
+from recollect.remember.capture import low_signal
 
 
 @pytest.mark.case(98)

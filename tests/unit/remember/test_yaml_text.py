@@ -3,7 +3,7 @@
 import pytest
 
 from recollect.errors import FileError
-from recollect.remember.formats.parsed import Origin
+from recollect.remember.formats.record import Origin
 from recollect.remember.formats.yaml_text import load_mapping, read_yaml
 
 ORIGIN = Origin(source="/notes/a.yaml")

@@ -7,8 +7,7 @@ from onnx import TensorProto
 from tiny_cross import ALL_INPUTS, WORDS, expected, write_graph, write_reranker
 
 from recollect.errors import ModelError
-from recollect.rerankers.manifest import FILE
-from recollect.rerankers.onnx import OnnxReranker
+from recollect.rerankers.onnx import FILE, OnnxReranker
 
 QUESTION = "who feeds the cat"
 

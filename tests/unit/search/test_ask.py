@@ -2,19 +2,19 @@ import pytest
 
 from kit import NOON
 from recollect.profile import Words, load_profile
-from recollect.records import AllOf, AnyOf, Expression, Keywords, Pair, Phrase, Prefix, Without, Word
-from recollect.search.ask import InText, ask
+from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Prefix, Word, WordQuery
+from recollect.search.build_query import InText, ask
 from recollect.search.parse import parse
 
 
-def tiers(text: str, *, profile: str = "default", **words: object) -> tuple[Keywords | InText, ...]:
+def tiers(text: str, *, profile: str = "default", **words: object) -> tuple[WordQuery | InText, ...]:
     rules = Words(**words) if words else load_profile(profile).words  # type: ignore[arg-type]
     return ask(parse(text, now=NOON), rules)
 
 
 def expression(text: str, **options: object) -> Expression:
     (tier,) = tiers(text, **options)  # type: ignore[arg-type]
-    assert isinstance(tier, Keywords)
+    assert isinstance(tier, WordQuery)
     return tier.expression
 
 
@@ -29,7 +29,7 @@ def test_plain_words_become_stems_joined_by_or_without_the_small_words() -> None
 
 def test_two_words_that_follow_one_another_are_asked_together_too_whatever_small_words_stand_between() -> None:
     words = tuple(Word(text=text) for text in ("ship", "red", "box"))
-    pairs = (Pair(first="ship", second="red", weight=0.2), Pair(first="red", second="box", weight=0.2))
+    pairs = (Bigram(first="ship", second="red", weight=0.2), Bigram(first="red", second="box", weight=0.2))
 
     assert expression("how do we ship the red boxes") == AnyOf(parts=(*words, *pairs))
     assert expression("red OR boxes") == AnyOf(parts=(exact("red"), exact("boxes")))
@@ -76,7 +76,7 @@ def test_a_name_with_signs_is_asked_whole() -> None:
 def test_phrases_prefixes_and_exclusions_stand_beside_the_stems() -> None:
     wanted = AnyOf(parts=(Word(text="ship"), Phrase(texts=("red", "fox")), Prefix(text="de")))
 
-    assert expression('ships "red fox" de* -cat') == Without(wanted=wanted, unwanted=AnyOf(parts=(exact("cat"),)))
+    assert expression('ships "red fox" de* -cat') == AndNot(wanted=wanted, unwanted=AnyOf(parts=(exact("cat"),)))
 
 
 @pytest.mark.parametrize("text", ["", "?!", "-cat", "type:note"])
@@ -93,7 +93,7 @@ def test_a_very_long_question_asks_its_first_tokens() -> None:
     assert isinstance(tree, AnyOf)
     assert sum(isinstance(part, Word) for part in plain.parts) == Words().most
     assert sum(isinstance(part, Word) for part in tree.parts) == Words().most
-    assert sum(isinstance(part, Pair) for part in plain.parts) == Words().most
+    assert sum(isinstance(part, Bigram) for part in plain.parts) == Words().most
     assert plain.parts[0] == tree.parts[0] == Word(text="w0")
 
 
@@ -104,8 +104,8 @@ def test_a_very_long_question_asks_its_first_tokens() -> None:
 def test_the_cascade_asks_any_word_then_all_of_them_then_the_text() -> None:
     any_of, all_of, in_text = tiers("go fast Parsers", profile="boocode")
 
-    assert isinstance(any_of, Keywords)
-    assert isinstance(all_of, Keywords)
+    assert isinstance(any_of, WordQuery)
+    assert isinstance(all_of, WordQuery)
     leaves = (exact("go"), exact("fast"), exact("parsers"))
     assert (any_of.expression, all_of.expression) == (AnyOf(parts=leaves), AllOf(parts=leaves))
     assert in_text == InText(needles=("fast", "parsers"))
@@ -116,6 +116,6 @@ def test_the_cascade_asks_any_word_then_all_of_them_then_the_text() -> None:
 def test_a_chinese_question_asks_for_all_its_runs_then_for_the_text() -> None:
     all_of, in_text = tiers("vector 金银价格 人", profile="boocode")
 
-    assert isinstance(all_of, Keywords)
+    assert isinstance(all_of, WordQuery)
     assert all_of.expression == AllOf(parts=(exact("vector"), Phrase(texts=tuple("金银价格")), exact("人")))
     assert in_text == InText(needles=("vector", "金银价格", "人"))

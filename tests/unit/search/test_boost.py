@@ -3,7 +3,7 @@
 import pytest
 
 from recollect.errors import QueryError
-from recollect.search.boost import BOOSTERS, Booster, boost
+from recollect.search.intent import BOOSTERS, Booster, boost
 
 
 @pytest.mark.req("E-14")

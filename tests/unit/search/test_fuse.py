@@ -8,8 +8,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.profile import Fuse, load_profile
-from recollect.search.fuse import combine, fuse, order_alone, weights_for
-from recollect.search.normalise import NORMALISERS, counted, lifted, min_max, over_25, over_top, squashed, tanh
+from recollect.search.fuse import (
+    NORMALISERS,
+    combine,
+    counted,
+    fuse,
+    lifted,
+    min_max,
+    order_alone,
+    over_25,
+    over_top,
+    squashed,
+    tanh,
+    weights_for,
+)
 from recollect.search.parse import Query
 from recollect.search.ranking import Candidate, Found, Ranking
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kit import NOON
 from recollect.profile import BUILT_IN, Calibration, Judge, Line, load_profile
 from recollect.replies import Share
-from recollect.search.judge import calibration, chance, judge, length_of, lifted
+from recollect.search.answerability import calibration, chance, judge, length_of, lifted
 from recollect.search.parse import Query, parse
 from recollect.search.ranking import Candidate, Found, Ranking
 

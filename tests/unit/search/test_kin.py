@@ -13,10 +13,10 @@ from recollect.embedders.choice import Models
 from recollect.errors import ProfileError
 from recollect.profile import Kin, load_profile, read_profile
 from recollect.replies import Mode, Share
-from recollect.search.kin import lift
 from recollect.search.ranking import Candidate
+from recollect.search.smooth import lift
 from recollect.stores.ram import RamStore
-from recollect.text.analyse import analyse
+from recollect.text.analyser import analyse
 
 TEXTS = (
     "Deploys run from the build server on Tuesdays",

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.search.lex import MOST, Sign, lex
+from recollect.search.parse import MOST, Sign, lex
 
 
 def signs(text: str) -> list[tuple[str, str]]:

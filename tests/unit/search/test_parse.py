@@ -5,12 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import NOON
-from recollect.records import AllOf, AnyOf, Expression, Phrase, Prefix, Where, Without, Word
+from recollect.records import AllOf, AndNot, AnyOf, Expression, Filter, Phrase, Prefix, Word
 from recollect.search.parse import DEEPEST, Query, parse
 
 
-def read(text: str, where: Where | None = None) -> Query:
-    return parse(text, now=NOON, where=where or Where())
+def read(text: str, where: Filter | None = None) -> Query:
+    return parse(text, now=NOON, where=where or Filter())
 
 
 def exact(text: str) -> Word:
@@ -81,9 +81,9 @@ def test_a_query_without_words_is_blank(text: str) -> None:
         ("a OR b", AnyOf(parts=(exact("a"), exact("b")))),
         ("a AND b", AllOf(parts=(exact("a"), exact("b")))),
         ("a b OR c", AnyOf(parts=(AllOf(parts=(exact("a"), exact("b"))), exact("c")))),
-        ("a NOT b", Without(wanted=exact("a"), unwanted=AnyOf(parts=(exact("b"),)))),
-        ("a AND NOT b", Without(wanted=exact("a"), unwanted=AnyOf(parts=(exact("b"),)))),
-        ("a AND -b", Without(wanted=exact("a"), unwanted=AnyOf(parts=(exact("b"),)))),
+        ("a NOT b", AndNot(wanted=exact("a"), unwanted=AnyOf(parts=(exact("b"),)))),
+        ("a AND NOT b", AndNot(wanted=exact("a"), unwanted=AnyOf(parts=(exact("b"),)))),
+        ("a AND -b", AndNot(wanted=exact("a"), unwanted=AnyOf(parts=(exact("b"),)))),
         ("a AND (b OR c*)", AllOf(parts=(exact("a"), AnyOf(parts=(exact("b"), Prefix(text="c")))))),
         ('"a b" OR c', AnyOf(parts=(Phrase(texts=("a", "b")), exact("c")))),
         ("a OR a OR b", AnyOf(parts=(exact("a"), exact("b")))),
@@ -98,9 +98,7 @@ def test_operators_make_a_tree_of_exact_forms(text: str, tree: Expression) -> No
 def test_operators_and_a_prefix_may_stand_in_one_query() -> None:
     wanted = AllOf(parts=(exact("deployment"), Prefix(text="deploy")))
 
-    assert read("deployment NOT Docker deploy*").tree == Without(
-        wanted=wanted, unwanted=AnyOf(parts=(exact("docker"),))
-    )
+    assert read("deployment NOT Docker deploy*").tree == AndNot(wanted=wanted, unwanted=AnyOf(parts=(exact("docker"),)))
 
 
 @pytest.mark.parametrize(
@@ -125,23 +123,23 @@ def test_brackets_may_nest_but_not_without_end() -> None:
 
 
 def test_filters_leave_the_words_and_join_what_the_caller_wants() -> None:
-    query = read("fox type:note type:gotcha tag:x source:a.md kind:turn project:p", Where(types=("decision",)))
+    query = read("fox type:note type:gotcha tag:x source:a.md kind:turn project:p", Filter(types=("decision",)))
 
     assert words(query) == ["fox"]
-    assert query.where == Where(types=("decision", "note", "gotcha"), tags=("x",), sources=("a.md",), kinds=("turn",))
+    assert query.where == Filter(types=("decision", "note", "gotcha"), tags=("x",), sources=("a.md",), kinds=("turn",))
     assert query.projects == frozenset({"p"})
 
 
 @pytest.mark.case(112)
 def test_a_list_of_the_caller_that_admits_nothing_is_not_opened_by_the_query() -> None:
-    assert read("fox type:note", Where(types=())).where.types == ()
+    assert read("fox type:note", Filter(types=())).where.types == ()
 
 
 def test_dates_bound_the_search_and_the_narrower_bound_wins() -> None:
     day = datetime(2026, 4, 10, tzinfo=UTC)
-    month = read("fox since:2026-04 until:2026-04", Where(since=day))
+    month = read("fox since:2026-04 until:2026-04", Filter(since=day))
 
-    assert read("fox on:2026-04-10").where == Where(since=day, until=day + timedelta(days=1))
+    assert read("fox on:2026-04-10").where == Filter(since=day, until=day + timedelta(days=1))
     assert (month.where.since, month.where.until) == (day, datetime(2026, 5, 1, tzinfo=UTC))
 
 

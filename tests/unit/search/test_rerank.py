@@ -22,8 +22,8 @@ from recollect.search.rerank import rerank, windows
 from recollect.search.why import why
 from recollect.stores.contract import Store
 from recollect.stores.ram import RamStore
-from recollect.text.analyse import analyse
-from recollect.text.spots import Wanted
+from recollect.text.analyser import analyse
+from recollect.text.snippet import Wanted
 
 MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
 

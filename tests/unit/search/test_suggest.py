@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.search.suggest import Neighbours, Suggestion, one_edit, suggest
+from recollect.search.spelling import Neighbours, Suggestion, one_edit, suggest
 
 VOCABULARY = {
     "authentication": 12,

@@ -12,7 +12,6 @@ from recollect.profile import Profile, Weigh, load_profile
 from recollect.records import Fact, Memory
 from recollect.replies import Share
 from recollect.search import above
-from recollect.search.importance import importance
 from recollect.search.ranking import Candidate
 from recollect.search.weigh import (
     WEIGHERS,
@@ -22,6 +21,7 @@ from recollect.search.weigh import (
     effective,
     fact_confidence,
     half_life,
+    importance,
     lens,
     mean_confidence,
     recency,

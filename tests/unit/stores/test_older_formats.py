@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from kit import NOON, asking, plain
-from recollect.records import EVERYTHING, Fact, Insert, Memory, Where
+from recollect.records import ALL_PROJECTS, Fact, Filter, Insert, Memory
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.connect import APPLICATION, migrations
 from recollect.stores.sqlite.rows import moment
@@ -43,12 +43,12 @@ def test_what_was_superseded_before_it_was_noted_when_gets_the_time_of_its_event
     store = SqliteStore(path, plain)
     store.rebuild()
 
-    loaded = store.load([1, 2, 3], scope=EVERYTHING)
+    loaded = store.load([1, 2, 3], scope=ALL_PROJECTS)
 
     assert [memory.superseded_at for memory in loaded.values()] == [NOON + DAY, NOON + 2 * DAY, None]
     for day, row in enumerate((1, 2, 3)):
-        where = Where(as_of=NOON + day * DAY)
-        found = store.match_words(asking("cat"), scope=EVERYTHING, where=where, limit=9)
+        where = Filter(as_of=NOON + day * DAY)
+        found = store.match_words(asking("cat"), scope=ALL_PROJECTS, where=where, limit=9)
         assert [match.id for match in found.top] == [row]
 
 
@@ -61,5 +61,5 @@ def test_every_older_format_takes_new_memories_and_facts(tmp_path: Path) -> None
 
         (row,) = store.apply([Insert(memory=Memory(content="cat"), facts=(fact,))], at=NOON)
 
-        assert [each.object for each in store.facts([row], scope=EVERYTHING)[row]] == ["here"]
+        assert [each.object for each in store.facts([row], scope=ALL_PROJECTS)[row]] == ["here"]
         assert store.check() == ()

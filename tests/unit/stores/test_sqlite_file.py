@@ -10,12 +10,12 @@ import pytest
 
 from kit import NOON, asking, plain
 from recollect.errors import StoreDamaged, StoreError
-from recollect.records import EVERYTHING, FIELDS, Embedded, Generation, Insert, Memory, Passage, Where
+from recollect.records import ALL_PROJECTS, FIELDS, EmbeddedMemory, Filter, Generation, Insert, Memory, Passage
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.connect import APPLICATION, migrations
 
 SCHEMA = Path(__file__).parents[3] / "src/recollect/stores/sqlite/schema.sql"
-ANY = Where()
+ANY = Filter()
 TEXTS = ("the cat sat", "a cat and a dog", "dogs bark at cats", "cat cat cat", "birds", "fish swim", "a cow", "mice")
 
 
@@ -26,7 +26,7 @@ def store_of(path: Path, *texts: str) -> SqliteStore:
 
 
 def found(store: SqliteStore, word: str) -> list[int]:
-    return [match.id for match in store.match_words(asking(word), scope=EVERYTHING, where=ANY, limit=9).top]
+    return [match.id for match in store.match_words(asking(word), scope=ALL_PROJECTS, where=ANY, limit=9).top]
 
 
 def described(sql: str) -> set[tuple[str, str, str]]:
@@ -46,7 +46,7 @@ def test_scores_equal_the_bm25_of_fts5_to_rounding(tmp_path: Path, words: tuple[
     store = store_of(tmp_path / "a.db", *TEXTS)
     weights = dict.fromkeys(FIELDS, 1.0) | {"title": 2.0}
 
-    ours = store.match_words(asking(*words, **weights), scope=EVERYTHING, where=ANY, limit=9).top
+    ours = store.match_words(asking(*words, **weights), scope=ALL_PROJECTS, where=ANY, limit=9).top
 
     own = ", ".join(str(weights[name]) for name in FIELDS)
     match = " OR ".join(f'"{word}"' for word in words)
@@ -164,13 +164,13 @@ def test_a_stored_vector_of_a_wrong_width_is_left_out_and_told_of(tmp_path: Path
     store = store_of(tmp_path / "a.db", "one", "two", "three")
     generation = Generation(fingerprint="f", dimensions=2, model="m")
     vector = array("f", (1.0, 0.0)).tobytes()
-    held = store.load([1, 2, 3], scope=EVERYTHING).values()
+    held = store.load([1, 2, 3], scope=ALL_PROJECTS).values()
     passages = (Passage(start=0, stop=1, vector=vector),)
-    store.put_vectors(generation, [Embedded(memory_id=m.id, meaning=m.meaning, passages=passages) for m in held])
+    store.put_vectors(generation, [EmbeddedMemory(memory_id=m.id, meaning=m.meaning, passages=passages) for m in held])
     with apsw.Connection(str(tmp_path / "a.db")) as db:
         db.execute("update vector set embedding = zeroblob(12) where memory_id = 2")
 
-    found = SqliteStore(tmp_path / "a.db", plain).nearest("f", vector, scope=EVERYTHING, where=ANY, limit=9)
+    found = SqliteStore(tmp_path / "a.db", plain).nearest("f", vector, scope=ALL_PROJECTS, where=ANY, limit=9)
 
     assert [near.id for near in found.top] == [1, 3]
     assert any("wrong width" in problem for problem in store.check())

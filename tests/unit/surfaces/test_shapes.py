@@ -3,7 +3,7 @@ from dataclasses import fields
 
 from kit import NOON
 from recollect import InputError, Memory
-from recollect.remember.formats.own import as_exported
+from recollect.remember.formats.entries import as_exported
 from recollect.surfaces.shapes import error_shape, export_shape, memory_shape
 
 MEMORY = Memory(

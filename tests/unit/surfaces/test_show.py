@@ -6,7 +6,7 @@ from kit import NOON
 from recollect import Hit, Memory, Reason, Reply
 from recollect.recollection import Shown
 from recollect.records import Event
-from recollect.remember.keep import Kept
+from recollect.remember.ingest import Kept
 from recollect.replies import Evidence
 from recollect.surfaces.show import HINTS, kept_text, reply_text, shown_text
 

@@ -5,13 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import FIELDS, Context, Memory
-from recollect.text.analyse import ANALYSER, SENTINEL, analyse
-from recollect.text.query import read_words
-from recollect.text.tokens import tokenise
+from recollect.text.analyser import ANALYSER, SENTINEL, analyse
+from recollect.text.tokenizer import read_words, tokenise
 
-ANYTHING = st.text(st.characters())
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | ANYTHING
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(ANYTHING, inner), max_leaves=8)
+NO_FILTER = st.text(st.characters())
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | NO_FILTER
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(NO_FILTER, inner), max_leaves=8)
 
 
 def test_every_part_of_a_memory_has_its_field() -> None:
@@ -87,7 +86,7 @@ def test_a_field_without_words_is_absent() -> None:
 
     terms = analyse(memory, ("", "?"))
 
-    assert (terms.stem, terms.exact, terms.sketch) == ({}, {}, ())
+    assert (terms.stem, terms.exact, terms.minhash) == ({}, {}, ())
 
 
 def test_only_the_date_a_memory_speaks_of_is_indexed() -> None:
@@ -158,25 +157,25 @@ def test_near_duplicates_share_a_key_and_stop_words_do_not_count() -> None:
     one = analyse(Memory(content="always run ruff before pyright for linting"), ())
     other = analyse(Memory(content="You always run the ruff before pyright, for linting!"), ())
 
-    assert one.sketch == other.sketch
+    assert one.minhash == other.minhash
 
 
 def test_a_memory_of_stop_words_has_keys_as_well() -> None:
-    assert analyse(Memory(content="to be or not to be"), ()).sketch
+    assert analyse(Memory(content="to be or not to be"), ()).minhash
 
 
 def test_the_keys_are_those_of_the_content_alone() -> None:
     bare = Memory(content="ruff before pyright")
     dressed = Memory(content="ruff before pyright", title="Linting", tags=("python",))
 
-    assert analyse(dressed, ("a wording",)).sketch == analyse(bare, ()).sketch
+    assert analyse(dressed, ("a wording",)).minhash == analyse(bare, ()).minhash
 
 
 def test_the_analyser_names_its_version_and_its_stemmer() -> None:
     assert ANALYSER.startswith("1 snowball-")
 
 
-@given(ANYTHING, ANYTHING, st.lists(ANYTHING), st.dictionaries(ANYTHING, VALUES), st.none() | st.datetimes())
+@given(NO_FILTER, NO_FILTER, st.lists(NO_FILTER), st.dictionaries(NO_FILTER, VALUES), st.none() | st.datetimes())
 def test_no_memory_raises_and_both_forms_have_the_same_fields(
     content: str, title: str, texts: list[str], metadata: dict[str, object], observed: datetime | None
 ) -> None:
@@ -190,7 +189,7 @@ def test_no_memory_raises_and_both_forms_have_the_same_fields(
     assert all(terms.exact.values())
 
 
-@given(ANYTHING)
+@given(NO_FILTER)
 def test_a_memory_is_found_by_each_of_its_words(content: str) -> None:
     terms = analyse(Memory(content=content), ())
 

@@ -4,8 +4,7 @@ import unicodedata
 
 import pytest
 
-from recollect.text.characters import CJK_PLAIN, EMOJI, MARKS
-from recollect.text.normalise import fold
+from recollect.text.normalise import CJK_PLAIN, EMOJI, MARKS, fold
 
 
 def _members(inside: str) -> list[str]:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.code import looks_like_code
+from recollect.text.analyser import looks_like_code
 
 PYTHON = '''def area(width, height):
     """Return the area of a rectangle."""

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.dates import Found, find_dates, parse_moment
-from recollect.text.spans import Span
+from recollect.text.dates import Found, Span, find_dates, parse_moment
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.query import QueryWord, read_words, significant
+from recollect.text.tokenizer import QueryWord, read_words, significant
 
 
 def _atoms(words: tuple[QueryWord, ...]) -> list[str]:

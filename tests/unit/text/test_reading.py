@@ -1,6 +1,6 @@
 import pytest
 
-from recollect.text.reading import LONGEST, READINGS, Memo, read_word
+from recollect.text.tokenizer import LONGEST, READINGS, Memo, read_word
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.similar import jaccard
+from recollect.text.tokenizer import jaccard
 
 
 @pytest.mark.case(84)

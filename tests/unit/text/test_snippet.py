@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.query import read_words, significant
 from recollect.text.snippet import Wanted, snippet
+from recollect.text.tokenizer import read_words, significant
 
 FILLER = "lorem ipsum dolor sit amet "
 TEXTS = st.text(st.sampled_from("ab é\u0301漢字\n\t-.'ｶﾞ한\u1100\u1161🎉\ud800\0"), max_size=80) | st.text(

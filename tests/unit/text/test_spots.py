@@ -1,4 +1,4 @@
-from recollect.text.spots import Wanted, find_spots
+from recollect.text.snippet import Wanted, find_spots
 
 
 def _found(text: str, wanted: Wanted) -> list[str]:

@@ -1,6 +1,6 @@
 import pytest
 
-from recollect.text.stated import ENOUGH, words_stated
+from recollect.text.analyser import ENOUGH, words_stated
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from recollect.text.stem import stem
+from recollect.text.tokenizer import stem
 
 
 @pytest.mark.req("N-10")

@@ -1,7 +1,7 @@
 import pytest
 
 from recollect.text.normalise import fold
-from recollect.text.stopwords import STOPWORDS
+from recollect.text.tokenizer import STOPWORDS
 
 
 def test_stop_words_are_folded_and_about_as_many_as_english_has() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import Memory
-from recollect.text.analyse import SENTINEL, analyse
-from recollect.text.tokens import Token, tokenise
+from recollect.text.analyser import SENTINEL, analyse
+from recollect.text.tokenizer import Token, tokenise
 
 MIXED = st.text(
     st.characters() | st.sampled_from("aB1 .-_'+#/:@é\u0301漢字か\u3099한\u1100\u1161ｶﾞ½ﷺ\u02bc\u2019\u200d🎉\ud800\0")

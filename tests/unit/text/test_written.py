@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.written import places, written
+from recollect.text.tokenizer import places, written
 
 
 @pytest.mark.parametrize(

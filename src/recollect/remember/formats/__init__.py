@@ -5,14 +5,13 @@ from collections.abc import Mapping
 from pathlib import Path, PurePath
 from typing import Final
 
-from recollect.remember.files import SUFFIXES, read_text, suffix_of
+from recollect.remember.find_files import SUFFIXES, read_text, suffix_of
 from recollect.remember.formats.chat import with_context
 from recollect.remember.formats.csv_text import read_csv
-from recollect.remember.formats.dates import date_in_name
 from recollect.remember.formats.json_text import read_json, read_jsonl
 from recollect.remember.formats.markdown import read_markdown
-from recollect.remember.formats.parsed import Exported, Origin, Parsed, Reader
 from recollect.remember.formats.plain import read_plain
+from recollect.remember.formats.record import Exported, Origin, Parsed, Reader, date_in_name
 
 __all__ = ["READERS", "Exported", "Parsed", "read_file", "with_context"]
 

@@ -5,10 +5,8 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from recollect.remember.files import LARGEST
-from recollect.remember.formats.parsed import Entry, Origin, Parsed
-from recollect.remember.formats.record import as_memory
-from recollect.remember.formats.values import clean
+from recollect.remember.find_files import LARGEST
+from recollect.remember.formats.record import Entry, Origin, Parsed, as_memory, clean
 
 _DELIMITERS: Final = ",;\t|"
 

@@ -7,11 +7,9 @@ from typing import Final
 
 from recollect.records import Memory
 from recollect.remember.chunk import chunk, is_inside, whole_spans
-from recollect.remember.formats.chat import with_context
-from recollect.remember.formats.dialogue import is_dialogue
-from recollect.remember.formats.parsed import Origin, Parsed
+from recollect.remember.formats.chat import is_dialogue, with_context
 from recollect.remember.formats.plain import of_chunks, turns
-from recollect.remember.formats.record import FIELDS, Record, fields_of, names_of
+from recollect.remember.formats.record import FIELDS, Origin, Parsed, Record, fields_of, names_of
 
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")

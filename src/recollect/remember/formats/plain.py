@@ -7,10 +7,8 @@ from typing import Final
 
 from recollect.records import Memory
 from recollect.remember.chunk import Chunk, chunk, is_inside, whole_spans
-from recollect.remember.formats.chat import with_context
-from recollect.remember.formats.dates import as_moment
-from recollect.remember.formats.dialogue import Said, dialogue, is_dialogue
-from recollect.remember.formats.parsed import Origin, Parsed
+from recollect.remember.formats.chat import Said, dialogue, is_dialogue, with_context
+from recollect.remember.formats.record import Origin, Parsed, as_moment
 
 _BLANK_LINES: Final = re.compile(r"\n[ \t\f\v]*\n\s*")
 _RULE: Final = re.compile(r"[-=*_~#+.\s]*")

@@ -1,14 +1,227 @@
 """Make a memory of one record: a mapping that names some of a memory's fields in its own words."""
 
 import math
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
 from operator import itemgetter
+from pathlib import PurePath
 from typing import Any, Final
 
 from recollect.records import Memory
-from recollect.remember.formats.dates import as_moment
-from recollect.remember.formats.parsed import Origin
-from recollect.remember.formats.values import as_text, flatten, is_scalar
+
+DEEPEST: Final = 100
+"""How many levels of nesting a value may have before it is refused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a text comes from: its absolute path, and the date in its name."""
+
+    source: str
+    date: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One value of a structured file, the line where it begins, and its key if it stood under one."""
+
+    value: object
+    line: int
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What recollect's own export says of a memory beyond the memory: its ids there and its other wordings."""
+
+    id: int | None = None
+    superseded_by: int | None = None
+    wordings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parsed:
+    """The memories of one file in its order, and what could not be read, a line each.
+
+    `exported` belongs to the memories at these positions when the file is an export of recollect itself.
+    """
+
+    memories: tuple[Memory, ...] = ()
+    problems: tuple[str, ...] = ()
+    exported: Mapping[int, Exported] = field(default_factory=dict)
+
+
+Reader = Callable[[str, Origin], Parsed]
+"""How a text becomes memories."""
+
+
+_LONGEST: Final = 32 * 1024 * 1024
+"""How many characters one value may become; aliases and dotted keys can make much out of little."""
+
+
+class TooMuch(ValueError):
+    """Say that a value is nested too deeply or would become too long."""
+
+
+def plain(value: object, *, budget: int = _LONGEST) -> object:
+    """Return a copy of *value* that any store and any JSON writer takes.
+
+    Halves of surrogate pairs are joined or replaced, NULs replaced, keys made text, infinite numbers made text.
+    A value of more than *budget* characters raises TooMuch.
+    """
+    left = [budget]
+    return _plain(value, 0, left)
+
+
+def clean(text: str) -> str:
+    """Return *text* with what no store can keep (NUL, lone surrogates) as U+FFFD."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def as_text(value: object) -> str:
+    """Return a scalar as one would write it; nothing for None."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def flatten(value: object, path: str = "") -> str:
+    """Return *value* as `path.to.key: value` lines; lists of scalars stand on one line."""
+    lines = []
+    left = _LONGEST
+    for line in _lines(value, path):
+        left -= len(line)
+        if left < 0:
+            raise TooMuch("too long when written out")
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def is_scalar(value: object) -> bool:
+    """Tell whether *value* has no parts."""
+    return not isinstance(value, dict | list)
+
+
+def _plain(value: object, depth: int, left: list[int]) -> object:
+    if depth > DEEPEST:
+        raise TooMuch(f"nested more than {DEEPEST} levels deep")
+    _spend(left, 1)
+    match value:
+        case str():
+            _spend(left, len(value))
+            return clean(value)
+        case dict():
+            _spend(left, sum(map(len, map(as_text, value))))
+            return {clean(as_text(key)): _plain(each, depth + 1, left) for key, each in value.items()}
+        case list():
+            return [_plain(each, depth + 1, left) for each in value]
+        case float() if not math.isfinite(value):
+            return str(value)
+        case _:
+            return value
+
+
+def _spend(left: list[int], cost: int) -> None:
+    left[0] -= cost
+    if left[0] < 0:
+        raise TooMuch("too long when its aliases are written out")
+
+
+def _lines(value: object, path: str) -> Iterator[str]:
+    head = f"{path}: " if path else ""
+    match value:
+        case dict():
+            for key, each in value.items():
+                yield from _lines(each, f"{path}.{key}" if path else key)
+        case list() if all(map(is_scalar, value)):
+            joined = ", ".join(filter(None, map(as_text, value)))
+            if joined:
+                yield head + joined
+        case list():
+            for number, each in enumerate(value):
+                yield from _lines(each, f"{path}.{number}" if path else str(number))
+        case _:
+            text = as_text(value).strip()
+            if text:
+                yield head + text
+
+
+_IN_NAME: Final = re.compile(r"(?<!\d)([0-9]{4}-[0-9]{2}-[0-9]{2})(?!\d)")
+_WEEKDAY: Final = re.compile(r"\s*\([^()]{1,12}\)")
+_ZONE: Final = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
+_EPOCH: Final = re.compile(r"-?[0-9]{9,16}(?:\.[0-9]{1,9})?")
+
+# Seconds since 1970 from 1973 on; larger numbers count thousandths and millionths of a second.
+_EPOCH_UNITS: Final = ((1e8, 1e11, 1.0), (1e11, 1e14, 1e3), (1e14, 1e17, 1e6))
+
+
+def as_moment(value: object) -> datetime | None:
+    """Return the moment *value* names, an ISO date or seconds or milliseconds since 1970; None if it names none.
+
+    A date without a time is its midnight, a time without a zone is UTC.
+    """
+    match value:
+        case bool():
+            return None
+        case int() | float():
+            return _from_epoch(value)
+        case str():
+            return _from_text(value.strip())
+        case datetime():
+            return _in_utc(value)
+        case date():
+            return datetime(value.year, value.month, value.day, tzinfo=UTC)
+        case _:
+            return None
+
+
+def date_in_name(path: PurePath) -> datetime | None:
+    """Return the date YYYY-MM-DD in the nearest part of *path* that holds one."""
+    for part in reversed(path.parts):
+        for match in _IN_NAME.finditer(part):
+            moment = _from_text(match[1])
+            if moment is not None:
+                return moment
+    return None
+
+
+def _from_text(text: str) -> datetime | None:
+    if _EPOCH.fullmatch(text):
+        return _from_epoch(float(text))
+    if len(text) > 60 or not text[:4].isdigit():
+        return None
+    iso = _ZONE.sub("+00:00", _WEEKDAY.sub("", text)).replace("/", "-")
+    try:
+        return _in_utc(datetime.fromisoformat(iso))
+    except ValueError:
+        return None
+
+
+def _from_epoch(number: float) -> datetime | None:
+    if not math.isfinite(number):
+        return None
+    for least, most, unit in _EPOCH_UNITS:
+        if least <= number < most:
+            return datetime.fromtimestamp(number / unit, UTC)
+    return None
+
+
+def _in_utc(moment: datetime) -> datetime | None:
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        return None
+
 
 Record = dict[str, object]
 
@@ -124,9 +337,9 @@ def fields_of(record: Record, names: Names = _ALL_NAMES) -> tuple[dict[str, Any]
     known = [(*names[lower], key) for key in record if (lower := key.lower()) in names]
     values: dict[str, Any] = {}
     used: set[str] = set()
-    for _, field, convert, key in sorted(known, key=itemgetter(0)):
-        if field not in values and (value := convert(record[key])) is not None:
-            values[field] = value
+    for _, name, convert, key in sorted(known, key=itemgetter(0)):
+        if name not in values and (value := convert(record[key])) is not None:
+            values[name] = value
             used.add(key)
     return values, used
 

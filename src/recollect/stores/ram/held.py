@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from recollect.records import Event, Fact, Generation, Memory, Passage, Piece, Recall, Scope, Terms, Where
+from recollect.records import Event, Fact, Filter, Generation, Memory, Passage, Piece, Recall, Scope, TokenizedMemory
 from recollect.stores.admit import admits, in_scope, was_held
 
 
@@ -15,7 +15,7 @@ class Held:
 
     memories: dict[int, Memory] = field(default_factory=dict)
     wordings: dict[int, tuple[str, ...]] = field(default_factory=dict)
-    terms: dict[int, Terms] = field(default_factory=dict)
+    terms: dict[int, TokenizedMemory] = field(default_factory=dict)
     named: dict[tuple[str, str], int] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     facts: dict[int, tuple[Fact, ...]] = field(default_factory=dict)
@@ -37,15 +37,15 @@ class Held:
         """Yield the memories of *scope* that are not forgotten."""
         return (memory for row in self.terms if in_scope(memory := self.memories[row], scope))
 
-    def admitted(self, scope: Scope, where: Where) -> Iterator[Memory]:
+    def admitted(self, scope: Scope, where: Filter) -> Iterator[Memory]:
         """Yield the memories of *scope* that *where* admits."""
         for memory in self.memories.values():
             if in_scope(memory, scope) and admits(where, memory, self.facts.get(memory.id, ())):
                 yield memory
 
     def searched(
-        self, scope: Scope, as_of: datetime | None, analyse: Callable[[Memory, Sequence[str]], Terms]
-    ) -> Mapping[int, Terms]:
+        self, scope: Scope, as_of: datetime | None, analyse: Callable[[Memory, Sequence[str]], TokenizedMemory]
+    ) -> Mapping[int, TokenizedMemory]:
         """Return the tokens of the live memories of *scope*, and of those forgotten only after *as_of*."""
         terms = {memory.id: self.terms[memory.id] for memory in self.live(scope)}
         if as_of is not None:

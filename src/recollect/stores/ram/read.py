@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from recollect.records import Event, Fact, Known, Memory, Page, Scope, Tally, Where, digest
+from recollect.records import Event, Fact, Filter, Known, Memory, Page, Scope, StoreStats, digest
 from recollect.stores.admit import in_scope
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
@@ -60,29 +60,29 @@ def known(held: Held, project: str, digests: Sequence[bytes], external_ids: Sequ
     )
 
 
-def alike(held: Held, project: str, sketches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+def alike(held: Held, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return the live memories of *project* sharing a key with each sketch."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row in sorted(held.terms):
         if held.memories[row].project == project:
-            for key in held.terms[row].sketch:
+            for key in held.terms[row].minhash:
                 rows[key].append(row)
-    found = (sorted({row for key in sketch for row in rows.get(key, ())}) for sketch in sketches)
+    found = (sorted({row for key in minhash for row in rows.get(key, ())}) for minhash in minhashes)
     return tuple(tuple(each[:ALIKE]) for each in found)
 
 
-def browse(held: Held, scope: Scope, where: Where, *, limit: int, offset: int) -> Page:
+def browse(held: Held, scope: Scope, where: Filter, *, limit: int, offset: int) -> Page:
     """Return memories newest first."""
     found = sorted(held.admitted(scope, where), key=lambda memory: (memory.when, memory.id), reverse=True)
     return Page(ids=tuple(memory.id for memory in found[offset : offset + limit]), total=len(found))
 
 
-def tally(held: Held, scope: Scope) -> Tally:
+def tally(held: Held, scope: Scope) -> StoreStats:
     """Count what is here."""
     mine = [memory for memory in held.memories.values() if in_scope(memory, scope)]
     live = [memory for memory in mine if memory.deleted_at is None]
     ids = {memory.id for memory in mine}
-    return Tally(
+    return StoreStats(
         memories=len(live),
         forgotten=len(mine) - len(live),
         superseded=sum(memory.superseded_by is not None for memory in live),

@@ -7,22 +7,22 @@ from datetime import datetime
 from typing import Any
 
 from recollect.records import (
-    Embedded,
+    EmbeddedMemory,
     Event,
     Fact,
+    Filter,
     Form,
     Generation,
-    Keywords,
     Known,
-    Matches,
     Memory,
-    Nears,
     Page,
     Piece,
     Recall,
     Scope,
-    Tally,
-    Where,
+    StoreStats,
+    VectorHits,
+    WordHits,
+    WordQuery,
     Write,
 )
 from recollect.stores.admit import lies_below
@@ -107,26 +107,26 @@ class RamStore:
         with self._lock:
             return read.known(self._held, project, digests, external_ids)
 
-    def alike(self, project: str, sketches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    def alike(self, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
         """Return the live memories of *project* sharing a key with each sketch."""
         with self._lock:
-            return read.alike(self._held, project, sketches)
+            return read.alike(self._held, project, minhashes)
 
     def match_words(
-        self, keywords: Keywords, *, scope: Scope, where: Where, limit: int, also: Sequence[int] = ()
-    ) -> Matches:
+        self, keywords: WordQuery, *, scope: Scope, where: Filter, limit: int, also: Sequence[int] = ()
+    ) -> WordHits:
         """Return the best memories for *keywords*."""
         with self._lock:
             return found.match_words(self._held, keywords, scope, where, limit=limit, also=also, analyse=self._analyse)
 
     def match_text(
-        self, needles: Sequence[str], *, scope: Scope, where: Where, limit: int
+        self, needles: Sequence[str], *, scope: Scope, where: Filter, limit: int
     ) -> tuple[tuple[int, int], ...]:
         """Return how many needles the text of each memory holds."""
         with self._lock:
             return found.match_text(self._held, needles, scope, where, limit=limit)
 
-    def browse(self, *, scope: Scope, where: Where, limit: int, offset: int = 0) -> Page:
+    def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
         """Return memories newest first."""
         with self._lock:
             return read.browse(self._held, scope, where, limit=limit, offset=offset)
@@ -142,7 +142,7 @@ class RamStore:
             counts = found.vocabulary(self._held, scope, form)
             return {word: counts[word] for word in words}
 
-    def facets(self, *, keywords: Keywords | None, scope: Scope, where: Where) -> dict[str, dict[str, int]]:
+    def facets(self, *, keywords: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         """Return how many memories of the match set there are of each kind."""
         with self._lock:
             held = self._held
@@ -161,7 +161,7 @@ class RamStore:
         with self._lock:
             return vectors.pending(self._held, fingerprint, after=after, limit=limit)
 
-    def put_vectors(self, generation: Generation, embedded: Sequence[Embedded]) -> int:
+    def put_vectors(self, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
         """Keep vectors in place of older ones."""
         with self._changing() as held:
             return vectors.put(held, generation, embedded)
@@ -177,12 +177,12 @@ class RamStore:
         vector: bytes,
         *,
         scope: Scope,
-        where: Where,
+        where: Filter,
         limit: int,
         also: Sequence[int] = (),
         unless: str | None = None,
         blend: tuple[float, ...] = (),
-    ) -> Nears:
+    ) -> VectorHits:
         """Return the memories nearest to *vector*."""
         asked = Question(scope=scope, where=where, limit=limit, also=tuple(also), unless=unless, blend=blend)
         with self._lock:
@@ -261,7 +261,7 @@ class RamStore:
             else:
                 held.sources.pop(source, None)
 
-    def tally(self, *, scope: Scope) -> Tally:
+    def tally(self, *, scope: Scope) -> StoreStats:
         """Count what is here."""
         with self._lock:
             return read.tally(self._held, scope)

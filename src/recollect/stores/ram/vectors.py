@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from recollect.records import Embedded, Generation, Nears, Passage, Scope
+from recollect.records import EmbeddedMemory, Generation, Passage, Scope, VectorHits
 from recollect.stores.contract import too_wide
 from recollect.stores.ram.held import Held
 from recollect.stores.shelf import Question, Row, Shelf
@@ -25,7 +25,7 @@ def pending(held: Held, fingerprint: str, *, after: int, limit: int) -> tuple[in
     return tuple(row for row in rows if (fingerprint, row) not in held.vectors)[:limit]
 
 
-def put(held: Held, generation: Generation, embedded: Sequence[Embedded]) -> int:
+def put(held: Held, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
     """Keep vectors in place of older ones."""
     known = held.generations.setdefault(generation.fingerprint, generation)
     current = [each for each in embedded if _is_current(held, each)]
@@ -37,7 +37,7 @@ def put(held: Held, generation: Generation, embedded: Sequence[Embedded]) -> int
     return len(current)
 
 
-def _is_current(held: Held, embedded: Embedded) -> bool:
+def _is_current(held: Held, embedded: EmbeddedMemory) -> bool:
     memory = held.memories.get(embedded.memory_id)
     return memory is not None and memory.deleted_at is None and memory.meaning == embedded.meaning
 
@@ -51,13 +51,13 @@ def drop(held: Held, fingerprint: str) -> int:
     return len(gone)
 
 
-def nearest(held: Held, fingerprint: str, vector: bytes, asked: Question) -> Nears:
+def nearest(held: Held, fingerprint: str, vector: bytes, asked: Question) -> VectorHits:
     """Return the memories nearest to *vector*."""
     admitted = (memory.id for memory in held.admitted(asked.scope, asked.where))
     left = [row for row in admitted if (asked.unless, row) not in held.vectors]
     generation = held.generations.get(fingerprint)
     if generation is None:
-        return Nears(missing=len(left))
+        return VectorHits(missing=len(left))
     if len(vector) != 4 * generation.dimensions:
         raise too_wide(vector, generation)
     mine = sorted(row for name, row in held.vectors if name == fingerprint)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from recollect.records import Form, Keywords, Matches, Scope, Where
+from recollect.records import Filter, Form, Scope, WordHits, WordQuery
 from recollect.stores.admit import admits
 from recollect.stores.bm25 import matching, rank, thousandths
 from recollect.stores.contract import Analyse
@@ -13,8 +13,8 @@ from recollect.stores.tokens import by_field, posted, volume_of
 
 
 def match_words(
-    held: Held, keywords: Keywords, scope: Scope, where: Where, *, limit: int, also: Sequence[int], analyse: Analyse
-) -> Matches:
+    held: Held, keywords: WordQuery, scope: Scope, where: Filter, *, limit: int, also: Sequence[int], analyse: Analyse
+) -> WordHits:
     """Return the best memories for *keywords*."""
     terms, weights = held.searched(scope, where.as_of, analyse), thousandths(keywords.weights)
     return rank(
@@ -27,11 +27,11 @@ def match_words(
     )
 
 
-def _admitted(held: Held, rows: AbstractSet[int], where: Where) -> AbstractSet[int]:
+def _admitted(held: Held, rows: AbstractSet[int], where: Filter) -> AbstractSet[int]:
     return {row for row in rows if admits(where, held.memories[row], held.facts.get(row, ()))}
 
 
-def matched(held: Held, keywords: Keywords, scope: Scope, where: Where, *, analyse: Analyse) -> AbstractSet[int]:
+def matched(held: Held, keywords: WordQuery, scope: Scope, where: Filter, *, analyse: Analyse) -> AbstractSet[int]:
     """Return every memory that *keywords* match and *where* admits."""
     terms, weights = held.searched(scope, where.as_of, analyse), thousandths(keywords.weights)
     return _admitted(held, matching(keywords, read=lambda leaf: posted(leaf, terms, weights)), where)
@@ -44,7 +44,7 @@ def vocabulary(held: Held, scope: Scope, form: Form) -> Counter[str]:
 
 
 def match_text(
-    held: Held, needles: Sequence[str], scope: Scope, where: Where, *, limit: int
+    held: Held, needles: Sequence[str], scope: Scope, where: Filter, *, limit: int
 ) -> tuple[tuple[int, int], ...]:
     """Return how many needles the text of each memory holds."""
     found = []

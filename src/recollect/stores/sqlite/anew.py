@@ -5,7 +5,7 @@ from typing import Any
 
 import apsw
 
-from recollect.records import EVERYTHING
+from recollect.records import ALL_PROJECTS
 from recollect.stores.contract import Analyse
 from recollect.stores.sqlite.pen import Pen
 from recollect.stores.sqlite.read import wordings
@@ -26,7 +26,7 @@ def index_anew(db: apsw.Connection, analyse: Analyse, progress: Callable[[int, i
     pen, last, done = Pen(db, analyse), 0, 0
     while done < total:
         rows: list[Any] = db.execute(sql, (last,)).fetchall()
-        said = wordings(db, [row[0] for row in rows], EVERYTHING)
+        said = wordings(db, [row[0] for row in rows], ALL_PROJECTS)
         for row in rows:
             pen.index(to_memory(row), said.get(row[0], ()))
         pen.rest()

@@ -7,12 +7,12 @@ from typing import Any
 
 import apsw
 
-from recollect.records import Scope, Where
+from recollect.records import Filter, Scope
 from recollect.stores.facets import FACETS, as_facets
 from recollect.stores.sqlite.find import scope_clause, where_clause
 
 
-def admitted_rows(db: apsw.Connection, scope: Scope, where: Where) -> list[int]:
+def admitted_rows(db: apsw.Connection, scope: Scope, where: Filter) -> list[int]:
     """Return every memory of *scope* that *where* admits."""
     inside, projects = scope_clause(scope, "m.project")
     wanted, values = where_clause(where)

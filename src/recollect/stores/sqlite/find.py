@@ -12,8 +12,8 @@ from typing import Any, assert_never
 
 import apsw
 
-from recollect.records import Form, Leaf, Pair, Phrase, Prefix, Scope, Where, Word
-from recollect.stores.bm25 import TOGETHER, Postings, Volume
+from recollect.records import Bigram, Filter, Form, Leaf, Phrase, Prefix, Scope, Word
+from recollect.stores.bm25 import TOGETHER, CollectionStats, Postings
 from recollect.stores.sqlite.rows import moment
 
 Clause = tuple[str, list[Any]]
@@ -31,7 +31,7 @@ def scope_clause(scope: Scope, column: str) -> Clause:
     return f"{column} in (select value from json_each(?))", [json.dumps(sorted(scope.projects))]
 
 
-def where_clause(where: Where) -> Clause:
+def where_clause(where: Filter) -> Clause:
     """Return the condition on `memory m` that *where* states; forgotten memories do not meet it."""
     parts = [
         _there(where.as_of),
@@ -54,9 +54,9 @@ def one_of(column: str, wanted: tuple[str, ...] | None) -> Clause:
     return f"{column} in (select value from json_each(?))", [json.dumps(wanted)]
 
 
-def admitted(db: apsw.Connection, rows: Iterable[int], where: Where) -> set[int]:
+def admitted(db: apsw.Connection, rows: Iterable[int], where: Filter) -> set[int]:
     """Return those of *rows* that *where* admits."""
-    if where == Where():
+    if where == Filter():
         superseded = {row for (row,) in db.execute("select id from live where superseded")}
         return set(rows) - superseded
     text, values = where_clause(where)
@@ -64,12 +64,12 @@ def admitted(db: apsw.Connection, rows: Iterable[int], where: Where) -> set[int]
     return {row for (row,) in db.execute(sql, (json.dumps(list(rows)), *values))}
 
 
-def volume(db: apsw.Connection, scope: Scope) -> Volume:
+def volume(db: apsw.Connection, scope: Scope) -> CollectionStats:
     """Return how much *scope* holds."""
     text, values = scope_clause(scope, "project")
     sums = ", ".join(f"coalesce(sum({name}), 0)" for name in ("docs", "stems", "exacts", "codes"))
     rows, stems, exacts, codes = next(iter(db.execute(f"select {sums} from volume where {text}", values)))
-    return Volume(rows=rows, stem=stems, exact=exacts, code=codes)
+    return CollectionStats(rows=rows, stem=stems, exact=exacts, code=codes)
 
 
 def reader(db: apsw.Connection, *, weights: Mapping[str, int], scope: Scope) -> Callable[[Leaf], Postings]:
@@ -89,7 +89,7 @@ def reader(db: apsw.Connection, *, weights: Mapping[str, int], scope: Scope) -> 
                 return _counted(tokens, weights)
             case Phrase(texts=texts):
                 return _phrase(look, texts, weights)
-            case Pair(first=first, second=second):
+            case Bigram(first=first, second=second):
                 return _next_to(look("stem", first), look("stem", second))
         assert_never(leaf)
 

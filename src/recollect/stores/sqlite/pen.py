@@ -102,7 +102,7 @@ class Pen:
         stems, exacts = sum(map(len, terms.stem.values())), sum(map(len, terms.exact.values()))
         superseded = memory.superseded_by is not None
         self._rows["live"].append((row, memory.project, superseded, stems, exacts, terms.code))
-        self._rows["sketch"] += [(key, row) for key in terms.sketch]
+        self._rows["sketch"] += [(key, row) for key in terms.minhash]
         self._rows["stem"].append(_token_row(row, terms.stem))
         self._rows["exact"].append(_token_row(row, terms.exact))
         self._grow(memory.project, docs=1, stems=stems, exacts=exacts, codes=terms.code)
@@ -170,7 +170,7 @@ class Pen:
             return
         for sql in ("from live where id", "from stem where rowid", "from exact where rowid"):
             self._db.execute(f"delete {sql} = ?", (memory.id,))
-        keys = self._analyse(memory, ()).sketch
+        keys = self._analyse(memory, ()).minhash
         self._db.executemany("delete from sketch where key = ? and memory_id = ?", [(key, memory.id) for key in keys])
         self._grow(memory.project, docs=-1, stems=-found[0], exacts=-found[1], codes=-found[2])
 

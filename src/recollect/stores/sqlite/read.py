@@ -6,7 +6,7 @@ from typing import Any
 
 import apsw
 
-from recollect.records import Event, Known, Memory, Page, Piece, Scope, Tally, Where
+from recollect.records import Event, Filter, Known, Memory, Page, Piece, Scope, StoreStats
 from recollect.stores.contract import ALIKE
 from recollect.stores.sqlite.find import scope_clause, where_clause
 from recollect.stores.sqlite.rows import COLUMNS, to_event, to_memory
@@ -64,23 +64,23 @@ def known(db: apsw.Connection, project: str, digests: Sequence[bytes], external_
     return Known(by_digest=found, by_external_id={key: row for key, row in named if row is not None})
 
 
-def alike(db: apsw.Connection, project: str, sketches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+def alike(db: apsw.Connection, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return the live memories of *project* sharing a key with each sketch."""
     sql = (
         "select s.key, s.memory_id from json_each(?) j cross join sketch s on s.key = j.value "
         "cross join live l on l.id = s.memory_id where l.project = ? order by s.memory_id"
     )
-    keys = {key for sketch in sketches for key in sketch}
+    keys = {key for minhash in minhashes for key in minhash}
     holders: dict[int, list[int]] = {}
     for key, row in db.execute(sql, (json.dumps(sorted(keys)), project)):
         those = holders.setdefault(key, [])
         if len(those) < ALIKE:
             those.append(row)
-    near = ({row for key in sketch for row in holders.get(key, ())} for sketch in sketches)
+    near = ({row for key in minhash for row in holders.get(key, ())} for minhash in minhashes)
     return tuple(tuple(sorted(rows)[:ALIKE]) for rows in near)
 
 
-def browse(db: apsw.Connection, scope: Scope, where: Where, *, limit: int, offset: int) -> Page:
+def browse(db: apsw.Connection, scope: Scope, where: Filter, *, limit: int, offset: int) -> Page:
     """Return memories newest first."""
     wanted, values = where_clause(where)
     inside, projects = scope_clause(scope, "m.project")
@@ -92,7 +92,7 @@ def browse(db: apsw.Connection, scope: Scope, where: Where, *, limit: int, offse
 
 
 def match_text(
-    db: apsw.Connection, needles: Sequence[str], scope: Scope, where: Where, *, limit: int
+    db: apsw.Connection, needles: Sequence[str], scope: Scope, where: Filter, *, limit: int
 ) -> tuple[tuple[int, int], ...]:
     """Return how many needles the text of each memory holds."""
     wanted, values = where_clause(where)
@@ -122,7 +122,7 @@ def pieces(db: apsw.Connection, source: str) -> tuple[Piece, ...]:
     return tuple(Piece(digest=key, memory_id=row, section=section) for key, row, section in rows)
 
 
-def tally(db: apsw.Connection, scope: Scope) -> Tally:
+def tally(db: apsw.Connection, scope: Scope) -> StoreStats:
     """Count what is here."""
     inside, values = scope_clause(scope, "m.project")
     alive = f"from memory m where deleted_at is null and {inside}"
@@ -134,7 +134,7 @@ def tally(db: apsw.Connection, scope: Scope) -> Tally:
         rows: list[Any] = db.execute(f"select {column}, count(*) {alive} group by 1 order by 1", values).fetchall()
         return dict(rows)
 
-    return Tally(
+    return StoreStats(
         memories=number(f"select count(*) {alive}"),
         forgotten=number(f"select count(*) from memory m where deleted_at is not null and {inside}"),
         superseded=number(f"select count(*) {alive} and superseded_by is not null"),

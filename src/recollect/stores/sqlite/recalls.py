@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from recollect.records import EVERYTHING, Recall, Recalled, Scope
+from recollect.records import ALL_PROJECTS, Recall, Recalled, Scope
 from recollect.stores.change import logged
 from recollect.stores.sqlite.find import Clause, scope_clause
 from recollect.stores.sqlite.rows import instant, moment
@@ -104,7 +104,7 @@ def _to_recall(row: Sequence[Any], hits: tuple[Recalled, ...]) -> Recall:
         mode=mode,
         outcome=outcome,
         at=instant(at),
-        scope=EVERYTHING if projects is None else Scope(projects=frozenset(json.loads(projects))),
+        scope=ALL_PROJECTS if projects is None else Scope(projects=frozenset(json.loads(projects))),
         hits=hits,
     )
 

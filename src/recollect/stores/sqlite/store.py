@@ -11,22 +11,22 @@ import apsw
 
 from recollect.errors import StoreDamaged
 from recollect.records import (
-    Embedded,
+    EmbeddedMemory,
     Event,
     Fact,
+    Filter,
     Form,
     Generation,
-    Keywords,
     Known,
-    Matches,
     Memory,
-    Nears,
     Page,
     Piece,
     Recall,
     Scope,
-    Tally,
-    Where,
+    StoreStats,
+    VectorHits,
+    WordHits,
+    WordQuery,
     Write,
 )
 from recollect.stores.contract import Analyse
@@ -144,14 +144,14 @@ class SqliteStore:
         with self._reading() as db:
             return read.known(db, project, digests, external_ids)
 
-    def alike(self, project: str, sketches: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    def alike(self, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
         """Return the live memories of *project* sharing a key with each sketch."""
         with self._reading() as db:
-            return read.alike(db, project, sketches)
+            return read.alike(db, project, minhashes)
 
     def match_words(
-        self, keywords: Keywords, *, scope: Scope, where: Where, limit: int, also: Sequence[int] = ()
-    ) -> Matches:
+        self, keywords: WordQuery, *, scope: Scope, where: Filter, limit: int, also: Sequence[int] = ()
+    ) -> WordHits:
         """Return the best memories for *keywords*."""
         return self._of_words(
             lambda db: found.match_words(db, keywords, scope, where, limit=limit, also=also, analyse=self._analyse)
@@ -168,13 +168,13 @@ class SqliteStore:
                 return ask(db)
 
     def match_text(
-        self, needles: Sequence[str], *, scope: Scope, where: Where, limit: int
+        self, needles: Sequence[str], *, scope: Scope, where: Filter, limit: int
     ) -> tuple[tuple[int, int], ...]:
         """Return how many needles the text of each memory holds."""
         with self._reading() as db:
             return read.match_text(db, needles, scope, where, limit=limit)
 
-    def browse(self, *, scope: Scope, where: Where, limit: int, offset: int = 0) -> Page:
+    def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
         """Return memories newest first."""
         with self._reading() as db:
             return read.browse(db, scope, where, limit=limit, offset=offset)
@@ -188,7 +188,7 @@ class SqliteStore:
         """Return how many memories hold each of these words."""
         return self._of_words(lambda db: vocabulary.spread(db, words, scope, form))
 
-    def facets(self, *, keywords: Keywords | None, scope: Scope, where: Where) -> dict[str, dict[str, int]]:
+    def facets(self, *, keywords: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         """Return how many memories of the match set there are of each kind."""
 
         def count(db: apsw.Connection) -> dict[str, dict[str, int]]:
@@ -208,7 +208,7 @@ class SqliteStore:
         with self._reading() as db:
             return vectors.pending(db, fingerprint, after=after, limit=limit)
 
-    def put_vectors(self, generation: Generation, embedded: Sequence[Embedded]) -> int:
+    def put_vectors(self, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
         """Keep vectors in place of older ones."""
         with self._changing() as db:
             return vectors.put(db, generation, embedded)
@@ -224,12 +224,12 @@ class SqliteStore:
         vector: bytes,
         *,
         scope: Scope,
-        where: Where,
+        where: Filter,
         limit: int,
         also: Sequence[int] = (),
         unless: str | None = None,
         blend: tuple[float, ...] = (),
-    ) -> Nears:
+    ) -> VectorHits:
         """Return the memories nearest to *vector*."""
         asked = Question(scope=scope, where=where, limit=limit, also=tuple(also), unless=unless, blend=blend)
         with self._reading() as db:
@@ -314,7 +314,7 @@ class SqliteStore:
                 sql = "insert into piece (source, ordinal, digest, memory_id, section) values (?, ?, ?, ?, ?)"
                 db.executemany(sql, rows)
 
-    def tally(self, *, scope: Scope) -> Tally:
+    def tally(self, *, scope: Scope) -> StoreStats:
         """Count what is here."""
         with self._reading() as db:
             return read.tally(db, scope)

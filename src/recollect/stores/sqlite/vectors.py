@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from recollect.records import Embedded, Generation, Memory, Nears, Scope, Where
+from recollect.records import EmbeddedMemory, Filter, Generation, Memory, Scope, VectorHits
 from recollect.stores.contract import too_wide
 from recollect.stores.shelf import Question, Row, Shelf
 from recollect.stores.sqlite.find import scope_clause, where_clause
@@ -41,7 +41,7 @@ def pending(db: apsw.Connection, fingerprint: str, *, after: int, limit: int) ->
     return tuple(row for (row,) in rows)
 
 
-def put(db: apsw.Connection, generation: Generation, embedded: Sequence[Embedded]) -> int:
+def put(db: apsw.Connection, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
     """Keep vectors in place of older ones, inside an open transaction."""
     number, width = _number(db, generation)
     current = _current(db, embedded)
@@ -71,7 +71,7 @@ def _number(db: apsw.Connection, generation: Generation) -> tuple[int, int]:
     return number, width
 
 
-def _current(db: apsw.Connection, embedded: Sequence[Embedded]) -> list[Embedded]:
+def _current(db: apsw.Connection, embedded: Sequence[EmbeddedMemory]) -> list[EmbeddedMemory]:
     """Return those whose memory is live and still says what they were made from."""
     sql = "select id, title, content from memory where id in (select value from json_each(?)) and deleted_at is null"
     rows: list[Any] = db.execute(sql, (json.dumps([each.memory_id for each in embedded]),)).fetchall()
@@ -96,13 +96,13 @@ class Shelves:
         self._lock = threading.Lock()
         self._shelves: dict[str, tuple[int, Shelf]] = {}
 
-    def nearest(self, db: apsw.Connection, fingerprint: str, vector: bytes, asked: Question) -> Nears:
+    def nearest(self, db: apsw.Connection, fingerprint: str, vector: bytes, asked: Question) -> VectorHits:
         """Return the memories nearest to *vector*, as the open transaction of *db* sees them."""
         found: Any = db.execute(
             "select id, fingerprint, dimensions, model from generation where fingerprint = ?", (fingerprint,)
         ).fetchone()
         if found is None:
-            return Nears(missing=len(_admitted(db, asked)))
+            return VectorHits(missing=len(_admitted(db, asked)))
         number, name, width, model = found
         if len(vector) != 4 * width:
             raise too_wide(vector, Generation(fingerprint=name, dimensions=width, model=model))
@@ -168,7 +168,7 @@ def _admitted(db: apsw.Connection, asked: Question) -> list[int]:
     inside, projects = scope_clause(asked.scope, "m.project")
     wanted, values = where_clause(asked.where)
     table = "memory"
-    if asked.where == Where():  # narrow rows give the same answer sooner
+    if asked.where == Filter():  # narrow rows give the same answer sooner
         wanted, values, table = "not m.superseded", [], "live"
     sql = f"select m.id from {table} m where {wanted} and {inside} and {left}"
     rows: list[Any] = db.execute(sql, (*values, *projects, *names)).fetchall()

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from recollect.records import Keywords, Leaf, Matches, Scope, Terms, Where
+from recollect.records import Filter, Leaf, Scope, TokenizedMemory, WordHits, WordQuery
 from recollect.stores.bm25 import Postings, matching, rank, thousandths
 from recollect.stores.contract import Analyse
 from recollect.stores.sqlite.find import admitted, reader, scope_clause, volume
@@ -18,14 +18,14 @@ from recollect.stores.tokens import posted, volume_of
 
 def match_words(
     db: apsw.Connection,
-    keywords: Keywords,
+    keywords: WordQuery,
     scope: Scope,
-    where: Where,
+    where: Filter,
     *,
     limit: int,
     also: Sequence[int],
     analyse: Analyse,
-) -> Matches:
+) -> WordHits:
     """Return the best memories for *keywords*."""
     gone = _forgotten_since(db, scope, where.as_of, analyse)
     return rank(
@@ -39,7 +39,7 @@ def match_words(
 
 
 def matched(
-    db: apsw.Connection, keywords: Keywords, scope: Scope, where: Where, *, analyse: Analyse
+    db: apsw.Connection, keywords: WordQuery, scope: Scope, where: Filter, *, analyse: Analyse
 ) -> AbstractSet[int]:
     """Return every memory that *keywords* match and *where* admits."""
     gone = _forgotten_since(db, scope, where.as_of, analyse)
@@ -47,7 +47,7 @@ def matched(
 
 
 def _reader(
-    db: apsw.Connection, keywords: Keywords, scope: Scope, gone: Mapping[int, Terms]
+    db: apsw.Connection, keywords: WordQuery, scope: Scope, gone: Mapping[int, TokenizedMemory]
 ) -> Callable[[Leaf], Postings]:
     """Return how a leaf is looked up: in FTS5's index, and among what it no longer has."""
     weights = thousandths(keywords.weights)
@@ -57,7 +57,7 @@ def _reader(
 
 def _forgotten_since(
     db: apsw.Connection, scope: Scope, as_of: datetime | None, analyse: Analyse
-) -> Mapping[int, Terms]:
+) -> Mapping[int, TokenizedMemory]:
     """Return the tokens of what was there at that moment and is forgotten now; FTS5 no longer has them."""
     if as_of is None:
         return {}

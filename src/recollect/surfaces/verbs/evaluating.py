@@ -12,10 +12,8 @@ from recollect.replies import Mode
 from recollect.surfaces.table import Answer, Operation, Parameter, Progress, mode_from
 
 if TYPE_CHECKING:
-    from recollect.evaluate.cache import KeptVectors
-    from recollect.evaluate.evaluate import Plan
+    from recollect.evaluate.evaluate import Evaluation, KeptVectors, Plan
     from recollect.evaluate.report import Report
-    from recollect.evaluate.trial import Evaluation
 
 Given = Mapping[str, Any]
 SPLITS: Final = ("dev", "test", "all")
@@ -23,8 +21,11 @@ SPLITS: Final = ("dev", "test", "all")
 
 def _eval(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     from recollect.evaluate.evaluate import Gear, evaluate  # noqa: PLC0415  (only this verb needs any of it)
-    from recollect.evaluate.summary import report_of  # noqa: PLC0415
-    from recollect.evaluate.tell import as_text, as_value  # noqa: PLC0415
+    from recollect.evaluate.report import (  # noqa: PLC0415
+        as_text,
+        as_value,
+        report_of,
+    )
 
     outputs, exports = _outputs(given.get("output") or ()), _folder(given.get("export"))
     plan = _plan(db, given)
@@ -111,7 +112,7 @@ def _folder(text: str | None) -> Path | None:
 
 def _embedder(db: Recollection, modes: Sequence[Mode], folder: str | None) -> "KeptVectors | None":
     """Return the model in use, with its vectors kept; who chose none can ask for words alone."""
-    from recollect.evaluate.cache import KeptVectors  # noqa: PLC0415
+    from recollect.evaluate.evaluate import KeptVectors  # noqa: PLC0415
 
     if modes == ("keyword",) or (db.models.name == "none" and "semantic" not in modes):
         return None
@@ -128,8 +129,8 @@ def _cache() -> Path:
 
 
 def _facts(db: Recollection, given: Given, embedder: "KeptVectors | None") -> Mapping[str, str]:
-    from recollect.evaluate.machine import machine  # noqa: PLC0415
-    from recollect.evaluate.summary import TIMED  # noqa: PLC0415
+    from recollect.evaluate.evaluate import machine  # noqa: PLC0415
+    from recollect.evaluate.report import TIMED  # noqa: PLC0415
 
     most = given.get("queries")
     return {
@@ -144,8 +145,8 @@ def _facts(db: Recollection, given: Given, embedder: "KeptVectors | None") -> Ma
 
 def _exported(found: "Evaluation", folder: Path) -> list[Path]:
     """Write one ranking for each set, profile and mode, in the format of TREC where its ids can stand in it."""
+    from recollect.evaluate.evaluate import OTHER  # noqa: PLC0415
     from recollect.evaluate.runs import as_json, as_trec  # noqa: PLC0415
-    from recollect.evaluate.trial import OTHER  # noqa: PLC0415
 
     paths = []
     for trial in (each for each in found.trials if each.way.mode != OTHER):

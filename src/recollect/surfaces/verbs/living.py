@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.recall.lens import Lens
-from recollect.recall.reports import never_recalled, provenance, told_in_vain
+from recollect.recall.log import never_recalled, provenance, told_in_vain
 from recollect.recollection import Recollection
 from recollect.records import Fact, Memory, Recall
 from recollect.surfaces.shapes import fact_shape, kept_shape, memory_shape

@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import InputError
-from recollect.evaluate.tune_keep import Tuning
-from recollect.evaluate.tune_knobs import KNOBS
+from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.recollection import Recollection
 from recollect.surfaces.table import Answer, Operation, Parameter, Progress
 
 if TYPE_CHECKING:  # other verbs start without the arithmetic of this one
-    from recollect.evaluate.tune_here import Tuned
+    from recollect.evaluate.tune import Tuned
 
 Given = Mapping[str, Any]
 

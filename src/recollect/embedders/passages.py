@@ -1,0 +1,121 @@
+"""Cut a text into passages that fit a model, at good breaks."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from recollect.embedders.contract import Span
+
+_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
+_WORD: Final = re.compile(r"[^\W\d_]+")
+_SCRIPTS: Final[Mapping[str, re.Pattern[str]]] = {
+    "cjk": re.compile(
+        r"[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3031-\u3035\u3041-\u30ff\u3105-\u318f\u31a0-\u31ff"
+        r"\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
+        r"\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
+    ),
+}
+SCRIPTS: Final = frozenset(_SCRIPTS)
+"""The groups of scripts a model can be said not to know."""
+
+TOO_MUCH: Final = 0.3
+"""Above this share of words in a script it does not know, a model's vector says little."""
+A_WORD: Final = 2
+"""So many characters of these scripts say what one word does elsewhere."""
+
+
+def clean(text: str) -> str:
+    """Return *text* with each lone surrogate replaced by U+FFFD; every position stays where it was."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def knows(text: str, *, weak_on: Sequence[str]) -> bool:
+    """Say whether little enough of *text* is in the scripts *weak_on*."""
+    strange = 0.0
+    for script in weak_on:
+        text, count = _SCRIPTS[script].subn(" ", text)
+        strange += count / A_WORD
+    return strange <= TOO_MUCH * (strange + len(_WORD.findall(text))) if strange else True
+
+
+def batches(lengths: Sequence[int], *, room: int, most: int) -> list[list[int]]:
+    """Return the positions of *lengths* in groups of like length, shortest first.
+
+    A group holds at most *most* texts and, each filled up to the longest, at most *room* pieces;
+    a text longer than the room goes alone. Grouping by length is what makes batches worth it:
+    a short text beside a long one costs as much as the long one.
+    """
+    groups: list[list[int]] = []
+    for at in sorted(range(len(lengths)), key=lambda at: (lengths[at], at)):
+        group = groups[-1] if groups else []
+        if not group or len(group) == most or (len(group) + 1) * lengths[at] > room:
+            group = []
+            groups.append(group)
+        group.append(at)
+    return groups
+
+
+PIECE: Final = re.compile(
+    r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W\d_]{1,4}|\d{1,3}|[^\w\s]|_"
+)
+"""About what a word-piece tokenizer makes of a text, rather more than less."""
+
+_STOPS: Final = ".!?…"
+_WIDE_STOPS: Final = "\u3002\uff01\uff1f\uff0e\uff61"
+_CLOSERS: Final = "\"')]}\u00bb\u201d\u2019\u300d\u300f\uff09"
+_AWAY: Final = 0.35
+"""How far from the even share a better break may be looked for."""
+
+
+def estimate(text: str) -> list[Span]:
+    """Return where the pieces of *text* are, as an unknown tokenizer may see them."""
+    return [match.span() for match in PIECE.finditer(text)]
+
+
+def cut(text: str, pieces: Sequence[Span], *, most: int) -> list[Span]:
+    """Return spans of at most *most* pieces each, about equally long, cut at the best break near the even share.
+
+    A blank line is better than the end of a line, that better than the end of a sentence, then any space.
+    """
+    starts = [0]
+    first = 0
+    while (first := _after(text, pieces, first, max(1, most))) < len(pieces):
+        starts.append(pieces[first][0])
+    spans = (_trim(text, start, end) for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    return [(start, end) for start, end in spans if start < end]
+
+
+def _after(text: str, pieces: Sequence[Span], first: int, most: int) -> int:
+    """Return the piece the passage that begins at piece *first* ends before."""
+    left = len(pieces) - first
+    if left <= most:
+        return len(pieces)
+    parts = -(-left // most)
+    even = -(-left // parts)
+    nearest, furthest = first + max(1, round(even * (1 - _AWAY))), first + min(most, round(even * (1 + _AWAY)))
+    return max(
+        range(nearest, furthest + 1),
+        key=lambda at: (_quality(text, pieces[at - 1], pieces[at]), -abs(at - first - even), at),
+    )
+
+
+def _quality(text: str, one: Span, other: Span) -> int:
+    """Say how good a break there is between two pieces: 4 a blank line, 0 the middle of a word.
+
+    Tokenizers differ in whether a piece holds the space before it, so both sides are looked at.
+    """
+    before, after = text[one[0] : other[0]], text[other[0] : other[1]]
+    bare = before.rstrip()
+    gap = before[len(bare) :] + after[: len(after) - len(after.lstrip())]
+    if "\n" in gap:
+        return 4 if gap.count("\n") > 1 else 3
+    last = bare.rstrip(_CLOSERS)[-1:] or "-"
+    if last in _WIDE_STOPS or (gap and last in _STOPS):
+        return 2
+    return 1 if gap else 0
+
+
+def _trim(text: str, start: int, end: int) -> Span:
+    inside = text[start:end]
+    start += len(inside) - len(inside.lstrip())
+    return start, max(start, end - len(inside) + len(inside.rstrip()))

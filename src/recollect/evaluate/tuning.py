@@ -1,0 +1,284 @@
+"""What was tuned, kept in the store it was tuned on: in force for the profile of that name, undone step by step."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from recollect.errors import InputError
+from recollect.profile import Profile
+from recollect.stores.contract import Store
+
+Raw = tuple[float, ...]
+"""The numbers of a profile that a knob turns; none where the profile has no use for it."""
+Patch = Mapping[str, float]
+"""Knob -> value, for those that do not stand where the profile has them."""
+CONTEXT: Final = ("before", "after", "around")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Knob:
+    """One weight, or several that are turned together."""
+
+    name: str
+    about: str
+    read: Callable[[Profile], Raw]
+    start: Callable[[Raw], float]
+    """Where the knob stands when nobody has turned it."""
+    turn: Callable[[Profile, float], Profile]
+    grid: tuple[float, ...]
+    """The values tried, lowest first; no other value below the first or above the last is ever set."""
+
+    def turned(self, profile: Profile, value: float) -> Profile:
+        """Return *profile* with this knob at *value*, or as far as the knob goes."""
+        return self.turn(profile, max(self.grid[0], min(self.grid[-1], value)))
+
+
+# --- how the numbers are found and set ------------------------------------------------------
+
+
+def _shares(weights: Mapping[str, float]) -> Raw:
+    """Return what words and vectors count, if both do."""
+    pair = (weights.get("words", 0.0), weights.get("vector", 0.0))
+    return pair if min(pair) > 0 else ()
+
+
+def _read_vector(profile: Profile) -> Raw:
+    return () if profile.fuse.adaptive else _shares(profile.fuse.weights)
+
+
+def _read_code(profile: Profile) -> Raw:
+    return () if profile.fuse.adaptive else _shares(profile.fuse.for_code)
+
+
+def _share(raw: Raw) -> float:
+    return round(raw[1] / (raw[0] + raw[1]), 6)
+
+
+def _shared(weights: Mapping[str, float], share: float) -> Mapping[str, float]:
+    """Return *weights* with this share of what words and vectors count together given to the vectors."""
+    total = weights["words"] + weights["vector"]
+    return MappingProxyType({**weights, "words": round(total * (1 - share), 6), "vector": round(total * share, 6)})
+
+
+def _turn_vector(profile: Profile, share: float) -> Profile:
+    return replace(profile, fuse=replace(profile.fuse, weights=_shared(profile.fuse.weights, share)))
+
+
+def _turn_code(profile: Profile, share: float) -> Profile:
+    return replace(profile, fuse=replace(profile.fuse, for_code=_shared(profile.fuse.for_code, share)))
+
+
+def _turn_k(profile: Profile, k: float) -> Profile:
+    return replace(profile, fuse=replace(profile.fuse, k=k))
+
+
+def _turn_typo(profile: Profile, weight: float) -> Profile:
+    return replace(profile, words=replace(profile.words, typo_weight=weight))
+
+
+def _turn_blend(profile: Profile, scale: float) -> Profile:
+    blend = tuple(round(part * scale, 6) for part in profile.retrieve.blend)
+    return replace(profile, retrieve=replace(profile.retrieve, blend=blend))
+
+
+def _read_fields(profile: Profile, *, names: Sequence[str]) -> Raw:
+    weights = tuple(profile.words.fields.get(name, 0.0) for name in names)
+    return weights if any(weights) else ()
+
+
+def _turn_fields(profile: Profile, scale: float, *, names: Sequence[str]) -> Profile:
+    fields = profile.words.fields
+    scaled = {name: round(fields[name] * scale, 6) for name in names if name in fields}
+    return replace(profile, words=replace(profile.words, fields=MappingProxyType({**fields, **scaled})))
+
+
+def _itself(raw: Raw) -> float:
+    return raw[0]
+
+
+def _once(_: Raw) -> float:
+    return 1.0
+
+
+# --- the table ------------------------------------------------------------------------------
+
+_TENTHS: Final = tuple(tenth / 10 for tenth in range(1, 10))
+KNOBS: Final[Mapping[str, Knob]] = MappingProxyType(
+    {
+        knob.name: knob
+        for knob in (
+            Knob(
+                name="vector",
+                about="the share of meaning; the rest is the words'",
+                read=_read_vector,
+                start=_share,
+                turn=_turn_vector,
+                grid=(0.05, *_TENTHS, 0.95),
+            ),
+            Knob(
+                name="code",
+                about="the share of meaning where everything searched is program text",
+                read=_read_code,
+                start=_share,
+                turn=_turn_code,
+                grid=(*_TENTHS, 0.95),
+            ),
+            Knob(
+                name="k",
+                about="how flat reciprocal ranks are",
+                read=lambda profile: (profile.fuse.k,) if profile.fuse.method == "rrf" else (),
+                start=_itself,
+                turn=_turn_k,
+                grid=(5.0, 10.0, 20.0, 40.0, 60.0, 90.0),
+            ),
+            Knob(
+                name="title",
+                about="times what a word in the title weighs",
+                read=partial(_read_fields, names=("title",)),
+                start=_once,
+                turn=partial(_turn_fields, names=("title",)),
+                grid=(0.25, 0.5, 1.0, 1.5, 2.0, 3.0),
+            ),
+            Knob(
+                name="context",
+                about="times what a word of the turns around weighs",
+                read=partial(_read_fields, names=CONTEXT),
+                start=_once,
+                turn=partial(_turn_fields, names=CONTEXT),
+                grid=(0.0, 0.5, 1.0, 1.5, 2.0),
+            ),
+            Knob(
+                name="blend",
+                about="times what a turn's vector carries of the turns around",
+                read=lambda profile: profile.retrieve.blend,
+                start=_once,
+                turn=_turn_blend,
+                grid=(0.0, 0.5, 1.0, 1.5),
+            ),
+            Knob(
+                name="typo",
+                about="what a word near to a mistyped one counts",
+                read=lambda profile: (profile.words.typo_weight,) if profile.words.typo_weight > 0 else (),
+                start=_itself,
+                turn=_turn_typo,
+                grid=(0.3, 0.5, 0.7, 0.85, 1.0),
+            ),
+        )
+    }
+)
+
+
+def knobs_of(profile: Profile) -> tuple[Knob, ...]:
+    """Return the knobs that *profile* has a use for, in the order they are fitted."""
+    return tuple(knob for knob in KNOBS.values() if knob.read(profile))
+
+
+def starts(profile: Profile) -> Patch:
+    """Return where each knob of *profile* stands when nobody has turned it."""
+    return {knob.name: knob.start(knob.read(profile)) for knob in knobs_of(profile)}
+
+
+def patched(profile: Profile, patch: Patch) -> Profile:
+    """Return *profile* with its knobs turned as *patch* says; its name stays."""
+    turned = profile
+    for name in KNOBS.keys() & patch.keys():  # each turns numbers of its own, so their order is nothing
+        if KNOBS[name].read(profile):
+            turned = KNOBS[name].turned(turned, patch[name])
+    return turned
+
+
+if TYPE_CHECKING:  # a search needs what was kept, and none of the arithmetic of fitting
+    from recollect.evaluate.tune import Fitted
+
+KIND: Final = "tuning"
+"""The kind of note that holds the tunings of a profile, oldest first."""
+MOST: Final = 20
+"""How many steps can be undone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Which knobs are turned, since when, and the figures that spoke for it."""
+
+    profile: str
+    at: str
+    values: Patch
+    base: Mapping[str, list[float]]
+    """What the profile had where these knobs turn it."""
+    source: str
+    questions: int
+    before: float
+    after: float
+    low: float
+    high: float
+
+    def fits(self, profile: Profile) -> bool:
+        """Return whether *profile* still has the numbers this was fitted from."""
+        return profile.name == self.profile and all(
+            name in KNOBS and list(KNOBS[name].read(profile)) == raw for name, raw in self.base.items()
+        )
+
+    @property
+    def day(self) -> str:
+        """The day since when it is in force."""
+        return self.at[:10]
+
+
+def tunings(name: str, store: Store) -> tuple[Tuning, ...]:
+    """Return what was tuned for the profile *name*, oldest first; what another release wrote otherwise is no tuning."""
+    note: Mapping[str, Any] = store.notes(KIND).get(name, {})
+    names = [each.name for each in fields(Tuning)]
+    whole = (each for each in note.get("kept", ()) if each.keys() >= {*names})
+    return tuple(Tuning(**{key: each[key] for key in names}) for each in whole)
+
+
+def in_force(profile: Profile, store: Store) -> Tuning | None:
+    """Return the tuning that *profile* is used with; none when it was fitted from other numbers."""
+    kept = tunings(profile.name, store)
+    return kept[-1] if kept and kept[-1].fits(profile) else None
+
+
+def as_tuned(profile: Profile, store: Store) -> Profile:
+    """Return *profile* as it was tuned for this store, or as it is."""
+    tuning = in_force(profile, store)
+    return profile if tuning is None else patched(profile, tuning.values)
+
+
+def adopt(profile: Profile, fitted: "Fitted", *, store: Store, now: datetime, source: str) -> Tuning:
+    """Keep what was fitted for *profile* from now on."""
+    interval = fitted.interval
+    tuning = Tuning(
+        profile=profile.name,
+        at=now.isoformat(),
+        values=dict(fitted.values),
+        base={name: list(KNOBS[name].read(profile)) for name in fitted.values},
+        source=source,
+        questions=fitted.questions,
+        before=fitted.before,
+        after=fitted.after,
+        low=interval.low if interval else 0.0,
+        high=interval.high if interval else 0.0,
+    )
+    with store.transaction():
+        _write(profile.name, (*tunings(profile.name, store), tuning)[-MOST:], store)
+    return tuning
+
+
+def untune(profile: Profile, store: Store) -> Tuning:
+    """Take the last tuning of *profile* back, so that what was before it is in force; return what was undone."""
+    with store.transaction():
+        kept = tunings(profile.name, store)
+        if not kept:
+            raise InputError(f"the profile {profile.name} is not tuned here", hint="tune it with: recollect tune")
+        _write(profile.name, kept[:-1], store)
+    return kept[-1]
+
+
+def _write(name: str, kept: Sequence[Tuning], store: Store) -> None:
+    if kept:
+        store.put_note(KIND, name, {"kept": [asdict(each) for each in kept]})
+    else:
+        store.drop_note(KIND, name)

@@ -1,0 +1,481 @@
+"""The frozen values that travel through the whole system."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Final, Literal
+
+NEVER: Final = datetime.fromtimestamp(0, UTC)
+NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
+
+Form = Literal["stem", "exact"]
+Trust = Literal["owner", "agent", "untrusted"]
+Decision = Literal["distinct", "identical", "restates", "updates", "conflicts"]
+
+FIELDS: Final = ("title", "body", "before", "after", "around", "section", "tags", "path", "date", "extra")
+"""The columns of the keyword index: where a word may stand, and so what it may weigh."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What stood around a memory where it was found: the turns before and after it, and those beyond."""
+
+    before: str = ""
+    after: str = ""
+    around: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One remembered thing; its id is 0 until a store has given it one."""
+
+    content: str
+    id: int = 0
+    external_id: str | None = None
+    kind: str = "memory"
+    project: str = "default"
+    type: str = "note"
+    title: str = ""
+    tags: tuple[str, ...] = ()
+    source: str | None = None
+    line: int | None = None
+    section: str | None = None
+    confidence: float = 0.8
+    pinned: bool = False
+    trust: Trust = "owner"
+    thread: str | None = None
+    turn: int | None = None
+    context: Context = Context()
+    metadata: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    created_at: datetime = NEVER
+    updated_at: datetime = NEVER
+    observed_at: datetime | None = None
+    deleted_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    superseded_by: int | None = None
+    superseded_at: datetime | None = None
+
+    @property
+    def when(self) -> datetime:
+        """When it was true: the date it speaks of, else the date it was written down."""
+        return self.observed_at or self.created_at
+
+    @property
+    def digest(self) -> bytes:
+        """What its words are known by; runs of white space do not matter."""
+        return digest(self.content)
+
+    @property
+    def heading(self) -> str:
+        """What stands above its words for an embedder: the title, on a line of its own."""
+        return f"{self.title}\n" if self.title else ""
+
+    @property
+    def meaning(self) -> bytes:
+        """What its vectors were made from: title and words."""
+        return digest(self.heading + self.content)
+
+
+def digest(text: str) -> bytes:
+    """Return what *text* is known by; runs of white space do not matter."""
+    words = " ".join(text.split())
+    return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One change of one memory."""
+
+    memory_id: int
+    verb: str
+    at: datetime
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """What a memory states: subject, predicate, object; how sure it is, and how fast that fades."""
+
+    subject: str
+    predicate: str
+    object: str
+    type: str
+    confidence: float
+    decay_rate: float
+    quote: str = ""
+    id: int = 0
+    memory_id: int = 0
+    last_reinforced: datetime = NEVER
+    state: Literal["active", "superseded"] = "active"
+
+
+# --- questions to a store and its answers -----------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Which projects a reader may see; part of every question. None means all of them."""
+
+    projects: frozenset[str] | None = None
+
+
+ALL_PROJECTS: Final = Scope()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories a reader wants. None leaves a field open; an empty tuple matches nothing.
+
+    A source matches when it equals the wish, lies below it as a folder, or ends with "/" and the wish.
+    Dates compare with `Memory.when`: since <= when < until. A fact type is that of one of its facts.
+
+    *as_of* asks for what was believed at that moment: recorded by then, not forgotten or superseded until
+    later, and within the time it is valid for. Words are those of today: an edit is a correction, and only
+    what supersedes changes a belief.
+    """
+
+    kinds: tuple[str, ...] | None = None
+    types: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    include_superseded: bool = False
+    fact_types: tuple[str, ...] | None = None
+    as_of: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Read a moment without a time zone as UTC."""
+        for name in ("since", "until", "as_of"):
+            at = getattr(self, name)
+            if at is not None and at.tzinfo is None:
+                object.__setattr__(self, name, at.replace(tzinfo=UTC))
+
+
+NO_FILTER: Final = Filter()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterField:
+    """One name by which memories are filtered, boosted and counted: the same in queries, options, lenses and SQL."""
+
+    key: str
+    """What it is called: `type:decision` in a query, `--type decision`, a boost `type:decision=2`, the facet `type`."""
+    name: str
+    """Its field in `Filter` and in a lens; `projects` narrows the scope instead."""
+    match: Literal["attribute", "tag", "path", "fact", "scope"] = "attribute"
+    """Whether it compares an attribute of the memory, one of its tags, its source as a path, its facts, the scope."""
+    about: str = ""
+
+
+FILTER_FIELDS: Final = (
+    FilterField(key="type", name="types", about="only memories of this type"),
+    FilterField(key="tag", name="tags", match="tag", about="only memories with this tag"),
+    FilterField(key="project", name="projects", match="scope", about="only memories of this project"),
+    FilterField(key="source", name="sources", match="path", about="only memories from this file or folder"),
+    FilterField(key="kind", name="kinds", about="only memories of this kind"),
+    FilterField(key="fact_type", name="fact_types", match="fact", about="only memories stating a fact of this type"),
+)
+"""The one table of filters by name; dates and supersession are fields of `Filter` alone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Word:
+    """A token of the index."""
+
+    text: str
+    form: Form = "stem"
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prefix:
+    """Every exact form that begins with *text*."""
+
+    text: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phrase:
+    """Exact forms next to each other, in this order, in one field."""
+
+    texts: tuple[str, ...]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bigram:
+    """Two stems next to each other, in this order, in a title or a body; a bonus that no coverage counts."""
+
+    first: str
+    second: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnyOf:
+    """At least one part matches; all that match add to the score."""
+
+    parts: "tuple[Expression, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AllOf:
+    """Every part matches."""
+
+    parts: "tuple[Expression, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AndNot:
+    """*wanted* matches and *unwanted* does not."""
+
+    wanted: "Expression"
+    unwanted: "Expression"
+
+
+Leaf = Word | Prefix | Phrase | Bigram
+Expression = Leaf | AnyOf | AllOf | AndNot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordQuery:
+    """A question to the keyword index, with the numbers of its BM25."""
+
+    expression: Expression
+    weights: Mapping[str, float]
+    k1: float = 1.2
+    b: float = 0.75
+    idf: str = "fts5"
+    """What a word's rarity is worth: fts5's, nothing for a word in half of the rows, or lucene's, never nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordHit:
+    """A memory the keyword index found: its BM25 score and the share of the question's weight it holds."""
+
+    id: int
+    score: float
+    coverage: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordHits:
+    """The best matches, best first; those asked for by id; how many there are; the share of code in the scope.
+
+    *seen* says how many memories of the scope hold each word of the question in a field that weighs.
+    """
+
+    top: tuple[WordHit, ...] = ()
+    also: Mapping[int, WordHit] = field(default_factory=dict)
+    total: int = 0
+    code_share: float = 0.0
+    seen: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Ids, newest first, and how many there are in all."""
+
+    ids: tuple[int, ...]
+    total: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a store already holds of what is about to be written."""
+
+    by_digest: Mapping[bytes, int] = field(default_factory=dict)
+    by_external_id: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreStats:
+    """How much a store holds."""
+
+    memories: int
+    forgotten: int
+    superseded: int
+    projects: Mapping[str, int]
+    types: Mapping[str, int]
+    sources: int
+    variants: int
+    events: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenizedMemory:
+    """What the analyser makes of a memory: tokens by form and field, near-duplicate keys, whether it is code."""
+
+    stem: Mapping[str, tuple[str, ...]]
+    exact: Mapping[str, tuple[str, ...]]
+    minhash: tuple[int, ...] = ()
+    code: bool = False
+
+
+# --- vectors ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A piece of a memory's content, content[start:stop], and its vector: little-endian float32."""
+
+    start: int
+    stop: int
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedMemory:
+    """The passages of one memory, and what they were made from, so that an edit in between is noticed."""
+
+    memory_id: int
+    meaning: bytes
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """The vectors that one model made: which model, how wide, of how many live memories, how many are missing."""
+
+    fingerprint: str
+    dimensions: int
+    model: str
+    memories: int = 0
+    pending: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorHit:
+    """A memory near in meaning: the cosine of its best passage, and where that passage stands in its content."""
+
+    id: int
+    cosine: float
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorHits:
+    """The nearest, nearest first; those asked for by id; how many were compared, and how many had no vector."""
+
+    top: tuple[VectorHit, ...] = ()
+    also: Mapping[int, VectorHit] = field(default_factory=dict)
+    total: int = 0
+    missing: int = 0
+
+
+# --- the recall log ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """One memory in an answer, with the facts it came with; not shown means a near miss."""
+
+    memory_id: int
+    rank: int
+    score: float
+    shown: bool
+    fact_ids: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall:
+    """One search: what was asked, by whom, through which lens, in which scope, and what came of it."""
+
+    query: str
+    mode: str
+    outcome: str
+    at: datetime
+    session: str | None = None
+    lens: str | None = None
+    scope: Scope = ALL_PROJECTS
+    hits: tuple[Recalled, ...] = ()
+
+
+# --- writes -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insert:
+    """Keep a new memory and what it states."""
+
+    memory: Memory
+    facts: tuple[Fact, ...] = ()
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revise:
+    """Put *memory* in the place of the one with its id; the words it had stay in the event.
+
+    *facts* take the place of those it had; None keeps them. A fact that says the same as before stays the
+    same fact, as sure and as fresh as it was.
+    """
+
+    memory: Memory
+    verb: str = "update"
+    facts: tuple[Fact, ...] | None = None
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merge:
+    """Take *wording* into memory *id*: another way to say it, found like its own words."""
+
+    id: int
+    confidence: float
+    wording: str | None = None
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forget:
+    """Hide memory *id* from every question until it is restored."""
+
+    id: int
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """Bring forgotten memory *id* back."""
+
+    id: int
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReinforceFact:
+    """Say how sure fact *id* is from now on, and when it was last confirmed."""
+
+    id: int
+    confidence: float
+    last_reinforced: datetime
+    detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feedback:
+    """Say what became of memory *id* after it was recalled."""
+
+    id: int
+    verdict: Literal["used", "useful", "wrong"]
+    session: str | None = None
+    query: str | None = None
+
+
+Write = Insert | Revise | Merge | Forget | Restore | ReinforceFact | Feedback
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """One piece of a source, and the memory that holds its words."""
+
+    digest: bytes
+    memory_id: int
+    section: str | None = None

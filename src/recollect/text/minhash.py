@@ -1,0 +1,44 @@
+"""Sketch a set of tokens in a few keys, so that near-duplicates are found by an equal key.
+
+Min-wise hashing (Broder, 1997): in a random order of all tokens the first four of the set are taken and
+the last four, and each three of either four are a key. Sets that share three quarters of their tokens
+share a key nearly always; sets that share a tenth hardly ever do, even though some words are in every
+fifth text. Of a small set the pairs are keys too, since one word is much of it.
+"""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, combinations
+from typing import Final
+from zlib import crc32
+
+_END: Final = 4
+_SMALL: Final = 6
+_KEY: Final = (1 << 63) - 1
+
+
+def minhash(tokens: Iterable[str]) -> tuple[int, ...]:
+    """Return the keys of *tokens*, sorted: at most fourteen, one for one or two tokens, none for none."""
+    return sketch_marks(map(mark, tokens))
+
+
+def mark(token: str) -> int:
+    """Return the number that gives *token* its place in the order."""
+    return crc32(token.encode("utf-8", "replace"))
+
+
+def sketch_marks(marks: Iterable[int]) -> tuple[int, ...]:
+    """Return the keys of the tokens that have these *marks*."""
+    ordered = sorted(set(marks))
+    if len(ordered) < 3:
+        return (_key(ordered[0], ordered[-1]),) if ordered else ()
+    threes = {_key(*three) for end in (ordered[:_END], ordered[-_END:]) for three in combinations(end, 3)}
+    return tuple(sorted(threes.union(_pairs(ordered)) if len(ordered) <= _SMALL else threes))
+
+
+def _pairs(ordered: list[int]) -> Iterator[int]:
+    return (_key(*pair) for pair in chain(combinations(ordered[:3], 2), combinations(ordered[-3:], 2)))
+
+
+def _key(first: int, second: int, third: int = 0) -> int:
+    """Mix marks into one number that fits a signed 64-bit column."""
+    return (first * 0x9E3779B97F4A7C15 + second * 0xC2B2AE3D27D4EB4F + third * 0x165667B19E3779F9) & _KEY
