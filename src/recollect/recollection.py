@@ -1,6 +1,7 @@
 """Recollection: a store, a profile and a clock; the verbs, each a line or two."""
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,11 +11,17 @@ from recollect.embedders.choice import NO_MODELS, Models
 from recollect.evaluate.tuning import Tuning, as_tuned, in_force, untune
 from recollect.profile import Profile, load_profile
 from recollect.recall.answer import answer
-from recollect.recall.browse import in_time, listed, shown
-from recollect.recall.inject import as_sure_as, query_for
 from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses
-from recollect.recall.log import Scribe, write_down
-from recollect.recall.reinforce import Verdict, by_hand, by_verdict, chosen
+from recollect.recall.log import (
+    BackgroundWriter,
+    MemoryUse,
+    Verdict,
+    chosen,
+    log_reply,
+    never_recalled,
+    never_used,
+    reinforced,
+)
 from recollect.records import (
     ALL_PROJECTS,
     NO_FILTER,
@@ -22,8 +29,10 @@ from recollect.records import (
     FactQuery,
     Filter,
     Forget,
+    Generation,
     Memory,
     Progress,
+    Recall,
     Restore,
     Scope,
     StoreStats,
@@ -31,7 +40,7 @@ from recollect.records import (
 )
 from recollect.records import Feedback as FeedbackWrite
 from recollect.remember.clean import draft, pinning, superseding
-from recollect.remember.embed import embed_pending
+from recollect.remember.embed import embed_pending, outdated_generations, prune
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.choice import NO_RERANKER, Rerankers
 from recollect.search.intent import boost
@@ -108,7 +117,7 @@ class Recollection:
         self.profile, self.project = profile, project
         self.address, self.background = address, background
         self._clock = clock
-        self._scribe = Scribe()
+        self._writer = BackgroundWriter()
 
     def __enter__(self) -> Self:
         return self
@@ -118,10 +127,20 @@ class Recollection:
 
     def close(self) -> None:
         """Finish the log, then let go of the models and the store."""
-        self._scribe.close()
+        self.flush()
         self.models.close()
         self.rerankers.close()
         self.store.close()
+
+    def flush(self) -> None:
+        """Wait until what runs in the background is done: the recall log, the vectors."""
+        self._writer.flush()
+
+    def in_project(self, name: str) -> "Recollection":
+        """Return a view of the same store that writes to the project *name* and sees nothing else."""
+        view = copy(self)
+        view.project = name
+        return view
 
     def now(self) -> datetime:
         """Return the time by this recollection's clock."""
@@ -186,7 +205,7 @@ class Recollection:
 
     def _embed_if_possible(self, progress: Progress | None) -> None:
         if self.background:
-            self._scribe.give(lambda: self._embed_now(None))
+            self._writer.submit(lambda: self._embed_now(None))
         else:
             self._embed_now(progress)
 
@@ -212,7 +231,7 @@ class Recollection:
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         reply = self._reply(request, self._ranking(profile))
         if request.session is not None:
-            self._scribe.give(lambda: write_down(reply, request, store=self.store, now=self.now()))
+            self._writer.submit(lambda: log_reply(reply, request, store=self.store, now=self.now()))
         return reply
 
     def _ranking(self, name: str | None = None) -> Profile:
@@ -252,18 +271,22 @@ class Recollection:
         tags: Sequence[str] = (),
         session: str | None = None,
         style: "Style" = "markdown",
-        most: int = 5,
+        limit: int = 5,
         budget: int = 500,
+        where: Filter = NO_FILTER,
         **more: Any,
     ) -> "Rendered":
-        """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all."""
-        from recollect.recall.inject import inject  # noqa: PLC0415
+        """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all.
 
-        asked = query_for(task, description=description, tags=tags)
-        reply = self.search(asked, session=session, **more)
+        The *tags* are the task's own and are searched for; *where* says which memories may be told.
+        """
+        from recollect.recall.inject import inject, task_query, trusted_as  # noqa: PLC0415
+
+        asked = task_query(task, description=description, tags=tags)
+        reply = self.search(asked, session=session, where=where, **more)
         if reply.outcome == "weak":
-            reply = as_sure_as(self.search(query_for(task), **more), reply)
-        return inject(reply, store=self.store, now=self.now(), session=session, style=style, most=most, budget=budget)
+            reply = trusted_as(self.search(task_query(task), where=where, **more), reply)
+        return inject(reply, store=self.store, now=self.now(), session=session, style=style, limit=limit, budget=budget)
 
     def why(
         self, /, memory_id: int, query: str, *, mode: Mode = "hybrid", profile: str | None = None, **more: Any
@@ -280,11 +303,19 @@ class Recollection:
 
     def show(self, memory_id: int) -> Shown:
         """Return a memory with its other wordings and its history."""
-        return shown(self._one(memory_id), self.store, scope=self.scope)
+        memory, rows, scope = self._one(memory_id), [memory_id], self.scope
+        return Shown(
+            memory=memory,
+            wordings=self.store.wordings(rows, scope=scope).get(memory_id, ()),
+            events=self.store.history(rows, scope=scope).get(memory_id, ()),
+            facts=self._facts_of(memory_id),
+        )
 
     def list(self, *, where: Filter = NO_FILTER, limit: int = 20, offset: int = 0) -> Listing:
         """Return memories newest first."""
-        return listed(self.store, scope=self.scope, where=where, limit=limit, offset=offset)
+        most, passed = (max(0, min(number, 2**62)) for number in (limit, offset))
+        page = self.store.browse(scope=self.scope, where=where, limit=most, offset=passed)
+        return Listing(memories=tuple(self.store.load(page.ids, scope=self.scope).values()), total=page.total)
 
     def forget(self, memory_id: int, *, reason: str = "") -> None:
         """Hide a memory from every search until it is restored."""
@@ -309,10 +340,8 @@ class Recollection:
     ) -> None:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
         self._one(memory_id)
-        told = FeedbackWrite(id=memory_id, verdict=verdict, session=session, query=query)
-        its = FactQuery(memory_ids=(memory_id,), include_superseded=True)
-        facts = tuple(reversed(self.store.facts(its, scope=self.scope)))
-        self.store.apply([told, *by_verdict(facts, verdict, now=self.now())], at=self.now())
+        told, now = FeedbackWrite(id=memory_id, verdict=verdict, session=session, query=query), self.now()
+        self.store.apply([told, *reinforced(self._facts_of(memory_id), verdict, now=now)], at=now)
 
     def facts(
         self, *, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int = 100
@@ -322,20 +351,45 @@ class Recollection:
 
     def reinforce(self, *fact_ids: int) -> int:
         """Vouch for facts: surer by 0.3 and fresh from today; return how many there were."""
-        vouched = by_hand(chosen(fact_ids, self.facts(limit=2**31)), now=self.now())
-        return len(self.store.apply(vouched, at=self.now()))
+        now = self.now()
+        return len(self.store.apply(reinforced(chosen(fact_ids, self._all_facts()), "reinforce", now=now), at=now))
 
     def stale(self, *, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> tuple[Fact, ...]:
         """Return the facts that have faded or were left alone."""
-        return tuple(stale(self.facts(limit=2**31), now=self.now(), below=below, days=days))
+        return tuple(stale(self._all_facts(), now=self.now(), below=below, days=days))
 
     def conflicts(self) -> tuple[Conflict, ...]:
         """Return the facts that contradict each other."""
-        return tuple(conflicts(self.facts(limit=2**31)))
+        return tuple(conflicts(self._all_facts()))
+
+    def _all_facts(self) -> tuple[Fact, ...]:
+        return self.store.facts(FactQuery(), scope=self.scope)
+
+    def _facts_of(self, memory_id: int) -> tuple[Fact, ...]:
+        """Return what a memory states, oldest first, superseded facts too."""
+        asked = FactQuery(memory_ids=(memory_id,), include_superseded=True)
+        return self.store.facts(asked, scope=self.scope)[::-1]
 
     def timeline(self, query: str = "", *, limit: int = 50) -> tuple[Memory, ...]:
         """Return memories oldest first, superseded ones too: those that *query* finds, or the newest of all."""
-        return in_time(self.search(query, where=Filter(include_superseded=True), limit=limit))
+        found = [hit.memory for hit in self.search(query, where=Filter(include_superseded=True), limit=limit).hits]
+        return tuple(sorted(found, key=lambda memory: (memory.when, memory.id)))
+
+    def recalls(self, *, session: str | None = None, fact: int | None = None, limit: int = 20) -> tuple[Recall, ...]:
+        """Return what was recalled, the last first: in one session, or with one fact, or at all."""
+        return self.store.recalls(scope=self.scope, session=session, fact_id=fact, limit=limit)
+
+    def never_recalled(self) -> tuple[Memory, ...]:
+        """Return the memories that no logged search has shown."""
+        return never_recalled(self.store, scope=self.scope)
+
+    def never_used(self) -> tuple[MemoryUse, ...]:
+        """Return the memories that were shown three times or more and never used, most often shown first."""
+        return never_used(self.store, scope=self.scope)
+
+    def unanswered(self, *, limit: int = 20) -> tuple[tuple[str, int], ...]:
+        """Return the logged queries that found nothing, and how often each was asked."""
+        return self.store.unanswered(scope=self.scope, limit=limit)
 
     def keep_lens(self, lens: Lens) -> None:
         """Keep a lens under its name."""
@@ -358,7 +412,7 @@ class Recollection:
         """
         from recollect.evaluate.tune import Here, tune_here  # noqa: PLC0415
 
-        self._scribe.close()  # what was recalled until now belongs to the log
+        self.flush()  # what was recalled until now belongs to the log
         here = Here(profile=self.profile, store=self.store, scope=self.scope, now=self.now(), answer=self._reply)
         return tune_here(here, judged, dry_run=dry_run, progress=progress)
 
@@ -395,9 +449,25 @@ class Recollection:
         return self.store.stats(scope=self.scope)
 
     def doctor(self) -> Health:
-        """Look for damage."""
-        problems = self.store.check()
-        return Health(problems=problems, memories=self.stats().memories, address=self.address)
+        """Look for damage, and for vectors that nobody needs any more."""
+        old = [each.model for each in self._outdated()]
+        advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
+        problems, memories = self.store.check(), self.stats().memories
+        return Health(problems=problems, memories=memories, address=self.address, advice=tuple(advice))
+
+    def _outdated(self) -> tuple[Generation, ...]:
+        """Return the generations of other models, if the one in use has vectors of its own for everything."""
+        several = len(self.store.generations(scope=ALL_PROJECTS)) > 1
+        embedder = self.models.current() if several else None
+        return () if embedder is None else outdated_generations(self.store, embedder)
+
+    def generations(self) -> tuple[Generation, ...]:
+        """Return the generations of vectors, newest first: one for each model that made some."""
+        return self.store.generations(scope=self.scope)
+
+    def prune_vectors(self, *, dry_run: bool = False) -> tuple[Generation, ...]:
+        """Drop the vectors of other models than the one in use; return their generations."""
+        return prune(store=self.store, embedder=self.models.required(), dry_run=dry_run)
 
     def reindex(self, progress: Progress | None = None) -> int:
         """Make every index anew from the memories."""

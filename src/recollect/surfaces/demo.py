@@ -12,12 +12,14 @@ from recollect.errors import InputError
 from recollect.recollection import open as open_recollection
 from recollect.remember.import_files import Brought
 from recollect.replies import Reply
-from recollect.surfaces import shapes, show
+from recollect.surfaces import text
+from recollect.surfaces.serialise import serialise
+from recollect.surfaces.writing import import_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """One search of the demo and what it is there to show."""
+    """One search of the demo and what it is there to text."""
 
     query: str
     shows: str
@@ -54,14 +56,14 @@ def run_demo(keep: str | None, *, profile: str | None, model: str | None, progra
             brought = db.import_(folder)
             replies = [db.search(scene.query, limit=scene.limit) for scene in SCENES]
             count = db.stats().memories
-        note = next(filter(None, map(show.degraded_text, replies)), "")
+        note = next(filter(None, map(text.degraded_text, replies)), "")
         head = (_summary(brought, count), *([f"({note})"] if note else []))
         scenes = _scenes(replies, root=folder.resolve().as_posix())
         lines = (*head, *scenes, "", NEXT, *_next(keep, program, by_words_alone=bool(note)))
     value = {
         "store": keep,
-        "import": shapes.brought_shape(brought),
-        "searches": [shapes.reply_shape(reply) for reply in replies],
+        "import": import_value(brought),
+        "searches": serialise(replies),
     }
     return Demo(lines=lines, value=value)
 
@@ -96,7 +98,7 @@ def _scenes(replies: Sequence[Reply], *, root: str) -> Iterator[str]:
         yield f"> recollect search {_quoted(scene.query)}"
         yield f"  {scene.shows}"
         yield ""
-        yield show.found_text(replace(reply, total=len(reply.hits)), root=root)
+        yield text.found_text(replace(reply, total=len(reply.hits)), root=root)
 
 
 def _quoted(text: str) -> str:

@@ -127,7 +127,7 @@ def test_an_unknown_style_is_refused_with_a_hint() -> None:
 def test_count_and_budget_are_never_exceeded(contents: list[str], style: Style, budget: int, most: int) -> None:
     memories = [memory(content, n) for n, content in enumerate(contents, start=1)]
 
-    rendered = render(memories, now=NOW, style=style, budget=budget, most=most)
+    rendered = render(memories, now=NOW, style=style, budget=budget, limit=most)
 
     assert len(rendered.ids) <= most
     assert rendered.tokens == count_tokens(rendered.text) <= budget

@@ -4,7 +4,7 @@ from dataclasses import fields
 from kit import NOON
 from recollect import InputError, Memory
 from recollect.remember.formats.entries import as_exported
-from recollect.surfaces.shapes import error_shape, export_shape, memory_shape
+from recollect.surfaces.serialise import archived, error_value, serialise
 
 MEMORY = Memory(
     content="数据库",
@@ -36,7 +36,7 @@ MEMORY = Memory(
 
 
 def test_an_export_holds_every_field_and_reads_back_as_the_memory_it_was() -> None:
-    line = json.dumps(export_shape(MEMORY, ("another wording",)), ensure_ascii=False)
+    line = json.dumps(archived(MEMORY, ("another wording",)), ensure_ascii=False)
 
     memory, exported = as_exported(json.loads(line))
 
@@ -46,11 +46,11 @@ def test_an_export_holds_every_field_and_reads_back_as_the_memory_it_was() -> No
 
 
 def test_dates_are_written_with_their_zone() -> None:
-    assert memory_shape(MEMORY)["created_at"] == "2026-05-04T12:00:00+00:00"
-    assert memory_shape(Memory(content="x"))["observed_at"] is None
+    assert serialise(MEMORY)["created_at"] == "2026-05-04T12:00:00+00:00"
+    assert serialise(Memory(content="x"))["observed_at"] is None
 
 
 def test_an_error_has_a_code_a_message_and_a_hint() -> None:
-    assert error_shape(InputError("it is wrong", hint="do it right")) == {
+    assert error_value(InputError("it is wrong", hint="do it right")) == {
         "error": {"code": "bad_input", "message": "it is wrong", "hint": "do it right"}
     }

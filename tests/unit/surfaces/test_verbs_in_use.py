@@ -5,7 +5,8 @@ import json
 import pytest
 from command import Run
 
-from recollect.surfaces.verbs.living import LENS, LOGS
+from recollect.surfaces.reading import LOGS
+from recollect.surfaces.writing import LENSES
 
 
 def test_facts_are_listed_reinforced_and_contradicted(run: Run) -> None:
@@ -70,7 +71,7 @@ def test_a_lens_is_created_used_listed_and_dropped(run: Run) -> None:
     assert run("lens", "drop", "decided").code == 0
     assert run("search", "deploy", "--lens", "decided").code == 2
     assert run("lens", "create", "x", "--boost", "type:decision=loud").code == 2
-    assert set(LENS) == {"create", "list", "drop"}
+    assert set(LENSES) == {"create", "list", "drop"}
 
 
 def test_the_log_tells_what_was_recalled_and_what_never_was(run: Run) -> None:

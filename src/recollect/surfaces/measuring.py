@@ -1,22 +1,34 @@
-"""Verbs about quality: how well judged questions are answered, profile by profile and mode by mode."""
+"""Verbs about quality: how well judged questions are answered, and the profile fitted to its user."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import InputError
+from recollect.evaluate.tuning import Tuning
 from recollect.profile import Profile, load_profile
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.replies import Mode
-from recollect.surfaces.table import Answer, Operation, Parameter, mode_from
+from recollect.surfaces import text
+from recollect.surfaces.table import (
+    DRY_RUN,
+    Answer,
+    Given,
+    Operation,
+    Parameter,
+    mode_from,
+    pairs_from,
+    write_file,
+)
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # other verbs start without the arithmetic of these
     from recollect.evaluate.evaluate import Evaluation, KeptVectors, Plan
     from recollect.evaluate.report import Report
+    from recollect.evaluate.tune import Tuned
 
-Given = Mapping[str, Any]
 SPLITS: Final = ("dev", "test", "all")
 
 
@@ -36,11 +48,11 @@ def _eval(db: Recollection, given: Given, progress: Progress | None) -> Answer:
         found = evaluate(plan, gear)
     facts = _facts(db, given, embedder)
     for path, write in outputs.items():
-        _write(path, write(report_of(found, facts)))
-    written = [str(path) for path in (*outputs, *(_exported(found, exports) if exports else ()))]
+        write_file(path, [write(report_of(found, facts))])
+    written = [*outputs, *(_exported(found, exports) if exports else ())]
     return Answer(
         value={**as_value(found, split=_split(given), facts=facts), "written": written},
-        text="\n".join([as_text(found, facts), *(f"written: {path}" for path in written)]),
+        text=lambda: "\n".join([as_text(found, facts), *(f"written: {path}" for path in written)]),
     )
 
 
@@ -51,13 +63,14 @@ def _plan(db: Recollection, given: Given) -> "Plan":
     from recollect.evaluate.evaluate import Plan, examine, read_runs  # noqa: PLC0415
 
     profiles = _profiles(db, given.get("profile") or ())
-    modes = tuple(dict.fromkeys(mode_from(name) for name in given.get("mode") or ("hybrid",)))
+    modes = tuple(dict.fromkeys(mode_from(name) for name in given.get("mode") or (None,)))
     most = given.get("queries")
     if most is not None and most < 1:
         raise InputError(f"--queries {most} asks nothing", hint="leave it out to ask all of them")
     paths = [Path(path).expanduser() for path in given["datasets"]]
     sets = examine(paths, half=_split(given), most=most or 0, by_session=given.get("by") == "session")
-    runs = read_runs(_named(given.get("run_file") or ()), sets)
+    files = pairs_from(given, "run_file", form="NAME=PATH", example="bm25=bm25.trec")
+    runs = read_runs({name: Path(path).expanduser() for name, path in files.items()}, sets)
     clash = sorted(runs.keys() & profiles.keys())
     if clash:
         raise InputError(f"{clash[0]} is a profile and a run", hint="give the run another name")
@@ -75,16 +88,6 @@ def _profiles(db: Recollection, names: Sequence[str]) -> Mapping[str, Profile]:
     loaded = {name: load_profile(name) for name in names}
     called = [profile.name for profile in loaded.values()]
     return {profile.name if called.count(profile.name) == 1 else name: profile for name, profile in loaded.items()}
-
-
-def _named(texts: Sequence[str]) -> Mapping[str, Path]:
-    named = {}
-    for text in texts:
-        name, sign, path = text.partition("=")
-        if not (sign and name.strip() and path.strip()):
-            raise InputError(f"--run-file {text!r} is not NAME=PATH", hint="such as --run-file bm25=bm25.trec")
-        named[name.strip()] = Path(path.strip()).expanduser()
-    return named
 
 
 def _outputs(texts: Sequence[str]) -> Mapping[Path, "Callable[[Report], str]"]:
@@ -152,23 +155,84 @@ def _exported(found: "Evaluation", folder: Path) -> list[Path]:
     paths = []
     for trial in (each for each in found.trials if each.way.mode != OTHER):
         try:
-            text, ending = as_trec(trial.run), "trec"
+            ranking, ending = as_trec(trial.run), "trec"
         except InputError:
-            text, ending = as_json(trial.run), "json"
+            ranking, ending = as_json(trial.run), "json"
         name = "_".join(trial.way.profile.removesuffix(".toml").replace("/", "_").split())
         paths.append(folder / f"{trial.dataset}.{name}.{trial.way.mode}.{ending}")
-        _write(paths[-1], text)
+        write_file(paths[-1], [ranking])
     return paths
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}", hint="name a place of yours") from error
+# --- tuning ---------------------------------------------------------------------------------
 
+
+def _tune(db: Recollection, given: Given, progress: Progress | None) -> Answer:
+    if given.get("show") or given.get("undo"):
+        others = [name for name in ("judged", "from", "dry_run") if given.get(name)]
+        if others or (given.get("show") and given.get("undo")):
+            raise InputError("--show and --undo stand alone", hint="see: recollect tune --help")
+        return _undo(db) if given.get("undo") else _show(db)
+    if given.get("judged") and given.get("from"):
+        raise InputError("--from feedback and --judged are two ways to say the same", hint="give one of them")
+    dry = bool(given.get("dry_run"))
+    done = db.tune(given.get("judged"), dry_run=dry, progress=progress)
+    return Answer(value={**_tuned_value(done), "dry_run": dry}, text=lambda: text.tuned_text(done, dry=dry))
+
+
+def _tuned_value(done: "Tuned") -> dict[str, Any]:
+    fitted = done.fitted
+    return {
+        "profile": fitted.profile,
+        "source": done.source,
+        "questions": fitted.questions,
+        "left_out": done.left_out,
+        "before": fitted.before,
+        "after": fitted.after,
+        "interval": fitted.interval,
+        "moved": {name: {"from": old, "to": new} for name, (old, new) in fitted.moved.items()},
+        "adopted": done.adopted,
+        "reason": fitted.reason,
+    }
+
+
+def _show(db: Recollection) -> Answer:
+    tuning = db.tuning()
+    if tuning is None:
+        name = db.profile.name
+        return Answer(value={"profile": name, "tuned": False}, text=lambda: f"{name} is not tuned here", found=False)
+    return Answer(value=_tuning_value(tuning), text=lambda: text.tuning_text(tuning))
+
+
+def _undo(db: Recollection) -> Answer:
+    undone, left = db.untune(), db.tuning()
+    now = f"{undone.profile} is as it comes again" if left is None else text.tuning_text(left)
+    value = {"undone": _tuning_value(undone), "now": None if left is None else _tuning_value(left)}
+    return Answer(value=value, text=lambda: f"the tuning of {undone.day} is undone\n{now}")
+
+
+def _tuning_value(tuning: Tuning) -> dict[str, Any]:
+    names = ("at", "values", "source", "questions", "before", "after")
+    value = {name: getattr(tuning, name) for name in names}
+    return {"profile": tuning.profile, "tuned": True, **value, "interval": {"low": tuning.low, "high": tuning.high}}
+
+
+# --- the table ------------------------------------------------------------------------------
 
 OPERATIONS: Final = (
+    Operation(
+        name="tune",
+        about="Fit the profile's few weights to your own feedback or judged queries; keep only what is surely better.",
+        run=_tune,
+        slow=True,
+        parameters=(
+            Parameter(name="from", kind="choice", choices=("feedback",), about="where judgements come from (feedback)"),
+            Parameter(name="judged", about="a file of judged queries instead: JSON lines, or query TAB id TAB gain"),
+            replace(DRY_RUN, about="only say what would be adopted"),
+            Parameter(name="show", kind="flag", default=False, about="say what is in force, since when, and why"),
+            Parameter(name="undo", kind="flag", default=False, about="go back to what was before the last tuning"),
+        ),
+    ),
     Operation(
         name="eval",
         about="Measure how well judged questions are answered; your own store is not touched.",

@@ -1,14 +1,20 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from recollect.records import Event, Memory, StoreStats
-from recollect.replies import Evidence, Health, Hit, Listing, Reply, Shown
+from recollect.evaluate.tuning import KNOBS, Tuning
+from recollect.records import Event, Fact, Memory, Recall, StoreStats
+from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
 
-if TYPE_CHECKING:  # a search starts without what writing needs
+if TYPE_CHECKING:  # a search starts without what other verbs need
+    from recollect.evaluate.tune import Tuned
     from recollect.remember.import_files import Brought
     from recollect.remember.ingest import Kept
+    from recollect.search.why import Why
+    from recollect.upkeep.consolidate import Consolidation
+    from recollect.upkeep.facts import Conflict
 
 DEGRADED = {
     "no_model": "no embedding model is installed: answered by words alone",
@@ -31,6 +37,26 @@ DECISIONS = {
     "conflicts": "remembered; it conflicts with",
 }
 FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
+BLOCKED = {
+    "limit": "it ranks below the limit",
+    "floor": "it scores under the floor of the profile",
+    "depth": "it ranks too deep in each list to be a candidate",
+    "no_match": "no list knows it",
+    "scope": "its project is not searched",
+    "forgotten": "it was forgotten",
+    "superseded": "another memory took its place",
+    "filter": "a filter leaves it out",
+}
+FACET_VALUES: Final = 8
+"""How many values of a facet are listed for people; JSON has them all."""
+
+
+def here() -> str:
+    """Return the folder that people look from."""
+    try:
+        return Path.cwd().as_posix()
+    except OSError:  # it was removed in the meantime
+        return ""
 
 
 # --- searches -------------------------------------------------------------------------------
@@ -39,8 +65,16 @@ FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning
 def reply_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
     """Return an answer to a search; sources below the folder *root* are written from there."""
     note = degraded_text(reply)
-    lines = [f"({note})"] if note else []
-    return "\n".join([*lines, found_text(reply, explain=explain, root=root)])
+    meant = [f"Did you mean: {' | '.join(reply.suggestions)}"] if reply.suggestions else []
+    facets = [_facet(name, counts) for name, counts in reply.facets.items() if counts]
+    found = found_text(reply, explain=explain, root=root)
+    return "\n".join([*([f"({note})"] if note else []), found, *meant, *facets])
+
+
+def _facet(name: str, counts: Mapping[str, int]) -> str:
+    first = [f"{value} {count}" for value, count in list(counts.items())[:FACET_VALUES]]
+    more = [f"… {len(counts) - FACET_VALUES} more"] if len(counts) > FACET_VALUES else []
+    return f"by {name.replace('_', ' ')}: {', '.join([*first, *more])}"
 
 
 def degraded_text(reply: Reply) -> str:
@@ -62,13 +96,10 @@ def found_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
 
 
 def _evidence(evidence: Evidence) -> str:
-    """Return how sure it is that there is an answer, and by what."""
-    parts = {
-        "of the question's weight held": evidence.coverage,
-        "near in meaning": evidence.cosine,
-    }
-    told = ", ".join(f"{value:.2f} {what}" for what, value in parts.items() if value is not None)
-    return f"sure {evidence.sure:.2f}, an answer from {evidence.bar:.2f}: #{evidence.id} {told}"
+    """Return how likely it is that there is an answer, and what speaks for it."""
+    parts = {"holds {:.2f} of the query's words by weight": evidence.coverage, "cosine {:.2f}": evidence.cosine}
+    told = ", ".join(form.format(value) for form, value in parts.items() if value is not None)
+    return f"answer with probability {evidence.sure:.2f}, threshold {evidence.bar:.2f}: #{evidence.id} {told}"
 
 
 def _hit(hit: Hit, *, explain: bool, root: str) -> str:
@@ -77,8 +108,9 @@ def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     lines = [heading, hit.snippet] if heading else [hit.snippet]
     about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
     # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
-    score = (f"{hit.score:.3g}",) if hit.score >= 0.001 else ()
-    lines.append(" · ".join(part for part in (*about, *score) if part))
+    score = f"{hit.score:.3g}" if hit.score >= 0.001 else ""
+    sure = f"confidence {hit.effective_confidence if hit.facts else memory.confidence:.2g}"
+    lines.append(" · ".join(part for part in (*about, score, sure) if part))
     if explain:
         shares = [f"{s.ranking}{f' rank {s.rank}' if s.rank else ''}: {s.points:+.4f}" for s in hit.shares]
         factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items() if factor != 1.0]
@@ -97,6 +129,15 @@ def _place(memory: Memory, root: str = "") -> str:
 
 def _day(memory: Memory) -> str:
     return memory.when.date().isoformat()
+
+
+def why_text(told: "Why") -> str:
+    """Return whether a memory is in an answer, its place in each list, and what would bring it in."""
+    head = f"#{told.id} is hit {told.rank}" if told.found else f"#{told.id} is not in the answer"
+    ranks = [f"  by {each.ranking}: rank {each.rank or '-'}, score {each.score or 0:.4g}" for each in told.lists]
+    if told.found:
+        return "\n".join([head, *ranks])
+    return "\n".join([f"{head}: {BLOCKED[told.blocked_by or 'no_match']}", *ranks, f"  found if {told.surfaces_if}"])
 
 
 # --- changes --------------------------------------------------------------------------------
@@ -138,6 +179,34 @@ def listing_text(listing: Listing) -> str:
 def one_line(memory: Memory) -> str:
     """Return a memory in one line: its id, its type, its first words."""
     return f"#{memory.id} [{memory.type}] {_short(memory)}"
+
+
+def related_line(related: Related) -> str:
+    """Return a memory that belongs to another, and why."""
+    return f"{one_line(related.memory)}\n    {', '.join(related.reasons)}"
+
+
+def timeline_line(memory: Memory) -> str:
+    """Return a memory in one line: its day, what it says, and what took its place."""
+    after = f" (superseded by #{memory.superseded_by})" if memory.superseded_by else ""
+    return f"{memory.when:%Y-%m-%d} {one_line(memory)}{after}"
+
+
+def fact_line(fact: Fact) -> str:
+    """Return a fact in one line."""
+    said = f"{fact.subject} {fact.predicate} {fact.object}"
+    return f"fact {fact.id} [{fact.type}] {said} (confidence {fact.confidence:.2f}, #{fact.memory_id})"
+
+
+def conflict_line(conflict: "Conflict") -> str:
+    """Return two facts that contradict each other."""
+    return f"{fact_line(conflict.one)}\n  against {fact_line(conflict.other)}"
+
+
+def recall_line(recall: Recall) -> str:
+    """Return one entry of the recall log."""
+    shown = ", ".join(f"#{hit.memory_id}" for hit in recall.hits if hit.shown) or "nothing"
+    return f"{recall.at:%Y-%m-%d %H:%M} {recall.query!r}: {recall.outcome}, showed {shown}"
 
 
 def _short(memory: Memory) -> str:
@@ -195,20 +264,64 @@ def _details(detail: Mapping[str, object]) -> dict[str, str]:
     }
 
 
-def tally_text(tally: StoreStats, address: str) -> str:
+def stats_text(stats: StoreStats, address: str) -> str:
     """Return how much a store holds."""
     head = (
-        f"{address}: {tally.memories} memories ({tally.forgotten} forgotten, {tally.superseded} superseded), "
-        f"{tally.sources} sources, {tally.variants} other wordings, {tally.events} events"
+        f"{address}: {stats.memories} memories ({stats.forgotten} forgotten, {stats.superseded} superseded), "
+        f"{stats.sources} sources, {stats.variants} other wordings, {stats.events} events"
     )
-    lines = [head]
-    lines += [f"  project {name}: {count}" for name, count in tally.projects.items()]
-    lines += [f"  type {name}: {count}" for name, count in tally.types.items()]
-    return "\n".join(lines)
+    projects = [f"  project {name}: {count}" for name, count in stats.projects.items()]
+    types = [f"  type {name}: {count}" for name, count in stats.types.items()]
+    return "\n".join([head, *projects, *types])
 
 
 def health_text(health: Health) -> str:
     """Return what a check-up found."""
-    if not health.problems:
-        return f"{health.address}: {health.memories} memories, all is well"
-    return "\n".join([f"{health.address}: {_count(len(health.problems), 'problem')}", *health.problems])
+    found = _count(len(health.problems), "problem") if health.problems else f"{health.memories} memories, all is well"
+    return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice])
+
+
+def consolidation_text(done: "Consolidation") -> str:
+    """Return what a consolidation did or would do."""
+    verb = "merged" if done.applied else "would merge"
+    merges = [f"{verb} #{each.gone} into #{each.kept}" for each in done.merges]
+    facts = [f"{verb} fact {lost} into fact {kept}" for kept, lost in done.facts]
+    faded = [f"{'forgot' if done.applied else 'would forget'} #{row}: faded" for row in done.faded]
+    return "\n".join([*merges, *facts, *faded]) or "Nothing to consolidate."
+
+
+def model_line(model: Mapping[str, object]) -> str:
+    """Return an embedding model in one line, the one in use with a star."""
+    state = model["problem"] or ("installed" if model["installed"] else "not installed")
+    star = "*" if model["in_use"] else " "
+    return f"{star} {model['name']:<10} {model['dimensions']:>5} dimensions  {state}  {model['about']}"
+
+
+# --- tuning ---------------------------------------------------------------------------------
+
+
+def tuned_text(done: "Tuned", *, dry: bool) -> str:
+    """Return what was fitted to what, how well, and whether it was adopted."""
+    fitted, interval = done.fitted, done.fitted.interval
+    source = "the feedback log" if done.source == "feedback" else done.source
+    lines = [f"{fitted.questions} judged questions from {source}"]
+    lines += [f"left out: {count} {what}" for what, count in done.left_out.items()]
+    if interval is not None:
+        lines.append(_figures(fitted.before, fitted.after, interval.low, interval.high))
+    lines += [f"  {name}: {old:g} -> {new:g} ({KNOBS[name].about})" for name, (old, new) in fitted.moved.items()]
+    if done.adopted:
+        return "\n".join([*lines, f"adopted: {fitted.reason}; go back with: recollect tune --undo"])
+    verdict = "nothing kept, as asked" if dry and fitted.better else "nothing adopted"
+    return "\n".join([*lines, f"{verdict}: {fitted.reason}"])
+
+
+def tuning_text(tuning: Tuning) -> str:
+    """Return what was tuned, when and on what."""
+    head = f"{tuning.profile}, tuned {tuning.day} on {tuning.questions} questions from {tuning.source}"
+    values = [f"  {name}: {value:g} ({KNOBS[name].about})" for name, value in tuning.values.items()]
+    return "\n".join([head, *values, _figures(tuning.before, tuning.after, tuning.low, tuning.high)])
+
+
+def _figures(before: float, after: float, low: float, high: float) -> str:
+    gain = f"{after - before:+.4f}, 95% interval {low:+.4f} to {high:+.4f}"
+    return f"nDCG@10 {before:.4f} before, {after:.4f} after, on questions not fitted to (gain {gain})"
