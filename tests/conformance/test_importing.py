@@ -7,13 +7,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from recollect.surfaces.shapes import export_shape
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection
 from recollect.profile import load_profile
 from recollect.remember import formats
 from recollect.remember.import_files import Brought
-from recollect.surfaces.shapes import export_shape
 from recollect.text.analyser import analyse
 
 SECRET = "ghp_" + "a1B2c3D4" * 5

@@ -8,18 +8,16 @@ from datetime import datetime
 from html import escape
 from typing import Final, Literal
 
+from recollect.decay import age_days
 from recollect.errors import InputError
-from recollect.recall.firewall import HEADING, closing, disarm, opening
 from recollect.records import NEVER, Memory
 from recollect.replies import Reply
 from recollect.stores.contract import Store
+from recollect.text.firewall import HEADING, closing, disarm, opening
+from recollect.text.normalise import CJK, compiled
 
 Counter = Callable[[str], int]
 """How many tokens a text costs; any function will do, a model's own tokenizer included."""
-
-_CJK: Final = re.compile(
-    "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]|[\U00020000-\U0003ffff]"
-)
 
 
 def count_tokens(text: str) -> int:
@@ -29,7 +27,7 @@ def count_tokens(text: str) -> int:
 
 def count_tokens_mixed(text: str) -> int:
     """Return a token for every CJK character and for every four of the others, at least one if there is any text."""
-    dense = len(_CJK.findall(text))
+    dense = len(compiled(f"[{CJK}]").findall(text))
     return max(1, dense + (len(text) - dense) // 4) if text else 0
 
 
@@ -147,7 +145,7 @@ def _kind(memory: Memory) -> str:
 
 def _age(memory: Memory, now: datetime) -> str:
     """Return how old the memory is in days, by the clock that decay goes by: when it was written down."""
-    return "?" if memory.created_at == NEVER else f"{max(0, (now - memory.created_at).days)}d"
+    return "?" if memory.created_at == NEVER else f"{int(age_days(memory.created_at, now))}d"
 
 
 def _confidence(memory: Memory) -> str:
