@@ -1,10 +1,13 @@
 import json
-from dataclasses import fields
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from pathlib import Path
 
 from kit import NOON
-from recollect import InputError, Memory
+from recollect import InputError, Memory, Reason
 from recollect.remember.formats.entries import as_exported
-from recollect.surfaces.serialise import archived, error_value, serialise
+from recollect.replies import Health
+from recollect.surfaces.serialise import SHAPES, archived, error_value, serialise
 
 MEMORY = Memory(
     content="数据库",
@@ -54,3 +57,40 @@ def test_an_error_has_a_code_a_message_and_a_hint() -> None:
     assert error_value(InputError("it is wrong", hint="do it right")) == {
         "error": {"code": "bad_input", "message": "it is wrong", "hint": "do it right"}
     }
+
+
+def classes(*names: str) -> dict[str, type]:
+    """Every frozen value of these modules, by its name."""
+    found = (vars(import_module(f"recollect.{name}")) for name in names)
+    return {name: each for module in found for name, each in module.items() if is_dataclass(each)}
+
+
+def test_every_shape_is_that_of_a_value_with_these_attributes() -> None:
+    known = classes(*("records", "replies", "recall.lens", "remember.ingest", "search.why", "upkeep.facts"))
+
+    missing = [
+        (name, member)
+        for name, shape in SHAPES.items()
+        for member in shape.split()
+        if not hasattr(known[name], member.strip("*?").rpartition("=")[2].partition(".")[0])
+    ]
+
+    assert missing == []
+
+
+def test_a_value_without_a_shape_shows_its_fields() -> None:
+    reason = Reason(code="no_match", message="nothing", hidden=3)
+
+    assert serialise(reason) == {"code": "no_match", "message": "nothing", "best_score": None, "hidden": 3}
+    assert serialise((NOON, [Path("a/b")], {"x": None, "y": 1.5, "z": True})) == [
+        "2026-05-04T12:00:00+00:00",
+        ["a/b"],
+        {"x": None, "y": 1.5, "z": True},
+    ]
+
+
+def test_what_is_empty_and_optional_is_left_out() -> None:
+    health = Health(problems=(), memories=2, address="notes.db")
+
+    assert serialise(health) == {"store": "notes.db", "healthy": True, "memories": 2, "problems": []}
+    assert serialise(replace(health, advice=("drop it",)))["advice"] == ["drop it"]
