@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.records import Memory
-from recollect.remember.dedup import Candidate, Verdict, judge
+from recollect.remember.dedup import DuplicateCandidate, DedupResult, judge
 from recollect.remember.differences import Kind, differences
 
 PAIRS = Path(__file__).with_name("pairs.jsonl")
@@ -25,11 +25,11 @@ class Pair:
 
 
 @cache
-def _verdicts(pair: Pair) -> tuple[Verdict, Verdict]:
+def _verdicts(pair: Pair) -> tuple[DedupResult, DedupResult]:
     """Judge the pair both ways round: either text may be the one that came first."""
     return (
-        judge(Memory(content=pair.b), [Candidate(id=1, content=pair.a)]),
-        judge(Memory(content=pair.a), [Candidate(id=1, content=pair.b)]),
+        judge(Memory(content=pair.b), [DuplicateCandidate(id=1, content=pair.a)]),
+        judge(Memory(content=pair.a), [DuplicateCandidate(id=1, content=pair.b)]),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from recollect.embedders.contract import Embedder, pack
 from recollect.profile import Profile
 from recollect.records import ALL_PROJECTS, NO_FILTER, AnyOf, Memory, Scope, Word, WordQuery
-from recollect.remember.dedup import Candidate, Verdict, judge_oro
+from recollect.remember.dedup import DuplicateCandidate, DedupResult, judge_oro
 from recollect.remember.ingest import Judging
 from recollect.search.fuse import over_25
 from recollect.stores.contract import Store
@@ -15,14 +15,14 @@ from recollect.text.tokenizer import read_words, significant
 def oros_judge(store: Store, *, profile: Profile, embedder: Embedder | None) -> Judging:
     """Return how profile `oro` decides: BM25 of the new content above 0.7, or a cosine above 0.85."""
 
-    def decide(new: Memory, _: Sequence[Candidate]) -> Verdict:
+    def decide(new: Memory, _: Sequence[DuplicateCandidate]) -> DedupResult:
         scope = Scope(projects=frozenset({new.project}))
         stems = dict.fromkeys(stem for word in significant(read_words(new.content)) for stem in word.stems)
         found = _by_words(tuple(stems), store, scope, profile)
         near = _by_meaning(new, store, scope, embedder)
         row = near[0] if near is not None and near[1] > 0.85 else found and found[0]
         if not row:
-            return Verdict(decision="distinct")
+            return DedupResult(decision="distinct")
         other = store.load([row], scope=ALL_PROJECTS)[row].confidence
         return judge_oro(
             of=row,

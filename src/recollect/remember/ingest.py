@@ -8,7 +8,7 @@ from typing import Final
 
 from recollect.records import ALL_PROJECTS, NOTHING, Decision, Fact, Insert, Memory, Merge, Revise, Write
 from recollect.remember.clean import tidy
-from recollect.remember.dedup import Candidate, Verdict, judge
+from recollect.remember.dedup import DuplicateCandidate, DedupResult, judge
 from recollect.remember.facts import extract
 from recollect.remember.redact import conceal
 from recollect.stores.contract import ALIKE, Analyse, Store
@@ -28,7 +28,7 @@ class Kept:
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
-Judging = Callable[[Memory, Sequence[Candidate]], Verdict]
+Judging = Callable[[Memory, Sequence[DuplicateCandidate]], DedupResult]
 """How a draft is told from the memories that share much of its words."""
 States = Callable[[Memory], tuple[Fact, ...]]
 """How the facts of a memory are found."""
@@ -58,7 +58,7 @@ def keep(
 
 
 def _keep_batch(
-    ready: Sequence[tuple[Memory, int]], verdicts: Sequence[Verdict], *, store: Store, now: datetime, states: States
+    ready: Sequence[tuple[Memory, int]], verdicts: Sequence[DedupResult], *, store: Store, now: datetime, states: States
 ) -> list[Kept]:
     memories = [memory for memory, _ in ready]
     new = [place for place, verdict in enumerate(verdicts) if verdict.decision not in _SAME]
@@ -93,7 +93,7 @@ def stands_alone(memory: Memory) -> bool:
     return memory.external_id is not None or memory.thread is not None
 
 
-def _decide(memories: Sequence[Memory], *, store: Store, analyse: Analyse, judging: Judging) -> list[Verdict]:
+def _decide(memories: Sequence[Memory], *, store: Store, analyse: Analyse, judging: Judging) -> list[DedupResult]:
     """Return a verdict for each; `of` below 0 means -1 - the place of an earlier draft in this batch."""
     keys = [_key(memory) for memory in memories]
     known, rivals = _known(keys, store), _rivals(memories, store, analyse)
@@ -102,13 +102,13 @@ def _decide(memories: Sequence[Memory], *, store: Store, analyse: Analyse, judgi
         of = None if key is None else known.setdefault(key, -1 - place)
         if key is not None and of != -1 - place:
             by = "content" if isinstance(key[1], bytes) else "external_id"
-            verdicts.append(Verdict(decision="identical", of=of, evidence={"by": by}))
+            verdicts.append(DedupResult(decision="identical", of=of, evidence={"by": by}))
         else:
             verdicts.append(_ALONE if stands_alone(memory) else judging(memory, rivals[place]))
     return verdicts
 
 
-_ALONE = Verdict(decision="distinct", evidence={"by": "external_id"})
+_ALONE = DedupResult(decision="distinct", evidence={"by": "external_id"})
 _Key = tuple[str, str | bytes]
 
 
@@ -136,7 +136,7 @@ def _known(keys: Iterable[_Key | None], store: Store) -> dict[_Key, int]:
     return known
 
 
-def _rivals(memories: Sequence[Memory], store: Store, analyse: Analyse) -> list[list[Candidate]]:
+def _rivals(memories: Sequence[Memory], store: Store, analyse: Analyse) -> list[list[DuplicateCandidate]]:
     """Return for each draft the memories, stored or earlier in this batch, that share much of its words."""
     minhashes = [() if stands_alone(memory) else analyse(memory, ()).minhash for memory in memories]
     stored = _alike(memories, minhashes, store)
@@ -155,20 +155,22 @@ NEAREST: Final = 5
 """How many of those that share much of its words a draft is compared with, word for word."""
 
 
-def _nearest(memory: Memory, rivals: list[Candidate]) -> list[Candidate]:
+def _nearest(memory: Memory, rivals: list[DuplicateCandidate]) -> list[DuplicateCandidate]:
     """Return the few of *rivals* that share most; lines made from one pattern would all be rivals."""
     if len(rivals) <= NEAREST:
         return rivals
     ours = words(memory.content)
 
-    def share(rival: Candidate) -> float:
+    def share(rival: DuplicateCandidate) -> float:
         theirs = map(words, (rival.content, *rival.wordings))
         return max(len(ours & other) / max(1, len(ours | other)) for other in theirs)
 
     return sorted(rivals, key=share, reverse=True)[:NEAREST]
 
 
-def _alike(memories: Sequence[Memory], minhashes: Sequence[Sequence[int]], store: Store) -> list[list[Candidate]]:
+def _alike(
+    memories: Sequence[Memory], minhashes: Sequence[Sequence[int]], store: Store
+) -> list[list[DuplicateCandidate]]:
     rows: list[tuple[int, ...]] = [()] * len(memories)
     for project in {memory.project for memory in memories}:
         places = [place for place, memory in enumerate(memories) if memory.project == project]
@@ -183,8 +185,8 @@ def _alike(memories: Sequence[Memory], minhashes: Sequence[Sequence[int]], store
     ]
 
 
-def _candidate(memory: Memory, wordings: Sequence[str], *, row: int) -> Candidate:
-    return Candidate(
+def _candidate(memory: Memory, wordings: Sequence[str], *, row: int) -> DuplicateCandidate:
+    return DuplicateCandidate(
         id=row,
         content=memory.content,
         wordings=tuple(wordings),
@@ -195,7 +197,7 @@ def _candidate(memory: Memory, wordings: Sequence[str], *, row: int) -> Candidat
     )
 
 
-def _runs(new: Sequence[int], verdicts: Sequence[Verdict]) -> Iterator[list[int]]:
+def _runs(new: Sequence[int], verdicts: Sequence[DedupResult]) -> Iterator[list[int]]:
     """Yield stretches of *new* in which no draft is told from another: that one needs an id first."""
     run: list[int] = []
     for place in new:
@@ -208,7 +210,7 @@ def _runs(new: Sequence[int], verdicts: Sequence[Verdict]) -> Iterator[list[int]
         yield run
 
 
-def _detail(verdict: Verdict, *, of: int | None) -> Mapping[str, object]:
+def _detail(verdict: DedupResult, *, of: int | None) -> Mapping[str, object]:
     """Return what the event of a new memory says of the decision."""
     told = {**verdict.evidence, "of": of}
     # An earlier draft of the same batch may have no id yet, and a mere resemblance does not wait for one.
@@ -224,14 +226,14 @@ def _is_place(value: object) -> bool:
     return isinstance(value, int) and value < 0
 
 
-def _resolve(of: int | None, verdicts: Sequence[Verdict], fresh: Mapping[int, int]) -> int | None:
+def _resolve(of: int | None, verdicts: Sequence[DedupResult], fresh: Mapping[int, int]) -> int | None:
     """Return the stored id behind *of*, which may name an earlier draft, itself perhaps merged into another."""
     while of is not None and of < 0:
         of = fresh.get(-1 - of, verdicts[-1 - of].of)
     return of
 
 
-def _kept(verdict: Verdict, *, own: int | None, of: int | None, redacted: int) -> Kept:
+def _kept(verdict: DedupResult, *, own: int | None, of: int | None, redacted: int) -> Kept:
     row = own if own is not None else of
     if row is None:
         raise AssertionError("what is the same as something has something to be the same as")

@@ -7,7 +7,7 @@ from typing import Final
 
 from recollect.profile import Weigh
 from recollect.records import ALL_PROJECTS, Filter, Forget, Memory, Merge, ReinforceFact, Revise, Scope, Write
-from recollect.remember.dedup import Candidate, judge
+from recollect.remember.dedup import DuplicateCandidate, judge
 from recollect.remember.ingest import stands_alone
 from recollect.search.weigh import Subject, half_life
 from recollect.stores.contract import Analyse, Store
@@ -69,12 +69,12 @@ def _live(store: Store, scope: Scope) -> dict[int, Memory]:
     return {row: memory for row, memory in store.load(ids, scope=scope).items() if not stands_alone(memory)}
 
 
-def _rivals(memory: Memory, store: Store, analyse: Analyse, memories: Mapping[int, Memory]) -> list[Candidate]:
+def _rivals(memory: Memory, store: Store, analyse: Analyse, memories: Mapping[int, Memory]) -> list[DuplicateCandidate]:
     (near,) = store.alike(memory.project, [analyse(memory, ()).minhash])
     earlier = [row for row in near if row < memory.id and row in memories]
     wordings = store.wordings(earlier, scope=ALL_PROJECTS)
     return [
-        Candidate(
+        DuplicateCandidate(
             id=row,
             content=memories[row].content,
             wordings=wordings.get(row, ()),

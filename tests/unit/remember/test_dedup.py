@@ -6,14 +6,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import Memory
-from recollect.remember.dedup import Candidate, Verdict, judge, judge_oro, says_the_same
+from recollect.remember.dedup import DuplicateCandidate, DedupResult, judge, judge_oro, says_the_same
 from recollect.remember.differences import OPPOSITES
 
 MERGING = {"identical", "restates"}
 
 
-def judged(new: str, old: str) -> Verdict:
-    return judge(Memory(content=new), [Candidate(id=7, content=old)])
+def judged(new: str, old: str) -> DedupResult:
+    return judge(Memory(content=new), [DuplicateCandidate(id=7, content=old)])
 
 
 @pytest.mark.case(82)
@@ -29,11 +29,11 @@ def test_a_longer_wording_of_the_same_rule_restates_it() -> None:
 def test_two_unrelated_memories_are_distinct() -> None:
     verdict = judged("the cafeteria closes at two", "always run ruff before pyright")
 
-    assert verdict == Verdict(decision="distinct")
+    assert verdict == DedupResult(decision="distinct")
 
 
 def test_nothing_to_compare_with_is_distinct() -> None:
-    assert judge(Memory(content="alone"), []) == Verdict(decision="distinct")
+    assert judge(Memory(content="alone"), []) == DedupResult(decision="distinct")
 
 
 @pytest.mark.parametrize(
@@ -135,14 +135,14 @@ def test_near_twins_about_different_things_stay_distinct(new: str, old: str) -> 
 
 
 def test_an_older_record_updates_nothing() -> None:
-    old = Candidate(id=7, content="The retry limit is 3.", when=datetime(2026, 5, 1, tzinfo=UTC))
+    old = DuplicateCandidate(id=7, content="The retry limit is 3.", when=datetime(2026, 5, 1, tzinfo=UTC))
     late = Memory(content="The retry limit is 5.", observed_at=datetime(2026, 4, 1, tzinfo=UTC))
 
     assert judge(late, [old]).decision == "distinct"
 
 
 def test_the_same_words_under_another_heading_update_nothing() -> None:
-    old = Candidate(id=7, content="The retry limit is 3.", section="Mail")
+    old = DuplicateCandidate(id=7, content="The retry limit is 3.", section="Mail")
     new = Memory(content="The retry limit is 5.", section="Billing")
 
     assert judge(new, [old]).decision == "distinct"
@@ -150,7 +150,7 @@ def test_the_same_words_under_another_heading_update_nothing() -> None:
 
 @pytest.mark.req("O-09")
 def test_a_cosine_only_ever_proposes_a_link() -> None:
-    near = Candidate(id=7, content="Deploys happen at the end of the week.", cosine=0.99)
+    near = DuplicateCandidate(id=7, content="Deploys happen at the end of the week.", cosine=0.99)
 
     verdict = judge(Memory(content="We ship on Fridays."), [near])
 
@@ -159,29 +159,29 @@ def test_a_cosine_only_ever_proposes_a_link() -> None:
 
 
 def test_a_low_cosine_proposes_nothing() -> None:
-    far = Candidate(id=7, content="Deploys happen at the end of the week.", cosine=0.85)
+    far = DuplicateCandidate(id=7, content="Deploys happen at the end of the week.", cosine=0.85)
 
-    assert judge(Memory(content="We ship on Fridays."), [far]) == Verdict(decision="distinct")
+    assert judge(Memory(content="We ship on Fridays."), [far]) == DedupResult(decision="distinct")
 
 
 def test_a_record_with_its_own_id_stays_by_itself() -> None:
-    verdict = judge(Memory(content="We ship.", external_id="a-1"), [Candidate(id=7, content="We ship.")])
+    verdict = judge(Memory(content="We ship.", external_id="a-1"), [DuplicateCandidate(id=7, content="We ship.")])
 
     assert (verdict.decision, verdict.of) == ("distinct", None)
 
 
 def test_another_wording_counts_like_the_content() -> None:
-    old = Candidate(id=7, content="Do not ship on a Friday.", wordings=("Friday is no day for shipping.",))
+    old = DuplicateCandidate(id=7, content="Do not ship on a Friday.", wordings=("Friday is no day for shipping.",))
 
     assert judge(Memory(content="friday is no day for shipping"), [old]).decision == "identical"
 
 
 def test_the_strongest_decision_wins_then_the_lowest_id() -> None:
     rivals = [
-        Candidate(id=9, content="The retry limit is 3."),
-        Candidate(id=8, content="The retry limit is five."),
-        Candidate(id=6, content="The retry limit is 5"),
-        Candidate(id=7, content="the retry limit is 5"),
+        DuplicateCandidate(id=9, content="The retry limit is 3."),
+        DuplicateCandidate(id=8, content="The retry limit is five."),
+        DuplicateCandidate(id=6, content="The retry limit is 5"),
+        DuplicateCandidate(id=7, content="the retry limit is 5"),
     ]
 
     verdict = judge(Memory(content="The retry limit is 5."), rivals)
@@ -192,7 +192,7 @@ def test_the_strongest_decision_wins_then_the_lowest_id() -> None:
 def test_a_higher_bar_refuses_a_restatement() -> None:
     new, old = "always run ruff before pyright for linting checks", "always run ruff before pyright for linting"
 
-    verdict = judge(Memory(content=new), [Candidate(id=7, content=old)], jaccard=0.9)
+    verdict = judge(Memory(content=new), [DuplicateCandidate(id=7, content=old)], jaccard=0.9)
 
     assert verdict.decision == "distinct"
     assert verdict.evidence["proposes"] == 7
