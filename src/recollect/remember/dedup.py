@@ -30,7 +30,7 @@ from recollect.remember.differences import (
     singular,
     spaced,
 )
-from recollect.text.tokenizer import words as similar_words
+from recollect.text.tokenizer import word_set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +112,7 @@ def says_the_same(a: str, b: str) -> bool:
 
 # --- one candidate --------------------------------------------------------------------------
 
-_words: Final = lru_cache(maxsize=256)(similar_words)
+_words: Final = lru_cache(maxsize=256)(word_set)
 
 _STRENGTH: Final[Mapping[Decision, int]] = {
     "identical": 0,

@@ -87,12 +87,12 @@ def _and_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
 def _exact(word: QueryWord) -> Expression:
     if symbol_of(word):
         return Word(text=symbol_of(word), form="exact")
-    return Phrase(texts=word.atoms) if len(word.atoms) > 1 else Word(text=word.atoms[0], form="exact")
+    return Phrase(texts=word.tokens) if len(word.tokens) > 1 else Word(text=word.tokens[0], form="exact")
 
 
 def _cascade(query: Query, words: Words) -> tuple[Tier, ...]:
     """Return boocode's tiers: word index, then substrings all together, then LIKE, each term by itself."""
-    runs = [word for word in query.words if word.atoms]
+    runs = [word for word in query.words if word.tokens]
     if not runs and not query.exact:
         return ()
     leaves = tuple(dict.fromkeys((*(_exact(word) for word in runs), *query.exact)))
@@ -105,4 +105,4 @@ def _cascade(query: Query, words: Words) -> tuple[Tier, ...]:
 
 
 def _needle(word: QueryWord) -> str:
-    return "".join(word.atoms) if word.cjk else word.text.lower()
+    return "".join(word.tokens) if word.cjk else word.text.lower()

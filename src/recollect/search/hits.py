@@ -11,7 +11,7 @@ from recollect.search.gather import Gathered
 from recollect.search.ranking import Candidate
 from recollect.search.retrieve import Desk
 from recollect.search.weigh import mean_confidence
-from recollect.text.snippet import Wanted, snippet
+from recollect.text.snippet import QueryTerms, snippet
 from recollect.text.tokenizer import read_words
 
 Facets = Mapping[str, Mapping[str, int]]
@@ -79,14 +79,14 @@ def _match_type(candidate: Candidate) -> MatchType:
     return "hybrid" if "words" in by else "semantic"
 
 
-def looked_for(tiers: Sequence[Tier]) -> Wanted:
+def looked_for(tiers: Sequence[Tier]) -> QueryTerms:
     """Return the tokens that a snippet marks."""
     leaves = [leaf for tier in tiers for leaf in _leaves(tier)]
     words = [leaf for leaf in leaves if isinstance(leaf, Word)]
     phrases = [leaf for leaf in leaves if isinstance(leaf, Phrase)]
-    return Wanted(
+    return QueryTerms(
         stems=frozenset(word.text for word in words if word.form == "stem"),
-        atoms=frozenset(word.text for word in words if word.form == "exact")
+        tokens=frozenset(word.text for word in words if word.form == "exact")
         | frozenset(text for phrase in phrases for text in phrase.texts),
         prefixes=tuple(leaf.text for leaf in leaves if isinstance(leaf, Prefix)),
     )
@@ -95,10 +95,10 @@ def looked_for(tiers: Sequence[Tier]) -> Wanted:
 def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
     if isinstance(tier, InText):
         return [
-            Word(text=atom, form="exact")
+            Word(text=token, form="exact")
             for needle in tier.needles
             for word in read_words(needle)
-            for atom in word.atoms
+            for token in word.tokens
         ]
     assert isinstance(tier, WordQuery)  # noqa: S101  (the other kind of tier)
     return _wanted(tier.expression)

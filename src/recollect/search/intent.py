@@ -11,7 +11,7 @@ from typing import Final, Literal, get_args
 
 from recollect.errors import InputError, QueryError
 from recollect.text.normalise import fold, is_cjk
-from recollect.text.tokenizer import STOPWORDS, written
+from recollect.text.tokenizer import STOPWORDS, segment
 
 Booster = Literal["decisions", "changes", "how_it_works"]
 
@@ -120,7 +120,7 @@ def intent(query: str) -> Intent:
 def key_terms(query: str) -> tuple[str, ...]:
     """Return the words of *query* that say what it is about, each once, as written and in order."""
     terms: dict[str, str] = {}
-    for word in written(query):
+    for word in segment(query):
         if len(word) > 1 and fold(word) not in STOPWORDS:
             terms.setdefault(fold(word), word)
     return tuple(terms.values())

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, Literal
 
 from recollect.records import NO_FILTER, AllOf, AndNot, AnyOf, Expression, Filter, Phrase, Prefix, Word
-from recollect.text.dates import Span, parse_moment
+from recollect.text.dates import TimeSpan, parse_moment
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import QueryWord, read_words
 
@@ -95,7 +95,7 @@ def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
     """Return what *text* asks, its filters joined with *where*."""
     signs: list[Sign] = []
     names: list[Sign] = []
-    spans: list[tuple[str, Span]] = []
+    spans: list[tuple[str, TimeSpan]] = []
     for sign in lex(text):
         span = parse_moment(sign.text, now=now) if sign.key in DATES else None
         if sign.key in NAMES:
@@ -132,7 +132,7 @@ def _named(where: Filter, filters: Sequence[Sign]) -> Filter:
     return replace(where, **wishes) if wishes else where
 
 
-def _bounded(where: Filter, spans: Sequence[tuple[str, Span]]) -> Filter:
+def _bounded(where: Filter, spans: Sequence[tuple[str, TimeSpan]]) -> Filter:
     """Return *where* within the dates of the filters too."""
     starts = [span.start for key, span in spans if key in ("since", "on")]
     ends = [span.end for key, span in spans if key in ("until", "on")]
@@ -169,12 +169,12 @@ def _leaf(sign: Sign) -> Phrase | Prefix | Word | None:
 def _phrase(text: str) -> Phrase | Word | None:
     """Return the exact forms of *text* as one leaf: a word, or words next to each other."""
     words = read_words(text)
-    atoms = tuple(atom for word in words for atom in word.atoms)
+    tokens = tuple(token for word in words for token in word.tokens)
     if len(words) == 1 and symbol_of(words[0]):
         return Word(text=symbol_of(words[0]), form="exact")
-    if len(atoms) == 1:
-        return Word(text=atoms[0], form="exact")
-    return Phrase(texts=atoms) if atoms else None
+    if len(tokens) == 1:
+        return Word(text=tokens[0], form="exact")
+    return Phrase(texts=tokens) if tokens else None
 
 
 def symbol_of(word: QueryWord) -> str:

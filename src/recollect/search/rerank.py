@@ -13,7 +13,7 @@ from recollect.search.gather import Gathered
 from recollect.search.hits import looked_for
 from recollect.search.parse import Query
 from recollect.search.ranking import Candidate
-from recollect.text.snippet import Spot, Wanted, find_spots
+from recollect.text.snippet import MatchSpan, QueryTerms, match_spans
 
 Span = tuple[int, int]
 
@@ -116,7 +116,7 @@ def evidence(memories: Sequence[Memory], gathered: Gathered, rules: Rerank) -> d
     }
 
 
-def windows(text: str, wanted: Wanted, *, near: Span | None, rules: Rerank) -> list[Span]:
+def windows(text: str, wanted: QueryTerms, *, near: Span | None, rules: Rerank) -> list[Span]:
     """Return the stretches of *text* that speak most of what is *wanted*, each of other places.
 
     First the one with the most wanted words; then the passage *near*est in meaning, whole; then what holds the
@@ -124,7 +124,7 @@ def windows(text: str, wanted: Wanted, *, near: Span | None, rules: Rerank) -> l
     """
     if len(text) <= rules.window:
         return [(0, len(text))]
-    spots = find_spots(text, wanted)
+    spots = match_spans(text, wanted)
     chosen: list[Span] = []
     while len(chosen) < rules.windows:
         free = [spot for spot in spots if _apart((spot.start, spot.end), chosen)]
@@ -141,11 +141,11 @@ def _apart(span: Span, others: Sequence[Span]) -> bool:
     return all(span[1] <= start or span[0] >= end for start, end in others)
 
 
-def _densest(spots: Sequence[Spot], width: int) -> Span:
+def _densest(spots: Sequence[MatchSpan], width: int) -> Span:
     """Return the stretch of at most *width* with the most distinct finds, the earliest of equals."""
     starts = [spot.start for spot in spots]
 
-    def within(at: int) -> Sequence[Spot]:
+    def within(at: int) -> Sequence[MatchSpan]:
         return spots[at : bisect_left(starts, starts[at] + width)]
 
     most = max(range(len(spots)), key=lambda at: len(frozenset[str]().union(*(spot.found for spot in within(at)))))

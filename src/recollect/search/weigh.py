@@ -13,8 +13,8 @@ from recollect.profile import Profile
 from recollect.profile import Weigh as Rules
 from recollect.records import Fact, Memory
 from recollect.search.ranking import Candidate
-from recollect.text.analyser import words_stated
-from recollect.text.dates import Span, find_dates
+from recollect.text.analyser import informative_words
+from recollect.text.dates import TimeSpan, find_dates
 
 TYPES: Final[Mapping[str, float]] = MappingProxyType(
     {"bugfix": 1.3, "feature": 1.2, "discovery": 1.1, "decision": 1.1, "refactor": 1.0, "change": 0.9}
@@ -106,7 +106,7 @@ def stated(subject: Subject, rules: Rules, _: datetime) -> float:
     """Default: a turn of a conversation that states little counts less; what is no turn is as it is."""
     if subject.memory.thread is None:
         return 1.0
-    return 1.0 - rules.stated_sway * math.exp(-words_stated(subject.memory.content) / rules.stated_words)
+    return 1.0 - rules.stated_sway * math.exp(-informative_words(subject.memory.content) / rules.stated_words)
 
 
 WEIGHERS: Final[Mapping[str, Weigher]] = {
@@ -163,13 +163,13 @@ TOP: Final = 10
 """The best hit without the date stays among so many."""
 
 
-def spans_in(text: str, *, now: datetime) -> tuple[Span, ...]:
+def spans_in(text: str, *, now: datetime) -> tuple[TimeSpan, ...]:
     """Return the stretches of time that *text* names."""
     return tuple(found.span for found in find_dates(text, now=now))
 
 
 def lean(
-    candidates: Sequence[Candidate], memories: Mapping[int, Memory], spans: Sequence[Span], *, sway: float
+    candidates: Sequence[Candidate], memories: Mapping[int, Memory], spans: Sequence[TimeSpan], *, sway: float
 ) -> tuple[Candidate, ...]:
     """Return *candidates* (best first) with the factor `date` on those of the time, best first, ties by id.
 
@@ -183,7 +183,7 @@ def lean(
     return tuple(sorted(leaning, key=lambda each: (-each.score, each.id)))
 
 
-def _within(moment: datetime, spans: Sequence[Span]) -> bool:
+def _within(moment: datetime, spans: Sequence[TimeSpan]) -> bool:
     return any(span.start <= moment < span.end for span in spans)
 
 

@@ -23,7 +23,7 @@ from recollect.search.why import why
 from recollect.stores.contract import Store
 from recollect.stores.ram import RamStore
 from recollect.text.analyser import analyse
-from recollect.text.snippet import Wanted
+from recollect.text.snippet import QueryTerms
 
 MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
 
@@ -155,7 +155,7 @@ def test_only_the_first_change_places_and_every_score_is_explained(
 # --- what is read ---------------------------------------------------------------------------
 
 FILLER = "nothing of interest stands here at all " * 10
-WANTED = Wanted(stems=frozenset({"cat", "feed"}))
+WANTED = QueryTerms(stems=frozenset({"cat", "feed"}))
 
 
 def shown(text: str, *, near: tuple[int, int] | None = None, **rules: int) -> list[str]:
@@ -212,7 +212,7 @@ def test_a_text_that_offers_nothing_is_read_from_its_beginning() -> None:
 def test_a_text_without_spaces_is_cut_where_the_window_ends() -> None:
     text = "无" * 200 + "喂猫" + "无" * 200
 
-    (span,) = windows(text, Wanted(stems=frozenset({"喂猫"})), near=None, rules=Rerank(window=50, windows=1))
+    (span,) = windows(text, QueryTerms(stems=frozenset({"喂猫"})), near=None, rules=Rerank(window=50, windows=1))
 
     assert "喂猫" in text[slice(*span)]
     assert span[1] - span[0] == 50
