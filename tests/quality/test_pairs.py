@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from recollect.records import Memory
-from recollect.remember.dedup import DuplicateCandidate, DedupResult, judge
-from recollect.remember.differences import Kind, differences
+from recollect.remember.dedup import DedupResult, DuplicateCandidate, judge
+from recollect.text.differences import Kind, differences
 
 PAIRS = Path(__file__).with_name("pairs.jsonl")
 MERGING = {"identical", "restates"}

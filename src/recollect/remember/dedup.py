@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Final
 
 from recollect.records import NEVER, NOTHING, Decision, Memory
-from recollect.remember.differences import (
+from recollect.text.differences import (
     NEGATING,
     NEGATORS,
     OPPOSITES,

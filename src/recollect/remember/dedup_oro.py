@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from recollect.embedders.contract import Embedder, pack
 from recollect.profile import Profile
 from recollect.records import ALL_PROJECTS, NO_FILTER, AnyOf, Memory, Scope, Word, WordQuery
-from recollect.remember.dedup import DuplicateCandidate, DedupResult, judge_oro
+from recollect.remember.dedup import DedupResult, DuplicateCandidate, judge_oro
 from recollect.remember.ingest import Judging
 from recollect.search.fuse import over_25
 from recollect.stores.contract import Store

@@ -8,7 +8,7 @@ from typing import Final
 
 from recollect.records import ALL_PROJECTS, NOTHING, Decision, Fact, Insert, Memory, Merge, Revise, Write
 from recollect.remember.clean import tidy
-from recollect.remember.dedup import DuplicateCandidate, DedupResult, judge
+from recollect.remember.dedup import DedupResult, DuplicateCandidate, judge
 from recollect.remember.facts import extract
 from recollect.remember.redact import redact_memory
 from recollect.stores.contract import ALIKE, Analyse, Store

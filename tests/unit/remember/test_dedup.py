@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import Memory
-from recollect.remember.dedup import DuplicateCandidate, DedupResult, judge, judge_oro, says_the_same
-from recollect.remember.differences import OPPOSITES
+from recollect.remember.dedup import DedupResult, DuplicateCandidate, judge, judge_oro, says_the_same
+from recollect.text.differences import OPPOSITES
 
 MERGING = {"identical", "restates"}
 
