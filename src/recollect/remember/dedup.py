@@ -12,9 +12,8 @@ one text has and the other has not, another order of the words, a question again
 
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
@@ -32,19 +31,30 @@ from recollect.text.differences import (
 )
 from recollect.text.tokenizer import word_set
 
+RESTATED: Final = 0.7
+"""The share of words that a restatement has in common with what it restates."""
+NEAR: Final = 0.5
+"""The share of words from which on two memories are linked."""
+COSINE: Final = 0.85
+"""The cosine above which two memories are linked; profile `oro` takes the one for a duplicate of the other."""
+BM25: Final = 0.7
+"""The normalised BM25 above which profile `oro` takes a memory for a duplicate."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DuplicateCandidate:
-    """A memory that may say the same: what it says, in all its wordings, and how near a model thinks it is."""
+    """A memory that may say the same as a new one, with its variants and how near it is, where that is known."""
 
-    id: int
-    content: str
-    wordings: tuple[str, ...] = ()
-    confidence: float = 0.8
-    type: str = "note"
+    memory: Memory
+    variants: tuple[str, ...] = ()
     cosine: float | None = None
-    section: str | None = None
-    when: datetime | None = None
+    bm25: float | None = None
+    """The normalised BM25 of the new memory's own words."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return its content and the variants merged into it."""
+        return (self.memory.content, *self.variants)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,44 +66,39 @@ class DedupResult:
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
-def judge(
-    new: Memory,
-    candidates: Sequence[DuplicateCandidate],
-    *,
-    jaccard: float = 0.7,
-    near: float = 0.5,
-    cosine: float = 0.85,
-) -> DedupResult:
+DISTINCT: Final = DedupResult(decision="distinct")
+
+
+def is_standalone(memory: Memory) -> bool:
+    """Return whether *memory* is never merged: a record with its own id, or a turn of a conversation."""
+    return memory.external_id is not None or memory.thread is not None
+
+
+def decide(new: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
     """Return what *new* is to the *candidates*: the strongest decision wins, then the nearest words, then the id.
 
-    *jaccard* is the share of words a restatement needs, *near* the share a link needs; a cosine above *cosine*
-    proposes a link and nothing more. A memory with an external id stays by itself, whatever it says.
+    A cosine proposes a link and nothing more. A memory with an external id stays by itself, whatever it says.
     """
-    found = [_compare(new, candidate, jaccard=jaccard, near=near, cosine=cosine) for candidate in candidates]
-    linked = [verdict for verdict in found if verdict is not None]
-    if not linked:
-        return DedupResult(decision="distinct")
-    return min(linked, key=lambda verdict: (_STRENGTH[verdict.decision], *_by_similarity(verdict)))
+    compared = (_compare(new, candidate) for candidate in _closest(new, candidates))
+    return min((result for result in compared if result is not None), key=_rank, default=DISTINCT)
 
 
-def judge_oro(
-    *,
-    of: int,
-    bm25_normalised: float | None,
-    cosine: float | None,
-    confidence: float,
-    other: float,
-    bm25_above: float = 0.7,
-    cosine_above: float = 0.85,
-) -> DedupResult:
-    """Decide as profile `oro` does: near enough to the top hit *of* by either score is a duplicate of it.
+def decide_oro(_: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
+    """Decide as profile `oro` does: a duplicate of the nearest by cosine, else by BM25, if it is near enough."""
+    by_cosine = max(candidates, key=lambda each: (each.cosine or 0.0, -each.memory.id), default=None)
+    by_words = max(candidates, key=lambda each: (each.bm25 or 0.0, -each.memory.id), default=None)
+    if by_cosine is None or by_words is None:
+        return DISTINCT
+    evidence = {"bm25": by_words.bm25, "cosine": by_cosine.cosine}
+    near = by_cosine if (by_cosine.cosine or 0.0) > COSINE else by_words if (by_words.bm25 or 0.0) > BM25 else None
+    return DedupResult(
+        decision="restates" if near else "distinct", of=near.memory.id if near else None, evidence=evidence
+    )
 
-    The evidence holds the confidence to keep, the higher one of *confidence* (the new one's) and *other*.
-    """
-    evidence = {"bm25": bm25_normalised, "cosine": cosine}
-    if (bm25_normalised or 0.0) > bm25_above or (cosine or 0.0) > cosine_above:
-        return DedupResult(decision="restates", of=of, evidence={**evidence, "confidence": max(confidence, other)})
-    return DedupResult(decision="distinct", evidence=evidence)
+
+Decide = Callable[[Memory, Sequence[DuplicateCandidate]], DedupResult]
+DECIDE: Final[Mapping[str, Decide]] = {"words": decide, "bm25": decide_oro}
+"""How a profile decides, by the name it gives."""
 
 
 def says_the_same(a: str, b: str) -> bool:
@@ -103,64 +108,65 @@ def says_the_same(a: str, b: str) -> bool:
     ours, theirs = _content_words(a, b), _content_words(b, a)
     shared = set(ours) & set(theirs)
     kept, others = ([word for word in line if word in shared] for line in (ours, theirs))
-    return (
-        _without_light_nouns(ours, shared) == kept
-        and _without_light_nouns(theirs, shared) == others
-        and _same_order(kept, others)
-    )
+    left, right = (_without_light_nouns(line, shared) for line in (ours, theirs))
+    return left == kept and right == others and _same_order(kept, others)
 
 
 # --- one candidate --------------------------------------------------------------------------
 
+MAX_COMPARED: Final = 5
+"""How many of those that share much of its words a memory is compared with, word for word."""
 _words: Final = lru_cache(maxsize=256)(word_set)
 
-_STRENGTH: Final[Mapping[Decision, int]] = {
-    "identical": 0,
-    "restates": 1,
-    "updates": 2,
-    "conflicts": 3,
-    "distinct": 4,
-}
+_STRENGTH: Final = ("identical", "restates", "updates", "conflicts", "distinct")
 
 
-def _by_similarity(verdict: DedupResult) -> tuple[float, int]:
-    """Return a key that puts the nearest words first and settles ties by id."""
-    share, of = verdict.evidence["jaccard"], verdict.of or verdict.evidence.get("proposes")
-    return -float(str(share)), int(str(of))
+def _closest(new: Memory, candidates: Sequence[DuplicateCandidate]) -> Iterable[DuplicateCandidate]:
+    """Return the candidates above the cosine, and of the others the few that share most words.
+
+    Lines made from one pattern share most of their words, so that without a limit each would meet all the others.
+    """
+    others = [each for each in candidates if (each.cosine or 0.0) <= COSINE]
+    if len(others) <= MAX_COMPARED:
+        return candidates
+    others.sort(key=lambda each: -max(_word_jaccard(new.content, text) for text in each.texts))
+    return [*(each for each in candidates if (each.cosine or 0.0) > COSINE), *others[:MAX_COMPARED]]
 
 
-def _compare(
-    new: Memory, candidate: DuplicateCandidate, *, jaccard: float, near: float, cosine: float
-) -> DedupResult | None:
+def _rank(result: DedupResult) -> tuple[int, float, int]:
+    """Return a key that puts the strongest decision first, then the nearest words, then the lowest id."""
+    share, of = result.evidence["jaccard"], result.of or result.evidence.get("proposes")
+    return _STRENGTH.index(result.decision), -float(str(share)), int(str(of))
+
+
+def _compare(new: Memory, candidate: DuplicateCandidate) -> DedupResult | None:
     """Return what *new* is to one candidate, or None when they have nothing to do with each other."""
-    texts = (candidate.content, *candidate.wordings)
-    proposed = (candidate.cosine or 0.0) > cosine
-    if not proposed and max(_word_jaccard(new.content, text) for text in texts) < near / 2:
+    row, text = candidate.memory.id, candidate.memory.content
+    linked = (candidate.cosine or 0.0) > COSINE
+    if not linked and max(_word_jaccard(new.content, text) for text in candidate.texts) < NEAR / 2:
         return None  # spelling cannot hide that much; most candidates end here, cheaply
-    share = max(_similarity(new.content, text) for text in texts)
-    kinds = differences(new.content, candidate.content)
-    evidence: dict[str, object] = {"jaccard": round(share, 4), "differs": list(kinds)}
+    share = max(_similarity(new.content, text) for text in candidate.texts)
+    evidence: dict[str, object] = {"jaccard": round(share, 4), "differs": list(differences(new.content, text))}
     if candidate.cosine is not None:
         evidence["cosine"] = candidate.cosine
-    decision = _decide(new, candidate, share=share, jaccard=jaccard, near=near)
+    decision = _decision(new, candidate, close=share >= NEAR)
     if decision != "distinct":
-        return DedupResult(decision=decision, of=candidate.id, evidence=evidence)
-    if share >= near or proposed:
-        return DedupResult(decision="distinct", evidence={**evidence, "proposes": candidate.id})
+        return DedupResult(decision=decision, of=row, evidence=evidence)
+    if share >= NEAR or linked:
+        return DedupResult(decision="distinct", evidence={**evidence, "proposes": row})
     return None
 
 
-def _decide(new: Memory, candidate: DuplicateCandidate, *, share: float, jaccard: float, near: float) -> Decision:
+def _decision(new: Memory, candidate: DuplicateCandidate, *, close: bool) -> Decision:
     """Return the strongest decision that holds."""
-    texts = (candidate.content, *candidate.wordings)
     if new.external_id is not None:
         return "distinct"
-    if any(_identical(new.content, text) for text in texts):
+    if any(_identical(new.content, text) for text in candidate.texts):
         return "identical"
-    if differences(new.content, candidate.content):
-        return _change(new, candidate, close=share >= near, near=near)
-    same = any(_similarity(new.content, text) >= jaccard and says_the_same(new.content, text) for text in texts)
-    return "restates" if same else "distinct"
+    if differences(new.content, candidate.memory.content):
+        return _change(new, candidate.memory, close=close)
+    near = (text for text in candidate.texts if _similarity(new.content, text) >= RESTATED)
+    return "restates" if any(says_the_same(new.content, text) for text in near) else "distinct"
 
 
 def _identical(a: str, b: str) -> bool:
@@ -337,20 +343,20 @@ _COUNTED: Final = _set("""ticket issue pr bug case order invoice room user page 
 """Nouns whose number tells one thing from another instead of measuring it."""
 
 
-def _change(new: Memory, candidate: DuplicateCandidate, *, close: bool, near: float) -> Decision:
+def _change(new: Memory, old: Memory, *, close: bool) -> Decision:
     """Return "updates" or "conflicts" where two texts say something else about the same thing, else "distinct"."""
-    if not close and _jaccard(_statement(new.content), _statement(candidate.content)) < near:
+    if not close and _jaccard(_statement(new.content), _statement(old.content)) < NEAR:
         return "distinct"
-    kinds = set(differences(new.content, candidate.content))
-    cue = None if _CUE.search(candidate.content) else _CUE.search(new.content)
+    kinds = set(differences(new.content, old.content))
+    cue = None if _CUE.search(old.content) else _CUE.search(new.content)
     if kinds == {"negation"}:
-        against = _contradicts(new.content, candidate.content)
-        return "distinct" if not against else "updates" if cue else "conflicts"
-    older = candidate.when is not None and NEVER < new.when < candidate.when
-    asked = _is_question(new.content) or _is_question(candidate.content)
-    if "negation" in kinds or older or asked or new.section != candidate.section:
+        contradicted = _contradicts(new.content, old.content)
+        return "distinct" if not contradicted else "updates" if cue else "conflicts"
+    dated_before = NEVER < new.when < old.when
+    question = _is_question(new.content) or _is_question(old.content)
+    if "negation" in kinds or dated_before or question or new.section != old.section:
         return "distinct"
-    return "updates" if _same_slot(new.content, candidate.content, cue=cue) else "distinct"
+    return "updates" if _same_slot(new.content, old.content, cue=cue) else "distinct"
 
 
 def _contradicts(a: str, b: str) -> bool:
