@@ -88,6 +88,14 @@ class Fuse:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Embed:
+    """How vectors are made."""
+
+    context_weights: tuple[float, ...] = ()
+    """How much the context vector of a conversation's turn has of the turn before, after, two before, two after."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieve:
     """How much is fetched, and what is skipped."""
 
@@ -100,8 +108,8 @@ class Retrieve:
     """Whether a candidate of one list gets its exact score in the other."""
     short_circuit: tuple[float, float] = (0.0, 0.0)
     """Skip the vectors when the best normalised word score and its lead reach these; (0, 0) never."""
-    blend: tuple[float, ...] = ()
-    """How much of its neighbours the vector of a conversation's turn carries: before, after, two before, two after."""
+    context_vectors: bool = False
+    """Whether a turn of a conversation is compared by the vector that carries something of the turns around it."""
     known_scripts: bool = False
     """Whether the vectors are left out for a question in a script that the model does not know."""
     fall_back: bool = False
@@ -264,6 +272,7 @@ class Profile:
     dedup: str = "words"
     """How intake tells a duplicate: by the words that differ, or by oro's BM25 and cosine."""
     words: Words = Words()
+    embed: Embed = Embed()
     retrieve: Retrieve = Retrieve()
     expand: Expand = Expand()
     related: Related = Related()

@@ -15,7 +15,20 @@ from recollect.recall.inject import as_sure_as, query_for
 from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses
 from recollect.recall.log import Scribe, write_down
 from recollect.recall.reinforce import Verdict, by_hand, by_verdict, chosen
-from recollect.records import ALL_PROJECTS, NO_FILTER, Fact, Filter, Forget, Memory, Restore, Scope, StoreStats, Trust
+from recollect.records import (
+    ALL_PROJECTS,
+    NO_FILTER,
+    Fact,
+    FactQuery,
+    Filter,
+    Forget,
+    Memory,
+    Progress,
+    Restore,
+    Scope,
+    StoreStats,
+    Trust,
+)
 from recollect.records import Feedback as FeedbackWrite
 from recollect.remember.clean import draft, pinning, superseding
 from recollect.remember.embed import embed_pending
@@ -32,9 +45,9 @@ from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, 
 if TYPE_CHECKING:  # a process that only searches starts without what the other verbs need
     from recollect.evaluate.tune import Tuned
     from recollect.recall.inject import Rendered, Style
-    from recollect.remember.context import Intake
-    from recollect.remember.import_files import Brought, Progress
-    from recollect.remember.ingest import Kept
+    from recollect.remember.context import IngestContext
+    from recollect.remember.import_files import ImportReport
+    from recollect.remember.ingest import IngestResult
     from recollect.search.why import Why
     from recollect.upkeep.consolidate import Consolidation
 
@@ -119,28 +132,58 @@ class Recollection:
         """Which projects are searched: the one chosen at opening, or all."""
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
-    @property
-    def _intake(self) -> "Intake":
-        from recollect.remember.context import Intake  # noqa: PLC0415  (a search writes nothing)
+    def _ingest_context(self, *, embed: bool = True, redact: bool = True, trust: Trust = "owner") -> "IngestContext":
+        from recollect.remember.context import IngestContext  # noqa: PLC0415  (a search writes nothing)
 
-        profile, project, model = self.profile, self.project, self.models.current
-        return Intake(store=self.store, analyse=analyse, profile=profile, project=project, embedder=model)
+        # In the background vectors are made later, so that nobody waits for a model; oro needs them to decide.
+        early = embed and (not self.background or self.profile.dedup == "bm25")
+        return IngestContext(
+            store=self.store,
+            analyse=analyse,
+            profile=self.profile,
+            now=self.now(),
+            project=self.project,
+            trust=trust,
+            redact=redact,
+            embedder=self.models.current() if early else None,
+            model=self.models.name,
+        )
 
-    def add(self, /, content: str, *, redact: bool = True, embed: bool = True, **about: Any) -> "Kept":
+    def add(
+        self,
+        /,
+        content: str,
+        *,
+        vector: Sequence[float] | None = None,
+        redact: bool = True,
+        embed: bool = True,
+        **about: Any,
+    ) -> "IngestResult":
         """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
 
         The name, description, path, worker_role and requirements of a memory go into its metadata and are
-        searched like everything else.
+        searched like everything else. A *vector* of your own is stored beside those of the model in use if it is
+        as wide as they are, else apart; `search(embedding=…)` finds it.
         """
         drafts = [draft(content, {"project": self.project or "default", **about})]
-        return self.add_all(drafts, redact=redact, embed=embed)[0]
+        return self.add_all(drafts, vectors=[vector], redact=redact, embed=embed)[0]
 
-    def add_all(self, drafts: Sequence[Memory], *, redact: bool = True, embed: bool = True) -> "tuple[Kept, ...]":
+    def add_all(
+        self,
+        drafts: Sequence[Memory],
+        *,
+        vectors: Sequence[Sequence[float] | None] = (),
+        redact: bool = True,
+        embed: bool = True,
+    ) -> "tuple[IngestResult, ...]":
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
-        kept = self._intake.keep(drafts, now=self.now(), redacting=redact)
-        if embed and any(each.written for each in kept):
+        from recollect.remember.ingest import ingest  # noqa: PLC0415
+
+        given = any(vector is not None for vector in vectors)
+        results = ingest(drafts, self._ingest_context(embed=embed or given, redact=redact), vectors=vectors)
+        if embed and any(each.written for each in results):
             self._embed_if_possible(None)
-        return kept
+        return results
 
     def import_(
         self,
@@ -148,34 +191,40 @@ class Recollection:
         redact: bool = True,
         embed: bool = True,
         trust: Trust = "owner",
-        progress: "Progress | None" = None,
-    ) -> "Brought":
+        progress: Progress | None = None,
+    ) -> "ImportReport":
         """Import files and folders; again and again if you like, only what changed is written."""
-        brought = self._intake.bring(paths, now=self.now(), trust=trust, redacting=redact, progress=progress)
+        from recollect.remember.import_files import import_files  # noqa: PLC0415
+
+        report = import_files(paths, self._ingest_context(embed=embed, redact=redact, trust=trust), progress)
         if embed:
             self._embed_if_possible(progress)
-        return brought
+        return report
 
-    def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
+    def embed(self, progress: Progress | None = None) -> int:
         """Give a vector to every memory that has none of the model in use; return how many took one."""
         return embed_pending(
-            store=self.store, embedder=self.models.required(), model=self.models.name, progress=progress
+            store=self.store,
+            embedder=self.models.required(),
+            model=self.models.name,
+            context_weights=self.profile.embed.context_weights,
+            progress=progress,
         )
 
-    def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> "tuple[Kept, ...]":
-        """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we told it."""
-        drafts = self._intake.captured(text, trust=trust)
+    def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> "tuple[IngestResult, ...]":
+        """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we rendered."""
+        drafts = self._ingest_context(embed=False, trust=trust).captured(text)
         return self.add_all(drafts, embed=embed) if drafts else ()
 
-    def _embed_if_possible(self, progress: "Progress | None") -> None:
+    def _embed_if_possible(self, progress: Progress | None) -> None:
         if self.background:
             self._scribe.give(lambda: self._embed_now(None))
         else:
             self._embed_now(progress)
 
-    def _embed_now(self, progress: "Progress | None") -> None:
+    def _embed_now(self, progress: Progress | None) -> None:
         if self.models.current() is not None:
-            self.embed(None if progress is None else lambda done, total: progress(done, total, "vectors"))
+            self.embed(progress)
 
     def search(
         self,
@@ -293,14 +342,15 @@ class Recollection:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
         self._one(memory_id)
         told = FeedbackWrite(id=memory_id, verdict=verdict, session=session, query=query)
-        facts = self.store.facts([memory_id], scope=self.scope).get(memory_id, ())
+        its = FactQuery(memory_ids=(memory_id,), include_superseded=True)
+        facts = tuple(reversed(self.store.facts(its, scope=self.scope)))
         self.store.apply([told, *by_verdict(facts, verdict, now=self.now())], at=self.now())
 
     def facts(
         self, *, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int = 100
     ) -> tuple[Fact, ...]:
         """Return what memories state, newest first."""
-        return self.store.find_facts(scope=self.scope, subject=subject, types=types, limit=limit)
+        return self.store.facts(FactQuery(subject=subject, types=types, limit=limit), scope=self.scope)
 
     def reinforce(self, *fact_ids: int) -> int:
         """Vouch for facts: surer by 0.3 and fresh from today; return how many there were."""
@@ -332,7 +382,7 @@ class Recollection:
         drop_lens(name, self.store)
 
     def tune(
-        self, judged: str | Path | None = None, *, dry_run: bool = False, progress: "Progress | None" = None
+        self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
     ) -> "Tuned":
         """Fit the profile's few weights to the questions of a file, or to what was said of answers so far.
 
@@ -353,20 +403,20 @@ class Recollection:
         return untune(self.profile, self.store)
 
     def consolidate(self, *, apply: bool = False, floor: float = 0.0, most: int = 50) -> "Consolidation":
-        """Propose merges of memories that say the same, and what has faded below *floor*; do it when told to."""
-        from recollect.upkeep.consolidate import consolidate, draw_up  # noqa: PLC0415
+        """Propose merges, links and what has faded below *floor*; do it when told to."""
+        from recollect.upkeep.consolidate import apply_consolidation, plan_consolidation  # noqa: PLC0415
 
-        rules, now = self.profile.weigh, self.now()
-        plan = draw_up(self.store, analyse=analyse, scope=self.scope, rules=rules, now=now, floor=floor, most=most)
+        context = self._ingest_context(embed=False)
+        plan = plan_consolidation(context, floor=floor, limit=most)
         if apply:
-            consolidate(plan, store=self.store, now=now)
+            apply_consolidation(plan, store=self.store, now=context.now)
         return replace(plan, applied=apply)
 
     def undo_consolidation(self) -> tuple[int, ...]:
         """Bring back what consolidations merged away."""
-        from recollect.upkeep.consolidate import undo  # noqa: PLC0415
+        from recollect.upkeep.consolidate import undo_consolidation  # noqa: PLC0415
 
-        return undo(self.store, scope=self.scope, now=self.now())
+        return undo_consolidation(self._ingest_context(embed=False))
 
     def export(self) -> Iterator[tuple[Memory, tuple[str, ...]]]:
         """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""
@@ -374,14 +424,14 @@ class Recollection:
 
     def stats(self) -> StoreStats:
         """Count what is here."""
-        return self.store.tally(scope=self.scope)
+        return self.store.stats(scope=self.scope)
 
     def doctor(self) -> Health:
         """Look for damage."""
         problems = self.store.check()
         return Health(problems=problems, memories=self.stats().memories, address=self.address)
 
-    def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
+    def reindex(self, progress: Progress | None = None) -> int:
         """Make every index anew from the memories."""
         return self.store.rebuild(progress)
 

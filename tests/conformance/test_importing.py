@@ -12,7 +12,7 @@ from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection
 from recollect.profile import load_profile
 from recollect.remember import formats
-from recollect.remember.import_files import Brought
+from recollect.remember.import_files import ImportReport
 from recollect.surfaces.shapes import export_shape
 from recollect.text.analyser import analyse
 
@@ -27,7 +27,7 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def counts(done: Brought) -> tuple[int, int, int, int]:
+def counts(done: ImportReport) -> tuple[int, int, int, int]:
     return tuple(done.memories[name] for name in ("new", "updated", "unchanged", "removed"))  # type: ignore[return-value]
 
 

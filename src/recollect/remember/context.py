@@ -1,4 +1,4 @@
-"""What every way in shares: the store, the rules of the profile, the project, the writer's trust, the model, the time."""
+"""What every way in shares: the store, the profile's rules, the project, the writer's trust, the model, the time."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A memory ready to be stored: clean, without secrets (and how many were its own), with vectors if there are any."""
+    """A memory ready to be stored: clean, without secrets (*redacted* of its own), with its vectors if any."""
 
     memory: Memory
     redacted: int = 0

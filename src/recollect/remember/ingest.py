@@ -201,7 +201,7 @@ def _by_vector(draft: Draft, also: Sequence[int], context: IngestContext) -> Sco
 
 
 def _by_bm25(draft: Draft, context: IngestContext) -> Scores:
-    """Return the normalised BM25 of the memories that the significant words of *draft* find, as profile `oro` has it."""
+    """Return the normalised BM25 of the memories that the significant words of *draft* find."""
     words, memory = context.profile.words, draft.memory
     stems = dict.fromkeys(stem for word in significant(read_words(memory.content)) for stem in word.stems)
     if not stems:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.recollection import open as open_recollection
-from recollect.remember.import_files import Brought
+from recollect.remember.import_files import ImportReport
 from recollect.replies import Reply
 from recollect.surfaces import shapes, show
 
@@ -83,7 +83,7 @@ def _place(keep: str | None) -> Iterator[Path]:
     yield path
 
 
-def _summary(brought: Brought, count: int) -> str:
+def _summary(brought: ImportReport, count: int) -> str:
     return (
         f"{count} memories of a small company, imported from {brought.files['imported']} files: "
         "notes, decisions, meetings, chats, tables, in three languages."

@@ -9,8 +9,8 @@ from recollect.records import Event, Fact, Memory, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Reason, Reply, Shown
 
 if TYPE_CHECKING:  # a search starts without what writing needs
-    from recollect.remember.import_files import Brought
-    from recollect.remember.ingest import Kept
+    from recollect.remember.import_files import ImportReport
+    from recollect.remember.ingest import IngestResult
 
 Shape = dict[str, Any]
 
@@ -130,12 +130,12 @@ def _reason(reason: Reason) -> Shape:
     }
 
 
-def kept_shape(kept: "Kept") -> Shape:
+def kept_shape(kept: "IngestResult") -> Shape:
     """Return what became of an added text."""
     return {"id": kept.id, "decision": kept.decision, "of": kept.of, "redacted": kept.redacted}
 
 
-def brought_shape(brought: "Brought") -> Shape:
+def brought_shape(brought: "ImportReport") -> Shape:
     """Return what an import did."""
     return {
         "files": {name: brought.files[name] for name in ("scanned", "imported", "skipped", "failed")},

@@ -7,8 +7,8 @@ from recollect.records import Event, Memory, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Reply, Shown
 
 if TYPE_CHECKING:  # a search starts without what writing needs
-    from recollect.remember.import_files import Brought
-    from recollect.remember.ingest import Kept
+    from recollect.remember.import_files import ImportReport
+    from recollect.remember.ingest import IngestResult
 
 DEGRADED = {
     "no_model": "no embedding model is installed: answered by words alone",
@@ -102,14 +102,14 @@ def _day(memory: Memory) -> str:
 # --- changes --------------------------------------------------------------------------------
 
 
-def kept_text(kept: "Kept") -> str:
+def kept_text(kept: "IngestResult") -> str:
     """Return what became of an added text."""
     of = f" #{kept.of}" if kept.of is not None and kept.decision in ("updates", "conflicts") else ""
     secrets = f"; {_count(kept.redacted, 'secret')} redacted" if kept.redacted else ""
     return f"#{kept.id} {DECISIONS[kept.decision]}{of}{secrets}"
 
 
-def brought_text(brought: "Brought") -> str:
+def brought_text(brought: "ImportReport") -> str:
     """Return what an import did."""
     files, memories = brought.files, brought.memories
     text = (

@@ -8,10 +8,10 @@ from recollect.errors import InputError
 from recollect.recall.lens import Lens
 from recollect.recall.log import never_recalled, provenance, told_in_vain
 from recollect.recollection import Recollection
-from recollect.records import Fact, Memory, Recall
+from recollect.records import Fact, Memory, Progress, Recall
 from recollect.surfaces.shapes import fact_shape, kept_shape, memory_shape
 from recollect.surfaces.show import kept_text, one_line
-from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter, Progress
+from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter
 
 Given = Mapping[str, Any]
 
@@ -122,11 +122,19 @@ def _consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
     done = db.consolidate(apply=not given.get("dry_run"), floor=given.get("floor") or 0.0)
     merges = [{"kept": each.kept, "gone": each.gone, "evidence": dict(each.evidence)} for each in done.merges]
     verb = "merged" if done.applied else "would merge"
+    links = [{"id": each.id, "near": each.near, "evidence": dict(each.evidence)} for each in done.links]
     lines = [f"{verb} #{each.gone} into #{each.kept}" for each in done.merges]
+    lines += [f"{'linked' if done.applied else 'would link'} #{each.id} to #{each.near}" for each in done.links]
     lines += [f"{verb} fact {lost} into fact {kept}" for kept, lost in done.facts]
     lines += [f"{'forgot' if done.applied else 'would forget'} #{row}: faded" for row in done.faded]
     return Answer(
-        value={"applied": done.applied, "merges": merges, "faded": list(done.faded), "facts": len(done.facts)},
+        value={
+            "applied": done.applied,
+            "merges": merges,
+            "links": links,
+            "faded": list(done.faded),
+            "facts": len(done.facts),
+        },
         text="\n".join(lines) or "Nothing to consolidate.",
     )
 
