@@ -54,9 +54,9 @@ from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, 
 if TYPE_CHECKING:  # a process that only searches starts without what the other verbs need
     from recollect.evaluate.tune import Tuned
     from recollect.recall.inject import Rendered, Style
-    from recollect.remember.context import Intake
-    from recollect.remember.import_files import Brought
-    from recollect.remember.ingest import Kept
+    from recollect.remember.context import IngestContext
+    from recollect.remember.import_files import ImportReport
+    from recollect.remember.ingest import IngestResult
     from recollect.search.why import Why
     from recollect.upkeep.consolidate import Consolidation
 
@@ -151,28 +151,58 @@ class Recollection:
         """Which projects are searched: the one chosen at opening, or all."""
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
-    @property
-    def _intake(self) -> "Intake":
-        from recollect.remember.context import Intake  # noqa: PLC0415  (a search writes nothing)
+    def _ingest_context(self, *, embed: bool = True, redact: bool = True, trust: Trust = "owner") -> "IngestContext":
+        from recollect.remember.context import IngestContext  # noqa: PLC0415  (a search writes nothing)
 
-        profile, project, model = self.profile, self.project, self.models.current
-        return Intake(store=self.store, analyse=analyse, profile=profile, project=project, embedder=model)
+        # In the background vectors are made later, so that nobody waits for a model; oro needs them to decide.
+        early = embed and (not self.background or self.profile.dedup == "bm25")
+        return IngestContext(
+            store=self.store,
+            analyse=analyse,
+            profile=self.profile,
+            now=self.now(),
+            project=self.project,
+            trust=trust,
+            redact=redact,
+            embedder=self.models.current() if early else None,
+            model=self.models.name,
+        )
 
-    def add(self, /, content: str, *, redact: bool = True, embed: bool = True, **about: Any) -> "Kept":
+    def add(
+        self,
+        /,
+        content: str,
+        *,
+        vector: Sequence[float] | None = None,
+        redact: bool = True,
+        embed: bool = True,
+        **about: Any,
+    ) -> "IngestResult":
         """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
 
         The name, description, path, worker_role and requirements of a memory go into its metadata and are
-        searched like everything else.
+        searched like everything else. A *vector* of your own is stored beside those of the model in use if it is
+        as wide as they are, else apart; `search(embedding=…)` finds it.
         """
         drafts = [draft(content, {"project": self.project or "default", **about})]
-        return self.add_all(drafts, redact=redact, embed=embed)[0]
+        return self.add_all(drafts, vectors=[vector], redact=redact, embed=embed)[0]
 
-    def add_all(self, drafts: Sequence[Memory], *, redact: bool = True, embed: bool = True) -> "tuple[Kept, ...]":
+    def add_all(
+        self,
+        drafts: Sequence[Memory],
+        *,
+        vectors: Sequence[Sequence[float] | None] = (),
+        redact: bool = True,
+        embed: bool = True,
+    ) -> "tuple[IngestResult, ...]":
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
-        kept = self._intake.keep(drafts, now=self.now(), redacting=redact)
-        if embed and any(each.written for each in kept):
+        from recollect.remember.ingest import ingest  # noqa: PLC0415
+
+        given = any(vector is not None for vector in vectors)
+        results = ingest(drafts, self._ingest_context(embed=embed or given, redact=redact), vectors=vectors)
+        if embed and any(each.written for each in results):
             self._embed_if_possible(None)
-        return kept
+        return results
 
     def import_(
         self,
@@ -181,12 +211,14 @@ class Recollection:
         embed: bool = True,
         trust: Trust = "owner",
         progress: Progress | None = None,
-    ) -> "Brought":
+    ) -> "ImportReport":
         """Import files and folders; again and again if you like, only what changed is written."""
-        brought = self._intake.bring(paths, now=self.now(), trust=trust, redacting=redact, progress=progress)
+        from recollect.remember.import_files import import_files  # noqa: PLC0415
+
+        report = import_files(paths, self._ingest_context(embed=embed, redact=redact, trust=trust), progress)
         if embed:
             self._embed_if_possible(progress)
-        return brought
+        return report
 
     def embed(self, progress: Progress | None = None) -> int:
         """Give a vector to every memory that has none of the model in use; return how many took one."""
@@ -198,9 +230,9 @@ class Recollection:
             progress=progress,
         )
 
-    def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> "tuple[Kept, ...]":
-        """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we told it."""
-        drafts = self._intake.captured(text, trust=trust)
+    def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> "tuple[IngestResult, ...]":
+        """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we rendered."""
+        drafts = self._ingest_context(embed=False, trust=trust).captured(text)
         return self.add_all(drafts, embed=embed) if drafts else ()
 
     def _embed_if_possible(self, progress: Progress | None) -> None:
@@ -425,20 +457,20 @@ class Recollection:
         return untune(self.profile, self.store)
 
     def consolidate(self, *, apply: bool = False, floor: float = 0.0, most: int = 50) -> "Consolidation":
-        """Propose merges of memories that say the same, and what has faded below *floor*; do it when told to."""
-        from recollect.upkeep.consolidate import consolidate, draw_up  # noqa: PLC0415
+        """Propose merges, links and what has faded below *floor*; do it when told to."""
+        from recollect.upkeep.consolidate import apply_consolidation, plan_consolidation  # noqa: PLC0415
 
-        rules, now = self.profile.weigh, self.now()
-        plan = draw_up(self.store, analyse=analyse, scope=self.scope, rules=rules, now=now, floor=floor, most=most)
+        context = self._ingest_context(embed=False)
+        plan = plan_consolidation(context, floor=floor, limit=most)
         if apply:
-            consolidate(plan, store=self.store, now=now)
+            apply_consolidation(plan, store=self.store, now=context.now)
         return replace(plan, applied=apply)
 
     def undo_consolidation(self) -> tuple[int, ...]:
         """Bring back what consolidations merged away."""
-        from recollect.upkeep.consolidate import undo  # noqa: PLC0415
+        from recollect.upkeep.consolidate import undo_consolidation  # noqa: PLC0415
 
-        return undo(self.store, scope=self.scope, now=self.now())
+        return undo_consolidation(self._ingest_context(embed=False))
 
     def export(self) -> Iterator[tuple[Memory, tuple[str, ...]]]:
         """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""

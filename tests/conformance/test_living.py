@@ -336,7 +336,7 @@ def test_markers_and_cue_sentences_become_memories_of_an_agent(db: Recollection)
     kept = db.capture("[MEMORY] type=decision tags=go,testing: Always use table-driven tests\nok\nthanks\n")
 
     (memory,) = (db.show(each.id).memory for each in kept)
-    assert (memory.type, memory.tags, memory.confidence, memory.trust) == ("decision", ("go", "testing"), 0.8, "agent")
+    assert (memory.type, memory.tags, memory.confidence, memory.trust) == ("decision", ("go", "testing"), 0.9, "agent")
     assert db.capture("ok\nthanks") == ()
 
 

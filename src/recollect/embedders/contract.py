@@ -69,3 +69,10 @@ class Embedder(Protocol):
     def close(self) -> None:
         """Let go of everything held; asking for vectors afterwards raises ModelError."""
         ...
+
+
+def generation_for(width: int, embedder: Embedder | None) -> str:
+    """Return the generation of a caller's own vector: that of the model in use where its *width* fits, else its own."""
+    if embedder is not None and embedder.dimensions == width:
+        return embedder.fingerprint
+    return f"external-{width}"

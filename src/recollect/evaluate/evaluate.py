@@ -28,9 +28,10 @@ from recollect.evaluate.measures import Scores, fold, fold_gains, means, score
 from recollect.evaluate.runs import Run, Scored, read_run
 from recollect.profile import Profile, load_profile
 from recollect.records import ALL_PROJECTS, Progress, Scope
+from recollect.remember.context import IngestContext
 from recollect.remember.embed import embed_pending
 from recollect.remember.formats.chat import with_context
-from recollect.remember.ingest import keep
+from recollect.remember.ingest import ingest
 from recollect.replies import Degraded, Mode, Outcome, Reply, Request
 from recollect.rerankers.contract import Reranker
 from recollect.search import search
@@ -172,8 +173,9 @@ def take_in(
 ) -> None:
     """Write the documents of *dataset* as a user's import would, with their context, and embed them."""
     memories = with_context(as_memories(dataset))
+    context = IngestContext(store=store, analyse=analyse, profile=Profile(), now=now, redact=False)
     for start in range(0, len(memories), BATCH):
-        keep(memories[start : start + BATCH], store=store, analyse=analyse, now=now, redacting=False)
+        ingest(memories[start : start + BATCH], context)
         if progress is not None:
             progress(min(start + BATCH, len(memories)), len(memories), f"{dataset.name}: documents")
     if embedder is not None:

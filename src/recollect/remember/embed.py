@@ -39,7 +39,7 @@ def embed_pending(
     done, last = 0, 0
     while ids := store.pending(embedder.fingerprint, after=last, limit=BATCH):
         memories = list(store.load(ids, scope=ALL_PROJECTS).values())
-        done += store.put_vectors(generation, _embedded(memories, embedder))
+        done += store.put_vectors(generation, embed_memories(memories, embedder))
         last = ids[-1]
         if progress is not None:
             progress(min(done, total), total, "vectors")
@@ -53,7 +53,8 @@ def _count_pending(store: Store, fingerprint: str) -> int:
     return store.stats(scope=ALL_PROJECTS).memories
 
 
-def _embedded(memories: Sequence[Memory], embedder: Embedder) -> list[EmbeddedMemory]:
+def embed_memories(memories: Sequence[Memory], embedder: Embedder) -> list[EmbeddedMemory]:
+    """Return *memories* with the vectors of their passages, all made in one batch."""
     cuts = [passages(memory, embedder) for memory in memories]
     texts = [
         memory.heading * (start == 0) + memory.content[start:stop]

@@ -49,7 +49,7 @@ def _without_repeats(
 
 
 def _say_the_same(one: str, other: str) -> bool:
-    from recollect.remember.differences import differences  # noqa: PLC0415  (dear to load, and few answers hold a repeat)
+    from recollect.text.differences import differences  # noqa: PLC0415  (dear to load, and few answers hold a repeat)
 
     return not differences(one, other)
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.recollection import open as open_recollection
-from recollect.remember.import_files import Brought
+from recollect.remember.import_files import ImportReport
 from recollect.replies import Reply
 from recollect.surfaces import text
 from recollect.surfaces.serialise import serialise
@@ -53,16 +53,16 @@ def run_demo(keep: str | None, *, profile: str | None, model: str | None, progra
     """Build the sample store, at *keep* or in a folder that is removed in the end, and search it."""
     with _place(keep) as path, resources.as_file(samples()) as folder:
         with open_recollection(path, profile=profile, model=model) as db:
-            brought = db.import_(folder)
+            report = db.import_(folder)
             replies = [db.search(scene.query, limit=scene.limit) for scene in SCENES]
             count = db.stats().memories
         note = next(filter(None, map(text.degraded_text, replies)), "")
-        head = (_summary(brought, count), *([f"({note})"] if note else []))
+        head = (_summary(report, count), *([f"({note})"] if note else []))
         scenes = _scenes(replies, root=folder.resolve().as_posix())
         lines = (*head, *scenes, "", NEXT, *_next(keep, program, by_words_alone=bool(note)))
     value = {
         "store": keep,
-        "import": import_value(brought),
+        "import": import_value(report),
         "searches": serialise(replies),
     }
     return Demo(lines=lines, value=value)
@@ -85,9 +85,9 @@ def _place(keep: str | None) -> Iterator[Path]:
     yield path
 
 
-def _summary(brought: Brought, count: int) -> str:
+def _summary(report: ImportReport, count: int) -> str:
     return (
-        f"{count} memories of a small company, imported from {brought.files['imported']} files: "
+        f"{count} memories of a small company, imported from {report.files['imported']} files: "
         "notes, decisions, meetings, chats, tables, in three languages."
     )
 

@@ -44,7 +44,10 @@ def _consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
         return Answer(value={"restored": back}, text=lambda: f"{len(back)} memories are back")
     done = db.consolidate(apply=not given.get("dry_run"), floor=given.get("floor") or 0.0)
     return Answer(
-        value={"applied": done.applied, "merges": done.merges, "faded": done.faded, "facts": len(done.facts)},
+        value={
+            **{name: getattr(done, name) for name in ("applied", "merges", "links", "faded")},
+            "facts": len(done.facts),
+        },
         text=lambda: text.consolidation_text(done),
     )
 

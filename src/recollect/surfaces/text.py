@@ -10,8 +10,8 @@ from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Sh
 
 if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.evaluate.tune import Tuned
-    from recollect.remember.import_files import Brought
-    from recollect.remember.ingest import Kept
+    from recollect.remember.import_files import ImportReport
+    from recollect.remember.ingest import IngestResult
     from recollect.search.why import Why
     from recollect.upkeep.consolidate import Consolidation
     from recollect.upkeep.facts import Conflict
@@ -143,22 +143,22 @@ def why_text(told: "Why") -> str:
 # --- changes --------------------------------------------------------------------------------
 
 
-def kept_text(kept: "Kept") -> str:
+def ingest_text(result: "IngestResult") -> str:
     """Return what became of an added text."""
-    of = f" #{kept.of}" if kept.of is not None and kept.decision in ("updates", "conflicts") else ""
-    secrets = f"; {_count(kept.redacted, 'secret')} redacted" if kept.redacted else ""
-    return f"#{kept.id} {DECISIONS[kept.decision]}{of}{secrets}"
+    of = f" #{result.of}" if result.of is not None and result.decision in ("updates", "conflicts") else ""
+    secrets = f"; {_count(result.redacted, 'secret')} redacted" if result.redacted else ""
+    return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}"
 
 
-def brought_text(brought: "Brought") -> str:
+def import_text(report: "ImportReport") -> str:
     """Return what an import did."""
-    files, memories = brought.files, brought.memories
+    files, memories = report.files, report.memories
     text = (
         f"{memories['new']} new, {memories['updated']} updated, {memories['unchanged']} unchanged, "
         f"{memories['removed']} removed memories from {_count(files['scanned'], 'file')} "
         f"({files['imported']} imported, {files['skipped']} unchanged, {files['failed']} failed)"
     )
-    secrets = f"\n{_count(brought.redacted, 'secret')} redacted before anything was stored" if brought.redacted else ""
+    secrets = f"\n{_count(report.redacted, 'secret')} redacted before anything was stored" if report.redacted else ""
     return text + secrets
 
 
@@ -285,9 +285,10 @@ def consolidation_text(done: "Consolidation") -> str:
     """Return what a consolidation did or would do."""
     verb = "merged" if done.applied else "would merge"
     merges = [f"{verb} #{each.gone} into #{each.kept}" for each in done.merges]
+    links = [f"{'linked' if done.applied else 'would link'} #{each.id} to #{each.near}" for each in done.links]
     facts = [f"{verb} fact {lost} into fact {kept}" for kept, lost in done.facts]
     faded = [f"{'forgot' if done.applied else 'would forget'} #{row}: faded" for row in done.faded]
-    return "\n".join([*merges, *facts, *faded]) or "Nothing to consolidate."
+    return "\n".join([*merges, *links, *facts, *faded]) or "Nothing to consolidate."
 
 
 def model_line(model: Mapping[str, object]) -> str:

@@ -28,7 +28,7 @@ from recollect.surfaces.table import (
 )
 
 if TYPE_CHECKING:  # a search starts without what writing needs
-    from recollect.remember.import_files import Brought
+    from recollect.remember.import_files import ImportReport
 
 ABOUT: Final = ("title", "type", "source", "external_id", "confidence", "name", "description", "path", "requirements")
 """The options of `add` that are fields of the memory as they stand."""
@@ -45,7 +45,7 @@ def _add(db: Recollection, given: Given, _: Progress | None) -> Answer:
     if observed is not None:
         about["observed_at"] = observed.start
     kept = db.add(given["text"], redact=not given.get("keep_secrets"), embed=not given.get("no_embed"), **about)
-    return Answer(value=kept, text=lambda: text.kept_text(kept))
+    return Answer(value=kept, text=lambda: text.ingest_text(kept))
 
 
 def _import(db: Recollection, given: Given, progress: Progress | None) -> Answer:
@@ -57,13 +57,13 @@ def _import(db: Recollection, given: Given, progress: Progress | None) -> Answer
     )
     return Answer(
         value=import_value(done),
-        text=lambda: text.brought_text(done),
+        text=lambda: text.import_text(done),
         healthy=not done.errors,
         problems=tuple(f"{problem.path}: {problem.reason}" for problem in done.errors),
     )
 
 
-def import_value(done: "Brought") -> dict[str, Any]:
+def import_value(done: "ImportReport") -> dict[str, Any]:
     """Return what an import did, every count in its place also where it is 0."""
     return {
         "files": {name: done.files[name] for name in ("scanned", "imported", "skipped", "failed")},
@@ -75,7 +75,7 @@ def import_value(done: "Brought") -> dict[str, Any]:
 
 def _capture(db: Recollection, given: Given, _: Progress | None) -> Answer:
     kept = db.capture(given["text"])
-    return listed(kept, text.kept_text, empty="Nothing to remember in it.", memories=kept)
+    return listed(kept, text.ingest_text, empty="Nothing to remember in it.", memories=kept)
 
 
 # --- one memory changed ---------------------------------------------------------------------

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.profile import Fit
-from recollect.remember.differences import differences
 from recollect.replies import Share
 from recollect.search.diversify import marginal, marginal_value, overlap, runs_of, vary
 from recollect.search.ranking import Candidate
+from recollect.text.differences import differences
 
 LONG = "the nightly job copies every table to the archive and then checks the row counts of each of them"
 

@@ -6,9 +6,9 @@ from kit import NOON
 from recollect import Hit, Memory, Reason, Reply
 from recollect.recollection import Shown
 from recollect.records import Event, Fact
-from recollect.remember.ingest import Kept
+from recollect.remember.ingest import IngestResult
 from recollect.replies import Evidence
-from recollect.surfaces.text import HINTS, kept_text, reply_text, shown_text
+from recollect.surfaces.text import HINTS, ingest_text, reply_text, shown_text
 
 MEMORY = Memory(id=3, content="We ship", source="/n/a.md", line=2, created_at=NOON)
 HIT = Hit(rank=1, memory=MEMORY, score=1.5, match_type="bm25", snippet="We [ship]")
@@ -91,16 +91,16 @@ def test_a_score_next_to_nothing_is_left_out() -> None:
 @pytest.mark.parametrize(
     ("kept", "text"),
     [
-        (Kept(id=7, decision="distinct"), "#7 remembered"),
-        (Kept(id=7, decision="identical", of=7), "#7 known already"),
-        (Kept(id=7, decision="restates", of=7), "#7 known already in other words; this wording is kept too"),
-        (Kept(id=8, decision="updates", of=7), "#8 remembered; it supersedes #7"),
-        (Kept(id=8, decision="conflicts", of=7), "#8 remembered; it conflicts with #7"),
-        (Kept(id=7, decision="distinct", redacted=2), "#7 remembered; 2 secrets redacted"),
+        (IngestResult(id=7, decision="distinct"), "#7 remembered"),
+        (IngestResult(id=7, decision="identical", of=7), "#7 known already"),
+        (IngestResult(id=7, decision="restates", of=7), "#7 known already in other words; this wording is kept too"),
+        (IngestResult(id=8, decision="updates", of=7), "#8 remembered; it supersedes #7"),
+        (IngestResult(id=8, decision="conflicts", of=7), "#8 remembered; it conflicts with #7"),
+        (IngestResult(id=7, decision="distinct", redacted=2), "#7 remembered; 2 secrets redacted"),
     ],
 )
-def test_what_became_of_a_text_is_one_line(kept: Kept, text: str) -> None:
-    assert kept_text(kept) == text
+def test_what_became_of_a_text_is_one_line(kept: IngestResult, text: str) -> None:
+    assert ingest_text(kept) == text
 
 
 @pytest.mark.parametrize(
