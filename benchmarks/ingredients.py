@@ -56,7 +56,7 @@ WITHOUT: Mapping[str, Callable[[Profile], Profile]] = {
     "lucene's idf (fts5's)": lambda p: _words(p, idf="fts5"),
     "title x 3 (x 2)": lambda p: _fields(p, title=2.0),
     "neighbours as fields": lambda p: _fields(p, before=0.0, after=0.0, around=0.0),
-    "neighbours in vectors": lambda p: _retrieve(p, blend=()),
+    "neighbours in vectors": lambda p: _retrieve(p, context_vectors=False),
     "date as a field": lambda p: _fields(p, date=0.0),
     "typo tolerance": lambda p: _words(p, typo_weight=0.0),
     "small words left out": lambda p: _words(p, significant=False),

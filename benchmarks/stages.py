@@ -82,7 +82,7 @@ def idle(request: Request, store: Store) -> bool:
     if expansions(request.text) or find_dates(request.text, now=NOW):
         return False
     stems = [stem for word in significant(read_words(request.text)) for stem in word.stems]
-    known = bool(stems) and all(store.spread(stems, scope=request.scope, form="stem").values())
+    known = bool(stems) and all(store.document_frequencies(scope=request.scope, form="stem", words=stems).values())
     return known and bool(ask(request, store, load_profile("default")).hits)
 
 

@@ -7,7 +7,18 @@ from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
 
-from recollect.records import FIELDS, AnyOf, Expression, Memory, TokenizedMemory, Word, WordQuery
+from recollect.records import (
+    FIELDS,
+    AnyOf,
+    Expression,
+    Filter,
+    Memory,
+    Scope,
+    SubstringQuery,
+    TokenizedMemory,
+    Word,
+    WordQuery,
+)
 from recollect.stores.contract import Analyse, Store
 from recollect.stores.ram import RamStore
 from recollect.stores.sqlite import SqliteStore
@@ -52,3 +63,9 @@ def installed_models() -> Path:
     folder = Path(os.environ.get("RECOLLECT_MODELS") or Path(__file__).parents[1] / ".models")
     install("minilm", folder)
     return folder
+
+
+def in_text(store: Store, needles: Sequence[str], *, scope: Scope, where: Filter, limit: int = 9) -> dict[int, float]:
+    """How many of *needles* each memory holds, in the order of the answer."""
+    found = store.match_words(SubstringQuery(needles=tuple(needles)), scope=scope, where=where, limit=limit)
+    return {hit.id: hit.score for hit in found.top}

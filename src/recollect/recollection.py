@@ -15,7 +15,20 @@ from recollect.recall.inject import as_sure_as, query_for
 from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses
 from recollect.recall.log import Scribe, write_down
 from recollect.recall.reinforce import Verdict, by_hand, by_verdict, chosen
-from recollect.records import ALL_PROJECTS, NO_FILTER, Fact, Filter, Forget, Memory, Restore, Scope, StoreStats, Trust
+from recollect.records import (
+    ALL_PROJECTS,
+    NO_FILTER,
+    Fact,
+    FactQuery,
+    Filter,
+    Forget,
+    Memory,
+    Progress,
+    Restore,
+    Scope,
+    StoreStats,
+    Trust,
+)
 from recollect.records import Feedback as FeedbackWrite
 from recollect.remember.clean import draft, pinning, superseding
 from recollect.remember.embed import embed_pending
@@ -33,7 +46,7 @@ if TYPE_CHECKING:  # a process that only searches starts without what the other 
     from recollect.evaluate.tune import Tuned
     from recollect.recall.inject import Rendered, Style
     from recollect.remember.context import Intake
-    from recollect.remember.import_files import Brought, Progress
+    from recollect.remember.import_files import Brought
     from recollect.remember.ingest import Kept
     from recollect.search.why import Why
     from recollect.upkeep.consolidate import Consolidation
@@ -148,7 +161,7 @@ class Recollection:
         redact: bool = True,
         embed: bool = True,
         trust: Trust = "owner",
-        progress: "Progress | None" = None,
+        progress: Progress | None = None,
     ) -> "Brought":
         """Import files and folders; again and again if you like, only what changed is written."""
         brought = self._intake.bring(paths, now=self.now(), trust=trust, redacting=redact, progress=progress)
@@ -156,10 +169,14 @@ class Recollection:
             self._embed_if_possible(progress)
         return brought
 
-    def embed(self, progress: Callable[[int, int], None] | None = None) -> int:
+    def embed(self, progress: Progress | None = None) -> int:
         """Give a vector to every memory that has none of the model in use; return how many took one."""
         return embed_pending(
-            store=self.store, embedder=self.models.required(), model=self.models.name, progress=progress
+            store=self.store,
+            embedder=self.models.required(),
+            model=self.models.name,
+            context_weights=self.profile.embed.context_weights,
+            progress=progress,
         )
 
     def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> "tuple[Kept, ...]":
@@ -167,15 +184,15 @@ class Recollection:
         drafts = self._intake.captured(text, trust=trust)
         return self.add_all(drafts, embed=embed) if drafts else ()
 
-    def _embed_if_possible(self, progress: "Progress | None") -> None:
+    def _embed_if_possible(self, progress: Progress | None) -> None:
         if self.background:
             self._scribe.give(lambda: self._embed_now(None))
         else:
             self._embed_now(progress)
 
-    def _embed_now(self, progress: "Progress | None") -> None:
+    def _embed_now(self, progress: Progress | None) -> None:
         if self.models.current() is not None:
-            self.embed(None if progress is None else lambda done, total: progress(done, total, "vectors"))
+            self.embed(progress)
 
     def search(
         self,
@@ -293,14 +310,15 @@ class Recollection:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
         self._one(memory_id)
         told = FeedbackWrite(id=memory_id, verdict=verdict, session=session, query=query)
-        facts = self.store.facts([memory_id], scope=self.scope).get(memory_id, ())
+        its = FactQuery(memory_ids=(memory_id,), include_superseded=True)
+        facts = tuple(reversed(self.store.facts(its, scope=self.scope)))
         self.store.apply([told, *by_verdict(facts, verdict, now=self.now())], at=self.now())
 
     def facts(
         self, *, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int = 100
     ) -> tuple[Fact, ...]:
         """Return what memories state, newest first."""
-        return self.store.find_facts(scope=self.scope, subject=subject, types=types, limit=limit)
+        return self.store.facts(FactQuery(subject=subject, types=types, limit=limit), scope=self.scope)
 
     def reinforce(self, *fact_ids: int) -> int:
         """Vouch for facts: surer by 0.3 and fresh from today; return how many there were."""
@@ -332,7 +350,7 @@ class Recollection:
         drop_lens(name, self.store)
 
     def tune(
-        self, judged: str | Path | None = None, *, dry_run: bool = False, progress: "Progress | None" = None
+        self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
     ) -> "Tuned":
         """Fit the profile's few weights to the questions of a file, or to what was said of answers so far.
 
@@ -374,14 +392,14 @@ class Recollection:
 
     def stats(self) -> StoreStats:
         """Count what is here."""
-        return self.store.tally(scope=self.scope)
+        return self.store.stats(scope=self.scope)
 
     def doctor(self) -> Health:
         """Look for damage."""
         problems = self.store.check()
         return Health(problems=problems, memories=self.stats().memories, address=self.address)
 
-    def reindex(self, progress: Callable[[int, int], None] | None = None) -> int:
+    def reindex(self, progress: Progress | None = None) -> int:
         """Make every index anew from the memories."""
         return self.store.rebuild(progress)
 

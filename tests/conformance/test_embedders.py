@@ -17,8 +17,8 @@ from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.models import install, load, verify
 from recollect.embedders.remote import Remote, RemoteEmbedder
-from recollect.embedders.vectors import cosine
 from recollect.errors import ModelError
+from recollect.vectors import cosine
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEXTS = [

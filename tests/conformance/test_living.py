@@ -244,7 +244,7 @@ def test_feedback_is_counted_and_moves_the_facts(db: Recollection, clock: Clock)
 
     assert moved == NOON + 5 * DAY
     assert db.facts()[0].confidence == sure / 2
-    assert db.store.feedback_counts(scope=ALL_PROJECTS)[kept.id] == {"used": 1, "wrong": 1}
+    assert db.store.usage(scope=ALL_PROJECTS)[kept.id].verdicts == {"used": 1, "wrong": 1}
 
 
 # --- lenses ---------------------------------------------------------------------------------

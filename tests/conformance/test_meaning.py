@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import recollect
 from kit import NOON, STORES
-from recollect.embedders.contract import Vector
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import ModelError, QueryError
 from recollect.profile import BUILT_IN, load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import ALL_PROJECTS, Filter
 from recollect.text.analyser import analyse
+from recollect.vectors import Vector
 
 TEXTS = (
     "Deploy the service with Docker on Fridays",

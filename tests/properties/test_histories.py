@@ -9,13 +9,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kit import NOON, STORES, asking, keywords, plain
+from kit import NOON, STORES, asking, in_text, keywords, plain
 from recollect.records import (
     ALL_PROJECTS,
     AllOf,
     AndNot,
     AnyOf,
     Fact,
+    FactQuery,
     Feedback,
     Filter,
     Forget,
@@ -128,7 +129,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.randoms(use_true_random=False))
     def reinforce_fact(self, pick: object) -> None:
-        facts = self.stores["ram"].find_facts(scope=ALL_PROJECTS, limit=9)
+        facts = self.stores["ram"].facts(FactQuery(limit=9), scope=ALL_PROJECTS)
         if facts:
             fact = pick.choice(facts)  # type: ignore[attr-defined]
             self.write(ReinforceFact(id=fact.id, confidence=1.0, last_reinforced=NOON))
@@ -173,8 +174,8 @@ class Histories(RuleBasedStateMachine):
         asked = keywords(expression, title=2.0, before=0.3)
         answers = [
             (
-                store.match_words(asked, scope=scope, where=where, limit=limit, also=self.rows),
-                store.facets(keywords=asked, scope=scope, where=where),
+                store.match_words(asked, scope=scope, where=where, limit=limit, score_ids=self.rows),
+                store.facets(query=asked, scope=scope, where=where),
             )
             for store in self.stores.values()
         ]
@@ -183,24 +184,23 @@ class Histories(RuleBasedStateMachine):
 
     @rule(scope=SCOPE, where=WHERE)
     def ask_the_rest(self, scope: Scope, where: Filter) -> None:
-        digests = [Memory(content=text).digest for text in ("cat", "dog")]
+        digests = [("memory", Memory(content=text).digest) for text in ("cat", "dog")]
         answers = [
             (
                 store.browse(scope=scope, where=where, limit=9),
-                store.match_text(["cat", "数"], scope=scope, where=where, limit=9),
+                in_text(store, ["cat", "数"], scope=scope, where=where),
                 store.load(self.rows, scope=scope),
                 store.wordings(self.rows, scope=scope),
                 store.history(self.rows, scope=scope),
-                store.facts(self.rows, scope=scope),
-                store.find_facts(scope=scope, limit=9),
-                store.facets(keywords=None, scope=scope, where=where),
-                list(store.vocabulary(scope=scope).items()),
-                store.spread(["cat", "数据", "x"], scope=scope, form="stem"),
-                store.find_facts(scope=scope, subject="STRASSE", types=where.fact_types, limit=2),
-                store.known("p", digests=digests, external_ids=[]),
-                store.alike("p", [plain(Memory(content="cat dog fox"), ()).minhash]),
-                store.pieces("a/b.md"),
-                store.tally(scope=scope),
+                store.facts(FactQuery(memory_ids=tuple(self.rows), include_superseded=True), scope=scope),
+                store.facts(FactQuery(limit=9), scope=scope),
+                store.facets(query=None, scope=scope, where=where),
+                list(store.document_frequencies(scope=scope).items()),
+                store.document_frequencies(words=["cat", "数据", "x"], scope=scope, form="stem"),
+                store.facts(FactQuery(subject="STRASSE", types=where.fact_types, limit=2), scope=scope),
+                store.known("p", digests=digests, minhashes=[plain(Memory(content="cat dog fox"), ()).minhash]),
+                store.sources(below="a"),
+                store.stats(scope=scope),
             )
             for store in self.stores.values()
         ]
@@ -214,8 +214,7 @@ class Histories(RuleBasedStateMachine):
                 store.recalls(scope=scope),
                 store.recalls(scope=scope, session="cat", memory_id=row, limit=2),
                 store.recalls(scope=scope, fact_id=row),
-                store.recall_counts(scope=scope),
-                store.feedback_counts(scope=scope),
+                store.usage(scope=scope),
                 store.unanswered(scope=scope, limit=3),
                 store.notes("ledger"),
             )

@@ -11,7 +11,7 @@ from pathlib import Path
 from material import Material, Question, Search, Searches
 
 import recollect
-from recollect.embedders.contract import Embedder, Span, Vector
+from recollect.embedders.contract import Embedder, Span
 from recollect.embedders.models import load
 from recollect.evaluate.datasets import read_dataset
 from recollect.evaluate.evaluate import KeptVectors, answer, take_in
@@ -20,6 +20,7 @@ from recollect.replies import Mode
 from recollect.settings import models_folder, read_settings
 from recollect.stores.sqlite import SqliteStore
 from recollect.text.analyser import analyse
+from recollect.vectors import Vector
 
 VERSION = f"recollect {recollect.__version__}"
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

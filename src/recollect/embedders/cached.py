@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Final
 
-from recollect.embedders.contract import Embedder, Span, Vector
+from recollect.embedders.contract import Embedder, Span
+from recollect.vectors import Vector
 
 MOST: Final = 512
 """How many questions are remembered."""

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from recollect.embedders.contract import Span, Vector
+from recollect.embedders.contract import Span
 from recollect.embedders.manifest import Manifest, need, read_manifest, stamped, wrong_files
 from recollect.embedders.passages import batches, clean, cut, knows
 from recollect.errors import ModelError
+from recollect.vectors import Vector
 
 ROOM: Final = 1024
 """Pieces in one batch: more is no faster on a CPU, takes more memory and makes a query wait longer."""

@@ -20,14 +20,14 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import Final, Literal
 
-from recollect.embedders.contract import Embedder, Span, Vector
+from recollect.embedders.contract import Embedder, Span
 from recollect.errors import InputError
 from recollect.evaluate.compare import Macro, compare_sets, gate
 from recollect.evaluate.datasets import Dataset, Query, Split, as_memories, read_dataset, select
 from recollect.evaluate.measures import Scores, fold, fold_gains, means, score
 from recollect.evaluate.runs import Run, Scored, read_run
-from recollect.profile import Profile
-from recollect.records import ALL_PROJECTS, Scope
+from recollect.profile import Profile, load_profile
+from recollect.records import ALL_PROJECTS, Progress, Scope
 from recollect.remember.embed import embed_pending
 from recollect.remember.formats.chat import with_context
 from recollect.remember.ingest import keep
@@ -37,6 +37,7 @@ from recollect.search import search
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Analyse, Store
 from recollect.text.analyser import analyse
+from recollect.vectors import Vector
 
 
 class KeptVectors:
@@ -145,7 +146,6 @@ def _installed(package: str) -> str:
 BATCH = 2000
 DEPTH = 100
 """How many hits are asked for: recall at 100 is the deepest measure."""
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,11 +178,12 @@ def take_in(
             progress(min(start + BATCH, len(memories)), len(memories), f"{dataset.name}: documents")
     if embedder is not None:
 
-        def report(done: int, total: int) -> None:
+        def report(done: int, total: int, what: str) -> None:
             if progress is not None:
-                progress(done, total, f"{dataset.name}: vectors")
+                progress(done, total, f"{dataset.name}: {what}")
 
-        embed_pending(store=store, embedder=embedder, model=model, progress=report)
+        weights = load_profile("default").embed.context_weights
+        embed_pending(store=store, embedder=embedder, model=model, context_weights=weights, progress=report)
 
 
 def answer(  # noqa: PLR0913  (a search takes them all)

@@ -15,7 +15,7 @@ from recollect.evaluate.compare import Comparison, Interval, compare
 from recollect.evaluate.measures import mean, ndcg
 from recollect.evaluate.tuning import Knob, Patch, adopt, in_force, knobs_of, patched, starts
 from recollect.profile import Profile
-from recollect.records import ALL_PROJECTS, Event, Recall, Scope
+from recollect.records import ALL_PROJECTS, Event, Filter, Progress, Recall, Scope
 from recollect.replies import Reply, Request
 from recollect.stores.change import writable
 from recollect.stores.contract import Store
@@ -54,7 +54,6 @@ class Question:
 
 Ask = Callable[[Question, Profile], Sequence[int]]
 """Searches for a question as a profile ranks; the ids, best first."""
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +229,7 @@ def _merged(votes: Iterable[_Vote]) -> tuple[Question, ...]:
 
 def from_feedback(store: Store, *, scope: Scope) -> Judged:
     """Return the questions of *scope* whose answers somebody found used, useful or wrong."""
-    rows = list(store.feedback_counts(scope=scope))
+    rows = [row for row, each in store.usage(scope=scope).items() if each.verdicts]
     events = [event for told in store.history(rows, scope=scope).values() for event in told if event.verb == "feedback"]
     log, votes, lost = _Log(store, scope), [], 0
     for event in sorted(events, key=lambda each: (each.at, each.memory_id)):
@@ -345,12 +344,13 @@ def _gain(value: Any, place: str) -> int:
 
 def _known(names: Sequence[str | int], store: Store, *, scope: Scope) -> dict[str | int, tuple[int, ...]]:
     """Return the memories of *scope* that each name stands for: by external id where one has it, else by id."""
-    projects = store.tally(scope=scope).projects if scope.projects is None else scope.projects
+    projects = store.stats(scope=scope).projects if scope.projects is None else scope.projects
     texts = sorted({name for name in names if isinstance(name, str) and name == writable(name)})
+    kinds = store.facets(query=None, scope=scope, where=Filter(include_superseded=True))["kind"]
     found: dict[str | int, tuple[int, ...]] = {}
     for project in sorted(projects):
-        held = store.known(project, digests=(), external_ids=texts)
-        for text, row in held.by_external_id.items():
+        held = store.known(project, external_ids=[(kind, text) for kind in kinds for text in texts])
+        for (_, text), row in held.by_external_id.items():
             found[text] = (*found.get(text, ()), row)
     numbers = {name: int(name) for name in names if name not in found and _NUMBER.fullmatch(str(name))}
     there = store.load(sorted(set(numbers.values())), scope=scope)

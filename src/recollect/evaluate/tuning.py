@@ -79,11 +79,6 @@ def _turn_typo(profile: Profile, weight: float) -> Profile:
     return replace(profile, words=replace(profile.words, typo_weight=weight))
 
 
-def _turn_blend(profile: Profile, scale: float) -> Profile:
-    blend = tuple(round(part * scale, 6) for part in profile.retrieve.blend)
-    return replace(profile, retrieve=replace(profile.retrieve, blend=blend))
-
-
 def _read_fields(profile: Profile, *, names: Sequence[str]) -> Raw:
     weights = tuple(profile.words.fields.get(name, 0.0) for name in names)
     return weights if any(weights) else ()
@@ -149,14 +144,6 @@ KNOBS: Final[Mapping[str, Knob]] = MappingProxyType(
                 start=_once,
                 turn=partial(_turn_fields, names=CONTEXT),
                 grid=(0.0, 0.5, 1.0, 1.5, 2.0),
-            ),
-            Knob(
-                name="blend",
-                about="times what a turn's vector carries of the turns around",
-                read=lambda profile: profile.retrieve.blend,
-                start=_once,
-                turn=_turn_blend,
-                grid=(0.0, 0.5, 1.0, 1.5),
             ),
             Knob(
                 name="typo",
@@ -281,4 +268,4 @@ def _write(name: str, kept: Sequence[Tuning], store: Store) -> None:
     if kept:
         store.put_note(KIND, name, {"kept": [asdict(each) for each in kept]})
     else:
-        store.drop_note(KIND, name)
+        store.put_note(KIND, name, None)

@@ -1,6 +1,6 @@
 """What was believed, in the order of time."""
 
-from recollect.records import Filter, Memory, Scope
+from recollect.records import FactQuery, Filter, Memory, Scope
 from recollect.replies import Listing, Reply, Shown
 from recollect.stores.contract import Store
 
@@ -12,7 +12,7 @@ def shown(memory: Memory, store: Store, *, scope: Scope) -> Shown:
         memory=memory,
         wordings=store.wordings([row], scope=scope).get(row, ()),
         events=store.history([row], scope=scope).get(row, ()),
-        facts=store.facts([row], scope=scope).get(row, ()),
+        facts=tuple(reversed(store.facts(FactQuery(memory_ids=(row,), include_superseded=True), scope=scope))),
     )
 
 

@@ -69,7 +69,7 @@ def find_lens(name: str, store: Store) -> Lens:
 def drop_lens(name: str, store: Store) -> None:
     """Drop the lens *name*."""
     find_lens(name, store)
-    store.drop_note(KIND, name)
+    store.put_note(KIND, name, None)
 
 
 def _lens(name: str, value: Mapping[str, Any]) -> Lens:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from queue import SimpleQueue
 from typing import Final
 
+from recollect import records
 from recollect.recall.reinforce import by_use
 from recollect.records import Filter, Recall, Recalled, Scope
 from recollect.replies import Reply, Request
@@ -100,17 +101,18 @@ class Usage:
 
 def usage(store: Store, *, scope: Scope) -> tuple[Usage, ...]:
     """Return how often each live memory was recalled, by id."""
-    counts, feedback = store.recall_counts(scope=scope), store.feedback_counts(scope=scope)
+    told = store.usage(scope=scope)
     ids = sorted(store.browse(scope=scope, where=Filter(include_superseded=True), limit=2**62).ids)
     return tuple(
         Usage(
             id=row,
-            shown=counts.get(row, (0, 0))[0],
-            missed=counts.get(row, (0, 0))[1],
-            used=feedback.get(row, {}).get("used", 0) + feedback.get(row, {}).get("useful", 0),
-            wrong=feedback.get(row, {}).get("wrong", 0),
+            shown=each.shown,
+            missed=each.missed,
+            used=each.verdicts.get("used", 0) + each.verdicts.get("useful", 0),
+            wrong=each.verdicts.get("wrong", 0),
         )
         for row in ids
+        for each in (told.get(row, records.Usage()),)
     )
 
 

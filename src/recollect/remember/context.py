@@ -8,12 +8,12 @@ from pathlib import Path
 from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
 from recollect.recall.firewall import strip_rendered
-from recollect.records import Fact, Memory, Trust
+from recollect.records import Fact, Memory, Progress, Trust
 from recollect.remember.capture import capture, low_signal
 from recollect.remember.dedup import judge
 from recollect.remember.dedup_oro import oros_judge
 from recollect.remember.facts import DECAY, extract
-from recollect.remember.import_files import Brought, Progress, bring
+from recollect.remember.import_files import Brought, bring
 from recollect.remember.ingest import Judging, Kept, keep
 from recollect.remember.sync_source import Door
 from recollect.stores.contract import Analyse, Store

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from recollect.embedders.contract import Embedder, pack
+from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
 from recollect.records import ALL_PROJECTS, NO_FILTER, AnyOf, Memory, Scope, Word, WordQuery
 from recollect.remember.dedup import Candidate, Verdict, judge_oro
@@ -10,6 +10,7 @@ from recollect.remember.ingest import Judging
 from recollect.search.fuse import over_25
 from recollect.stores.contract import Store
 from recollect.text.tokenizer import read_words, significant
+from recollect.vectors import pack
 
 
 def oros_judge(store: Store, *, profile: Profile, embedder: Embedder | None) -> Judging:
@@ -49,4 +50,4 @@ def _by_meaning(new: Memory, store: Store, scope: Scope, embedder: Embedder | No
         return None
     (vector,) = embedder.embed_passages([new.heading + new.content])
     top = store.nearest(embedder.fingerprint, pack(vector), scope=scope, where=NO_FILTER, limit=1).top
-    return (top[0].id, top[0].cosine) if top else None
+    return (top[0].id, top[0].score) if top else None

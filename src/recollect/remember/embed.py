@@ -1,10 +1,11 @@
 """Giving vectors to what has none: the same for new memories, for repairs and for a change of model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from recollect.embedders.contract import Embedder, pack
-from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage
+from recollect.embedders.contract import Embedder
+from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage, Progress
 from recollect.stores.contract import Store
+from recollect.vectors import pack
 
 BATCH = 128
 """How many memories are embedded between two writes: so much is done again after a sudden end."""
@@ -13,10 +14,24 @@ SHORT = 200
 
 
 def embed_pending(
-    *, store: Store, embedder: Embedder, model: str, progress: Callable[[int, int], None] | None = None
+    *,
+    store: Store,
+    embedder: Embedder,
+    model: str,
+    context_weights: tuple[float, ...] = (),
+    progress: Progress | None = None,
 ) -> int:
-    """Embed every live memory that has no vector of this model; return how many took one."""
-    generation = Generation(fingerprint=embedder.fingerprint, dimensions=embedder.dimensions, model=model)
+    """Embed every live memory that has no vector of this model; return how many took one.
+
+    Where *context_weights* are given, turns of conversations have context vectors with these weights in the end.
+    """
+    generation = Generation(
+        fingerprint=embedder.fingerprint,
+        dimensions=embedder.dimensions,
+        model=model,
+        context_weights=context_weights or None,
+    )
+    store.put_vectors(generation, ())
     total = _count_pending(store, embedder.fingerprint) if progress is not None else 0
     done, last = 0, 0
     while ids := store.pending(embedder.fingerprint, after=last, limit=BATCH):
@@ -24,7 +39,7 @@ def embed_pending(
         done += store.put_vectors(generation, _embedded(memories, embedder))
         last = ids[-1]
         if progress is not None:
-            progress(min(done, total), total)
+            progress(min(done, total), total, "vectors")
     return done
 
 
@@ -32,7 +47,7 @@ def _count_pending(store: Store, fingerprint: str) -> int:
     for generation in store.generations(scope=ALL_PROJECTS):
         if generation.fingerprint == fingerprint:
             return generation.pending
-    return store.tally(scope=ALL_PROJECTS).memories
+    return store.stats(scope=ALL_PROJECTS).memories
 
 
 def _embedded(memories: Sequence[Memory], embedder: Embedder) -> list[EmbeddedMemory]:

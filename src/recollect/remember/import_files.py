@@ -5,22 +5,21 @@ import hashlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from recollect.errors import FileError, InputError, RecollectError
-from recollect.records import Memory, Piece, Trust
+from recollect.records import Memory, Piece, Progress, Trust
 from recollect.remember.clean import tidy
 from recollect.remember.find_files import LARGEST, Refused, find_files
 from recollect.remember.formats import Exported, Parsed, read_file
 from recollect.remember.ingest import keep
 from recollect.remember.redact import redact_memory
 from recollect.remember.restore_export import Returning, reclaim
-from recollect.remember.sync_source import Door, Holders, Settled, lose, mark, record, settle
+from recollect.remember.sync_source import Door, Holders, Settled, lose, mark, pieces_of, record, settle
 
-Progress = Callable[[int, int, str], None]
 TRUSTED: Sequence[Trust] = ("untrusted", "agent", "owner")
 
 
@@ -80,9 +79,10 @@ def source_of(path: Path) -> str:
 
 def _bring_file(path: Path, door: Door, holders: Holders, done: Brought) -> None:
     source, fingerprint = source_of(path), _fingerprint(path)
-    if fingerprint and door.store.sources(below=source).get(source) == fingerprint:
+    held = door.store.sources(below=source).get(source)
+    if fingerprint and held is not None and held.fingerprint == fingerprint:
         done.files["skipped"] += 1
-        done.memories["unchanged"] += len(door.store.pieces(source))
+        done.memories["unchanged"] += len(held.pieces)
         return
     try:
         parsed = _read(path)
@@ -148,7 +148,7 @@ def _take_back(
     kept = dict(zip(ours, reclaim(returning, store=door.store, now=door.now), strict=True))
     kept |= zip(others, keep(rest, store=door.store, analyse=door.analyse, now=door.now, redacting=False), strict=True)
     pieces = [Piece(digest=mark(draft), memory_id=kept[place].id) for place, draft in enumerate(drafts)]
-    record(source, fingerprint, door.store.pieces(source), pieces, door.store, holders)
+    record(source, fingerprint, pieces_of(source, door.store), pieces, door.store, holders)
     new = tuple(place for place, outcome in kept.items() if outcome.decision not in ("identical", "restates"))
     updated = tuple(place for place, outcome in kept.items() if place not in new and outcome.written)
     return Settled(new=new, updated=updated, unchanged=len(drafts) - len(new) - len(updated))

@@ -102,7 +102,7 @@ def _decide(memories: Sequence[Memory], *, store: Store, analyse: Analyse, judgi
     for place, (memory, key) in enumerate(zip(memories, keys, strict=True)):
         of = None if key is None else known.setdefault(key, -1 - place)
         if key is not None and of != -1 - place:
-            by = "content" if isinstance(key[1], bytes) else "external_id"
+            by = "content" if isinstance(key[2], bytes) else "external_id"
             verdicts.append(Verdict(decision="identical", of=of, evidence={"by": by}))
         else:
             verdicts.append(_ALONE if stands_alone(memory) else judging(memory, rivals[place]))
@@ -110,30 +110,30 @@ def _decide(memories: Sequence[Memory], *, store: Store, analyse: Analyse, judgi
 
 
 _ALONE = Verdict(decision="distinct", evidence={"by": "external_id"})
-_Key = tuple[str, str | bytes]
+_Key = tuple[str, str, str | bytes]
 
 
 def _key(memory: Memory) -> _Key | None:
-    """Return what makes *memory* the same as another: its id in its project, or its words; a turn has neither."""
+    """Return what makes *memory* the same as another: its id in project and kind, or its words; a turn has none."""
     if memory.external_id is not None:
-        return memory.project, memory.external_id
-    return None if stands_alone(memory) else (memory.project, memory.digest)
+        return memory.project, memory.kind, memory.external_id
+    return None if stands_alone(memory) else (memory.project, memory.kind, memory.digest)
 
 
 def _known(keys: Iterable[_Key | None], store: Store) -> dict[_Key, int]:
     """Return the stored memory behind each of *keys* that has one."""
-    by_project: dict[str, list[str | bytes]] = defaultdict(list)
-    for project, name in filter(None, keys):
-        by_project[project].append(name)
+    by_project: dict[str, list[tuple[str, str | bytes]]] = defaultdict(list)
+    for project, kind, name in filter(None, keys):
+        by_project[project].append((kind, name))
     known: dict[_Key, int] = {}
     for project, names in by_project.items():
         held = store.known(
             project,
-            digests=[name for name in names if isinstance(name, bytes)],
-            external_ids=[name for name in names if isinstance(name, str)],
+            digests=[(kind, name) for kind, name in names if isinstance(name, bytes)],
+            external_ids=[(kind, name) for kind, name in names if isinstance(name, str)],
         )
-        known |= {(project, name): row for name, row in held.by_digest.items()}
-        known |= {(project, name): row for name, row in held.by_external_id.items()}
+        known |= {(project, *key): row for key, row in held.by_digest.items()}
+        known |= {(project, *key): row for key, row in held.by_external_id.items()}
     return known
 
 
@@ -173,7 +173,7 @@ def _alike(memories: Sequence[Memory], minhashes: Sequence[Sequence[int]], store
     rows: list[tuple[int, ...]] = [()] * len(memories)
     for project in {memory.project for memory in memories}:
         places = [place for place, memory in enumerate(memories) if memory.project == project]
-        found = store.alike(project, [minhashes[place] for place in places])
+        found = store.known(project, minhashes=[minhashes[place] for place in places]).near
         for place, near in zip(places, found, strict=True):
             rows[place] = near
     everyone = sorted({row for near in rows for row in near})

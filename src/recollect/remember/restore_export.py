@@ -61,13 +61,15 @@ def _known(returning: Sequence[Returning], store: Store) -> dict[int, int]:
         mine = {place: each.memory for place, each in enumerate(returning) if each.memory.project == project}
         known = store.known(
             project,
-            digests=[memory.digest for memory in mine.values() if memory.external_id is None],
-            external_ids=[memory.external_id for memory in mine.values() if memory.external_id is not None],
+            digests=[(memory.kind, memory.digest) for memory in mine.values() if memory.external_id is None],
+            external_ids=[
+                (memory.kind, memory.external_id) for memory in mine.values() if memory.external_id is not None
+            ],
         )
         held = store.load(sorted(known.by_digest.values()), scope=ALL_PROJECTS)
         for place, memory in mine.items():
-            row = known.by_digest.get(memory.digest)
-            named = known.by_external_id.get(memory.external_id or "")
+            row = known.by_digest.get((memory.kind, memory.digest))
+            named = known.by_external_id.get((memory.kind, memory.external_id or ""))
             if named is not None:
                 found[place] = named
             elif row is not None and memory.deleted_at is None and _same_place(memory, held[row]):

@@ -46,8 +46,8 @@ class Holders:
     def _all(self) -> dict[int, set[str]]:
         if self._sources is None:
             self._sources = defaultdict(set)
-            for source in self._store.sources(below="/"):
-                for piece in self._store.pieces(source):
+            for source, held in self._store.sources(below="/").items():
+                for piece in held.pieces:
                     self._sources[piece.memory_id].add(source)
         return self._sources
 
@@ -65,7 +65,7 @@ class Settled:
 def settle(source: str, fingerprint: str, drafts: Sequence[Memory], door: Door, holders: Holders) -> Settled:
     """Bring the store from what *source* held before to *drafts*."""
     marks = [mark(draft) for draft in drafts]
-    before = door.store.pieces(source)
+    before = pieces_of(source, door.store)
     left = _by_mark(before)
     same = [left[each].pop(0) if left[each] else None for each in marks]
     gone = _in_order(before, left)
@@ -89,12 +89,18 @@ def settle(source: str, fingerprint: str, drafts: Sequence[Memory], door: Door, 
 
 def lose(source: str, door: Door, holders: Holders) -> int:
     """Forget what came from *source* alone, now that it is gone; return how many memories that was."""
-    before = door.store.pieces(source)
+    before = pieces_of(source, door.store)
     writes = _losses({piece.memory_id for piece in before}, source, door.store, holders)
     if writes:
         door.store.apply(writes, at=door.now)
     record(source, "", before, (), door.store, holders)
     return sum(isinstance(write, Forget) for write in writes)
+
+
+def pieces_of(source: str, store: Store) -> tuple[Piece, ...]:
+    """Return what was imported from *source*."""
+    held = store.sources(below=source).get(source)
+    return () if held is None else held.pieces
 
 
 def record(

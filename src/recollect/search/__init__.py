@@ -7,7 +7,7 @@ from time import perf_counter
 
 from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
-from recollect.records import Fact, Filter, Memory, Scope
+from recollect.records import Fact, FactQuery, Filter, Memory, Scope, facts_by_memory
 from recollect.replies import Hit, Mode, Reason, Reply, Request
 from recollect.rerankers.contract import Reranker
 from recollect.search.answerability import explain_nothing, judge
@@ -48,7 +48,7 @@ def search(
         scope=scope,
         where=query.where,
         embedder=embedder,
-        blend=profile.retrieve.blend,
+        in_context=profile.retrieve.context_vectors,
         former=former,
         lens=lens,
         typo_weight=profile.words.typo_weight,
@@ -103,7 +103,7 @@ def _find(
 
 
 def _suggestions(request: Request, query: Query, gathered: Gathered, desk: Desk) -> tuple[str, ...]:
-    seen = gathered.ranking("words").seen
+    seen = gathered.ranking("words").document_frequencies
     return did_you_mean(request.text, query, seen=seen, store=desk.store, scope=desk.scope)
 
 
@@ -116,10 +116,16 @@ def as_asked(profile: Profile, mode: Mode) -> Profile:
     )
 
 
+def facts_of(rows: Sequence[int], desk: Desk) -> dict[int, tuple[Fact, ...]]:
+    """Return what each of *rows* states."""
+    query = FactQuery(memory_ids=tuple(rows), include_superseded=True)
+    return facts_by_memory(desk.store.facts(query, scope=desk.scope))
+
+
 def subjects_of(memories: Mapping[int, Memory], desk: Desk, profile: Profile) -> dict[int, Subject]:
     """Return what is weighed; facts are asked for only where a factor or a lens looks at them."""
     asked = desk.lens is not None or "fact_confidence" in profile.weigh.factors
-    facts = desk.store.facts(list(memories), scope=desk.scope) if asked else {}
+    facts = facts_of(list(memories), desk) if asked else {}
     return {
         row: Subject(
             memory=memory,
@@ -141,7 +147,7 @@ def sure(
 
 def _facts(chosen: Sequence[Candidate], subjects: Mapping[int, Subject], desk: Desk) -> Mapping[int, tuple[Fact, ...]]:
     known = {each.id: subjects[each.id].facts for each in chosen if subjects[each.id].facts}
-    return known or desk.store.facts([each.id for each in chosen], scope=desk.scope)
+    return known or facts_of([each.id for each in chosen], desk)
 
 
 def depth_for(limit: int, profile: Profile) -> int:

@@ -99,7 +99,7 @@ def calibration(model: str, rules: Judge) -> Calibration | None:
 def _coverage(row: int, rankings: Sequence[Ranking]) -> float:
     """Return the most that *row* holds of what was asked, in the asker's own words."""
     asked = [ranking for ranking in rankings if ranking.weighs_as != "expansion"]
-    entries = (ranking.also.get(row) or next((e for e in ranking.found if e.id == row), None) for ranking in asked)
+    entries = (ranking.by_id.get(row) or next((e for e in ranking.found if e.id == row), None) for ranking in asked)
     return max((entry.coverage for entry in entries if entry is not None), default=0.0)
 
 

@@ -1,23 +1,14 @@
 """A query into questions to the keyword index, tier by tier: the next tier is asked when one finds nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from recollect.profile import Words
-from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Word, WordQuery
+from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, SubstringQuery, Word, WordQuery
 from recollect.search.parse import Query, symbol_of
 from recollect.text.tokenizer import QueryWord, significant
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InText:
-    """Look for *needles* in the text itself, as LIKE does."""
-
-    needles: tuple[str, ...]
-
-
-Tier = WordQuery | InText
+Tier = WordQuery | SubstringQuery
 
 
 def ask(query: Query, words: Words) -> tuple[Tier, ...]:
@@ -101,7 +92,7 @@ def _cascade(query: Query, words: Words) -> tuple[Tier, ...]:
         tiers.extend(_tiers(AnyOf(parts=leaves[: words.most]), query, words))
     tiers.extend(_tiers(AllOf(parts=leaves[: words.most]), query, words))
     needles = tuple(dict.fromkeys(_needle(word) for word in runs if word.cjk or len(_needle(word)) >= 3))
-    return (*tiers, InText(needles=needles[: words.most])) if needles else tuple(tiers)
+    return (*tiers, SubstringQuery(needles=needles[: words.most])) if needles else tuple(tiers)
 
 
 def _needle(word: QueryWord) -> str:

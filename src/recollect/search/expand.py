@@ -6,7 +6,7 @@ from operator import mul
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from recollect.embedders.contract import Embedder, Vector
+from recollect.embedders.contract import Embedder
 from recollect.errors import ModelError
 from recollect.profile import Expand, Profile
 from recollect.records import AnyOf, Word, WordQuery
@@ -18,6 +18,7 @@ from recollect.search.retrieve import Desk, by_words
 from recollect.search.spelling import vocabulary_of
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import read_words
+from recollect.vectors import Vector
 
 SHORTEST: Final = 3
 """Words of the vocabulary with fewer letters say too little to be asked for."""

@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Final
 
 from recollect.profile import Fuse, Profile
+from recollect.records import IndexHit
 from recollect.replies import Mode, Share
 from recollect.search.parse import Query
-from recollect.search.ranking import Candidate, Found, Ranking
+from recollect.search.ranking import Candidate, Ranking
 
 BELOW_ONE: Final = math.nextafter(1.0, 0.0)
 
@@ -94,7 +95,7 @@ def combine(
     rankings: Sequence[Ranking], profile: Profile, *, mode: Mode, query: Query, alpha: float | None
 ) -> tuple[Candidate, ...]:
     """Return the candidates of *rankings* as the profile orders them in this mode."""
-    asked = [ranking for ranking in rankings if ranking.found or ranking.also] or list(rankings[:1])
+    asked = [ranking for ranking in rankings if ranking.found or ranking.by_id] or list(rankings[:1])
     expanded = any(ranking.weighs_as == "expansion" for ranking in rankings)
     if len(rankings) == 1 or (mode != "hybrid" and not expanded):
         return order_alone(rankings[0], profile.fuse)
@@ -120,7 +121,7 @@ def reciprocal_ranks(ranking: Ranking, everyone: Sequence[int], rules: Fuse, wei
         given[entry.id] = Share(ranking=ranking.name, rank=rank, points=points, native=entry.score)
     last = len(ranking.found) + 1
     for row in everyone:
-        if row not in given and (rules.missing == "last" or row in ranking.also):
+        if row not in given and (rules.missing == "last" or row in ranking.by_id):
             points = weight / (rules.k + last) if rules.missing == "last" else 0.0
             given[row] = Share(ranking=ranking.name, rank=None, points=points, native=_also(ranking, row))
     return given
@@ -128,9 +129,9 @@ def reciprocal_ranks(ranking: Ranking, everyone: Sequence[int], rules: Fuse, wei
 
 def weighted_sum(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
     """The ranking's normalised scores times its weight; a memory it does not know gets nothing of it."""
-    entries: list[tuple[int | None, Found]] = list(enumerate(ranking.found, start=1))
+    entries: list[tuple[int | None, IndexHit]] = list(enumerate(ranking.found, start=1))
     ranked = {entry.id for entry in ranking.found}
-    entries += [(None, ranking.also[row]) for row in everyone if row in ranking.also and row not in ranked]
+    entries += [(None, ranking.by_id[row]) for row in everyone if row in ranking.by_id and row not in ranked]
     normalise = NORMALISERS[rules.normalise.get(ranking.weighs_as, "plain")]
     scores = normalise([entry.score for _, entry in entries])
     return {
@@ -140,7 +141,7 @@ def weighted_sum(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight:
 
 
 def _also(ranking: Ranking, row: int) -> float | None:
-    return ranking.also[row].score if row in ranking.also else None
+    return ranking.by_id[row].score if row in ranking.by_id else None
 
 
 def weights_for(rules: Fuse, *, words: int, alpha: float | None, code: float = 0.0) -> Mapping[str, float]:

@@ -97,9 +97,9 @@ def _keyword(query: Query, tiers: Sequence[Tier], desk: Desk, _: Profile, depth:
 def _semantic(query: Query, tiers: Sequence[Tier], desk: Desk, profile: Profile, depth: int) -> tuple[Ranking, ...]:
     if query.tree is not None:
         matching = [entry.id for entry in by_words(tiers, desk, depth=depth).found]
-        near = by_meaning(query.text, desk, depth=0, least=-1.0, also=matching)
-        found = tuple(sorted(near.also.values(), key=lambda entry: (-entry.score, entry.id)))
-        return (replace(near, found=found, also={}),)
+        near = by_meaning(query.text, desk, depth=0, least=-1.0, score_ids=matching)
+        found = tuple(sorted(near.by_id.values(), key=lambda entry: (-entry.score, entry.id)))
+        return (replace(near, found=found, by_id={}),)
     near = by_meaning(query.text, desk, depth=depth, least=profile.retrieve.min_similarity)
     return (_spared(near, query, desk, profile),)
 
@@ -109,7 +109,7 @@ def _hybrid(query: Query, tiers: Sequence[Tier], desk: Desk, profile: Profile, d
     rules = profile.retrieve
     if query.tree is not None:
         words = by_words(tiers, desk, depth=depth)
-        near = by_meaning(query.text, desk, depth=0, least=-1.0, also=[entry.id for entry in words.found])
+        near = by_meaning(query.text, desk, depth=0, least=-1.0, score_ids=[entry.id for entry in words.found])
         return words, near
     if rules.short_circuit[0] > 0:
         words = by_words(tiers, desk, depth=depth, query=query)
@@ -117,17 +117,19 @@ def _hybrid(query: Query, tiers: Sequence[Tier], desk: Desk, profile: Profile, d
             return (words,)
     near = _spared(by_meaning(query.text, desk, depth=depth, least=rules.min_similarity), query, desk, profile)
     others = [entry.id for entry in near.found] if rules.complete else []
-    words = by_words(tiers, desk, depth=depth, also=others, query=query)
+    words = by_words(tiers, desk, depth=depth, score_ids=others, query=query)
     meant = mend(query, words, desk)
     if meant != query.text:
         near = by_meaning(query.text, desk, depth=depth, least=rules.min_similarity, meant=meant)
         near = _spared(near, query, desk, profile)
         others = [entry.id for entry in near.found] if rules.complete else []
-        words = replace(by_words(words.asked, desk, depth=depth, also=others), seen=words.seen)
+        words = replace(
+            by_words(words.asked, desk, depth=depth, score_ids=others), document_frequencies=words.document_frequencies
+        )
     if rules.complete:
         unranked = {entry.id for entry in words.found} - {entry.id for entry in near.found}
-        exact = by_meaning(query.text, desk, depth=0, least=-1.0, also=sorted(unranked), meant=meant)
-        near = replace(near, also=exact.also)
+        exact = by_meaning(query.text, desk, depth=0, least=-1.0, score_ids=sorted(unranked), meant=meant)
+        near = replace(near, by_id=exact.by_id)
     return words, near
 
 

@@ -4,9 +4,22 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from recollect.profile import Profile
-from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Fact, Memory, Phrase, Prefix, Word, WordQuery
+from recollect.records import (
+    AllOf,
+    AndNot,
+    AnyOf,
+    Bigram,
+    Expression,
+    Fact,
+    Memory,
+    Phrase,
+    Prefix,
+    SubstringQuery,
+    Word,
+    WordQuery,
+)
 from recollect.replies import Hit, MatchType
-from recollect.search.build_query import InText, Tier
+from recollect.search.build_query import Tier
 from recollect.search.gather import Gathered
 from recollect.search.ranking import Candidate
 from recollect.search.retrieve import Desk
@@ -20,12 +33,12 @@ Facets = Mapping[str, Mapping[str, int]]
 def facet(tiers: Sequence[Tier], desk: Desk) -> Facets:
     """Count every memory that the words match, not only those shown; nothing when nothing was asked for."""
     asked = next((tier for tier in tiers if isinstance(tier, WordQuery)), None)
-    return {} if asked is None else desk.store.facets(keywords=asked, scope=desk.scope, where=desk.where)
+    return {} if asked is None else desk.store.facets(query=asked, scope=desk.scope, where=desk.where)
 
 
 def facet_all(desk: Desk) -> Facets:
     """Count every memory that the filters admit."""
-    return desk.store.facets(keywords=None, scope=desk.scope, where=desk.where)
+    return desk.store.facets(query=None, scope=desk.scope, where=desk.where)
 
 
 def clamp(limit: int | None, profile: Profile) -> int:
@@ -93,7 +106,7 @@ def looked_for(tiers: Sequence[Tier]) -> QueryTerms:
 
 
 def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
-    if isinstance(tier, InText):
+    if isinstance(tier, SubstringQuery):
         return [
             Word(text=token, form="exact")
             for needle in tier.needles

@@ -4,28 +4,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from recollect.records import IndexHit
 from recollect.replies import Share
 from recollect.search.build_query import Tier
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """One entry of a ranking: who, how well by the ranking's own measure, and how much of the question it holds."""
-
-    id: int
-    score: float
-    coverage: float = 0.0
-    span: tuple[int, int] | None = None
-    """Where its best passage stands, if the ranking is by meaning."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """What one probe found, best first; `also` holds the exact scores of candidates it did not rank."""
+    """What one probe found, best first; `by_id` holds the exact scores of candidates it did not rank."""
 
     name: str
-    found: tuple[Found, ...]
-    also: Mapping[int, Found] = field(default_factory=dict)
+    found: tuple[IndexHit, ...]
+    by_id: Mapping[int, IndexHit] = field(default_factory=dict)
     total: int = 0
     code_share: float = 0.0
     """How much of what was searched is program text."""
@@ -35,7 +25,7 @@ class Ranking:
     """Which weight and normaliser it takes; its name unless told."""
     weight: float = 1.0
     """What it counts beside others of its kind."""
-    seen: Mapping[str, int] = field(default_factory=dict)
+    document_frequencies: Mapping[str, int] = field(default_factory=dict)
     """How many memories hold each word that was asked for."""
     asked: tuple[Tier, ...] = ()
     """What was asked for it, mistyped words with what may be meant by them."""

@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from recollect.embedders.contract import Embedder, pack
+from recollect.embedders.contract import Embedder
 from recollect.errors import ModelError
 from recollect.profile import Profile
-from recollect.records import NO_FILTER, AnyOf, Memory, Scope, Word, WordQuery
+from recollect.records import NO_FILTER, AnyOf, FactQuery, Memory, Scope, Word, WordQuery
 from recollect.replies import Related
 from recollect.search.diversify import overlap, runs_of
 from recollect.stores.contract import Store
 from recollect.text.tokenizer import read_words, significant
+from recollect.vectors import pack
 
 FACTS = 1000
 """How many facts about one subject are looked at."""
@@ -69,7 +70,7 @@ def _nearness(
         nears = store.nearest(embedder.fingerprint, pack(vector), scope=scope, where=NO_FILTER, limit=depth)
         if nears.top:
             least = max(0.0, profile.retrieve.min_similarity)
-            return _Nearness(by="meaning", scores={near.id: near.cosine for near in nears.top if near.cosine > least})
+            return _Nearness(by="meaning", scores={near.id: near.score for near in nears.top if near.score > least})
     return _by_words(memory, store, scope, profile, depth=depth)
 
 
@@ -78,7 +79,7 @@ def _by_words(memory: Memory, store: Store, scope: Scope, profile: Profile, *, d
     stems = dict.fromkeys(
         stem for word in significant(read_words(f"{memory.title} {memory.content}")) for stem in word.stems
     )
-    spread = store.spread(list(stems), scope=scope, form="stem")
+    spread = store.document_frequencies(scope=scope, form="stem", words=list(stems))
     rarest = sorted((stem for stem in stems if spread[stem] > 1), key=lambda stem: (spread[stem], stem))
     if not rarest:
         return _Nearness(by="words", scores={})
@@ -95,11 +96,10 @@ def _by_words(memory: Memory, store: Store, scope: Scope, profile: Profile, *, d
 def _shared_subjects(memory: Memory, store: Store, scope: Scope) -> dict[int, tuple[str, ...]]:
     """Return, for each other memory, the subjects that both state something about."""
     shared: dict[int, tuple[str, ...]] = {}
-    subjects = {
-        fact.subject.casefold(): fact.subject for fact in store.facts([memory.id], scope=scope).get(memory.id, ())
-    }
+    mine = store.facts(FactQuery(memory_ids=(memory.id,), include_superseded=True), scope=scope)
+    subjects = {fact.subject.casefold(): fact.subject for fact in reversed(mine)}
     for _, subject in sorted(subjects.items()):
-        holders = {fact.memory_id for fact in store.find_facts(scope=scope, subject=subject, limit=FACTS)}
+        holders = {fact.memory_id for fact in store.facts(FactQuery(subject=subject, limit=FACTS), scope=scope)}
         for row in holders - {memory.id}:
             shared[row] = (*shared.get(row, ()), subject)
     return shared

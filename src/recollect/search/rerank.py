@@ -106,7 +106,7 @@ def _mixed(candidate: Candidate, share: Share | None, *, left: float) -> Candida
 def evidence(memories: Sequence[Memory], gathered: Gathered, rules: Rerank) -> dict[int, tuple[str, ...]]:
     """Return what of each memory is read: its best windows, each with the title in front."""
     wanted, vector = looked_for(gathered.tiers), gathered.ranking("vector")
-    near = {entry.id: entry.span for entry in (*vector.also.values(), *vector.found)}
+    near = {entry.id: entry.span for entry in (*vector.by_id.values(), *vector.found)}
     return {
         memory.id: tuple(
             f"{memory.title}\n{memory.content[start:end]}".strip()

@@ -3,15 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from recollect.embedders.contract import Embedder, mix, pack
+from recollect.embedders.contract import Embedder
 from recollect.profile import Retrieve
-from recollect.records import AnyOf, Fact, Filter, Memory, Scope, VectorHit, VectorHits, WordHit, WordHits, WordQuery
-from recollect.search.build_query import InText, Tier
+from recollect.records import AnyOf, Fact, Filter, Memory, Scope, SubstringQuery, VectorHits, WordHits, WordQuery
+from recollect.search.build_query import Tier
 from recollect.search.fuse import NORMALISERS
 from recollect.search.parse import Query
-from recollect.search.ranking import Found, Ranking
+from recollect.search.ranking import Ranking
 from recollect.search.spelling import mended, tolerate, vocabulary_of
 from recollect.stores.contract import Store
+from recollect.vectors import mix, pack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +23,7 @@ class Desk:
     scope: Scope
     where: Filter
     embedder: Embedder | None = None
-    blend: tuple[float, ...] = ()
+    in_context: bool = False
     lens: Callable[[Memory, Sequence[Fact]], float] | None = None
     """What the lens in use makes of a memory and its facts."""
     former: Callable[[], Embedder | None] = lambda: None
@@ -32,38 +33,39 @@ class Desk:
 
 
 def by_words(
-    tiers: Sequence[Tier], desk: Desk, *, depth: int, also: Sequence[int] = (), query: Query | None = None
+    tiers: Sequence[Tier], desk: Desk, *, depth: int, score_ids: Sequence[int] = (), query: Query | None = None
 ) -> Ranking:
     """Return what the first tier with any match finds; words of *query* that no memory holds may be mistyped."""
     ranking = Ranking(name="words", found=())
     asked: list[Tier] = []
     for tier in tiers:
-        ranking = _ask(tier, desk, depth=depth, also=also, query=query)
+        ranking = _ask(tier, desk, depth=depth, score_ids=score_ids, query=query)
         asked += ranking.asked
         if ranking.found:
             break
     return replace(ranking, asked=(*asked, *tiers[len(asked) :]))
 
 
-def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int], query: Query | None) -> Ranking:
+def _ask(tier: Tier, desk: Desk, *, depth: int, score_ids: Sequence[int], query: Query | None) -> Ranking:
     match tier:
         case WordQuery():
-            matches = desk.store.match_words(tier, scope=desk.scope, where=desk.where, limit=depth, also=also)
+            matches = desk.store.match_words(tier, scope=desk.scope, where=desk.where, limit=depth, score_ids=score_ids)
             asked = tier if query is None else _tolerant(tier, query, matches, desk)
             if asked is not tier:
-                matches = desk.store.match_words(asked, scope=desk.scope, where=desk.where, limit=depth, also=also)
+                matches = desk.store.match_words(
+                    asked, scope=desk.scope, where=desk.where, limit=depth, score_ids=score_ids
+                )
             return Ranking(
                 name="words",
                 asked=(asked,),
-                seen=matches.seen,
-                found=tuple(_match(match) for match in matches.top),
-                also={row: _match(match) for row, match in matches.also.items()},
+                document_frequencies=matches.document_frequencies,
+                found=matches.top,
+                by_id=matches.by_id,
                 total=matches.total,
                 code_share=matches.code_share,
             )
-        case InText(needles=needles):
-            counts = desk.store.match_text(needles, scope=desk.scope, where=desk.where, limit=depth)
-            found = tuple(Found(id=row, score=count, coverage=count / len(needles)) for row, count in counts)
+        case SubstringQuery():
+            found = desk.store.match_words(tier, scope=desk.scope, where=desk.where, limit=depth).top
             return Ranking(name="words", kind="text", found=found, total=len(found), asked=(tier,))
 
 
@@ -71,7 +73,7 @@ def _tolerant(keywords: WordQuery, query: Query, matches: WordHits, desk: Desk) 
     return tolerate(
         keywords,
         query,
-        matches.seen,
+        matches.document_frequencies,
         weight=desk.typo_weight,
         words=lambda: vocabulary_of(desk.store, desk.scope),
     )
@@ -81,11 +83,13 @@ def mend(query: Query, words: Ranking, desk: Desk) -> str:
     """Return the question as it was probably meant, where *words* tells that some of its words are unknown."""
     if desk.typo_weight <= 0:
         return query.text
-    return mended(query.text, query, seen=words.seen, words=lambda: vocabulary_of(desk.store, desk.scope))
+    return mended(
+        query.text, query, seen=words.document_frequencies, words=lambda: vocabulary_of(desk.store, desk.scope)
+    )
 
 
 def by_meaning(
-    text: str, desk: Desk, *, depth: int, least: float, also: Sequence[int] = (), meant: str = ""
+    text: str, desk: Desk, *, depth: int, least: float, score_ids: Sequence[int] = (), meant: str = ""
 ) -> Ranking:
     """Return the memories nearest in meaning to *text*, of both generations while a new one fills.
 
@@ -94,16 +98,16 @@ def by_meaning(
     if desk.embedder is None:
         return Ranking(name="vector", found=())
     texts = {text: 1.0} if meant in ("", text) else {text: 1.0 - desk.typo_weight, meant: desk.typo_weight}
-    nears = _nearest(texts, desk.embedder, desk, depth=depth, also=also, unless=None)
+    nears = _nearest(texts, desk.embedder, desk, depth=depth, score_ids=score_ids, unless=None)
     former = desk.former() if nears.missing else None
     if former is not None:
         unless = desk.embedder.fingerprint
-        nears = _joined(nears, _nearest(texts, former, desk, depth=depth, also=also, unless=unless))
-    ordered = sorted(nears.top, key=lambda near: (-near.cosine, near.id))[:depth]
+        nears = _joined(nears, _nearest(texts, former, desk, depth=depth, score_ids=score_ids, unless=unless))
+    ordered = sorted(nears.top, key=lambda near: (-near.score, near.id))[:depth]
     return Ranking(
         name="vector",
-        found=tuple(_near(near) for near in ordered if near.cosine >= least),
-        also={row: _near(near) for row, near in nears.also.items()},
+        found=tuple(near for near in ordered if near.score >= least),
+        by_id=nears.by_id,
         total=nears.total,
         missing=nears.missing,
     )
@@ -115,7 +119,7 @@ def _nearest(
     desk: Desk,
     *,
     depth: int,
-    also: Sequence[int],
+    score_ids: Sequence[int],
     unless: str | None,
 ) -> VectorHits:
     vectors = embedder.embed_queries(list(texts))
@@ -125,16 +129,16 @@ def _nearest(
         scope=desk.scope,
         where=desk.where,
         limit=depth,
-        also=also,
-        unless=unless,
-        blend=desk.blend,
+        score_ids=score_ids,
+        exclude_generation=unless,
+        in_context=desk.in_context,
     )
 
 
 def _joined(new: VectorHits, old: VectorHits) -> VectorHits:
     return VectorHits(
         top=(*new.top, *old.top),
-        also={**old.also, **new.also},
+        by_id={**old.by_id, **new.by_id},
         total=new.total + old.total,
         missing=old.missing,
     )
@@ -155,12 +159,4 @@ def unwanted(query: Query, desk: Desk, rows: Sequence[int], weights: WordQuery) 
         return set()
     expression = AnyOf(parts=query.unwanted)
     asked = WordQuery(expression=expression, weights=weights.weights, k1=weights.k1, b=weights.b)
-    return set(desk.store.match_words(asked, scope=desk.scope, where=desk.where, limit=1, also=rows).also)
-
-
-def _match(match: WordHit) -> Found:
-    return Found(id=match.id, score=match.score, coverage=match.coverage)
-
-
-def _near(near: VectorHit) -> Found:
-    return Found(id=near.id, score=near.cosine, span=(near.start, near.stop))
+    return set(desk.store.match_words(asked, scope=desk.scope, where=desk.where, limit=1, score_ids=rows).by_id)

@@ -14,6 +14,7 @@ from recollect.replies import Share
 from recollect.search.gather import Gathered
 from recollect.search.ranking import Candidate
 from recollect.search.retrieve import Desk
+from recollect.vectors import WIDTH, matrix
 
 
 def beside_kin(
@@ -24,8 +25,21 @@ def beside_kin(
     if rules.weight <= 0 or gathered.mode != "hybrid" or desk.embedder is None:
         return candidates
     first = candidates[: rules.top]
-    kin = desk.store.kin(desk.embedder.fingerprint, [each.id for each in first], scope=desk.scope, most=rules.most)
+    vectors = desk.store.vectors(desk.embedder.fingerprint, [each.id for each in first], scope=desk.scope)
+    kin = neighbours({row: passages[0].vector for row, passages in vectors.items() if passages}, most=rules.most)
     return (*lift(first, kin, weight=rules.weight), *candidates[rules.top :])
+
+
+def neighbours(vectors: Mapping[int, bytes], *, most: int) -> dict[int, dict[int, float]]:
+    """Return for each memory the *most* others nearest to it, nearest first, with their cosines."""
+    held = sorted(vectors)
+    if not held:
+        return {}
+    block = matrix([vectors[row] for row in held], dimensions=len(vectors[held[0]]) // WIDTH)
+    return {
+        row: {held[at]: cosine for at, cosine in others}
+        for row, others in zip(held, block.nearest_others(most), strict=True)
+    }
 
 
 def lift(

@@ -242,7 +242,7 @@ def vocabulary_of(store: Store, scope: Scope) -> Vocabulary:
         kept = _KEPT[store] = _Kept(version=version, scopes={})
     found = kept.scopes.get(scope)
     if found is None:
-        found = kept.scopes[scope] = Vocabulary(store.vocabulary(scope=scope))
+        found = kept.scopes[scope] = Vocabulary(store.document_frequencies(scope=scope))
     return found
 
 
@@ -315,7 +315,7 @@ def did_you_mean(text: str, query: Query, *, seen: Mapping[str, int], store: Sto
     """
     doubtful = _doubtful(query.words)
     others = [word.stems[0] for word in doubtful if word.stems[0] not in seen]
-    held = {**seen, **(store.spread(others, scope=scope, form="stem") if others else {})}
+    held = {**seen, **(store.document_frequencies(scope=scope, form="stem", words=others) if others else {})}
     unknown = dict.fromkeys(word.text for word in doubtful if not held[word.stems[0]])
     if not unknown:
         return ()

@@ -63,7 +63,7 @@ def why(
         scope=narrowed(request.scope, query),
         where=query.where,
         embedder=embedder,
-        blend=profile.retrieve.blend,
+        in_context=profile.retrieve.context_vectors,
         typo_weight=profile.words.typo_weight,
     )
     limit = clamp(request.limit, profile)
@@ -112,7 +112,7 @@ def _standing(gathered: Gathered, name: str, memory_id: int) -> Standing:
     for rank, entry in enumerate(ranking.found, start=1):
         if entry.id == memory_id:
             return Standing(ranking=name, rank=rank, score=entry.score)
-    also = ranking.also.get(memory_id)
+    also = ranking.by_id.get(memory_id)
     return Standing(ranking=name, rank=None, score=None if also is None else also.score)
 
 

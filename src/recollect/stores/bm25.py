@@ -20,11 +20,11 @@ from recollect.records import (
     Bigram,
     Expression,
     Form,
+    IndexHit,
     Leaf,
     Phrase,
     Prefix,
     Word,
-    WordHit,
     WordHits,
     WordQuery,
 )
@@ -89,9 +89,10 @@ def rank(
     volume: CollectionStats,
     admits: Callable[[AbstractSet[int]], AbstractSet[int]],
     limit: int,
-    also: Sequence[int] = (),
+    score_ids: Sequence[int] = (),
+    version: int = 0,
 ) -> WordHits:
-    """Return the best *limit* rows for *keywords*, ties by id, and the scores of *also*."""
+    """Return the best *limit* rows for *keywords*, ties by id, and the scores of *score_ids*."""
     postings = {leaf: read(leaf) for leaf in _leaves(keywords.expression)}
     found = admits(_matching(keywords.expression, postings))
     wanted = list(_wanted(keywords.expression))
@@ -99,17 +100,18 @@ def rank(
     worth = {leaf: _idf(leaf, postings[leaf], volume, keywords.idf) for leaf in wanted if not isinstance(leaf, Bigram)}
     whole = math.fsum(worth.values()) or 1.0
 
-    def match(row: int) -> WordHit:
+    def match(row: int) -> IndexHit:
         held = math.fsum(value for leaf, value in worth.items() if row in postings[leaf])
-        return WordHit(id=row, score=scores[row], coverage=held / whole)
+        return IndexHit(id=row, score=scores[row], coverage=held / whole)
 
     best = heapq.nsmallest(limit, found, key=lambda row: (-scores[row], row))
     return WordHits(
         top=tuple(match(row) for row in best),
-        also={row: match(row) for row in also if row in found},
+        by_id={row: match(row) for row in score_ids if row in found},
         total=len(found),
         code_share=volume.code / max(1, volume.rows),
-        seen=_seen(postings),
+        document_frequencies=_document_frequencies(postings),
+        version=version,
     )
 
 
@@ -118,13 +120,13 @@ def matching(keywords: WordQuery, *, read: Callable[[Leaf], Postings]) -> Abstra
     return _matching(keywords.expression, {leaf: read(leaf) for leaf in _leaves(keywords.expression)})
 
 
-def _seen(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
+def _document_frequencies(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
     """Return in how many rows each word stands; of two forms that look alike, the more frequent one counts."""
-    seen: dict[str, int] = {}
+    found: dict[str, int] = {}
     for leaf, rows in postings.items():
         if isinstance(leaf, Word):
-            seen[leaf.text] = max(len(rows), seen.get(leaf.text, 0))
-    return seen
+            found[leaf.text] = max(len(rows), found.get(leaf.text, 0))
+    return found
 
 
 def _idf(leaf: Leaf, rows: Postings, volume: CollectionStats, kind: str) -> float:

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from recollect.records import Filter, Scope, VectorHit, VectorHits
-from recollect.stores.matrix import Matrix, empty_matrix
+from recollect.records import Filter, IndexHit, Scope, VectorHits
+from recollect.vectors import Matrix, matrix
 
 MASKS = 32
 """How many answers to "who is admitted?" are kept at most."""
@@ -13,14 +13,13 @@ MASKS = 32
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One passage: its id in the store, its memory, where it stands in the content, and its place in a thread."""
+    """One passage: its id in the store, its memory, where it stands in the content, and its context vector."""
 
     id: int
     memory_id: int
     start: int
     stop: int
-    thread: str | None = None
-    turn: int | None = None
+    context: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,9 +29,9 @@ class Question:
     scope: Scope
     where: Filter
     limit: int
-    also: tuple[int, ...] = ()
-    unless: str | None = None
-    blend: tuple[float, ...] = ()
+    score_ids: tuple[int, ...] = ()
+    exclude_generation: str | None = None
+    in_context: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +48,11 @@ class Shelf:
     """Rows of vectors; `refill` brings it up to date, `nearest` asks it."""
 
     def __init__(self, dimensions: int) -> None:
-        self._matrix: Matrix = empty_matrix(dimensions)
+        self._matrix: Matrix = matrix([], dimensions=dimensions)
         self._rows: list[Row] = []
         self._places: dict[int, list[int]] = {}
-        self._talks = False
         self._masks: dict[object, _Mask] = {}
-        self._blends: dict[tuple[float, ...], Matrix] = {}
+        self._contexts: Matrix | None = None
 
     def held(self) -> set[int]:
         """Return the ids of the rows held."""
@@ -68,31 +66,22 @@ class Shelf:
         self._places = {}
         for at, row in enumerate(self._rows):
             self._places.setdefault(row.memory_id, []).append(at)
-        self._talks = any(row.thread is not None for row in self._rows)
-        self._masks, self._blends = {}, {}
+        self._masks, self._contexts = {}, None
 
     def nearest(
-        self, query: bytes, asked: Question, *, key: object, admitted: Callable[[], Iterable[int]]
+        self, query: bytes, asked: Question, *, key: object, admitted: Callable[[], Iterable[int]], version: int
     ) -> VectorHits:
         """Return the admitted memories nearest to *query*; who is admitted is asked once for each *key*."""
-        mask, matrix = self._mask(key, admitted), self._blended(asked.blend)
+        mask, matrix = self._mask(key, admitted), self._in_context() if asked.in_context else self._matrix
         best = self._best(matrix, query, mask, asked.limit) if asked.limit else []
-        wanted = [row for row in dict.fromkeys(asked.also) if row in mask.memories]
+        wanted = [row for row in dict.fromkeys(asked.score_ids) if row in mask.memories]
         return VectorHits(
-            top=tuple(sorted(best, key=lambda near: (-near.cosine, near.id))[: asked.limit]),
-            also={near.id: near for near in self._speakers(matrix, query, wanted)},
+            top=tuple(sorted(best, key=lambda near: (-near.score, near.id))[: asked.limit]),
+            by_id={near.id: near for near in self._speakers(matrix, query, wanted)},
             total=len(mask.memories),
             missing=mask.missing,
+            version=version,
         )
-
-    def kin(self, memories: Sequence[int], *, most: int) -> dict[int, dict[int, float]]:
-        """Return for each of *memories* the *most* others among them nearest to it by their first passages."""
-        held = sorted(memory for memory in set(memories) if memory in self._places)
-        alike = self._matrix.alike([self._first(memory) for memory in held], most=most)
-        return {memory: {held[at]: cosine for at, cosine in others} for memory, others in zip(held, alike, strict=True)}
-
-    def _first(self, memory: int) -> int:
-        return min(self._places[memory], key=lambda at: self._rows[at].start)
 
     def _mask(self, key: object, admitted: Callable[[], Iterable[int]]) -> _Mask:
         mask = self._masks.get(key)
@@ -107,25 +96,14 @@ class Shelf:
             self._masks[key] = mask
         return mask
 
-    def _blended(self, weights: tuple[float, ...]) -> Matrix:
-        """Return the matrix in which each turn of a conversation carries something of its neighbours."""
-        if not any(weights) or not self._talks:
-            return self._matrix
-        if weights not in self._blends:
-            self._blends[weights] = self._matrix.blended(self._threads(), weights)
-        return self._blends[weights]
+    def _in_context(self) -> Matrix:
+        """Return the matrix with the context vector of each passage that has one."""
+        if self._contexts is None:
+            found = {at: row.context for at, row in enumerate(self._rows) if row.context is not None}
+            self._contexts = self._matrix.replaced(list(found), list(found.values())) if found else self._matrix
+        return self._contexts
 
-    def _threads(self) -> list[list[int]]:
-        """Return the rows of each conversation in the order of its turns; a long turn is there by its first passage."""
-        threads: dict[str, list[tuple[int, int, int]]] = {}
-        for memory_id in self._places:
-            first = self._first(memory_id)
-            row = self._rows[first]
-            if row.thread is not None:
-                threads.setdefault(row.thread, []).append((row.turn or 0, memory_id, first))
-        return [[at for _, _, at in sorted(turns)] for turns in threads.values()]
-
-    def _best(self, matrix: Matrix, query: bytes, mask: _Mask, limit: int) -> list[VectorHit]:
+    def _best(self, matrix: Matrix, query: bytes, mask: _Mask, limit: int) -> list[IndexHit]:
         """Return at least *limit* of the nearest memories, if there are so many."""
         take = limit + 16
         while True:
@@ -136,13 +114,13 @@ class Shelf:
                 return self._speakers(matrix, query, memories)
             take *= 4
 
-    def _speakers(self, matrix: Matrix, query: bytes, memories: Sequence[int]) -> list[VectorHit]:
+    def _speakers(self, matrix: Matrix, query: bytes, memories: Sequence[int]) -> list[IndexHit]:
         """Return the best passage of each memory, the first of equals."""
         places = [at for memory in memories for at in self._places[memory]]
         products = matrix.products(query, places) if places else []
-        best: dict[int, VectorHit] = {}
+        best: dict[int, IndexHit] = {}
         for at, product in zip(places, products, strict=True):
             row = self._rows[at]
-            if row.memory_id not in best or product > best[row.memory_id].cosine:
-                best[row.memory_id] = VectorHit(id=row.memory_id, cosine=product, start=row.start, stop=row.stop)
+            if row.memory_id not in best or product > best[row.memory_id].score:
+                best[row.memory_id] = IndexHit(id=row.memory_id, score=product, span=(row.start, row.stop))
         return list(best.values())

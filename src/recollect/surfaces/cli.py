@@ -4,7 +4,7 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recollect.errors import InputError, RecollectError
+from recollect.records import Progress
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
@@ -26,7 +27,6 @@ GLOBAL = {
 }
 TYPES: dict[str, Any] = {"number": click.INT, "share": click.FLOAT}
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
-Progress = Callable[[int, int, str], None]
 
 
 # --- the table as commands ------------------------------------------------------------------

@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.recollection import Recollection
+from recollect.records import Progress
 from recollect.surfaces import shapes, show
-from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter, Progress, moment_from, where_from
+from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter, moment_from, where_from
 from recollect.surfaces.verbs import asking, evaluating, living, meaning, tuning
 
 
@@ -78,7 +79,7 @@ def _doctor(db: Recollection, _: Mapping[str, Any], __: Progress | None) -> Answ
 
 
 def _reindex(db: Recollection, _: Mapping[str, Any], progress: Progress | None) -> Answer:
-    count = db.reindex(None if progress is None else lambda done, total: progress(done, total, "memories"))
+    count = db.reindex(progress)
     return Answer(value={"memories": count}, text=f"{count} memories indexed anew")
 
 

@@ -6,12 +6,11 @@ from typing import Any, Final, Literal
 
 from recollect.errors import QueryError
 from recollect.recollection import Recollection
-from recollect.records import Filter
+from recollect.records import Filter, Progress
 from recollect.replies import Mode
 from recollect.text.dates import parse_moment
 
 Kind = Literal["text", "texts", "number", "share", "flag", "choice", "paths"]
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

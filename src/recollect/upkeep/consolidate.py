@@ -6,7 +6,19 @@ from datetime import datetime
 from typing import Final
 
 from recollect.profile import Weigh
-from recollect.records import ALL_PROJECTS, Filter, Forget, Memory, Merge, ReinforceFact, Revise, Scope, Write
+from recollect.records import (
+    ALL_PROJECTS,
+    FactQuery,
+    Filter,
+    Forget,
+    Memory,
+    Merge,
+    ReinforceFact,
+    Revise,
+    Scope,
+    Write,
+    facts_by_memory,
+)
 from recollect.remember.dedup import Candidate, judge
 from recollect.remember.ingest import stands_alone
 from recollect.search.weigh import Subject, half_life
@@ -70,7 +82,7 @@ def _live(store: Store, scope: Scope) -> dict[int, Memory]:
 
 
 def _rivals(memory: Memory, store: Store, analyse: Analyse, memories: Mapping[int, Memory]) -> list[Candidate]:
-    (near,) = store.alike(memory.project, [analyse(memory, ()).minhash])
+    (near,) = store.known(memory.project, minhashes=[analyse(memory, ()).minhash]).near
     earlier = [row for row in near if row < memory.id and row in memories]
     wordings = store.wordings(earlier, scope=ALL_PROJECTS)
     return [
@@ -89,15 +101,18 @@ def _rivals(memory: Memory, store: Store, analyse: Analyse, memories: Mapping[in
 
 def same_facts(store: Store, *, scope: Scope) -> tuple[tuple[int, int], ...]:
     """Return the facts that are said twice: the one to keep and the one to give up."""
-    facts = store.find_facts(scope=scope, limit=2**31)
+    facts = store.facts(FactQuery(), scope=scope)
     return tuple((kept.id, lost.id) for kept, lost in repeated(facts))
 
 
 def _give_up(lost: Sequence[int], store: Store) -> list[Write]:
     """Return the writes that supersede facts; nothing is left of their confidence."""
-    facts = {fact.id: fact for fact in store.find_facts(scope=ALL_PROJECTS, limit=2**31) if fact.id in lost}
+    facts = {fact.id: fact for fact in store.facts(FactQuery(), scope=ALL_PROJECTS) if fact.id in lost}
     rows = sorted({fact.memory_id for fact in facts.values()})
-    memories, stated = store.load(rows, scope=ALL_PROJECTS), store.facts(rows, scope=ALL_PROJECTS)
+    memories = store.load(rows, scope=ALL_PROJECTS)
+    stated = facts_by_memory(
+        store.facts(FactQuery(memory_ids=tuple(rows), include_superseded=True), scope=ALL_PROJECTS)
+    )
     writes: list[Write] = [
         Revise(
             memory=memories[row],

@@ -4,8 +4,8 @@ import sys
 import pytest
 
 from recollect.embedders.hashing import HashingEmbedder
-from recollect.embedders.vectors import cosine
 from recollect.errors import InputError
+from recollect.vectors import cosine
 
 
 def alike(one: str, other: str) -> float:

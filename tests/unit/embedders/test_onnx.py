@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 from tiny_models import row, write_lookup, write_model
 
-from recollect.embedders.contract import Vector
 from recollect.embedders.manifest import FILE, read_manifest, stamped, write_manifest
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import ModelError
+from recollect.vectors import Vector
 
 
 def unit(values: np.ndarray) -> np.ndarray:

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.embedders.contract import pack
-from recollect.embedders.vectors import cosine, expect, unit, unpack, zero
+from recollect.embedders.contract import expect
 from recollect.errors import ModelError
+from recollect.vectors import cosine, pack, unit, unpack, zero
 
 numbers = st.floats(-1e6, 1e6, width=32).filter(lambda x: x == 0 or abs(x) > 1e-6)
 pairs = st.integers(1, 8).flatmap(lambda n: st.tuples(*[st.lists(numbers, min_size=n, max_size=n)] * 2))
@@ -76,20 +76,11 @@ def test_a_packed_vector_comes_back_equal(values: list[float]) -> None:
     blob = pack(values)
 
     assert len(blob) == 4 * len(values)
-    assert list(unpack(blob, dimensions=len(values))) == values
+    assert list(unpack(blob)) == values
 
 
 def test_packed_vectors_are_little_endian_everywhere() -> None:
     assert pack([1.0]) == b"\x00\x00\x80\x3f"
-
-
-@pytest.mark.case(77)
-@pytest.mark.parametrize("blob", [b"", b"\x00" * 11, b"\x00" * 8, b"\x00" * 16])
-def test_a_blob_of_the_wrong_length_is_an_error_with_a_hint(blob: bytes) -> None:
-    with pytest.raises(ModelError, match="3 dimensions take 12") as caught:
-        unpack(blob, dimensions=3)
-
-    assert caught.value.hint
 
 
 @pytest.mark.case(73)

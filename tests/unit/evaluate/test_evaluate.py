@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from recollect.embedders.contract import Vector
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import InputError
 from recollect.evaluate.datasets import Dataset, Document, Query
@@ -36,6 +35,7 @@ from recollect.records import ALL_PROJECTS, Scope
 from recollect.search import search
 from recollect.stores.ram import RamStore
 from recollect.text.analyser import analyse
+from recollect.vectors import Vector
 
 MAY, JUNE = datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 6, 1, tzinfo=UTC)
 TALK = Dataset(

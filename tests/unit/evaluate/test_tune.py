@@ -50,7 +50,7 @@ def test_every_knob_changes_its_profile_and_nothing_changes_where_it_stands(name
 
 
 def test_a_profile_has_only_the_knobs_it_has_a_use_for() -> None:
-    assert {knob.name for knob in knobs_of(DEFAULT)} >= {"vector", "title", "context", "blend", "typo"}
+    assert {knob.name for knob in knobs_of(DEFAULT)} >= {"vector", "title", "context", "typo"}
     assert "k" not in starts(DEFAULT)
     assert starts(load_profile("cortex"))["k"] == 60.0
     assert "vector" not in starts(load_profile("nornicdb"))  # its weights go by the length of the question

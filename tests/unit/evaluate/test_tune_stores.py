@@ -72,7 +72,7 @@ def turned(db: Recollection, **values: float) -> None:
 
 
 def row(db: Recollection, name: str) -> int:
-    return db.store.known("default", digests=(), external_ids=[name]).by_external_id[name]
+    return db.store.known("default", external_ids=[("memory", name)]).by_external_id["memory", name]
 
 
 def test_what_is_truly_better_is_adopted_and_searches_rank_by_it(units: Recollection, tmp_path: Path) -> None:

@@ -2,12 +2,12 @@ import pytest
 
 from kit import NOON
 from recollect.profile import Words, load_profile
-from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Prefix, Word, WordQuery
-from recollect.search.build_query import InText, ask
+from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Prefix, SubstringQuery, Word, WordQuery
+from recollect.search.build_query import ask
 from recollect.search.parse import parse
 
 
-def tiers(text: str, *, profile: str = "default", **words: object) -> tuple[WordQuery | InText, ...]:
+def tiers(text: str, *, profile: str = "default", **words: object) -> tuple[WordQuery | SubstringQuery, ...]:
     rules = Words(**words) if words else load_profile(profile).words  # type: ignore[arg-type]
     return ask(parse(text, now=NOON), rules)
 
@@ -108,7 +108,7 @@ def test_the_cascade_asks_any_word_then_all_of_them_then_the_text() -> None:
     assert isinstance(all_of, WordQuery)
     leaves = (exact("go"), exact("fast"), exact("parsers"))
     assert (any_of.expression, all_of.expression) == (AnyOf(parts=leaves), AllOf(parts=leaves))
-    assert in_text == InText(needles=("fast", "parsers"))
+    assert in_text == SubstringQuery(needles=("fast", "parsers"))
 
 
 @pytest.mark.req("B-07", "B-08")
@@ -118,4 +118,4 @@ def test_a_chinese_question_asks_for_all_its_runs_then_for_the_text() -> None:
 
     assert isinstance(all_of, WordQuery)
     assert all_of.expression == AllOf(parts=(exact("vector"), Phrase(texts=tuple("金银价格")), exact("人")))
-    assert in_text == InText(needles=("vector", "金银价格", "人"))
+    assert in_text == SubstringQuery(needles=("vector", "金银价格", "人"))

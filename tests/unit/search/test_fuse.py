@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.profile import Fuse, load_profile
+from recollect.records import IndexHit
 from recollect.search.fuse import (
     NORMALISERS,
     combine,
@@ -23,14 +24,14 @@ from recollect.search.fuse import (
     weights_for,
 )
 from recollect.search.parse import Query
-from recollect.search.ranking import Candidate, Found, Ranking
+from recollect.search.ranking import Candidate, Ranking
 
 ENGRAM = load_profile("engram").fuse
 PLAIN = Fuse(method="rrf", k=60.0, weights={"words": 1.0, "vector": 1.0})
 
 
 def ranking(name: str, *ids: int, kind: str = "") -> Ranking:
-    return Ranking(name=name, kind=kind, found=tuple(Found(id=row, score=1.0 / at) for at, row in enumerate(ids, 1)))
+    return Ranking(name=name, kind=kind, found=tuple(IndexHit(id=row, score=1.0 / at) for at, row in enumerate(ids, 1)))
 
 
 def fused(rules: Fuse, *rankings: Ranking) -> dict[int, float]:
@@ -188,8 +189,8 @@ def test_nornicdbs_weights_depend_on_the_number_of_words(words: int, vector: flo
 def test_boocodes_merge_of_one_sided_hits() -> None:
     rules = Fuse(method="sum", weights={"words": 0.3, "vector": 0.7})
     words, vector = (
-        Ranking(name="words", found=(Found(id=2, score=1.0),)),
-        Ranking(name="vector", found=(Found(id=1, score=0.9),)),
+        Ranking(name="words", found=(IndexHit(id=2, score=1.0),)),
+        Ranking(name="vector", found=(IndexHit(id=1, score=0.9),)),
     )
 
     assert fused(rules, words, vector) == pytest.approx({1: 0.63, 2: 0.30})
@@ -199,7 +200,7 @@ def test_boocodes_merge_of_one_sided_hits() -> None:
 @pytest.mark.req("C-17", "E-09")
 def test_a_memory_of_both_lists_is_one_candidate_with_the_sum() -> None:
     rules = Fuse(method="sum", weights={"words": 0.3, "vector": 0.7})
-    lists = [Ranking(name=name, found=(Found(id=1, score=0.5),)) for name in ("words", "vector")]
+    lists = [Ranking(name=name, found=(IndexHit(id=1, score=0.5),)) for name in ("words", "vector")]
 
     assert fused(rules, *lists) == pytest.approx({1: 0.5})
 
@@ -272,8 +273,8 @@ def test_alpha_moves_the_weight_from_words_to_vectors() -> None:
 
 def test_complete_scores_count_for_candidates_of_the_other_list() -> None:
     rules = Fuse(method="sum", weights={"words": 0.5, "vector": 0.5})
-    words = Ranking(name="words", found=(Found(id=1, score=1.0),))
-    vector = Ranking(name="vector", found=(Found(id=2, score=0.8),), also={1: Found(id=1, score=0.6)})
+    words = Ranking(name="words", found=(IndexHit(id=1, score=1.0),))
+    vector = Ranking(name="vector", found=(IndexHit(id=2, score=0.8),), by_id={1: IndexHit(id=1, score=0.6)})
 
     found = fuse([words, vector], rules, weights=rules.weights)
 
@@ -284,7 +285,7 @@ def test_complete_scores_count_for_candidates_of_the_other_list() -> None:
 @pytest.mark.req("N-06")
 def test_nornicdb_falls_back_to_the_list_that_has_anything() -> None:
     profile, query = load_profile("nornicdb"), Query(text="a b c")
-    empty, full = Ranking(name="words", found=()), Ranking(name="vector", found=(Found(id=1, score=0.9),))
+    empty, full = Ranking(name="words", found=()), Ranking(name="vector", found=(IndexHit(id=1, score=0.9),))
 
     (only,) = combine([empty, full], profile, mode="hybrid", query=query, alpha=None)
 
@@ -292,7 +293,7 @@ def test_nornicdb_falls_back_to_the_list_that_has_anything() -> None:
 
 
 def test_a_list_alone_keeps_its_own_normalised_scores() -> None:
-    (best,) = order_alone(Ranking(name="words", found=(Found(id=1, score=5.0),)), load_profile("oro").fuse)
+    (best,) = order_alone(Ranking(name="words", found=(IndexHit(id=1, score=5.0),)), load_profile("oro").fuse)
 
     assert best.fused == pytest.approx(0.2)
 

@@ -8,14 +8,15 @@ from hypothesis import strategies as st
 
 from kit import NOON
 from recollect.profile import BUILT_IN, Calibration, Judge, Line, load_profile
+from recollect.records import IndexHit
 from recollect.replies import Share
 from recollect.search.answerability import calibration, chance, judge, length_of, lifted
 from recollect.search.parse import Query, parse
-from recollect.search.ranking import Candidate, Found, Ranking
+from recollect.search.ranking import Candidate, Ranking
 
 KNOWN = Calibration(hybrid=Line(offset=-6, words=6, meaning=12), semantic=Line(offset=-4, meaning=10))
 RULES = Judge(bar=0.5, among=3, usual=6, lift=0.5, words=Line(offset=-3, words=10), models={"toy-1": KNOWN})
-WORDS = Ranking(name="words", found=tuple(Found(id=row, score=2.0, coverage=0.6) for row in (1, 2, 3, 4)))
+WORDS = Ranking(name="words", found=tuple(IndexHit(id=row, score=2.0, coverage=0.6) for row in (1, 2, 3, 4)))
 SHORT = parse("gardener salary", now=NOON)
 MODEL = "toy-1-256"
 SHARES = st.floats(min_value=0, max_value=1)

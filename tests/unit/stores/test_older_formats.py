@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from kit import NOON, asking, plain
-from recollect.records import ALL_PROJECTS, Fact, Filter, Insert, Memory
+from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Memory
 from recollect.stores.sqlite import SqliteStore
 from recollect.stores.sqlite.connect import APPLICATION, migrations
 from recollect.stores.sqlite.rows import moment
@@ -61,5 +61,5 @@ def test_every_older_format_takes_new_memories_and_facts(tmp_path: Path) -> None
 
         (row,) = store.apply([Insert(memory=Memory(content="cat"), facts=(fact,))], at=NOON)
 
-        assert [each.object for each in store.facts([row], scope=ALL_PROJECTS)[row]] == ["here"]
+        assert [each.object for each in store.facts(FactQuery(memory_ids=(row,)), scope=ALL_PROJECTS)] == ["here"]
         assert store.check() == ()

@@ -5,7 +5,7 @@ from copy import copy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from recollect.records import Event, Fact, Filter, Generation, Memory, Passage, Piece, Recall, Scope, TokenizedMemory
+from recollect.records import Event, Fact, Filter, Generation, Memory, Passage, Recall, Scope, Source, TokenizedMemory
 from recollect.stores.admit import admits, in_scope, was_held
 
 
@@ -16,11 +16,11 @@ class Held:
     memories: dict[int, Memory] = field(default_factory=dict)
     wordings: dict[int, tuple[str, ...]] = field(default_factory=dict)
     terms: dict[int, TokenizedMemory] = field(default_factory=dict)
-    named: dict[tuple[str, str], int] = field(default_factory=dict)
+    named: dict[tuple[str, str, str], int] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     facts: dict[int, tuple[Fact, ...]] = field(default_factory=dict)
     stated: dict[int, int] = field(default_factory=dict)
-    sources: dict[str, tuple[str, tuple[Piece, ...]]] = field(default_factory=dict)
+    sources: dict[str, Source] = field(default_factory=dict)
     generations: dict[str, Generation] = field(default_factory=dict)
     vectors: dict[tuple[str, int], tuple[Passage, ...]] = field(default_factory=dict)
     notes: dict[tuple[str, str], str] = field(default_factory=dict)

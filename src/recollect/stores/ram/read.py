@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from recollect.records import Event, Fact, Filter, Known, Memory, Page, Scope, StoreStats, digest
+from recollect.records import Event, Fact, FactQuery, Filter, Known, Memory, Page, Scope, StoreStats, digest
 from recollect.stores.admit import in_scope
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
@@ -26,42 +26,43 @@ def history(held: Held, ids: Sequence[int], scope: Scope) -> dict[int, tuple[Eve
     return {row: tuple(event for event in held.events if event.memory_id == row) for row in load(held, ids, scope)}
 
 
-def facts(held: Held, ids: Sequence[int], scope: Scope) -> dict[int, tuple[Fact, ...]]:
-    """Return the facts of *ids*."""
-    live = (row for row in load(held, ids, scope) if row in held.terms)
-    return {row: held.facts[row] for row in live if row in held.facts}
-
-
-def find_facts(
-    held: Held, scope: Scope, *, subject: str | None, types: tuple[str, ...] | None, limit: int
-) -> tuple[Fact, ...]:
-    """Return the facts about *subject* of these *types*, newest first."""
+def facts(held: Held, query: FactQuery, scope: Scope) -> tuple[Fact, ...]:
+    """Return the facts asked for, newest first."""
     found = [
         fact
         for memory in held.live(scope)
-        if memory.superseded_by is None
+        if (query.include_superseded or memory.superseded_by is None)
+        and (query.memory_ids is None or memory.id in query.memory_ids)
         for fact in held.facts.get(memory.id, ())
-        if (subject is None or folded(fact.subject) == folded(subject)) and (types is None or fact.type in types)
+        if (query.subject is None or folded(fact.subject) == folded(query.subject))
+        and (query.types is None or fact.type in query.types)
     ]
-    return tuple(sorted(found, key=lambda fact: -fact.id)[:limit])
+    return tuple(sorted(found, key=lambda fact: -fact.id)[: query.limit])
 
 
-def known(held: Held, project: str, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
-    """Return which contents and external ids *project* holds."""
-    mine: dict[bytes, int] = {}
+def known(
+    held: Held,
+    project: str,
+    digests: Sequence[tuple[str, bytes]],
+    external_ids: Sequence[tuple[str, str]],
+    minhashes: Sequence[Sequence[int]],
+) -> Known:
+    """Return what *project* holds of these."""
+    mine: dict[tuple[str, bytes], int] = {}
     for memory in held.memories.values():
         if memory.project == project and memory.deleted_at is None:
             for text in (memory.content, *held.wordings.get(memory.id, ())):
-                mine.setdefault(digest(text), memory.id)
+                mine.setdefault((memory.kind, digest(text)), memory.id)
     named = held.named
     return Known(
         by_digest={key: mine[key] for key in digests if key in mine},
-        by_external_id={key: named[project, key] for key in external_ids if (project, key) in named},
+        by_external_id={key: named[project, *key] for key in external_ids if (project, *key) in named},
+        near=_near(held, project, minhashes),
     )
 
 
-def alike(held: Held, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return the live memories of *project* sharing a key with each sketch."""
+def _near(held: Held, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the live memories of *project* sharing a key with each minhash."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row in sorted(held.terms):
         if held.memories[row].project == project:
@@ -77,7 +78,7 @@ def browse(held: Held, scope: Scope, where: Filter, *, limit: int, offset: int) 
     return Page(ids=tuple(memory.id for memory in found[offset : offset + limit]), total=len(found))
 
 
-def tally(held: Held, scope: Scope) -> StoreStats:
+def stats(held: Held, scope: Scope) -> StoreStats:
     """Count what is here."""
     mine = [memory for memory in held.memories.values() if in_scope(memory, scope)]
     live = [memory for memory in mine if memory.deleted_at is None]

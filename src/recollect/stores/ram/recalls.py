@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from recollect.records import Recall, Scope
+from recollect.records import Recall, Scope, Usage
 from recollect.stores.admit import covers
 from recollect.stores.change import logged
 from recollect.stores.ram.held import Held
@@ -32,29 +32,19 @@ def _visible(held: Held, scope: Scope) -> Iterator[Recall]:
     return (recall for recall in reversed(held.recalls) if covers(scope, recall.scope))
 
 
-def recall_counts(held: Held, scope: Scope) -> dict[int, tuple[int, int]]:
-    """Return how often each memory was shown and nearly shown."""
+def usage(held: Held, scope: Scope) -> dict[int, Usage]:
+    """Return how often each memory was shown and judged."""
     seen = Counter((hit.memory_id, hit.shown) for recall in held.recalls for hit in recall.hits)
+    given = Counter(
+        (event.memory_id, str(event.detail["verdict"])) for event in held.events if event.verb == "feedback"
+    )
     live = {memory.id for memory in held.live(scope)}
-    rows = sorted({row for row, _ in seen} & live)
-    return {row: (seen[row, True], seen[row, False]) for row in rows}
+    rows = sorted({row for row, _ in (*seen, *given)} & live)
+    verdicts = {row: {name: count for (of, name), count in sorted(given.items()) if of == row} for row in rows}
+    return {row: Usage(shown=seen[row, True], missed=seen[row, False], verdicts=verdicts[row]) for row in rows}
 
 
 def unanswered(held: Held, scope: Scope, *, limit: int) -> tuple[tuple[str, int], ...]:
     """Return the queries that found nothing, and how often."""
     counts = Counter(recall.query for recall in _visible(held, scope) if recall.outcome == "none")
     return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:limit])
-
-
-def feedback_counts(held: Held, scope: Scope) -> dict[int, dict[str, int]]:
-    """Return how often each verdict was given on each memory."""
-    live = {memory.id for memory in held.live(scope)}
-    given = Counter(
-        (event.memory_id, str(event.detail["verdict"]))
-        for event in held.events
-        if event.verb == "feedback" and event.memory_id in live
-    )
-    counts: dict[int, dict[str, int]] = {}
-    for (row, verdict), count in sorted(given.items()):
-        counts.setdefault(row, {})[verdict] = count
-    return counts

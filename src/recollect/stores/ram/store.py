@@ -1,7 +1,7 @@
 """RamStore: the contract over dictionaries, one thread at a time."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -10,26 +10,33 @@ from recollect.records import (
     EmbeddedMemory,
     Event,
     Fact,
+    FactQuery,
     Filter,
     Form,
     Generation,
     Known,
     Memory,
     Page,
+    Passage,
     Piece,
+    Progress,
     Recall,
     Scope,
+    Source,
     StoreStats,
+    SubstringQuery,
+    Usage,
     VectorHits,
     WordHits,
     WordQuery,
     Write,
 )
 from recollect.stores.admit import lies_below
-from recollect.stores.contract import Analyse
+from recollect.stores.contract import ANSWERING, Analyse
 from recollect.stores.facets import as_vocabulary
 from recollect.stores.notes import from_text, to_text
-from recollect.stores.ram import read, recalls, vectors
+from recollect.stores.ram import read, vectors
+from recollect.stores.ram import recalls as log
 from recollect.stores.ram import words as found
 from recollect.stores.ram.facets import facets
 from recollect.stores.ram.held import Held
@@ -90,65 +97,66 @@ class RamStore:
         with self._lock:
             return read.history(self._held, ids, scope)
 
-    def facts(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Fact, ...]]:
-        """Return the facts of *ids*."""
+    def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
+        """Return the facts asked for, newest first."""
         with self._lock:
-            return read.facts(self._held, ids, scope)
+            return read.facts(self._held, query, scope)
 
-    def find_facts(
-        self, *, scope: Scope, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int
-    ) -> tuple[Fact, ...]:
-        """Return facts, newest first."""
+    def known(
+        self,
+        project: str,
+        *,
+        digests: Sequence[tuple[str, bytes]] = (),
+        external_ids: Sequence[tuple[str, str]] = (),
+        minhashes: Sequence[Sequence[int]] = (),
+    ) -> Known:
+        """Return what *project* holds of these."""
         with self._lock:
-            return read.find_facts(self._held, scope, subject=subject, types=types, limit=limit)
-
-    def known(self, project: str, *, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
-        """Return which contents and external ids *project* holds."""
-        with self._lock:
-            return read.known(self._held, project, digests, external_ids)
-
-    def alike(self, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-        """Return the live memories of *project* sharing a key with each sketch."""
-        with self._lock:
-            return read.alike(self._held, project, minhashes)
+            return read.known(self._held, project, digests, external_ids, minhashes)
 
     def match_words(
-        self, keywords: WordQuery, *, scope: Scope, where: Filter, limit: int, also: Sequence[int] = ()
+        self,
+        query: WordQuery | SubstringQuery,
+        *,
+        scope: Scope,
+        where: Filter,
+        limit: int,
+        score_ids: Sequence[int] = (),
     ) -> WordHits:
-        """Return the best memories for *keywords*."""
+        """Return the best memories for *query*."""
         with self._lock:
-            return found.match_words(self._held, keywords, scope, where, limit=limit, also=also, analyse=self._analyse)
-
-    def match_text(
-        self, needles: Sequence[str], *, scope: Scope, where: Filter, limit: int
-    ) -> tuple[tuple[int, int], ...]:
-        """Return how many needles the text of each memory holds."""
-        with self._lock:
-            return found.match_text(self._held, needles, scope, where, limit=limit)
+            if isinstance(query, SubstringQuery):
+                return found.match_text(self._held, query, scope, where, limit=limit, score_ids=score_ids)
+            return found.match_words(
+                self._held, query, scope, where, limit=limit, score_ids=score_ids, analyse=self._analyse
+            )
 
     def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
         """Return memories newest first."""
         with self._lock:
             return read.browse(self._held, scope, where, limit=limit, offset=offset)
 
-    def vocabulary(self, *, scope: Scope, form: Form = "exact", least: int = 1, limit: int = 200_000) -> dict[str, int]:
-        """Return the words of *scope*."""
-        with self._lock:
-            return as_vocabulary(found.vocabulary(self._held, scope, form), least=least, limit=limit)
-
-    def spread(self, words: Sequence[str], *, scope: Scope, form: Form = "exact") -> dict[str, int]:
-        """Return how many memories hold each of these words."""
+    def document_frequencies(
+        self,
+        *,
+        scope: Scope,
+        form: Form = "exact",
+        words: Sequence[str] | None = None,
+        least: int = 1,
+        limit: int = 200_000,
+    ) -> dict[str, int]:
+        """Return how many memories hold each word."""
         with self._lock:
             counts = found.vocabulary(self._held, scope, form)
-            return {word: counts[word] for word in words}
+        return as_vocabulary(counts, least=least, limit=limit) if words is None else {w: counts[w] for w in words}
 
-    def facets(self, *, keywords: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
+    def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         """Return how many memories of the match set there are of each kind."""
         with self._lock:
             held = self._held
-            if keywords is None:
+            if query is None:
                 return facets(held, held.admitted(scope, where))
-            rows = found.matched(held, keywords, scope, where, analyse=self._analyse)
+            rows = found.matched(held, query, scope, where, analyse=self._analyse)
             return facets(held, (held.memories[row] for row in rows))
 
     def generations(self, *, scope: Scope) -> tuple[Generation, ...]:
@@ -163,6 +171,10 @@ class RamStore:
 
     def put_vectors(self, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
         """Keep vectors in place of older ones."""
+        known = self._held.generations.get(generation.fingerprint)
+        weights = generation.context_weights
+        if not embedded and (known is None or weights in (None, known.context_weights)):
+            return 0
         with self._changing() as held:
             return vectors.put(held, generation, embedded)
 
@@ -179,39 +191,45 @@ class RamStore:
         scope: Scope,
         where: Filter,
         limit: int,
-        also: Sequence[int] = (),
-        unless: str | None = None,
-        blend: tuple[float, ...] = (),
+        score_ids: Sequence[int] = (),
+        exclude_generation: str | None = None,
+        in_context: bool = False,
     ) -> VectorHits:
         """Return the memories nearest to *vector*."""
-        asked = Question(scope=scope, where=where, limit=limit, also=tuple(also), unless=unless, blend=blend)
+        asked = Question(
+            scope=scope,
+            where=where,
+            limit=limit,
+            score_ids=tuple(score_ids),
+            exclude_generation=exclude_generation,
+            in_context=in_context,
+        )
         with self._lock:
             return vectors.nearest(self._held, fingerprint, vector, asked)
 
-    def kin(self, fingerprint: str, ids: Sequence[int], *, scope: Scope, most: int) -> dict[int, dict[int, float]]:
-        """Return the memories nearest to each among *ids*."""
+    def vectors(self, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+        """Return the passages of *ids*."""
         with self._lock:
-            return vectors.kin(self._held, fingerprint, ids, scope, most=most)
+            return vectors.passages(self._held, fingerprint, ids, scope)
 
-    def put_note(self, kind: str, name: str, value: Mapping[str, object]) -> None:
-        """Keep a note."""
+    def put_note(self, kind: str, name: str, value: Mapping[str, object] | None) -> bool:
+        """Keep or drop a note."""
         with self._lock:
-            self._held.notes[kind, name] = to_text(value)
+            there = self._held.notes.pop((kind, name), None) is not None
+            if value is not None:
+                self._held.notes[kind, name] = to_text(value)
+            self._held.version += kind in ANSWERING
+            return there
 
     def notes(self, kind: str) -> dict[str, Mapping[str, Any]]:
         """Return the notes of a kind, by name."""
         with self._lock:
             return {name: from_text(text) for (its, name), text in sorted(self._held.notes.items()) if its == kind}
 
-    def drop_note(self, kind: str, name: str) -> bool:
-        """Drop a note."""
-        with self._lock:
-            return self._held.notes.pop((kind, name), None) is not None
-
-    def log_recall(self, recalled: Sequence[Recall]) -> None:
+    def log_recall(self, recalls: Sequence[Recall]) -> None:
         """Keep what was recalled."""
         with self._lock:
-            recalls.log(self._held, recalled)
+            log.log(self._held, recalls)
 
     def recalls(
         self,
@@ -224,47 +242,35 @@ class RamStore:
     ) -> tuple[Recall, ...]:
         """Return the recalls that fit, newest first."""
         with self._lock:
-            return recalls.recalls(
-                self._held, scope, session=session, memory_id=memory_id, fact_id=fact_id, limit=limit
-            )
+            return log.recalls(self._held, scope, session=session, memory_id=memory_id, fact_id=fact_id, limit=limit)
 
-    def recall_counts(self, *, scope: Scope) -> dict[int, tuple[int, int]]:
-        """Return how often each memory was shown and nearly shown."""
+    def usage(self, *, scope: Scope) -> dict[int, Usage]:
+        """Return how often each memory was shown and judged."""
         with self._lock:
-            return recalls.recall_counts(self._held, scope)
+            return log.usage(self._held, scope)
 
     def unanswered(self, *, scope: Scope, limit: int) -> tuple[tuple[str, int], ...]:
         """Return the queries that found nothing, and how often."""
         with self._lock:
-            return recalls.unanswered(self._held, scope, limit=limit)
+            return log.unanswered(self._held, scope, limit=limit)
 
-    def feedback_counts(self, *, scope: Scope) -> dict[int, dict[str, int]]:
-        """Return how often each verdict was given on each memory."""
+    def sources(self, *, below: str) -> dict[str, Source]:
+        """Return the sources at or below *below*."""
         with self._lock:
-            return recalls.feedback_counts(self._held, scope)
-
-    def sources(self, *, below: str) -> dict[str, str]:
-        """Return the sources at or below *below* with their fingerprints."""
-        with self._lock:
-            return {name: held[0] for name, held in sorted(self._held.sources.items()) if lies_below(name, below)}
-
-    def pieces(self, source: str) -> tuple[Piece, ...]:
-        """Return what was imported from *source*."""
-        with self._lock:
-            return self._held.sources.get(source, ("", ()))[1]
+            return {name: held for name, held in sorted(self._held.sources.items()) if lies_below(name, below)}
 
     def record_source(self, source: str, *, fingerprint: str, pieces: Sequence[Piece]) -> None:
         """Remember what *source* consists of."""
         with self._changing() as held:
             if pieces:
-                held.sources[source] = (fingerprint, tuple(pieces))
+                held.sources[source] = Source(fingerprint=fingerprint, pieces=tuple(pieces))
             else:
                 held.sources.pop(source, None)
 
-    def tally(self, *, scope: Scope) -> StoreStats:
+    def stats(self, *, scope: Scope) -> StoreStats:
         """Count what is here."""
         with self._lock:
-            return read.tally(self._held, scope)
+            return read.stats(self._held, scope)
 
     def version(self) -> int:
         """Return how many writes there were."""
@@ -275,14 +281,14 @@ class RamStore:
         """Return nothing: dictionaries do not rot."""
         return ()
 
-    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
+    def rebuild(self, progress: Progress | None = None) -> int:
         """Make the tokens anew."""
         with self._changing() as held:
             live = [memory for memory in held.memories.values() if memory.deleted_at is None]
             for done, memory in enumerate(live, start=1):
                 index(held, memory, self._analyse)
                 if progress is not None:
-                    progress(done, len(live))
+                    progress(done, len(live), "memories")
         return len(live)
 
     def close(self) -> None:

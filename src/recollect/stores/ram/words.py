@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
-from recollect.records import Filter, Form, Scope, WordHits, WordQuery
+from recollect.records import Filter, Form, IndexHit, Scope, SubstringQuery, WordHits, WordQuery
 from recollect.stores.admit import admits
 from recollect.stores.bm25 import matching, rank, thousandths
 from recollect.stores.contract import Analyse
@@ -13,7 +13,14 @@ from recollect.stores.tokens import by_field, posted, volume_of
 
 
 def match_words(
-    held: Held, keywords: WordQuery, scope: Scope, where: Filter, *, limit: int, also: Sequence[int], analyse: Analyse
+    held: Held,
+    keywords: WordQuery,
+    scope: Scope,
+    where: Filter,
+    *,
+    limit: int,
+    score_ids: Sequence[int],
+    analyse: Analyse,
 ) -> WordHits:
     """Return the best memories for *keywords*."""
     terms, weights = held.searched(scope, where.as_of, analyse), thousandths(keywords.weights)
@@ -23,7 +30,8 @@ def match_words(
         volume=volume_of(terms),
         admits=lambda rows: _admitted(held, rows, where),
         limit=limit,
-        also=also,
+        score_ids=score_ids,
+        version=held.version,
     )
 
 
@@ -44,15 +52,18 @@ def vocabulary(held: Held, scope: Scope, form: Form) -> Counter[str]:
 
 
 def match_text(
-    held: Held, needles: Sequence[str], scope: Scope, where: Filter, *, limit: int
-) -> tuple[tuple[int, int], ...]:
+    held: Held, query: SubstringQuery, scope: Scope, where: Filter, *, limit: int, score_ids: Sequence[int]
+) -> WordHits:
     """Return how many needles the text of each memory holds."""
     found = []
     for memory in held.admitted(scope, where):
         text = _lower(f"{memory.title}\n{memory.content}")
-        found.append((memory.id, sum(needle in text for needle in needles)))
-    ranked = sorted(((row, count) for row, count in found if count), key=lambda each: (-each[1], each[0]))
-    return tuple(ranked[:limit])
+        count = sum(needle in text for needle in query.needles)
+        if count:
+            found.append(IndexHit(id=memory.id, score=count, coverage=count / len(query.needles)))
+    ranked = sorted(found, key=lambda hit: (-hit.score, hit.id))
+    asked = {hit.id: hit for hit in ranked if hit.id in score_ids}
+    return WordHits(top=tuple(ranked[:limit]), by_id=asked, total=len(ranked), version=held.version)
 
 
 def _lower(text: str) -> str:

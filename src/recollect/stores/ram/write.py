@@ -21,6 +21,7 @@ from recollect.records import (
 from recollect.stores.change import born, changed, opinion, reinforcement, stated, superseded_since
 from recollect.stores.contract import Analyse, taken, unknown, unknown_fact
 from recollect.stores.ram.held import Held
+from recollect.stores.ram.vectors import remix
 
 
 def do(held: Held, write: Write, *, at: datetime, analyse: Analyse) -> int:
@@ -63,12 +64,15 @@ def _existing(held: Held, row: int) -> Memory:
 
 def _put(held: Held, change: tuple[Memory, str, Mapping[str, object]], at: datetime, analyse: Analyse) -> int:
     memory, verb, detail = change
+    old = held.memories.get(memory.id, memory)
     _name(held, memory)
     _outdate(held, memory)
     held.memories[memory.id] = memory
     held.terms.pop(memory.id, None)
     if memory.deleted_at is None:
         index(held, memory, analyse)
+    for each in (old, memory):
+        remix(held, each)
     return _tell(held, memory.id, verb, at, detail)
 
 
@@ -88,11 +92,11 @@ def _outdate(held: Held, memory: Memory) -> None:
 def _name(held: Held, memory: Memory) -> None:
     old = held.memories.get(memory.id)
     if old is not None and old.external_id is not None:
-        del held.named[old.project, old.external_id]
+        del held.named[old.project, old.kind, old.external_id]
     if memory.external_id is not None:
-        if (memory.project, memory.external_id) in held.named:
+        if (memory.project, memory.kind, memory.external_id) in held.named:
             raise taken(memory)
-        held.named[memory.project, memory.external_id] = memory.id
+        held.named[memory.project, memory.kind, memory.external_id] = memory.id
 
 
 def _state(held: Held, write: Insert | Revise, row: int, at: datetime) -> None:

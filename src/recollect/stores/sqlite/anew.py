@@ -1,11 +1,10 @@
 """Making every derived table anew from the memories."""
 
-from collections.abc import Callable
 from typing import Any
 
 import apsw
 
-from recollect.records import ALL_PROJECTS
+from recollect.records import ALL_PROJECTS, Progress
 from recollect.stores.contract import Analyse
 from recollect.stores.sqlite.pen import Pen
 from recollect.stores.sqlite.read import wordings
@@ -15,7 +14,7 @@ BATCH = 1000
 """How many memories are read and indexed together."""
 
 
-def index_anew(db: apsw.Connection, analyse: Analyse, progress: Callable[[int, int], None] | None) -> int:
+def index_anew(db: apsw.Connection, analyse: Analyse, progress: Progress | None) -> int:
     """Make the word index and all that counts it anew, inside an open transaction; return of how many memories."""
     db.execute(
         "delete from live; delete from volume; delete from sketch; "
@@ -32,5 +31,5 @@ def index_anew(db: apsw.Connection, analyse: Analyse, progress: Callable[[int, i
         pen.rest()
         last, done = rows[-1][0], done + len(rows)
         if progress is not None:
-            progress(done, total)
+            progress(done, total, "memories")
     return done

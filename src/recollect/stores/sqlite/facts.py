@@ -6,10 +6,9 @@ from typing import Any
 
 import apsw
 
-from recollect.records import Fact, Scope
+from recollect.records import Fact, FactQuery, Scope
 from recollect.stores.change import folded
 from recollect.stores.sqlite.find import one_of, scope_clause
-from recollect.stores.sqlite.read import about, grouped
 from recollect.stores.sqlite.rows import instant, moment
 
 COLUMNS = (
@@ -58,26 +57,23 @@ def to_fact(row: Sequence[Any]) -> Fact:
     )
 
 
-def facts(db: apsw.Connection, ids: Sequence[int], scope: Scope) -> dict[int, tuple[Fact, ...]]:
-    """Return the facts of *ids*."""
-    sql = f"select {COLUMNS} from fact f join memory m on m.id = f.memory_id where m.deleted_at is null and"
-    rows = [to_fact(row) for row in about(db, sql, "f.memory_id", ids, scope, "order by f.id")]
-    found = grouped([(fact.memory_id, fact) for fact in rows])
-    return {row: found[row] for row in dict.fromkeys(ids) if row in found}
-
-
-def find_facts(
-    db: apsw.Connection, scope: Scope, *, subject: str | None, types: tuple[str, ...] | None, limit: int
-) -> tuple[Fact, ...]:
-    """Return the facts about *subject* of these *types*, newest first."""
+def facts(db: apsw.Connection, query: FactQuery, scope: Scope) -> tuple[Fact, ...]:
+    """Return the facts asked for, newest first."""
     inside, projects = scope_clause(scope, "l.project")
-    kinds, names = one_of("f.type", types)
-    about_it, words = ("true", []) if subject is None else ("f.folded = ?", [folded(subject)])
+    kinds, names = one_of("f.type", query.types)
+    about_it, words = ("true", []) if query.subject is None else ("f.folded = ?", [folded(query.subject)])
+    in_force = "true" if query.include_superseded else "not l.superseded"
+    stating, ids = (
+        ("true", [])
+        if query.memory_ids is None
+        else ("f.memory_id in (select value from json_each(?))", [json.dumps(query.memory_ids)])
+    )
     sql = (
         f"select {COLUMNS} from fact f cross join live l on l.id = f.memory_id "
-        f"where not l.superseded and {about_it} and {kinds} and {inside} order by f.id desc limit ?"
+        f"where {in_force} and {about_it} and {kinds} and {stating} and {inside} order by f.id desc limit ?"
     )
-    return tuple(map(to_fact, db.execute(sql, (*words, *names, *projects, limit))))
+    limit = -1 if query.limit is None else query.limit
+    return tuple(map(to_fact, db.execute(sql, (*words, *names, *ids, *projects, limit))))
 
 
 def facts_of(db: apsw.Connection, row: int) -> tuple[Fact, ...]:

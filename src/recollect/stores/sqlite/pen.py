@@ -22,7 +22,7 @@ from recollect.records import (
 )
 from recollect.stores.change import born, changed, opinion, reinforcement, stated
 from recollect.stores.contract import Analyse, unknown, unknown_fact
-from recollect.stores.sqlite import facts
+from recollect.stores.sqlite import facts, vectors
 from recollect.stores.sqlite.rows import COLUMNS, INSERT, REPLACE, dump, moment, to_memory, to_new_row, to_row
 
 _TOKENS = f"(rowid, {', '.join(FIELDS)}) values ({', '.join('?' * (len(FIELDS) + 1))})"
@@ -156,6 +156,18 @@ class Pen:
         if new.deleted_at is None:
             sql = "select content from wording where memory_id = ? order by ordinal"
             self.index(new, [text for (text,) in self._db.execute(sql, (new.id,))])
+        if _place(old) != _place(new) or old.meaning != new.meaning:
+            self._remix(old, new)
+
+    def _remix(self, old: Memory, new: Memory) -> None:
+        """Make the context vectors of the conversations anew that a memory was or is a turn of."""
+        if old.thread is not None and new.thread is None:
+            self._db.execute(
+                "update vector set context_embedding = null, stamp = ? where memory_id = ?",
+                (vectors.touch(self._db), new.id),
+            )
+        for project, thread in sorted({(each.project, each.thread) for each in (old, new) if each.thread is not None}):
+            vectors.remix(self._db, project, thread)
 
     def _outdate(self, row: int) -> None:
         """Drop the vectors of a memory whose words have changed."""
@@ -182,3 +194,8 @@ class Pen:
 
 def _token_row(row: int, tokens: Mapping[str, tuple[str, ...]]) -> tuple[Any, ...]:
     return (row, *[" ".join(tokens.get(name, ())) for name in FIELDS])
+
+
+def _place(memory: Memory) -> tuple[object, ...]:
+    """Return where a turn stands: who its neighbours are depends on this."""
+    return memory.project, memory.thread, memory.turn, memory.deleted_at is None

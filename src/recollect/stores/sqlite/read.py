@@ -6,7 +6,20 @@ from typing import Any
 
 import apsw
 
-from recollect.records import Event, Filter, Known, Memory, Page, Piece, Scope, StoreStats
+from recollect.records import (
+    Event,
+    Filter,
+    IndexHit,
+    Known,
+    Memory,
+    Page,
+    Piece,
+    Scope,
+    Source,
+    StoreStats,
+    SubstringQuery,
+    WordHits,
+)
 from recollect.stores.contract import ALIKE
 from recollect.stores.sqlite.find import scope_clause, where_clause
 from recollect.stores.sqlite.rows import COLUMNS, to_event, to_memory
@@ -47,25 +60,37 @@ def grouped(pairs: Sequence[tuple[int, Any]]) -> dict[int, tuple[Any, ...]]:
     return {row: tuple(values) for row, values in groups.items()}
 
 
-def known(db: apsw.Connection, project: str, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
-    """Return which contents and external ids *project* holds."""
+def known(
+    db: apsw.Connection,
+    project: str,
+    digests: Sequence[tuple[str, bytes]],
+    external_ids: Sequence[tuple[str, str]],
+    minhashes: Sequence[Sequence[int]],
+) -> Known:
+    """Return what *project* holds of these."""
     by_digest = (
-        "select j.value, min(m.id) from json_each(?1) j cross join memory m on m.digest = unhex(j.value) "
-        "where m.project = ?2 and m.deleted_at is null group by j.value union all "
-        "select j.value, min(m.id) from json_each(?1) j cross join wording w on w.digest = unhex(j.value) "
-        "cross join memory m on m.id = w.memory_id where m.project = ?2 and m.deleted_at is null group by j.value"
+        "select m.kind, j.value, min(m.id) from json_each(?1) j cross join memory m on m.digest = unhex(j.value) "
+        "where m.project = ?2 and m.deleted_at is null group by 1, 2 union all "
+        "select m.kind, j.value, min(m.id) from json_each(?1) j cross join wording w on w.digest = unhex(j.value) "
+        "cross join memory m on m.id = w.memory_id where m.project = ?2 and m.deleted_at is null group by 1, 2"
     )
-    by_name = "select id from memory where project = ? and external_id = ?"
-    found: dict[bytes, int] = {}
-    for key, row in db.execute(by_digest, (json.dumps([key.hex() for key in digests]), project)):
-        digest = bytes.fromhex(key)
-        found[digest] = min(row, found.get(digest, row))
-    named = ((key, db.execute(by_name, (project, key)).get) for key in external_ids)
-    return Known(by_digest=found, by_external_id={key: row for key, row in named if row is not None})
+    by_name = "select id from memory where project = ? and kind = ? and external_id = ?"
+    wanted, found = set(digests), dict[tuple[str, bytes], int]()
+    hexes = sorted({digest.hex() for _, digest in digests})
+    for kind, text, row in db.execute(by_digest, (json.dumps(hexes), project)) if hexes else ():
+        key = kind, bytes.fromhex(text)
+        if key in wanted:
+            found[key] = min(row, found.get(key, row))
+    named = ((key, db.execute(by_name, (project, *key)).get) for key in external_ids)
+    return Known(
+        by_digest=found,
+        by_external_id={key: row for key, row in named if row is not None},
+        near=_near(db, project, minhashes) if minhashes else (),
+    )
 
 
-def alike(db: apsw.Connection, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-    """Return the live memories of *project* sharing a key with each sketch."""
+def _near(db: apsw.Connection, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the live memories of *project* sharing a key with each minhash."""
     sql = (
         "select s.key, s.memory_id from json_each(?) j cross join sketch s on s.key = j.value "
         "cross join live l on l.id = s.memory_id where l.project = ? order by s.memory_id"
@@ -92,8 +117,8 @@ def browse(db: apsw.Connection, scope: Scope, where: Filter, *, limit: int, offs
 
 
 def match_text(
-    db: apsw.Connection, needles: Sequence[str], scope: Scope, where: Filter, *, limit: int
-) -> tuple[tuple[int, int], ...]:
+    db: apsw.Connection, query: SubstringQuery, scope: Scope, where: Filter, *, limit: int, score_ids: Sequence[int]
+) -> WordHits:
     """Return how many needles the text of each memory holds."""
     wanted, values = where_clause(where)
     inside, projects = scope_clause(scope, "m.project")
@@ -101,28 +126,42 @@ def match_text(
         "select id, held from (select m.id, (select count(*) from json_each(?) j "
         "where instr(lower(m.title || char(10) || m.content), j.value)) held "
         f"from memory m where {wanted} and {inside}) "
-        "where held order by held desc, id limit ?"
+        "where held order by held desc, id"
     )
-    rows: list[Any] = db.execute(sql, (json.dumps(list(needles)), *values, *projects, limit)).fetchall()
-    return tuple(rows)
+    rows = db.execute(sql, (json.dumps(list(query.needles)), *values, *projects))
+    hits = [IndexHit(id=row, score=held, coverage=held / len(query.needles)) for row, held in rows]
+    asked = set(score_ids)
+    return WordHits(
+        top=tuple(hits[:limit]),
+        by_id={hit.id: hit for hit in hits if hit.id in asked},
+        total=len(hits),
+        version=version(db),
+    )
 
 
-def sources(db: apsw.Connection, below: str) -> dict[str, str]:
-    """Return the sources at or below *below* with their fingerprints."""
+def version(db: apsw.Connection) -> int:
+    """Return how many writes there were."""
+    return int(db.execute("select value from meta where key = 'version'").get)
+
+
+def sources(db: apsw.Connection, below: str) -> dict[str, Source]:
+    """Return the sources at or below *below*."""
     folder = below.rstrip("/") + "/"
-    sql = "select name, fingerprint from source where name = ? or substr(name, 1, ?) = ? order by name"
-    rows: list[Any] = db.execute(sql, (below, len(folder), folder)).fetchall()
-    return dict(rows)
+    clause, values = "name = ? or substr(name, 1, ?) = ?", (below, len(folder), folder)
+    rows: list[Any] = db.execute(
+        f"select name, fingerprint from source where {clause} order by name", values
+    ).fetchall()
+    sql = (
+        "select p.source, p.digest, p.memory_id, p.section from source cross join piece p on p.source = name "
+        f"where {clause} order by p.source, p.ordinal"
+    )
+    pieces: dict[str, list[Piece]] = {name: [] for name, _ in rows}
+    for name, key, row, section in db.execute(sql, values):
+        pieces[name].append(Piece(digest=key, memory_id=row, section=section))
+    return {name: Source(fingerprint=fingerprint, pieces=tuple(pieces[name])) for name, fingerprint in rows}
 
 
-def pieces(db: apsw.Connection, source: str) -> tuple[Piece, ...]:
-    """Return what was imported from *source*."""
-    sql = "select digest, memory_id, section from piece where source = ? order by ordinal"
-    rows = db.execute(sql, (source,))
-    return tuple(Piece(digest=key, memory_id=row, section=section) for key, row, section in rows)
-
-
-def tally(db: apsw.Connection, scope: Scope) -> StoreStats:
+def stats(db: apsw.Connection, scope: Scope) -> StoreStats:
     """Count what is here."""
     inside, values = scope_clause(scope, "m.project")
     alive = f"from memory m where deleted_at is null and {inside}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from recollect.records import ALL_PROJECTS, Recall, Recalled, Scope
+from recollect.records import ALL_PROJECTS, Recall, Recalled, Scope, Usage
 from recollect.stores.change import logged
 from recollect.stores.sqlite.find import Clause, scope_clause
 from recollect.stores.sqlite.rows import instant, moment
@@ -109,14 +109,24 @@ def _to_recall(row: Sequence[Any], hits: tuple[Recalled, ...]) -> Recall:
     )
 
 
-def recall_counts(db: apsw.Connection, scope: Scope) -> dict[int, tuple[int, int]]:
-    """Return how often each memory was shown and nearly shown."""
+def usage(db: apsw.Connection, scope: Scope) -> dict[int, Usage]:
+    """Return how often each memory was shown and judged."""
     inside, projects = scope_clause(scope, "l.project")
-    sql = (
+    shown = (
         "select h.memory_id, sum(h.shown), sum(not h.shown) from recalled h join live l on l.id = h.memory_id "
-        f"where {inside} group by 1 order by 1"
+        f"where {inside} group by 1"
     )
-    return {row: (shown, missed) for row, shown, missed in db.execute(sql, projects)}
+    judged = (
+        "select e.memory_id, json_extract(e.detail, '$.verdict'), count(*) from event e "
+        f"join live l on l.id = e.memory_id where e.verb = 'feedback' and {inside} group by 1, 2 order by 1, 2"
+    )
+    counts = {row: (seen, missed) for row, seen, missed in db.execute(shown, projects)}
+    verdicts: dict[int, dict[str, int]] = {}
+    for row, verdict, count in db.execute(judged, projects):
+        verdicts.setdefault(row, {})[verdict] = count
+    rows = sorted({*counts, *verdicts})
+    found = {row: counts.get(row, (0, 0)) for row in rows}
+    return {row: Usage(shown=found[row][0], missed=found[row][1], verdicts=verdicts.get(row, {})) for row in rows}
 
 
 def unanswered(db: apsw.Connection, scope: Scope, *, limit: int) -> tuple[tuple[str, int], ...]:
@@ -128,16 +138,3 @@ def unanswered(db: apsw.Connection, scope: Scope, *, limit: int) -> tuple[tuple[
     )
     rows: list[Any] = db.execute(sql, (*projects, limit)).fetchall()
     return tuple(rows)
-
-
-def feedback_counts(db: apsw.Connection, scope: Scope) -> dict[int, dict[str, int]]:
-    """Return how often each verdict was given on each memory."""
-    inside, projects = scope_clause(scope, "l.project")
-    sql = (
-        "select e.memory_id, json_extract(e.detail, '$.verdict'), count(*) from event e "
-        f"join live l on l.id = e.memory_id where e.verb = 'feedback' and {inside} group by 1, 2 order by 1, 2"
-    )
-    counts: dict[int, dict[str, int]] = {}
-    for row, verdict, count in db.execute(sql, projects):
-        counts.setdefault(row, {})[verdict] = count
-    return counts

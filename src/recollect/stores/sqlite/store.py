@@ -14,26 +14,33 @@ from recollect.records import (
     EmbeddedMemory,
     Event,
     Fact,
+    FactQuery,
     Filter,
     Form,
     Generation,
     Known,
     Memory,
     Page,
+    Passage,
     Piece,
+    Progress,
     Recall,
     Scope,
+    Source,
     StoreStats,
+    SubstringQuery,
+    Usage,
     VectorHits,
     WordHits,
     WordQuery,
     Write,
 )
-from recollect.stores.contract import Analyse
+from recollect.stores.contract import ANSWERING, Analyse
 from recollect.stores.facets import as_vocabulary
 from recollect.stores.notes import from_text, to_text
 from recollect.stores.shelf import Question
-from recollect.stores.sqlite import facets, facts, read, recalls, vectors, vocabulary
+from recollect.stores.sqlite import facets, facts, read, vectors, vocabulary
+from recollect.stores.sqlite import recalls as log
 from recollect.stores.sqlite import words as found
 from recollect.stores.sqlite.anew import index_anew
 from recollect.stores.sqlite.check import check
@@ -127,34 +134,39 @@ class SqliteStore:
         with self._reading() as db:
             return read.history(db, ids, scope)
 
-    def facts(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Fact, ...]]:
-        """Return the facts of *ids*."""
+    def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
+        """Return the facts asked for, newest first."""
         with self._reading() as db:
-            return facts.facts(db, ids, scope)
+            return facts.facts(db, query, scope)
 
-    def find_facts(
-        self, *, scope: Scope, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int
-    ) -> tuple[Fact, ...]:
-        """Return facts, newest first."""
+    def known(
+        self,
+        project: str,
+        *,
+        digests: Sequence[tuple[str, bytes]] = (),
+        external_ids: Sequence[tuple[str, str]] = (),
+        minhashes: Sequence[Sequence[int]] = (),
+    ) -> Known:
+        """Return what *project* holds of these."""
         with self._reading() as db:
-            return facts.find_facts(db, scope, subject=subject, types=types, limit=limit)
-
-    def known(self, project: str, *, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
-        """Return which contents and external ids *project* holds."""
-        with self._reading() as db:
-            return read.known(db, project, digests, external_ids)
-
-    def alike(self, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-        """Return the live memories of *project* sharing a key with each sketch."""
-        with self._reading() as db:
-            return read.alike(db, project, minhashes)
+            return read.known(db, project, digests, external_ids, minhashes)
 
     def match_words(
-        self, keywords: WordQuery, *, scope: Scope, where: Filter, limit: int, also: Sequence[int] = ()
+        self,
+        query: WordQuery | SubstringQuery,
+        *,
+        scope: Scope,
+        where: Filter,
+        limit: int,
+        score_ids: Sequence[int] = (),
     ) -> WordHits:
-        """Return the best memories for *keywords*."""
+        """Return the best memories for *query*."""
+        if isinstance(query, SubstringQuery):
+            with self._reading() as db:
+                return read.match_text(db, query, scope, where, limit=limit, score_ids=score_ids)
+        asked, analyse = query, self._analyse
         return self._of_words(
-            lambda db: found.match_words(db, keywords, scope, where, limit=limit, also=also, analyse=self._analyse)
+            lambda db: found.match_words(db, asked, scope, where, limit=limit, score_ids=score_ids, analyse=analyse)
         )
 
     def _of_words(self, ask: Callable[[apsw.Connection], Answer]) -> Answer:
@@ -167,34 +179,33 @@ class SqliteStore:
             with self._reading() as db:
                 return ask(db)
 
-    def match_text(
-        self, needles: Sequence[str], *, scope: Scope, where: Filter, limit: int
-    ) -> tuple[tuple[int, int], ...]:
-        """Return how many needles the text of each memory holds."""
-        with self._reading() as db:
-            return read.match_text(db, needles, scope, where, limit=limit)
-
     def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
         """Return memories newest first."""
         with self._reading() as db:
             return read.browse(db, scope, where, limit=limit, offset=offset)
 
-    def vocabulary(self, *, scope: Scope, form: Form = "exact", least: int = 1, limit: int = 200_000) -> dict[str, int]:
-        """Return the words of *scope*."""
+    def document_frequencies(
+        self,
+        *,
+        scope: Scope,
+        form: Form = "exact",
+        words: Sequence[str] | None = None,
+        least: int = 1,
+        limit: int = 200_000,
+    ) -> dict[str, int]:
+        """Return how many memories hold each word."""
+        if words is not None:
+            return self._of_words(lambda db: vocabulary.spread(db, words, scope, form))
         counts = self._of_words(lambda db: vocabulary.vocabulary(db, scope, form))
         return as_vocabulary(counts, least=least, limit=limit)
 
-    def spread(self, words: Sequence[str], *, scope: Scope, form: Form = "exact") -> dict[str, int]:
-        """Return how many memories hold each of these words."""
-        return self._of_words(lambda db: vocabulary.spread(db, words, scope, form))
-
-    def facets(self, *, keywords: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
+    def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         """Return how many memories of the match set there are of each kind."""
 
         def count(db: apsw.Connection) -> dict[str, dict[str, int]]:
-            if keywords is None:
+            if query is None:
                 return facets.facets(db, facets.admitted_rows(db, scope, where))
-            return facets.facets(db, found.matched(db, keywords, scope, where, analyse=self._analyse))
+            return facets.facets(db, found.matched(db, query, scope, where, analyse=self._analyse))
 
         return self._of_words(count)
 
@@ -210,8 +221,14 @@ class SqliteStore:
 
     def put_vectors(self, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
         """Keep vectors in place of older ones."""
+        if not embedded and not self._reweighs(generation):
+            return 0
         with self._changing() as db:
             return vectors.put(db, generation, embedded)
+
+    def _reweighs(self, generation: Generation) -> bool:
+        with self._reading() as db:
+            return vectors.reweighs(db, generation)
 
     def drop_vectors(self, fingerprint: str) -> int:
         """Drop a generation."""
@@ -226,27 +243,34 @@ class SqliteStore:
         scope: Scope,
         where: Filter,
         limit: int,
-        also: Sequence[int] = (),
-        unless: str | None = None,
-        blend: tuple[float, ...] = (),
+        score_ids: Sequence[int] = (),
+        exclude_generation: str | None = None,
+        in_context: bool = False,
     ) -> VectorHits:
         """Return the memories nearest to *vector*."""
-        asked = Question(scope=scope, where=where, limit=limit, also=tuple(also), unless=unless, blend=blend)
+        asked = Question(
+            scope=scope,
+            where=where,
+            limit=limit,
+            score_ids=tuple(score_ids),
+            exclude_generation=exclude_generation,
+            in_context=in_context,
+        )
         with self._reading() as db:
             return self._shelves.nearest(db, fingerprint, vector, asked)
 
-    def kin(self, fingerprint: str, ids: Sequence[int], *, scope: Scope, most: int) -> dict[int, dict[int, float]]:
-        """Return the memories nearest to each among *ids*."""
+    def vectors(self, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+        """Return the passages of *ids*."""
         with self._reading() as db:
-            return self._shelves.kin(db, fingerprint, ids, scope, most=most)
+            return vectors.passages(db, fingerprint, ids, scope)
 
-    def put_note(self, kind: str, name: str, value: Mapping[str, object]) -> None:
-        """Keep a note."""
-        with self._writing() as db:
-            sql = (
-                "insert into note (kind, name, value) values (?, ?, ?) on conflict do update set value = excluded.value"
-            )
-            db.execute(sql, (kind, name, to_text(value)))
+    def put_note(self, kind: str, name: str, value: Mapping[str, object] | None) -> bool:
+        """Keep or drop a note."""
+        with self._changing() if kind in ANSWERING else self._writing() as db:
+            there = db.execute("delete from note where kind = ? and name = ? returning 1", (kind, name)).get is not None
+            if value is not None:
+                db.execute("insert into note (kind, name, value) values (?, ?, ?)", (kind, name, to_text(value)))
+            return there
 
     def notes(self, kind: str) -> dict[str, Mapping[str, Any]]:
         """Return the notes of a kind, by name."""
@@ -254,16 +278,10 @@ class SqliteStore:
             rows = db.execute("select name, value from note where kind = ? order by name", (kind,))
             return {name: from_text(text) for name, text in rows}
 
-    def drop_note(self, kind: str, name: str) -> bool:
-        """Drop a note."""
-        with self._writing() as db:
-            db.execute("delete from note where kind = ? and name = ?", (kind, name))
-            return db.changes() > 0
-
-    def log_recall(self, recalled: Sequence[Recall]) -> None:
+    def log_recall(self, recalls: Sequence[Recall]) -> None:
         """Keep what was recalled."""
-        with translated(self.path), recalls.lightly(self._db()), self._writing() as db:
-            recalls.log(db, recalled)
+        with translated(self.path), log.lightly(self._db()), self._writing() as db:
+            log.log(db, recalls)
 
     def recalls(
         self,
@@ -276,32 +294,22 @@ class SqliteStore:
     ) -> tuple[Recall, ...]:
         """Return the recalls that fit, newest first."""
         with self._reading() as db:
-            return recalls.recalls(db, scope, session=session, memory_id=memory_id, fact_id=fact_id, limit=limit)
+            return log.recalls(db, scope, session=session, memory_id=memory_id, fact_id=fact_id, limit=limit)
 
-    def recall_counts(self, *, scope: Scope) -> dict[int, tuple[int, int]]:
-        """Return how often each memory was shown and nearly shown."""
+    def usage(self, *, scope: Scope) -> dict[int, Usage]:
+        """Return how often each memory was shown and judged."""
         with self._reading() as db:
-            return recalls.recall_counts(db, scope)
+            return log.usage(db, scope)
 
     def unanswered(self, *, scope: Scope, limit: int) -> tuple[tuple[str, int], ...]:
         """Return the queries that found nothing, and how often."""
         with self._reading() as db:
-            return recalls.unanswered(db, scope, limit=limit)
+            return log.unanswered(db, scope, limit=limit)
 
-    def feedback_counts(self, *, scope: Scope) -> dict[int, dict[str, int]]:
-        """Return how often each verdict was given on each memory."""
-        with self._reading() as db:
-            return recalls.feedback_counts(db, scope)
-
-    def sources(self, *, below: str) -> dict[str, str]:
-        """Return the sources at or below *below* with their fingerprints."""
+    def sources(self, *, below: str) -> dict[str, Source]:
+        """Return the sources at or below *below*."""
         with self._reading() as db:
             return read.sources(db, below)
-
-    def pieces(self, source: str) -> tuple[Piece, ...]:
-        """Return what was imported from *source*."""
-        with self._reading() as db:
-            return read.pieces(db, source)
 
     def record_source(self, source: str, *, fingerprint: str, pieces: Sequence[Piece]) -> None:
         """Remember what *source* consists of."""
@@ -314,22 +322,22 @@ class SqliteStore:
                 sql = "insert into piece (source, ordinal, digest, memory_id, section) values (?, ?, ?, ?, ?)"
                 db.executemany(sql, rows)
 
-    def tally(self, *, scope: Scope) -> StoreStats:
+    def stats(self, *, scope: Scope) -> StoreStats:
         """Count what is here."""
         with self._reading() as db:
-            return read.tally(db, scope)
+            return read.stats(db, scope)
 
     def version(self) -> int:
         """Return a number that grows with every write."""
         with translated(self.path):
-            return int(self._db().execute("select value from meta where key = 'version'").get)
+            return read.version(self._db())
 
     def check(self) -> tuple[str, ...]:
         """Return what is wrong with the file or its indexes."""
         with translated(self.path):
             return check(self._db())
 
-    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
+    def rebuild(self, progress: Progress | None = None) -> int:
         """Make every derived table anew from the memories."""
         with self._changing() as db:
             return index_anew(db, self._analyse, progress)

@@ -11,7 +11,7 @@ from recollect.records import Filter, Leaf, Scope, TokenizedMemory, WordHits, Wo
 from recollect.stores.bm25 import Postings, matching, rank, thousandths
 from recollect.stores.contract import Analyse
 from recollect.stores.sqlite.find import admitted, reader, scope_clause, volume
-from recollect.stores.sqlite.read import wordings
+from recollect.stores.sqlite.read import version, wordings
 from recollect.stores.sqlite.rows import COLUMNS, moment, to_memory
 from recollect.stores.tokens import posted, volume_of
 
@@ -23,7 +23,7 @@ def match_words(
     where: Filter,
     *,
     limit: int,
-    also: Sequence[int],
+    score_ids: Sequence[int],
     analyse: Analyse,
 ) -> WordHits:
     """Return the best memories for *keywords*."""
@@ -34,7 +34,8 @@ def match_words(
         volume=volume(db, scope) + volume_of(gone),
         admits=lambda rows: admitted(db, rows, where),
         limit=limit,
-        also=also,
+        score_ids=score_ids,
+        version=version(db),
     )
 
 

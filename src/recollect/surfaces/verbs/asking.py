@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from recollect.recollection import Recollection
+from recollect.records import Progress
 from recollect.replies import Related, Reply
 from recollect.surfaces import shapes, show
-from recollect.surfaces.table import FILTERS, ID, MODES, Answer, Operation, Parameter, Progress, mode_from, where_from
+from recollect.surfaces.table import FILTERS, ID, MODES, Answer, Operation, Parameter, mode_from, where_from
 
 SHOWN: Final = 8
 """How many values of a facet are listed for people; JSON has them all."""

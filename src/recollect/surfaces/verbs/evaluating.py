@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Final
 from recollect.errors import InputError
 from recollect.profile import Profile, load_profile
 from recollect.recollection import Recollection
+from recollect.records import Progress
 from recollect.replies import Mode
-from recollect.surfaces.table import Answer, Operation, Parameter, Progress, mode_from
+from recollect.surfaces.table import Answer, Operation, Parameter, mode_from
 
 if TYPE_CHECKING:
     from recollect.evaluate.evaluate import Evaluation, KeptVectors, Plan

@@ -8,10 +8,10 @@ from recollect.errors import InputError
 from recollect.recall.lens import Lens
 from recollect.recall.log import never_recalled, provenance, told_in_vain
 from recollect.recollection import Recollection
-from recollect.records import Fact, Memory, Recall
+from recollect.records import Fact, Memory, Progress, Recall
 from recollect.surfaces.shapes import fact_shape, kept_shape, memory_shape
 from recollect.surfaces.show import kept_text, one_line
-from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter, Progress
+from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter
 
 Given = Mapping[str, Any]
 

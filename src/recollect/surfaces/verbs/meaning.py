@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
+from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
-from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter, Progress, mode_from, where_from
+from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter, mode_from, where_from
 
 if TYPE_CHECKING:
     from recollect.search.why import Why
@@ -24,7 +25,7 @@ BLOCKED: Final = {
 
 
 def _embed(db: Recollection, _: Mapping[str, Any], progress: Progress | None) -> Answer:
-    count = db.embed(None if progress is None else lambda done, total: progress(done, total, "vectors"))
+    count = db.embed(progress)
     generations = [
         {"model": each.model, "dimensions": each.dimensions, "memories": each.memories, "pending": each.pending}
         for each in db.store.generations(scope=db.scope)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 from recollect.errors import InputError
 from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.recollection import Recollection
-from recollect.surfaces.table import Answer, Operation, Parameter, Progress
+from recollect.records import Progress
+from recollect.surfaces.table import Answer, Operation, Parameter
 
 if TYPE_CHECKING:  # other verbs start without the arithmetic of this one
     from recollect.evaluate.tune import Tuned
