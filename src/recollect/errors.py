@@ -8,7 +8,8 @@ RecollectError               what a caller may catch to catch all of it
 │   └── ProfileError         a profile or setting holds an unknown key or value
 ├── StoreError               the store cannot do its work; exit code 3
 │   ├── StoreBusy            another process holds the store for too long
-│   └── StoreDamaged         the file is not a store, or is broken
+│   ├── StoreDamaged         the file is not a store, or is broken
+│   └── WordIndexUnavailable the word index cannot be used, nor made anew
 ├── SearchStopped            a search was given up; exit code 3
 │   ├── SearchCancelled      because its caller said so
 │   └── SearchTimeout        because its time was up
@@ -79,6 +80,12 @@ class StoreDamaged(StoreError):
     """Say that the file is not a store, or is broken."""
 
     code = "store_damaged"
+
+
+class WordIndexUnavailable(StoreError):
+    """Say that the word index cannot be used and cannot be made anew; the memories themselves can be read."""
+
+    code = "word_index_unavailable"
 
 
 class ModelError(RecollectError):
