@@ -117,6 +117,8 @@ class State:
     memories: Mapping[int, Memory] = field(default_factory=dict)
     facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)
     usage: Mapping[int, Usage] = field(default_factory=dict)
+    browsing: bool = False
+    """Whether nothing was asked for, so that the newest are shown."""
     degraded: Degraded | None = None
     outcome: Outcome = "none"
     evidence: Evidence | None = None
