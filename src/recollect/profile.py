@@ -133,7 +133,7 @@ class Fuse:
     weights: Mapping[str, Weight] = field(default_factory=lambda: {"words": 1.0, "vector": 1.0, "expansion": 1.0})
     """What each kind of ranking counts; 0 leaves it out."""
     list_weights: tuple[Weight, ...] = ()
-    """What each list counts by its place instead: words, vectors, expansions; the last number is for all that follow."""
+    """What each list counts by its place instead: words, vectors, expansions; the last number holds for those after."""
     adaptive: tuple[tuple[int, Weight, Weight], ...] = ()
     """Rows of (words in the query up to, weight of words, weight of vector); the last row is for more."""
     rank_bonus: tuple[Weight, ...] = ()
@@ -371,25 +371,28 @@ def _check_names(values: Mapping[str, Any], known: tuple[str, ...], *, where: st
 
 def _value(kind: Any, value: Any, *, where: str) -> Any:
     """Return *value* as *kind* has it."""
-    origin = get_origin(kind)
+    origin, inner = get_origin(kind), get_args(kind)
     if origin is Annotated:
-        return _limited(*get_args(kind), value, where=where)
-    if origin is Literal:
+        return _limited(inner[0], inner[1], value, where=where)
+    if origin is tuple and isinstance(value, list):
+        return _tuple(inner, value, where=where)
+    if origin is Mapping and isinstance(value, Mapping):
+        return MappingProxyType({key: _value(inner[1], each, where=f"{where}.{key}") for key, each in value.items()})
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, Mapping):
+        return _build(kind, value, where=where)
+    return _scalar(kind, value, where=where)
+
+
+def _scalar(kind: Any, value: Any, *, where: str) -> Any:
+    """Return one of the names, the number, the text or the boolean that *kind* takes."""
+    if get_origin(kind) is Literal:
         if value not in get_args(kind):
             raise ProfileError(f"{where} cannot be {value!r}", hint=f"one of {', '.join(get_args(kind))}")
         return value
-    if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, Mapping):
-        return _build(kind, value, where=where)
-    if origin is tuple and isinstance(value, list):
-        return _tuple(get_args(kind), value, where=where)
-    if origin is Mapping and isinstance(value, Mapping):
-        inner = get_args(kind)[1]
-        return MappingProxyType({key: _value(inner, each, where=f"{where}.{key}") for key, each in value.items()})
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind or (kind is float and not math.isfinite(value)):
+    made = float(value) if kind is float and type(value) is int else value
+    if type(made) is not kind or (kind is float and not math.isfinite(made)):
         raise ProfileError(f"{where} must be {getattr(kind, '__name__', kind)}, not {value!r}", hint="fix the profile")
-    return value
+    return made
 
 
 def _limited(kind: Any, limits: Range | Names, value: Any, *, where: str) -> Any:

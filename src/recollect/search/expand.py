@@ -1,4 +1,4 @@
-"""Variants of a query, each a list of its own: paraphrases by its intent, and words near to its key terms in meaning."""
+"""Variants of a query, each a list of its own: paraphrases by its intent, and words near to its key terms."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

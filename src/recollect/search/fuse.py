@@ -75,9 +75,7 @@ def normalise(kind: str, scores: Sequence[float], rules: Fuse) -> list[float]:
 
 def fuse(state: State, *, rules: Fuse, fallback: bool) -> State:
     """Make one order of the rankings."""
-    return replace(
-        state, candidates=combine(state.rankings, rules, words=len(state.query.words), fallback=fallback)
-    )
+    return replace(state, candidates=combine(state.rankings, rules, words=len(state.query.words), fallback=fallback))
 
 
 def combine(rankings: Sequence[Ranking], rules: Fuse, *, words: int, fallback: bool = False) -> tuple[Candidate, ...]:

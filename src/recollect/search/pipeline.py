@@ -6,11 +6,11 @@ sets for itself.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
-from recollect.profile import Profile
+from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
 from recollect.search.build_query import build_query
@@ -25,6 +25,8 @@ from recollect.search.smooth import smooth
 from recollect.search.spelling import suggest
 from recollect.search.state import SearchContext, State, Watch
 from recollect.search.weigh import apply_floor, weigh
+
+S = TypeVar("S", Retrieve, Fuse, Floor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,14 +74,16 @@ class Pipeline:
 
     def describe(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the settings of each stage, by its name, in order."""
-        return {
-            stage.name: {name: asdict(each) if is_dataclass(each) else each for name, each in _settings(stage).items()}
-            for stage in self.stages
-        }
+        return {stage.name: dict(map(_plain, _settings(stage).items())) for stage in self.stages}
 
 
 def _settings(stage: Stage | AskingStage) -> Mapping[str, Any]:
     return stage.step.keywords if isinstance(stage.step, partial) else {}
+
+
+def _plain(setting: tuple[str, Any]) -> tuple[str, Any]:
+    name, value = setting
+    return name, {each.name: getattr(value, each.name) for each in fields(value)} if is_dataclass(value) else value
 
 
 def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline:
@@ -126,32 +130,40 @@ def depth_of(profile: Profile) -> int:
 
 def as_asked(profile: Profile, request: Request) -> Profile:
     """Return *profile* with what *request* sets for itself; the one place where a request overrides a profile."""
-    limit, retrieve_, fuse_ = profile.limit, profile.retrieve, profile.fuse
-    weigh_, floor = profile.weigh, profile.floor
-    if request.limit is not None and request.limit > 0:
-        limit = min(request.limit, profile.max_limit)
-    weights = dict(request.weights or {})
-    if request.alpha is not None:
-        weights = {"words": 1.0 - request.alpha, "vector": request.alpha, **weights}
-    if weights:
-        given = {**fuse_.weights, **weights}
-        fuse_ = replace(fuse_, weights=given, list_weights=(), adaptive=(), code_weights={})
-    if request.rrf_k is not None:
-        fuse_ = replace(fuse_, k=request.rrf_k)
-    if request.min_similarity is not None:
-        retrieve_ = replace(retrieve_, min_similarity=request.min_similarity)
-    if request.intent is not None:  # who says what they are after is searched for further
-        retrieve_ = replace(retrieve_, short_circuit=(0.0, 0.0))
-    if request.asked_mode not in weigh_.modes:
-        weigh_ = replace(weigh_, factors=(), date_boost=0.0)
-    if request.recency_weight is not None:
-        factors = weigh_.factors if "recency" in weigh_.factors else (*weigh_.factors, "recency")
-        weigh_ = replace(weigh_, factors=factors, recency_weight=request.recency_weight)
-    if request.min_confidence is not None:
-        floor = replace(floor, min_confidence=request.min_confidence)
-    if request.min_score is not None:
-        floor = replace(floor, keyword=request.min_score, semantic=request.min_score, hybrid=request.min_score)
-    return replace(profile, limit=limit, retrieve=retrieve_, fuse=fuse_, weigh=weigh_, floor=floor)
+    limit, score = request.limit, request.min_score
+    further = None if request.intent is None else (0.0, 0.0)  # who says what they are after is searched for further
+    return replace(
+        profile,
+        limit=min(limit, profile.max_limit) if limit is not None and limit > 0 else profile.limit,
+        retrieve=_set(profile.retrieve, min_similarity=request.min_similarity, short_circuit=further),
+        fuse=_set(_weighted(profile.fuse, request), k=request.rrf_k),
+        weigh=_weighing(profile.weigh, request),
+        floor=_set(profile.floor, min_confidence=request.min_confidence, keyword=score, semantic=score, hybrid=score),
+    )
+
+
+def _set(section: S, **given: Any) -> S:
+    """Return *section* with what is given."""
+    return replace(section, **{name: value for name, value in given.items() if value is not None})
+
+
+def _weighted(rules: Fuse, request: Request) -> Fuse:
+    """Return *rules* with the weights that the request gives, and none that depend on anything else."""
+    alpha = {} if request.alpha is None else {"words": 1.0 - request.alpha, "vector": request.alpha}
+    given = {**alpha, **(request.weights or {})}
+    if not given:
+        return rules
+    return replace(rules, weights={**rules.weights, **given}, list_weights=(), adaptive=(), code_weights={})
+
+
+def _weighing(rules: Weigh, request: Request) -> Weigh:
+    """Return *rules* without the factors in a mode where they do not count, and with recency for who asks for it."""
+    if request.asked_mode not in rules.modes:
+        rules = replace(rules, factors=(), date_boost=0.0)
+    if request.recency_weight is None:
+        return rules
+    factors = rules.factors if "recency" in rules.factors else (*rules.factors, "recency")
+    return replace(rules, factors=factors, recency_weight=request.recency_weight)
 
 
 def prepare(request: Request, context: SearchContext) -> tuple[Pipeline, State, SearchContext]:

@@ -24,9 +24,7 @@ class _Nearness:
     scores: Mapping[int, float]
 
 
-def related(
-    memory: Memory, context: SearchContext, *, scope: Scope, limit: int | None = None
-) -> tuple[Related, ...]:
+def related(memory: Memory, context: SearchContext, *, scope: Scope, limit: int | None = None) -> tuple[Related, ...]:
     """Return the memories nearest to *memory* with the reasons, best first; itself and near-repeats left out."""
     rules = context.profile.related
     most = rules.limit if limit is None or limit < 1 else min(limit, context.profile.max_limit)

@@ -57,7 +57,7 @@ class Probe:
         )
 
 
-def retrieve(  # noqa: PLR0913  (each of them is a section of the profile)
+def retrieve(
     state: State,
     context: SearchContext,
     *,
@@ -159,9 +159,7 @@ def _ids(near: Ranking, rules: Retrieve) -> list[int]:
     return [hit.id for hit in near.hits] if rules.cross_score else []
 
 
-def _with_vectors(
-    probe: Probe, words: tuple[Ranking, ...], near: Ranking, asked: Sequence["QueryVector"]
-) -> State:
+def _with_vectors(probe: Probe, words: tuple[Ranking, ...], near: Ranking, asked: Sequence["QueryVector"]) -> State:
     return replace(probe.state, rankings=(*words, near), generation=asked[0].generation)
 
 

@@ -73,9 +73,7 @@ class Vocabulary:
         nearest = sorted(
             (_cost(word, term, distance), -self.words[term], term) for term, distance in found if distance == least
         )
-        return tuple(
-            Correction(text=term, distance=least, frequency=-rarity) for _, rarity, term in nearest[:MAX_NEAR]
-        )
+        return tuple(Correction(text=term, distance=least, frequency=-rarity) for _, rarity, term in nearest[:MAX_NEAR])
 
     def _within(self, word: str, reach: int) -> list[tuple[str, int]]:
         """Return the words at most *reach* edits from *word*, each with its distance."""
@@ -216,9 +214,7 @@ def suggest(state: State, context: SearchContext) -> State:
     return replace(state, suggestions=did_you_mean(state.request.text, unknown, vocabulary.near))
 
 
-def did_you_mean(
-    text: str, unknown: Sequence[str], near: Callable[[str], Sequence[Correction]]
-) -> tuple[str, ...]:
+def did_you_mean(text: str, unknown: Sequence[str], near: Callable[[str], Sequence[Correction]]) -> tuple[str, ...]:
     """Return *text* with the *unknown* words replaced by near ones; at most three whole queries."""
     choices = {word: [one.text for one in found] for word in unknown if (found := near(word))}
     rounds = range(min(MAX_CORRECTIONS, max(map(len, choices.values()), default=0)))

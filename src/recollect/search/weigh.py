@@ -14,6 +14,7 @@ from recollect.search.state import Candidate, Drop, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import TimeSpan, find_dates
 
+UNUSED: Final = Usage()
 DATE_TOP: Final = 10
 """The hit that is best without the date boost stays among so many."""
 _DATED: Final = re.compile(r"(?:^|/)(\d{4})-(\d{2})-(\d{2})\.md$")
@@ -25,7 +26,7 @@ class Subject:
 
     memory: Memory
     facts: tuple[Fact, ...] = ()
-    usage: Usage = Usage()
+    usage: Usage = UNUSED
     lens: float = 1.0
 
 
@@ -48,7 +49,7 @@ def weigh(state: State, *, rules: Weigh) -> State:
 def _subject(row: int, state: State) -> Subject:
     memory, facts = state.memories[row], state.facts.get(row, ())
     lens = 1.0 if state.boost is None else state.boost(memory, facts)
-    return Subject(memory=memory, facts=facts, usage=state.usage.get(row, Usage()), lens=lens)
+    return Subject(memory=memory, facts=facts, usage=state.usage.get(row, UNUSED), lens=lens)
 
 
 # --- factors --------------------------------------------------------------------------------

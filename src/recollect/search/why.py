@@ -105,10 +105,14 @@ def _missing(told: Why, final: State, request: Request, context: SearchContext) 
         return "weight", "the list that found it weighs more than 0"
     if _excluded(told.id, final, context):
         return "excluded", "the query does not exclude one of its words"
-    near = next((each for each in told.lists if each.ranking == "vector" and each.score is not None), None)
-    least = as_asked(context.profile, request).retrieve.min_similarity
-    if near is not None and near.score is not None and near.score < least:
-        return "similarity", f"min_similarity is at most {near.score:.4g} (it is {least:.4g})"
+    return _unranked(told, least=as_asked(context.profile, request).retrieve.min_similarity)
+
+
+def _unranked(told: Why, *, least: float) -> tuple[str, str]:
+    """Return why no list brought a memory: too far, too deep, or nothing of it was asked for."""
+    far = [each.score for each in told.lists if each.ranking == "vector" and each.score is not None]
+    if far and far[0] < least:
+        return "similarity", f"min_similarity is at most {far[0]:.4g} (it is {least:.4g})"
     ranks = [each.rank for each in told.lists if each.rank is not None]
     if ranks:
         return "depth", f"each list brings at least {min(ranks)} candidates"
