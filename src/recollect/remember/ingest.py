@@ -206,7 +206,7 @@ def _by_bm25(draft: Draft, context: IngestContext) -> Scores:
     stems = dict.fromkeys(stem for word in significant(read_words(memory.content)) for stem in word.stems)
     if not stems:
         return {}
-    expression = AnyOf(parts=tuple(Word(text=stem) for stem in list(stems)[: words.most]))
+    expression = AnyOf(parts=tuple(Word(text=stem) for stem in list(stems)[: words.max_terms]))
     hits = context.store.match_words(
         WordQuery(expression=expression, weights=words.fields),
         scope=Scope(projects=frozenset({memory.project})),

@@ -21,7 +21,7 @@ _FILTERS: Final = " ".join(f"{each.name}?" for each in FILTER_FIELDS if each.mat
 SHAPES: Final[Mapping[str, str]] = {
     "Conflict": "kind one other",
     "Event": "verb at detail",
-    "Evidence": "sure bar id coverage cosine",
+    "Evidence": "sure=probability bar=threshold id coverage cosine",
     "Fact": "id subject predicate object type confidence",
     "Generation": "model dimensions memories pending",
     "Health": "store=address healthy memories problems advice?",

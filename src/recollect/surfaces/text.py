@@ -99,7 +99,8 @@ def _evidence(evidence: Evidence) -> str:
     """Return how likely it is that there is an answer, and what speaks for it."""
     parts = {"holds {:.2f} of the query's words by weight": evidence.coverage, "cosine {:.2f}": evidence.cosine}
     told = ", ".join(form.format(value) for form, value in parts.items() if value is not None)
-    return f"answer with probability {evidence.sure:.2f}, threshold {evidence.bar:.2f}: #{evidence.id} {told}"
+    likely = f"answer with probability {evidence.probability:.2f}, threshold {evidence.threshold:.2f}"
+    return f"{likely}: #{evidence.id} {told}"
 
 
 def _hit(hit: Hit, *, explain: bool, root: str) -> str:
