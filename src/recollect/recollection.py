@@ -7,25 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from recollect import evaluate, recall, remember, search, upkeep
 from recollect.embedders.choice import NO_MODELS, Models
-from recollect.evaluate.tuning import TunedProfiles, Tuning, in_force, untune
 from recollect.profile import Profile, load_profile
-from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses, look_through
-from recollect.recall.log import (
-    BackgroundWriter,
-    MemoryUse,
-    Verdict,
-    chosen,
-    log_reply,
-    never_recalled,
-    never_used,
-    reinforced,
-)
 from recollect.records import (
     ALL_PROJECTS,
     NO_FILTER,
     Fact,
     FactQuery,
+    Feedback,
     Filter,
     Forget,
     Generation,
@@ -37,28 +27,28 @@ from recollect.records import (
     StoreStats,
     Trust,
 )
-from recollect.records import Feedback as FeedbackWrite
-from recollect.remember.clean import draft, pinning, superseding
-from recollect.remember.embed import embed_pending, outdated_generations, prune
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.choice import NO_RERANKER, Rerankers
-from recollect.search import SearchContext, search
-from recollect.search.intent import boost
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import analyse
-from recollect.upkeep.export import exported
-from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, stale
 
-if TYPE_CHECKING:  # a process that only searches starts without what the other verbs need
-    from recollect.evaluate.tune import Tuned
-    from recollect.recall.inject import Rendered, Style
-    from recollect.remember.context import IngestContext
-    from recollect.remember.import_files import ImportReport
-    from recollect.remember.ingest import IngestResult
-    from recollect.search.why import Why
-    from recollect.upkeep.consolidate import Consolidation
+if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
+    Conflict = upkeep.facts.Conflict
+    Consolidation = upkeep.consolidate.Consolidation
+    ImportReport = remember.import_files.ImportReport
+    IngestContext = remember.context.IngestContext
+    IngestResult = remember.ingest.IngestResult
+    Lens = recall.lens.Lens
+    MemoryUse = recall.log.MemoryUse
+    Rendered = recall.inject.Rendered
+    SearchContext = search.SearchContext
+    Style = recall.inject.Style
+    Tuned = evaluate.tune.Tuned
+    Tuning = evaluate.tuning.Tuning
+    Verdict = recall.log.Verdict
+    Why = search.why.Why
 
 Clock = Callable[[], datetime]
 
@@ -117,8 +107,8 @@ class Recollection:
         self.profile, self.project = profile, project
         self.address, self.background = address, background
         self._clock = clock
-        self._writer = BackgroundWriter()
-        self._tuned = TunedProfiles(store)
+        self._writer = recall.log.BackgroundWriter()
+        self._tuned = evaluate.tuning.TunedProfiles(store)
 
     def __enter__(self) -> Self:
         return self
@@ -153,11 +143,9 @@ class Recollection:
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
     def _ingest_context(self, *, embed: bool = True, redact: bool = True, trust: Trust = "owner") -> "IngestContext":
-        from recollect.remember.context import IngestContext  # noqa: PLC0415  (a search writes nothing)
-
         # In the background vectors are made later, so that nobody waits for a model; oro needs them to decide.
         early = embed and (not self.background or self.profile.dedup == "bm25")
-        return IngestContext(
+        return remember.context.IngestContext(
             store=self.store,
             analyse=analyse,
             profile=self.profile,
@@ -185,7 +173,7 @@ class Recollection:
         searched like everything else. A *vector* of your own is stored beside those of the model in use if it is
         as wide as they are, else apart; `search(embedding=…)` finds it.
         """
-        drafts = [draft(content, {"project": self.project or "default", **about})]
+        drafts = [remember.clean.draft(content, {"project": self.project or "default", **about})]
         return self.add_all(drafts, vectors=[vector], redact=redact, embed=embed)[0]
 
     def add_all(
@@ -197,10 +185,9 @@ class Recollection:
         embed: bool = True,
     ) -> "tuple[IngestResult, ...]":
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
-        from recollect.remember.ingest import ingest  # noqa: PLC0415
-
         given = any(vector is not None for vector in vectors)
-        results = ingest(drafts, self._ingest_context(embed=embed or given, redact=redact), vectors=vectors)
+        context = self._ingest_context(embed=embed or given, redact=redact)
+        results = remember.ingest.ingest(drafts, context, vectors=vectors)
         if embed and any(each.written for each in results):
             self._embed_if_possible(None)
         return results
@@ -214,16 +201,15 @@ class Recollection:
         progress: Progress | None = None,
     ) -> "ImportReport":
         """Import files and folders; again and again if you like, only what changed is written."""
-        from recollect.remember.import_files import import_files  # noqa: PLC0415
-
-        report = import_files(paths, self._ingest_context(embed=embed, redact=redact, trust=trust), progress)
+        context = self._ingest_context(embed=embed, redact=redact, trust=trust)
+        report = remember.import_files.import_files(paths, context, progress)
         if embed:
             self._embed_if_possible(progress)
         return report
 
     def embed(self, progress: Progress | None = None) -> int:
         """Give a vector to every memory that has none of the model in use; return how many took one."""
-        return embed_pending(
+        return remember.embed.embed_pending(
             store=self.store,
             embedder=self.models.required(),
             model=self.models.name,
@@ -264,7 +250,7 @@ class Recollection:
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
-            self._writer.submit(lambda: log_reply(reply, request, store=self.store, now=self.now()))
+            self._writer.submit(lambda: recall.log.log_reply(reply, request, store=self.store, now=self.now()))
         return reply
 
     def _answer(self, request: Request, profile: Profile) -> Reply:
@@ -276,18 +262,18 @@ class Recollection:
         return reply
 
     def _reply(self, request: Request, profile: Profile) -> Reply:
-        return search(request, self._context(profile, request.mode))
+        return search.search(request, self._context(profile, request.mode))
 
-    def _context(self, profile: Profile, mode: Mode = "hybrid") -> SearchContext:
+    def _context(self, profile: Profile, mode: Mode = "hybrid") -> "SearchContext":
         now, bounds = self.now(), profile.weigh.lens_bounds
-        return SearchContext(
+        return search.SearchContext(
             store=self.store,
             profile=profile,
             now=now,
             embedder=None if mode == "keyword" else self.models.current(),
             named=self.models.named,
             reranker=self.rerankers.current,
-            look_through=lambda request: look_through(request, self.store, bounds=bounds, now=now),
+            look_through=lambda request: recall.lens.look_through(request, self.store, bounds=bounds, now=now),
         )
 
     def _ranking(self, name: str | None = None) -> Profile:
@@ -297,21 +283,20 @@ class Recollection:
 
     def decisions(self, /, query: str, **more: Any) -> Reply:
         """Answer *query*, leaning towards what was decided; *more* is what `search` takes."""
-        return self.search(boost(query, "decisions"), **more)
+        return self.search(search.intent.boost(query, "decisions"), **more)
 
     def changes(self, /, query: str, **more: Any) -> Reply:
         """Answer *query*, leaning towards what was changed."""
-        return self.search(boost(query, "changes"), **more)
+        return self.search(search.intent.boost(query, "changes"), **more)
 
     def how_it_works(self, /, query: str, **more: Any) -> Reply:
         """Answer *query*, leaning towards how things work."""
-        return self.search(boost(query, "how_it_works"), **more)
+        return self.search(search.intent.boost(query, "how_it_works"), **more)
 
     def related(self, memory_id: int, *, limit: int | None = None) -> tuple[Related, ...]:
         """Return the memories that belong to one, nearest first, each with its reasons."""
-        from recollect.search.related import related  # noqa: PLC0415
-
-        return related(self._one(memory_id), self._context(self._ranking()), scope=self.scope, limit=limit)
+        one, context = self._one(memory_id), self._context(self._ranking())
+        return search.related.related(one, context, scope=self.scope, limit=limit)
 
     def inject(
         self,
@@ -331,23 +316,22 @@ class Recollection:
 
         The *tags* are the task's own and are searched for; *where* says which memories may be told.
         """
-        from recollect.recall.inject import inject, task_query, trusted_as  # noqa: PLC0415
-
-        asked = task_query(task, description=description, tags=tags)
+        asked = recall.inject.task_query(task, description=description, tags=tags)
         reply = self.search(asked, session=session, where=where, **more)
         if reply.outcome == "weak":
-            reply = trusted_as(self.search(task_query(task), where=where, **more), reply)
-        return inject(reply, store=self.store, now=self.now(), session=session, style=style, limit=limit, budget=budget)
+            title = self.search(recall.inject.task_query(task), where=where, **more)
+            reply = recall.inject.trusted_as(title, reply)
+        return recall.inject.inject(
+            reply, store=self.store, now=self.now(), session=session, style=style, limit=limit, budget=budget
+        )
 
     def why(
         self, /, memory_id: int, query: str, *, mode: Mode = "hybrid", profile: str | None = None, **more: Any
     ) -> "Why":
         """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help."""
-        from recollect.search.why import why  # noqa: PLC0415
-
         self._one(memory_id)
         request = Request(text=query, mode=mode, scope=self.scope, **more)
-        return why(memory_id, request, self._context(self._ranking(profile), mode))
+        return search.why.why(memory_id, request, self._context(self._ranking(profile), mode))
 
     def show(self, memory_id: int) -> Shown:
         """Return a memory with its other wordings and its history."""
@@ -377,19 +361,21 @@ class Recollection:
 
     def pin(self, memory_id: int, *, pinned: bool = True) -> None:
         """Keep a memory from ageing, or let it age again."""
-        self.store.apply([pinning(self._one(memory_id), pinned=pinned)], at=self.now())
+        self.store.apply([remember.clean.pinning(self._one(memory_id), pinned=pinned)], at=self.now())
 
     def supersede(self, memory_id: int, by: int) -> None:
         """Say that memory *by* took the place of another, which is hidden from then on unless asked for."""
-        self.store.apply([superseding(self._one(memory_id), self._one(by))], at=self.now())
+        write = remember.clean.superseding(self._one(memory_id), self._one(by))
+        self.store.apply([write], at=self.now())
 
     def feedback(
-        self, memory_id: int, verdict: Verdict, *, session: str | None = None, query: str | None = None
+        self, memory_id: int, verdict: "Verdict", *, session: str | None = None, query: str | None = None
     ) -> None:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
         self._one(memory_id)
-        told, now = FeedbackWrite(id=memory_id, verdict=verdict, session=session, query=query), self.now()
-        self.store.apply([told, *reinforced(self._facts_of(memory_id), verdict, now=now)], at=now)
+        told, now = Feedback(id=memory_id, verdict=verdict, session=session, query=query), self.now()
+        facts = recall.log.reinforced(self._facts_of(memory_id), verdict, now=now)
+        self.store.apply([told, *facts], at=now)
 
     def facts(
         self, *, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int = 100
@@ -399,16 +385,16 @@ class Recollection:
 
     def reinforce(self, *fact_ids: int) -> int:
         """Vouch for facts: surer by 0.3 and fresh from today; return how many there were."""
-        now = self.now()
-        return len(self.store.apply(reinforced(chosen(fact_ids, self._all_facts()), "reinforce", now=now), at=now))
+        facts, now = recall.log.chosen(fact_ids, self._all_facts()), self.now()
+        return len(self.store.apply(recall.log.reinforced(facts, "reinforce", now=now), at=now))
 
-    def stale(self, *, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> tuple[Fact, ...]:
+    def stale(self, *, below: float = 0.5, days: float = 30) -> tuple[Fact, ...]:
         """Return the facts that have faded or were left alone."""
-        return tuple(stale(self._all_facts(), now=self.now(), below=below, days=days))
+        return tuple(upkeep.facts.stale(self._all_facts(), now=self.now(), below=below, days=days))
 
-    def conflicts(self) -> tuple[Conflict, ...]:
+    def conflicts(self) -> "tuple[Conflict, ...]":
         """Return the facts that contradict each other."""
-        return tuple(conflicts(self._all_facts()))
+        return tuple(upkeep.facts.conflicts(self._all_facts()))
 
     def _all_facts(self) -> tuple[Fact, ...]:
         return self.store.facts(FactQuery(), scope=self.scope)
@@ -429,27 +415,27 @@ class Recollection:
 
     def never_recalled(self) -> tuple[Memory, ...]:
         """Return the memories that no logged search has shown."""
-        return never_recalled(self.store, scope=self.scope)
+        return recall.log.never_recalled(self.store, scope=self.scope)
 
-    def never_used(self) -> tuple[MemoryUse, ...]:
+    def never_used(self) -> "tuple[MemoryUse, ...]":
         """Return the memories that were shown three times or more and never used, most often shown first."""
-        return never_used(self.store, scope=self.scope)
+        return recall.log.never_used(self.store, scope=self.scope)
 
     def unanswered(self, *, limit: int = 20) -> tuple[tuple[str, int], ...]:
         """Return the logged queries that found nothing, and how often each was asked."""
         return self.store.unanswered(scope=self.scope, limit=limit)
 
-    def keep_lens(self, lens: Lens) -> None:
+    def keep_lens(self, lens: "Lens") -> None:
         """Keep a lens under its name."""
-        keep_lens(lens, self.store)
+        recall.lens.keep_lens(lens, self.store)
 
-    def lenses(self) -> tuple[Lens, ...]:
+    def lenses(self) -> "tuple[Lens, ...]":
         """Return the lenses kept."""
-        return lenses(self.store)
+        return recall.lens.lenses(self.store)
 
     def drop_lens(self, name: str) -> None:
         """Drop a lens."""
-        drop_lens(name, self.store)
+        recall.lens.drop_lens(name, self.store)
 
     def tune(
         self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
@@ -458,39 +444,35 @@ class Recollection:
 
         Adopted is only what is surely better on questions it was not fitted to; it stays with the store.
         """
-        from recollect.evaluate.tune import Here, tune_here  # noqa: PLC0415
-
         self.flush()  # what was recalled until now belongs to the log
-        here = Here(profile=self.profile, store=self.store, scope=self.scope, now=self.now(), answer=self._reply)
-        return tune_here(here, judged, dry_run=dry_run, progress=progress)
+        here = evaluate.tune.Here(
+            profile=self.profile, store=self.store, scope=self.scope, now=self.now(), answer=self._reply
+        )
+        return evaluate.tune.tune_here(here, judged, dry_run=dry_run, progress=progress)
 
-    def tuning(self) -> Tuning | None:
+    def tuning(self) -> "Tuning | None":
         """Return what was tuned and is in force: which weights, since when, with which figures."""
-        return in_force(self.profile, self.store)
+        return evaluate.tuning.in_force(self.profile, self.store)
 
-    def untune(self) -> Tuning:
+    def untune(self) -> "Tuning":
         """Go back to the weights before the last tuning; return what was undone."""
-        return untune(self.profile, self.store)
+        return evaluate.tuning.untune(self.profile, self.store)
 
-    def consolidate(self, *, apply: bool = False, floor: float = 0.0, most: int = 50) -> "Consolidation":
+    def consolidate(self, *, apply: bool = False, floor: float = 0.0, limit: int = 50) -> "Consolidation":
         """Propose merges, links and what has faded below *floor*; do it when told to."""
-        from recollect.upkeep.consolidate import apply_consolidation, plan_consolidation  # noqa: PLC0415
-
         context = self._ingest_context(embed=False)
-        plan = plan_consolidation(context, floor=floor, limit=most)
+        plan = upkeep.consolidate.plan_consolidation(context, floor=floor, limit=limit)
         if apply:
-            apply_consolidation(plan, store=self.store, now=context.now)
+            upkeep.consolidate.apply_consolidation(plan, store=self.store, now=context.now)
         return replace(plan, applied=apply)
 
     def undo_consolidation(self) -> tuple[int, ...]:
         """Bring back what consolidations merged away."""
-        from recollect.upkeep.consolidate import undo_consolidation  # noqa: PLC0415
-
-        return undo_consolidation(self._ingest_context(embed=False))
+        return upkeep.consolidate.undo_consolidation(self._ingest_context(embed=False))
 
     def export(self) -> Iterator[tuple[Memory, tuple[str, ...]]]:
         """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""
-        return exported(self.store, scope=self.scope)
+        return upkeep.export.exported(self.store, scope=self.scope)
 
     def stats(self) -> StoreStats:
         """Count what is here."""
@@ -507,7 +489,7 @@ class Recollection:
         """Return the generations of other models, if the one in use has vectors of its own for everything."""
         several = len(self.store.generations(scope=ALL_PROJECTS)) > 1
         embedder = self.models.current() if several else None
-        return () if embedder is None else outdated_generations(self.store, embedder)
+        return () if embedder is None else remember.embed.outdated_generations(self.store, embedder)
 
     def generations(self) -> tuple[Generation, ...]:
         """Return the generations of vectors, newest first: one for each model that made some."""
@@ -515,7 +497,7 @@ class Recollection:
 
     def prune_vectors(self, *, dry_run: bool = False) -> tuple[Generation, ...]:
         """Drop the vectors of other models than the one in use; return their generations."""
-        return prune(store=self.store, embedder=self.models.required(), dry_run=dry_run)
+        return remember.embed.prune(store=self.store, embedder=self.models.required(), dry_run=dry_run)
 
     def reindex(self, progress: Progress | None = None) -> int:
         """Make every index anew from the memories."""
