@@ -35,19 +35,7 @@ from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import analyse
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
-    Conflict = upkeep.facts.Conflict
-    Consolidation = upkeep.consolidate.Consolidation
-    ImportReport = remember.import_files.ImportReport
-    IngestContext = remember.context.IngestContext
-    IngestResult = remember.ingest.IngestResult
-    Lens = recall.lens.Lens
-    MemoryUse = recall.log.MemoryUse
-    Rendered = recall.inject.Rendered
     SearchContext = search.SearchContext
-    Style = recall.inject.Style
-    Tuned = evaluate.tune.Tuned
-    Tuning = evaluate.tuning.Tuning
-    Verdict = recall.log.Verdict
     Why = search.why.Why
 
 Clock = Callable[[], datetime]
@@ -142,7 +130,9 @@ class Recollection:
         """Which projects are searched: the one chosen at opening, or all."""
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
-    def _ingest_context(self, *, embed: bool = True, redact: bool = True, trust: Trust = "owner") -> "IngestContext":
+    def _ingest_context(
+        self, *, embed: bool = True, redact: bool = True, trust: Trust = "owner"
+    ) -> "remember.context.IngestContext":
         # In the background vectors are made later, so that nobody waits for a model; oro needs them to decide.
         early = embed and (not self.background or self.profile.dedup == "bm25")
         return remember.context.IngestContext(
@@ -166,7 +156,7 @@ class Recollection:
         redact: bool = True,
         embed: bool = True,
         **about: Any,
-    ) -> "IngestResult":
+    ) -> "remember.ingest.IngestResult":
         """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
 
         The name, description, path, worker_role and requirements of a memory go into its metadata and are
@@ -183,7 +173,7 @@ class Recollection:
         vectors: Sequence[Sequence[float] | None] = (),
         redact: bool = True,
         embed: bool = True,
-    ) -> "tuple[IngestResult, ...]":
+    ) -> "tuple[remember.ingest.IngestResult, ...]":
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
         given = any(vector is not None for vector in vectors)
         context = self._ingest_context(embed=embed or given, redact=redact)
@@ -199,7 +189,7 @@ class Recollection:
         embed: bool = True,
         trust: Trust = "owner",
         progress: Progress | None = None,
-    ) -> "ImportReport":
+    ) -> "remember.import_files.ImportReport":
         """Import files and folders; again and again if you like, only what changed is written."""
         context = self._ingest_context(embed=embed, redact=redact, trust=trust)
         report = remember.import_files.import_files(paths, context, progress)
@@ -217,7 +207,9 @@ class Recollection:
             progress=progress,
         )
 
-    def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> "tuple[IngestResult, ...]":
+    def capture(
+        self, text: str, *, trust: Trust = "agent", embed: bool = True
+    ) -> "tuple[remember.ingest.IngestResult, ...]":
         """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we rendered."""
         drafts = self._ingest_context(embed=False, trust=trust).captured(text)
         return self.add_all(drafts, embed=embed) if drafts else ()
@@ -306,12 +298,12 @@ class Recollection:
         description: str = "",
         tags: Sequence[str] = (),
         session: str | None = None,
-        style: "Style" = "markdown",
+        style: "recall.inject.Style" = "markdown",
         limit: int = 5,
         budget: int = 500,
         where: Filter = NO_FILTER,
         **more: Any,
-    ) -> "Rendered":
+    ) -> "recall.inject.Rendered":
         """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all.
 
         The *tags* are the task's own and are searched for; *where* says which memories may be told.
@@ -369,7 +361,7 @@ class Recollection:
         self.store.apply([write], at=self.now())
 
     def feedback(
-        self, memory_id: int, verdict: "Verdict", *, session: str | None = None, query: str | None = None
+        self, memory_id: int, verdict: "recall.log.Verdict", *, session: str | None = None, query: str | None = None
     ) -> None:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
         self._one(memory_id)
@@ -392,7 +384,7 @@ class Recollection:
         """Return the facts that have faded or were left alone."""
         return tuple(upkeep.facts.stale(self._all_facts(), now=self.now(), below=below, days=days))
 
-    def conflicts(self) -> "tuple[Conflict, ...]":
+    def conflicts(self) -> "tuple[upkeep.facts.Conflict, ...]":
         """Return the facts that contradict each other."""
         return tuple(upkeep.facts.conflicts(self._all_facts()))
 
@@ -417,7 +409,7 @@ class Recollection:
         """Return the memories that no logged search has shown."""
         return recall.log.never_recalled(self.store, scope=self.scope)
 
-    def never_used(self) -> "tuple[MemoryUse, ...]":
+    def never_used(self) -> "tuple[recall.log.MemoryUse, ...]":
         """Return the memories that were shown three times or more and never used, most often shown first."""
         return recall.log.never_used(self.store, scope=self.scope)
 
@@ -425,11 +417,11 @@ class Recollection:
         """Return the logged queries that found nothing, and how often each was asked."""
         return self.store.unanswered(scope=self.scope, limit=limit)
 
-    def keep_lens(self, lens: "Lens") -> None:
+    def keep_lens(self, lens: "recall.lens.Lens") -> None:
         """Keep a lens under its name."""
         recall.lens.keep_lens(lens, self.store)
 
-    def lenses(self) -> "tuple[Lens, ...]":
+    def lenses(self) -> "tuple[recall.lens.Lens, ...]":
         """Return the lenses kept."""
         return recall.lens.lenses(self.store)
 
@@ -439,7 +431,7 @@ class Recollection:
 
     def tune(
         self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
-    ) -> "Tuned":
+    ) -> "evaluate.tune.Tuned":
         """Fit the profile's few weights to the questions of a file, or to what was said of answers so far.
 
         Adopted is only what is surely better on questions it was not fitted to; it stays with the store.
@@ -450,15 +442,17 @@ class Recollection:
         )
         return evaluate.tune.tune_here(here, judged, dry_run=dry_run, progress=progress)
 
-    def tuning(self) -> "Tuning | None":
+    def tuning(self) -> "evaluate.tuning.Tuning | None":
         """Return what was tuned and is in force: which weights, since when, with which figures."""
         return evaluate.tuning.in_force(self.profile, self.store)
 
-    def untune(self) -> "Tuning":
+    def untune(self) -> "evaluate.tuning.Tuning":
         """Go back to the weights before the last tuning; return what was undone."""
         return evaluate.tuning.untune(self.profile, self.store)
 
-    def consolidate(self, *, apply: bool = False, floor: float = 0.0, limit: int = 50) -> "Consolidation":
+    def consolidate(
+        self, *, apply: bool = False, floor: float = 0.0, limit: int = 50
+    ) -> "upkeep.consolidate.Consolidation":
         """Propose merges, links and what has faded below *floor*; do it when told to."""
         context = self._ingest_context(embed=False)
         plan = upkeep.consolidate.plan_consolidation(context, floor=floor, limit=limit)

@@ -105,7 +105,7 @@ def _parameter(parameter: "Parameter") -> click.Parameter:
         [f"--{name}/--{off}" if off else f"--{name}", parameter.name],
         is_flag=flag,
         multiple=several,
-        default=None if several else parameter.default,
+        default=bool(parameter.default) if flag else parameter.default,
         type=None if flag else _type(parameter),
         callback=_countable,
         help=parameter.about,

@@ -229,8 +229,8 @@ OPERATIONS: Final = (
             Parameter(name="from", kind="choice", choices=("feedback",), about="where judgements come from (feedback)"),
             Parameter(name="judged", about="a file of judged queries instead: JSON lines, or query TAB id TAB gain"),
             replace(DRY_RUN, about="only say what would be adopted"),
-            Parameter(name="show", kind="flag", default=False, about="say what is in force, since when, and why"),
-            Parameter(name="undo", kind="flag", default=False, about="go back to what was before the last tuning"),
+            Parameter(name="show", kind="flag", about="say what is in force, since when, and why"),
+            Parameter(name="undo", kind="flag", about="go back to what was before the last tuning"),
         ),
     ),
     Operation(

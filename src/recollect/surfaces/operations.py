@@ -157,7 +157,7 @@ UPKEEP: Final = (
         run=_consolidate,
         parameters=(
             DRY_RUN,
-            Parameter(name="undo", kind="flag", default=False, about="bring back what was merged away"),
+            Parameter(name="undo", kind="flag", about="bring back what was merged away"),
             Parameter(name="floor", kind="share", about="also forget what has faded below this"),
         ),
     ),

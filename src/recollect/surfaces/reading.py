@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.recollection import Recollection
@@ -31,36 +31,48 @@ from recollect.surfaces.table import (
 # --- searches -------------------------------------------------------------------------------
 
 NUMBERS: Final = (
+    Parameter(name="limit", kind="number", about="how many hits"),
+    Parameter(name="alpha", kind="share", about="0 asks words alone, 1 meaning alone"),
     Parameter(name="min_confidence", kind="share", about="drop hits whose facts are less sure than this"),
     Parameter(name="recency_weight", kind="share", about="how much newer memories are preferred; 0 not at all"),
     Parameter(name="min_similarity", kind="share", about="the least cosine of a hit that meaning alone found"),
-    Parameter(name="rrf_k", kind="share", about="the k of reciprocal rank fusion"),
     Parameter(name="min_score", kind="share", about="drop hits that score less than this"),
+    Parameter(name="rrf_k", kind="share", about="the k of reciprocal rank fusion"),
     Parameter(name="timeout", kind="share", about="give up after so many seconds"),
 )
-"""Numbers of a search that are the profile's unless they are given."""
+"""Numbers of a search; those that are not given are the profile's."""
+ASKED: Final = (
+    Parameter(name="query", place=True, about='words, "phrases", -not, OR, AND, prefix*, type:decision'),
+    Parameter(name="mode", kind="choice", choices=tuple(MODES), about="how to look (hybrid)"),
+    *NUMBERS,
+    Parameter(name="weight", kind="texts", about="words=N, vector=N or expansion=N (may be repeated)"),
+    *FILTERS,
+    LENS,
+    Parameter(name="intent", about="what you are after; looks further, however sure the first hit seems"),
+)
+"""What changes an answer: `search` and `why` take the same."""
+
+
+def _asked(db: Recollection, given: Given) -> dict[str, Any]:
+    """Return the options of a search that the parameters of ASKED describe."""
+    names = [*(each.name for each in NUMBERS), "lens", "intent"]
+    options = {name: given[name] for name in names if given.get(name) is not None}
+    if given.get("weight"):
+        options["weights"] = numbers_from(given, "weight", form="RANKING=NUMBER", example="vector=0.5")
+    return {"mode": mode_from(given.get("mode")), "where": where_from(db, given), **options}
 
 
 def _search(db: Recollection, given: Given, _: Progress | None, *, ask: Callable[..., Reply]) -> Answer:
-    numbers = {each.name: given[each.name] for each in NUMBERS if given.get(each.name) is not None}
-    weights = numbers_from(given, "weight", form="RANKING=NUMBER", example="vector=0.5")
+    explain = bool(given.get("explain"))
     reply = ask(
         db,
         given["query"],
-        mode=mode_from(given.get("mode")),
-        limit=given.get("limit"),
-        alpha=given.get("alpha"),
-        lens=given.get("lens"),
+        **_asked(db, given),
         session=given.get("session"),
         facets=bool(given.get("facets")),
-        intent=given.get("intent"),
         include_facts=given.get("include_facts") is not False,
         without_model=given.get("without_model") or "keyword",
-        where=where_from(db, given),
-        **({"weights": weights} if weights else {}),
-        **numbers,
     )
-    explain = bool(given.get("explain"))
     return Answer(
         value=explained(reply) if explain else reply,
         text=lambda: text.reply_text(reply, explain=explain, root=text.here()) + (_tuned(db) if explain else ""),
@@ -74,13 +86,7 @@ def _tuned(db: Recollection) -> str:
 
 
 def _why(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    told = db.why(
-        given["id"],
-        given["query"],
-        mode=mode_from(given.get("mode")),
-        limit=given.get("limit"),
-        where=where_from(db, given),
-    )
+    told = db.why(given["id"], given["query"], **_asked(db, given))
     return Answer(value=told, text=lambda: text.why_text(told))
 
 
@@ -188,27 +194,18 @@ LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 
 # --- the table ------------------------------------------------------------------------------
 
-QUERY: Final = Parameter(name="query", place=True, about='words, "phrases", -not, OR, AND, prefix*, type:decision')
 SEARCH: Final = (
-    QUERY,
-    Parameter(name="mode", kind="choice", choices=tuple(MODES), about="how to look (hybrid)"),
-    Parameter(name="limit", kind="number", about="how many hits"),
-    Parameter(name="alpha", kind="share", about="0 asks words alone, 1 meaning alone"),
+    *ASKED,
     Parameter(
         name="without_model",
         kind="choice",
         choices=("keyword", "fail"),
         about="what a search for meaning does when there is no model (keyword)",
     ),
-    *FILTERS,
-    LENS,
-    Parameter(name="intent", about="what you are after; looks further, however sure the first hit seems"),
     Parameter(name="session", about="write the answer into the recall log of this session"),
     Parameter(name="include_facts", kind="flag", default=True, off="no_facts", about="tell the facts of each hit (on)"),
-    Parameter(name="facets", kind="flag", default=False, about="count all that match by type, tag, month, …"),
-    *NUMBERS,
-    Parameter(name="weight", kind="texts", about="RANKING=NUMBER, such as vector=0.5 (may be repeated)"),
-    Parameter(name="explain", kind="flag", default=False, about="show how each score comes about"),
+    Parameter(name="facets", kind="flag", about="count all that match by type, tag, month, …"),
+    Parameter(name="explain", kind="flag", about="show how each score comes about"),
 )
 
 
@@ -221,18 +218,7 @@ OPERATIONS: Final = (
     _searching("decisions", "Find memories, leaning towards what was decided.", Recollection.decisions),
     _searching("changes", "Find memories, leaning towards what was changed.", Recollection.changes),
     _searching("how-it-works", "Find memories, leaning towards how things work.", Recollection.how_it_works),
-    Operation(
-        name="why",
-        about="Explain why a memory was or was not found.",
-        run=_why,
-        parameters=(
-            ID,
-            Parameter(name="query", place=True, about="the query"),
-            Parameter(name="mode", about="how to look (hybrid)"),
-            Parameter(name="limit", kind="number", about="how many hits"),
-            *FILTERS,
-        ),
-    ),
+    Operation(name="why", about="Explain why a memory was or was not found.", run=_why, parameters=(ID, *ASKED)),
     Operation(
         name="related",
         about="Show the memories that belong to one, and why.",

@@ -80,9 +80,9 @@ ID: Final = Parameter(name="id", kind="number", place=True, about="the id of a m
 LIMIT: Final = Parameter(name="limit", kind="number", about="how many")
 SESSION: Final = Parameter(name="session", about="the session it belongs to")
 LENS: Final = Parameter(name="lens", about="look through this lens")
-KEEP_SECRETS: Final = Parameter(name="keep_secrets", kind="flag", default=False, about="do not redact keys and tokens")
-NO_EMBED: Final = Parameter(name="no_embed", kind="flag", default=False, about="leave the vectors for later")
-DRY_RUN: Final = Parameter(name="dry_run", kind="flag", default=False, about="only say what would be done")
+KEEP_SECRETS: Final = Parameter(name="keep_secrets", kind="flag", about="do not redact keys and tokens")
+NO_EMBED: Final = Parameter(name="no_embed", kind="flag", about="leave the vectors for later")
+DRY_RUN: Final = Parameter(name="dry_run", kind="flag", about="only say what would be done")
 FILTERS: Final = (
     *(
         Parameter(name=each.key, kind="texts", about=f"{each.about} (may be repeated)")
@@ -93,7 +93,7 @@ FILTERS: Final = (
     Parameter(name="until", about="only up to this date, its last day included"),
     Parameter(name="on", about="only of this date: 2026-05-01, yesterday, last week, May 2023, …"),
     Parameter(name="as_of", about="what was believed on this date"),
-    Parameter(name="include_superseded", kind="flag", default=False, about="show superseded memories too"),
+    Parameter(name="include_superseded", kind="flag", about="show superseded memories too"),
 )
 MODES: Final[Mapping[str, Mode]] = {
     "hybrid": "hybrid",

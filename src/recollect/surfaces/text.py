@@ -39,10 +39,16 @@ DECISIONS = {
 FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
 BLOCKED = {
     "limit": "it ranks below the limit",
-    "floor": "it scores under the floor of the profile",
+    "floor": "it scores under the floor",
+    "confidence": "its facts are not sure enough any more",
+    "near_repeat": "a hit above it says nearly the same",
+    "similarity": "its meaning is too far from the query's",
     "depth": "it ranks too deep in each list to be a candidate",
+    "weight": "only a list without weight found it",
+    "excluded": "the query excludes one of its words",
     "no_match": "no list knows it",
     "scope": "its project is not searched",
+    "lens": "the lens leaves it out",
     "forgotten": "it was forgotten",
     "superseded": "another memory took its place",
     "filter": "a filter leaves it out",

@@ -226,7 +226,7 @@ OPERATIONS: Final = (
         name="pin",
         about="Keep a memory from ageing.",
         run=_pin,
-        parameters=(ID, Parameter(name="off", kind="flag", default=False, about="let it age again")),
+        parameters=(ID, Parameter(name="off", kind="flag", about="let it age again")),
     ),
     Operation(
         name="supersede",
