@@ -13,16 +13,7 @@ from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.replies import Mode
 from recollect.surfaces import text
-from recollect.surfaces.table import (
-    DRY_RUN,
-    Answer,
-    Given,
-    Operation,
-    Parameter,
-    mode_from,
-    pairs_from,
-    write_file,
-)
+from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, mode_from, operation, write_file
 
 if TYPE_CHECKING:  # other verbs start without the arithmetic of these
     from recollect.evaluate.evaluate import Evaluation, KeptVectors, Plan
@@ -32,7 +23,33 @@ if TYPE_CHECKING:  # other verbs start without the arithmetic of these
 SPLITS: Final = ("dev", "test", "all")
 
 
-def _eval(db: Recollection, given: Given, progress: Progress | None) -> Answer:
+@operation(
+    Parameter(
+        name="datasets",
+        kind="paths",
+        place=True,
+        about="folders in the BEIR layout, or JSON files of LongMemEval or LoCoMo",
+    ),
+    Parameter(name="profile", kind="texts", about="a profile to try (may be repeated; the first is the baseline)"),
+    Parameter(name="mode", kind="texts", about="keyword, semantic or hybrid (may be repeated; hybrid)"),
+    Parameter(name="split", kind="choice", choices=SPLITS, default="all", about="which half of the queries (all)"),
+    Parameter(
+        name="by",
+        kind="choice",
+        choices=("document", "session"),
+        default="document",
+        about="what counts as a find: a document, or the session it was said in (document)",
+    ),
+    Parameter(name="queries", kind="number", about="ask only so many queries of each set"),
+    Parameter(name="run_file", kind="texts", about="NAME=PATH: score another tool's ranking (may be repeated)"),
+    Parameter(name="export", about="write every ranking into this folder, in the format of TREC"),
+    Parameter(name="output", kind="texts", about="write a report: report.md or report.html (may be repeated)"),
+    Parameter(name="vectors", about="the folder where vectors are kept (the user's cache folder)"),
+    slow=True,
+    store=False,
+)
+def eval_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
+    """Measure how well judged questions are answered; your own store is not touched."""
     from recollect.evaluate.evaluate import Gear, evaluate  # noqa: PLC0415  (only this verb needs any of it)
     from recollect.evaluate.report import (  # noqa: PLC0415
         as_text,
@@ -69,7 +86,7 @@ def _plan(db: Recollection, given: Given) -> "Plan":
         raise InputError(f"--queries {most} asks nothing", hint="leave it out to ask all of them")
     paths = [Path(path).expanduser() for path in given["datasets"]]
     sets = examine(paths, half=_split(given), most=most or 0, by_session=given.get("by") == "session")
-    files = pairs_from(given, "run_file", form="NAME=PATH", example="bm25=bm25.trec")
+    files = given.pairs("run_file", form="NAME=PATH", example="bm25=bm25.trec")
     runs = read_runs({name: Path(path).expanduser() for name, path in files.items()}, sets)
     clash = sorted(runs.keys() & profiles.keys())
     if clash:
@@ -167,7 +184,16 @@ def _exported(found: "Evaluation", folder: Path) -> list[Path]:
 # --- tuning ---------------------------------------------------------------------------------
 
 
-def _tune(db: Recollection, given: Given, progress: Progress | None) -> Answer:
+@operation(
+    Parameter(name="from", kind="choice", choices=("feedback",), about="where judgements come from (feedback)"),
+    Parameter(name="judged", about="a file of judged queries instead: JSON lines, or query TAB id TAB gain"),
+    replace(DRY_RUN, about="only say what would be adopted"),
+    Parameter(name="show", kind="flag", about="say what is in force, since when, and why"),
+    Parameter(name="undo", kind="flag", about="go back to what was before the last tuning"),
+    slow=True,
+)
+def tune(db: Recollection, given: Given, progress: Progress | None) -> Answer:
+    """Fit the profile's few weights to your own feedback or judged queries; keep only what is surely better."""
     if given.get("show") or given.get("undo"):
         others = [name for name in ("judged", "from", "dry_run") if given.get(name)]
         if others or (given.get("show") and given.get("undo")):
@@ -215,56 +241,3 @@ def _tuning_value(tuning: Tuning) -> dict[str, Any]:
     names = ("at", "values", "source", "questions", "before", "after")
     value = {name: getattr(tuning, name) for name in names}
     return {"profile": tuning.profile, "tuned": True, **value, "interval": {"low": tuning.low, "high": tuning.high}}
-
-
-# --- the table ------------------------------------------------------------------------------
-
-OPERATIONS: Final = (
-    Operation(
-        name="tune",
-        about="Fit the profile's few weights to your own feedback or judged queries; keep only what is surely better.",
-        run=_tune,
-        slow=True,
-        parameters=(
-            Parameter(name="from", kind="choice", choices=("feedback",), about="where judgements come from (feedback)"),
-            Parameter(name="judged", about="a file of judged queries instead: JSON lines, or query TAB id TAB gain"),
-            replace(DRY_RUN, about="only say what would be adopted"),
-            Parameter(name="show", kind="flag", about="say what is in force, since when, and why"),
-            Parameter(name="undo", kind="flag", about="go back to what was before the last tuning"),
-        ),
-    ),
-    Operation(
-        name="eval",
-        about="Measure how well judged questions are answered; your own store is not touched.",
-        run=_eval,
-        slow=True,
-        store=False,
-        parameters=(
-            Parameter(
-                name="datasets",
-                kind="paths",
-                place=True,
-                about="folders in the BEIR layout, or JSON files of LongMemEval or LoCoMo",
-            ),
-            Parameter(
-                name="profile", kind="texts", about="a profile to try (may be repeated; the first is the baseline)"
-            ),
-            Parameter(name="mode", kind="texts", about="keyword, semantic or hybrid (may be repeated; hybrid)"),
-            Parameter(
-                name="split", kind="choice", choices=SPLITS, default="all", about="which half of the queries (all)"
-            ),
-            Parameter(
-                name="by",
-                kind="choice",
-                choices=("document", "session"),
-                default="document",
-                about="what counts as a find: a document, or the session it was said in (document)",
-            ),
-            Parameter(name="queries", kind="number", about="ask only so many queries of each set"),
-            Parameter(name="run_file", kind="texts", about="NAME=PATH: score another tool's ranking (may be repeated)"),
-            Parameter(name="export", about="write every ranking into this folder, in the format of TREC"),
-            Parameter(name="output", kind="texts", about="write a report: report.md or report.html (may be repeated)"),
-            Parameter(name="vectors", about="the folder where vectors are kept (the user's cache folder)"),
-        ),
-    ),
-)

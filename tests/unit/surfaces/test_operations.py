@@ -12,11 +12,11 @@ from kit import NOON
 from recollect import Filter, InputError, Recollection
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
-from recollect.records import FILTER_FIELDS, FilterField
+from recollect.records import FILTER_FIELDS, FilterField, Progress
 from recollect.stores.choice import open_store
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.table import FILTERS, Answer, Operation, filters_from, write_file
+from recollect.surfaces.table import FILTERS, ID, Answer, Given, Operation, operation, write_file
 from recollect.text.analyser import analyse
 
 KEYS = [each for each in FILTER_FIELDS if each.match != "scope"]
@@ -89,7 +89,7 @@ def test_options_and_lenses_have_every_filter_of_the_table_and_no_other() -> Non
         *(each.name for each in FILTER_FIELDS),
         *("name", "since", "until", "boosts"),
     }
-    assert filters_from({"type": ("a", "b"), "tag": ()}) == {"types": ("a", "b")}
+    assert Given(values={"type": ("a", "b"), "tag": ()}, now=NOON).filters() == {"types": ("a", "b")}
 
 
 # --- answers --------------------------------------------------------------------------------
@@ -97,14 +97,15 @@ def test_options_and_lenses_have_every_filter_of_the_table_and_no_other() -> Non
 
 def test_text_is_made_only_when_somebody_asks_for_it(db: Recollection) -> None:
     made: list[str] = []
-    shouting = Operation(
-        name="shout",
-        about="Shout.",
-        run=lambda _, given, __: Answer(value=given["word"], text=lambda: made.append("text") or given["word"].upper()),
-    )
 
-    answer = shouting.answer(db, {"word": "ship"})
+    @operation(ID)
+    def shout_it(_: Recollection, given: Given, __: Progress | None) -> Answer:
+        """Shout."""
+        return Answer(value=given["word"], text=lambda: made.append("text") or given["word"].upper())
 
+    answer = shout_it.answer(db, {"word": "ship"})
+
+    assert shout_it == Operation(name="shout-it", about="Shout.", run=shout_it.run, parameters=(ID,))
     assert (serialise(answer.value), made) == ("ship", [])
     assert (answer.text(), made) == ("SHIP", ["text"])
 
