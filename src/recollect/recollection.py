@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from recollect.embedders.choice import NO_MODELS, Models
+from recollect.embedders.models import NO_MODELS, Models
 from recollect.evaluate.tuning import Tuning, as_tuned, in_force, untune
 from recollect.profile import Profile, load_profile
 from recollect.recall.answer import answer
@@ -33,7 +33,7 @@ from recollect.records import Feedback as FeedbackWrite
 from recollect.remember.clean import draft, pinning, superseding
 from recollect.remember.embed import embed_pending
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
-from recollect.rerankers.choice import NO_RERANKER, Rerankers
+from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.search.intent import boost
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
@@ -81,7 +81,12 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         store=open_store(settings.db, analyse),
         profile=load_profile(settings.profile),
         project=settings.project or None,
-        models=Models(name=settings.model, folder=models_folder(settings), key=settings.model_key),
+        models=Models(
+            name=settings.model,
+            folder=models_folder(settings),
+            key=settings.model_key,
+            offline=settings.is_offline,
+        ),
         rerankers=Rerankers(settings.reranker),
         clock=clock,
         address=settings.db,
@@ -171,6 +176,7 @@ class Recollection:
 
     def embed(self, progress: Progress | None = None) -> int:
         """Give a vector to every memory that has none of the model in use; return how many took one."""
+        self.models.ready(now=self.now(), progress=progress)
         return embed_pending(
             store=self.store,
             embedder=self.models.required(),
@@ -191,7 +197,7 @@ class Recollection:
             self._embed_now(progress)
 
     def _embed_now(self, progress: Progress | None) -> None:
-        if self.models.current() is not None:
+        if self.models.ready(now=self.now(), progress=progress) is not None:
             self.embed(progress)
 
     def search(
@@ -356,11 +362,12 @@ class Recollection:
 
         Adopted is only what is surely better on questions it was not fitted to; it stays with the store.
         """
-        from recollect.evaluate.tune import Here, tune_here  # noqa: PLC0415
+        from recollect.evaluate.tune import TuningTarget, tune  # noqa: PLC0415
 
         self._scribe.close()  # what was recalled until now belongs to the log
-        here = Here(profile=self.profile, store=self.store, scope=self.scope, now=self.now(), answer=self._reply)
-        return tune_here(here, judged, dry_run=dry_run, progress=progress)
+        profile, store, scope, now = self.profile, self.store, self.scope, self.now()
+        target = TuningTarget(profile=profile, store=store, scope=scope, now=now, search=self._reply)
+        return tune(target, judged, dry_run=dry_run, progress=progress)
 
     def tuning(self) -> Tuning | None:
         """Return what was tuned and is in force: which weights, since when, with which figures."""

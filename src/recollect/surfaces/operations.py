@@ -90,6 +90,7 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
             name="add",
             about="Remember one text; - reads it from standard input.",
             run=_add,
+            slow=True,
             parameters=(
                 Parameter(name="text", place=True, about="what to remember"),
                 Parameter(name="type", about="note, decision, gotcha, preference, …"),

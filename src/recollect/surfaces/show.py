@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.ingest import Kept
 
 DEGRADED = {
-    "no_model": "no embedding model is installed: answered by words alone",
+    "no_model": "no embedding model can be used: answered by words alone",
     "vectors_pending": "some memories have no vector yet: run `recollect embed`",
     "fts_unavailable": "the word index is not available: the text itself was searched",
     "reranker_failed": "the reranker failed: the order is that of words and meaning alone",

@@ -342,6 +342,7 @@ OPERATIONS: Final = (
         name="capture",
         about="Remember the [MEMORY] lines and cue sentences of a text; - reads it from standard input.",
         run=_capture,
+        slow=True,
         parameters=(Parameter(name="text", place=True, about="a worker's output"),),
     ),
     Operation(

