@@ -10,7 +10,7 @@ import pytest
 
 from recollect.records import Memory
 from recollect.remember.dedup import Candidate, Verdict, judge
-from recollect.remember.differences import Kind, differences
+from recollect.text.differences import Kind, differences
 
 PAIRS = Path(__file__).with_name("pairs.jsonl")
 MERGING = {"identical", "restates"}

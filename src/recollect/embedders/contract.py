@@ -69,3 +69,11 @@ class Embedder(Protocol):
     def close(self) -> None:
         """Free everything held; asking for vectors afterwards raises ModelError."""
         ...
+
+
+def generation_for(width: int, embedder: Embedder | None) -> str:
+    """Return the generation that a caller's own vector of *width* numbers belongs to.
+
+    That of the model in use where the width fits, else one that all such vectors of this width share.
+    """
+    return f"external-{width}" if embedder is None or embedder.dimensions != width else embedder.fingerprint

@@ -20,7 +20,7 @@ from recollect.remember.formats.chat import with_context
 from recollect.remember.ingest import keep
 from recollect.replies import Mode, Reply, Request
 from recollect.rerankers.contract import Reranker
-from recollect.search import search
+from recollect.search import SearchContext, search
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
 from recollect.text.analyser import analyse
@@ -57,14 +57,9 @@ class Corpus:
 
     def search(self, request: Request, profile: Profile, *, now: datetime) -> Reply:
         """Answer *request* as `recollect search` does."""
-        return search(
-            request,
-            store=self.store,
-            profile=profile,
-            now=now,
-            embedder=self.resources.embedder,
-            reranker=self.resources.reranker,
-        )
+        embedder, reranker = self.resources.embedder, self.resources.reranker
+        context = SearchContext(store=self.store, profile=profile, now=now, embedder=embedder, reranker=reranker)
+        return search(request, context)
 
 
 @contextmanager

@@ -64,7 +64,7 @@ class Intake:
 
     def states(self, memory: Memory) -> tuple[Fact, ...]:
         """Return the facts of *memory*, fading as the profile says."""
-        return extract(memory, self.profile.weigh.decay or DECAY)
+        return extract(memory, self.profile.weigh.decay_rates or DECAY)
 
     def _judging(self) -> Judging:
         if self.profile.dedup == "words":

@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Final
 
 from recollect.records import NEVER, NOTHING, Decision, Memory
-from recollect.remember.differences import (
+from recollect.text.differences import (
     NEGATING,
     NEGATORS,
     OPPOSITES,
@@ -30,7 +30,7 @@ from recollect.remember.differences import (
     singular,
     spaced,
 )
-from recollect.text.tokenizer import words as similar_words
+from recollect.text.tokenizer import word_set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ def says_the_same(a: str, b: str) -> bool:
 
 # --- one candidate --------------------------------------------------------------------------
 
-_words: Final = lru_cache(maxsize=256)(similar_words)
+_words: Final = lru_cache(maxsize=256)(word_set)
 
 _STRENGTH: Final[Mapping[Decision, int]] = {
     "identical": 0,

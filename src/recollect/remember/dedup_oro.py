@@ -7,7 +7,6 @@ from recollect.profile import Profile
 from recollect.records import ALL_PROJECTS, NO_FILTER, AnyOf, Memory, Scope, Word, WordQuery
 from recollect.remember.dedup import Candidate, Verdict, judge_oro
 from recollect.remember.ingest import Judging
-from recollect.search.fuse import over_25
 from recollect.stores.contract import Store
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import pack
@@ -39,10 +38,10 @@ def oros_judge(store: Store, *, profile: Profile, embedder: Embedder | None) -> 
 def _by_words(stems: Sequence[str], store: Store, scope: Scope, profile: Profile) -> tuple[int, float] | None:
     if not stems:
         return None
-    expression = AnyOf(parts=tuple(Word(text=stem) for stem in stems[: profile.words.most]))
+    expression = AnyOf(parts=tuple(Word(text=stem) for stem in stems[: profile.words.max_terms]))
     asked = WordQuery(expression=expression, weights=profile.words.fields)
     top = store.match_words(asked, scope=scope, where=NO_FILTER, limit=1).top
-    return (top[0].id, over_25([top[0].score])[0]) if top else None
+    return (top[0].id, min(1.0, max(0.0, top[0].score / profile.fuse.divisor))) if top else None
 
 
 def _by_meaning(new: Memory, store: Store, scope: Scope, embedder: Embedder | None) -> tuple[int, float] | None:

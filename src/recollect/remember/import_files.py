@@ -16,7 +16,7 @@ from recollect.remember.clean import tidy
 from recollect.remember.find_files import LARGEST, Refused, find_files
 from recollect.remember.formats import Exported, Parsed, read_file
 from recollect.remember.ingest import keep
-from recollect.remember.redact import conceal
+from recollect.remember.redact import redact_memory
 from recollect.remember.restore_export import Returning, reclaim
 from recollect.remember.sync_source import Door, Holders, Settled, lose, mark, pieces_of, record, settle
 
@@ -129,7 +129,8 @@ def _through(door: Door, memory: Memory, exported: Exported | None) -> tuple[Mem
     if (project, trust) != (memory.project, memory.trust):
         memory = replace(memory, project=project, trust=trust)
     ready = tidy(memory)
-    return conceal(ready) if door.redacting else (ready, 0)
+    redacted = redact_memory(ready) if door.redacting else None
+    return (redacted.memory, redacted.count) if redacted else (ready, 0)
 
 
 def _take(source: str, fingerprint: str, drafts: Sequence[Memory], _: Parsed, door: Door, holders: Holders) -> Settled:

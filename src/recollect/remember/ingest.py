@@ -10,9 +10,9 @@ from recollect.records import ALL_PROJECTS, NOTHING, Decision, Fact, Insert, Mem
 from recollect.remember.clean import tidy
 from recollect.remember.dedup import Candidate, Verdict, judge
 from recollect.remember.facts import extract
-from recollect.remember.redact import conceal
+from recollect.remember.redact import redact_memory
 from recollect.stores.contract import ALIKE, Analyse, Store
-from recollect.text.tokenizer import words
+from recollect.text.tokenizer import word_set
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,8 @@ _SAME = ("identical", "restates")
 
 def _ready(draft: Memory, *, redacting: bool) -> tuple[Memory, int]:
     memory = tidy(draft)
-    return conceal(memory) if redacting else (memory, 0)
+    redacted = redact_memory(memory) if redacting else None
+    return (redacted.memory, redacted.count) if redacted else (memory, 0)
 
 
 def stands_alone(memory: Memory) -> bool:
@@ -159,10 +160,10 @@ def _nearest(memory: Memory, rivals: list[Candidate]) -> list[Candidate]:
     """Return the few of *rivals* that share most; lines made from one pattern would all be rivals."""
     if len(rivals) <= NEAREST:
         return rivals
-    ours = words(memory.content)
+    ours = word_set(memory.content)
 
     def share(rival: Candidate) -> float:
-        theirs = map(words, (rival.content, *rival.wordings))
+        theirs = map(word_set, (rival.content, *rival.wordings))
         return max(len(ours & other) / max(1, len(ours | other)) for other in theirs)
 
     return sorted(rivals, key=share, reverse=True)[:NEAREST]

@@ -61,22 +61,22 @@ _UNSIGNED: Final = tuple(cue for cue in _CUES if cue[-1] not in "_-/.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Redacted:
+class RedactedText:
     """A text without its secrets, and how many were taken."""
 
     text: str
     count: int
 
 
-def redact(text: str) -> Redacted:
+def redact_text(text: str) -> RedactedText:
     """Return *text* with each secret replaced by `[redacted:<kind>]`."""
     if not _may_hold_secrets(text):
-        return Redacted(text=text, count=0)
+        return RedactedText(text=text, count=0)
     count = 0
     for step in _STEPS:
         text, taken = step(text)
         count += taken
-    return Redacted(text=text, count=count)
+    return RedactedText(text=text, count=count)
 
 
 def _may_hold_secrets(text: str) -> bool:
@@ -145,7 +145,7 @@ def _bearers(text: str) -> tuple[str, int]:
     return _replace(_BEARER, text, lambda match: None if _is_reference(match[2]) else f"{match[1]}{_mark('bearer')}")
 
 
-def _assigned_redact(text: str) -> tuple[str, int]:
+def _assigned(text: str) -> tuple[str, int]:
     lowered = text.lower()
     if not any(name in lowered for name in _NAMES):
         return text, 0
@@ -201,60 +201,58 @@ def _replace(
     return pattern.sub(replaced, text), count
 
 
-_STEPS: Final = (_private_keys, _tokens, _logins, _bearers, _assigned_redact)
+_STEPS: Final = (_private_keys, _tokens, _logins, _bearers, _assigned)
 
 
-def conceal(memory: Memory) -> tuple[Memory, int]:
-    """Return *memory* without its secrets, itself if it has none, and how many were its own.
-
-    Those of its neighbours are taken out of its context too, and counted where they belong.
-    """
-    taken: dict[str, Any] = {}
-    count = 0
-    for name in ("content", "title", "section"):
-        text = getattr(memory, name)
-        found = redact(text) if text else None
-        if found is not None and found.count:
-            taken[name] = found.text
-            count += found.count if name != "section" else 0
-    tags, in_tags = _values(memory.tags)
-    metadata, in_metadata = _values(memory.metadata)
-    if in_tags:
-        taken["tags"] = tuple(tags)
-    if in_metadata:
-        taken["metadata"] = metadata
-    around = _context(memory.context)
-    if around is not memory.context:
-        taken["context"] = around
-    return (replace(memory, **taken) if taken else memory), count + in_tags + in_metadata
+_OWN: Final = ("content", "title", "tags", "metadata")
+_REDACTED: Final = (*_OWN, "section", "context")
 
 
-def _context(context: Context) -> Context:
-    if context == Context():
-        return context
-    before, after, around = (redact(text) for text in (context.before, context.after, context.around))
-    if not (before.count or after.count or around.count):
-        return context
-    return Context(before=before.text, after=after.text, around=around.text)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedMemory:
+    """A memory without its secrets, and how many were taken out of each field that had any."""
+
+    memory: Memory
+    counts: Mapping[str, int]
+
+    @property
+    def count(self) -> int:
+        """How many secrets were the memory's own: a section and its neighbours' words are counted where they belong."""
+        return sum(self.counts.get(field, 0) for field in _OWN)
 
 
-def _values(value: Any, key: str = "") -> tuple[Any, int]:
+def redact_memory(memory: Memory) -> RedactedMemory:
+    """Return *memory* with the secrets of every field replaced; itself if it has none."""
+    changed: dict[str, Any] = {}
+    counts: dict[str, int] = {}
+    for field in _REDACTED:
+        if value := getattr(memory, field):
+            redacted, count = _redact_value(value)
+            if count:
+                changed[field], counts[field] = redacted, count
+    return RedactedMemory(memory=replace(memory, **changed) if changed else memory, counts=counts)
+
+
+def _redact_value(value: Any, key: str = "") -> tuple[Any, int]:
     """Return *value*, however deep, without the secrets in its texts, and how many there were."""
     if isinstance(value, str):
-        return _assigned(key, value)
+        return _redact_named(key, value)
     if isinstance(value, Mapping):
-        pairs = {name: _values(each, str(name)) for name, each in value.items()}
+        pairs = {name: _redact_value(each, str(name)) for name, each in value.items()}
         return {name: each for name, (each, _) in pairs.items()}, sum(count for _, count in pairs.values())
     if isinstance(value, list | tuple):
-        parts = [_values(each, key) for each in value]
-        return [each for each, _ in parts], sum(count for _, count in parts)
+        parts = [_redact_value(each, key) for each in value]
+        return type(value)(each for each, _ in parts), sum(count for _, count in parts)
+    if isinstance(value, Context) and value != Context():
+        (before, after, around), count = _redact_value([value.before, value.after, value.around])
+        return Context(before=before, after=after, around=around), count
     return value, 0
 
 
-def _assigned(key: str, value: str) -> tuple[str, int]:
+def _redact_named(key: str, value: str) -> tuple[str, int]:
     """Return the text under *key* without secrets; a key such as `password` makes one of what else would not be."""
-    alone = redact(value)
-    named = redact(f"{key}={value}") if key and not alone.count else alone
+    alone = redact_text(value)
+    named = redact_text(f"{key}={value}") if key and not alone.count else alone
     if named.count and not alone.count and named.text.startswith(f"{key}="):
         return named.text.removeprefix(f"{key}="), named.count
     return alone.text, alone.count

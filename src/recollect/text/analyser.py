@@ -9,7 +9,7 @@ from typing import Final
 from recollect.records import Memory, TokenizedMemory
 from recollect.text.minhash import mark, sketch_marks
 from recollect.text.normalise import CJK_PLAIN
-from recollect.text.tokenizer import READINGS, SNOWBALL, Reading, joined, written
+from recollect.text.tokenizer import ANALYSES, SNOWBALL, TokenAnalysis, joined, segment
 
 SHARE: Final = 0.4
 """So many of the lines look like code in a text that is code."""
@@ -60,19 +60,19 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     fields = [("body", body), *((field, _read(text)) for field, text in _texts(memory))]
     minhash, code = (_seen_lately if len(memory.content) <= _SHORT else _seen)(memory.content)
     return TokenizedMemory(
-        stem={field: reading.stems for field, reading in fields if reading.atoms},
-        exact={field: _exact(reading) for field, reading in fields if reading.atoms},
+        stem={field: reading.stems for field, reading in fields if reading.tokens},
+        exact={field: _exact(reading) for field, reading in fields if reading.tokens},
         minhash=minhash,
         code=code,
     )
 
 
-def _read(text: str) -> Reading:
+def _read(text: str) -> TokenAnalysis:
     return (_read_lately if len(text) <= _SHORT else _read_anew)(text)
 
 
-def _read_anew(text: str) -> Reading:
-    return joined([READINGS[word] for word in written(text)])
+def _read_anew(text: str) -> TokenAnalysis:
+    return joined([ANALYSES[word] for word in segment(text)])
 
 
 def _seen(content: str) -> tuple[tuple[int, ...], bool]:
@@ -87,13 +87,13 @@ _read_lately = lru_cache(maxsize=2048)(_read_anew)
 _seen_lately = lru_cache(maxsize=1024)(_seen)
 
 
-def _exact(reading: Reading) -> tuple[str, ...]:
-    """Return the atoms in order, then the other forms of their words."""
+def _exact(reading: TokenAnalysis) -> tuple[str, ...]:
+    """Return the tokens in order, then the other forms of their words."""
     if not reading.parts:
-        return reading.atoms
-    there = frozenset(reading.atoms)
+        return reading.tokens
+    there = frozenset(reading.tokens)
     parts = [part for part in reading.parts if part not in there]
-    return (*reading.atoms, SENTINEL, *parts) if parts else reading.atoms
+    return (*reading.tokens, SENTINEL, *parts) if parts else reading.tokens
 
 
 def _texts(memory: Memory) -> Iterator[tuple[str, str]]:
@@ -159,7 +159,7 @@ _WORD: Final = re.compile(f"[{CJK_PLAIN}]{{1,2}}|[^\\W{CJK_PLAIN}]+")
 
 
 @lru_cache(maxsize=4096)
-def words_stated(text: str) -> int:
+def informative_words(text: str) -> int:
     """Return how many words stand in the sentences of *text* that are no questions."""
     if len(text) > ENOUGH:
         return ENOUGH

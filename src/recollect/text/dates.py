@@ -24,7 +24,7 @@ SECONDS_OF: Final[Mapping[str, int]] = {"minute": 60, "hour": 3600}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class TimeSpan:
     """A stretch of time, half open: start <= moment < end."""
 
     start: datetime
@@ -65,17 +65,17 @@ def begin(unit: str, now: datetime) -> datetime:
     return step(now, "day", -now.weekday() if unit == "week" else 0)
 
 
-def period(unit: str, offset: int, now: datetime) -> Span:
+def period(unit: str, offset: int, now: datetime) -> TimeSpan:
     """Return the unit (or the weekend) that lies *offset* units from the one *now* lies in."""
     if unit == "weekend":
         monday = step(begin("week", now), "week", offset)
-        return Span(start=step(monday, "day", 5), end=step(monday, "week", 1))
+        return TimeSpan(start=step(monday, "day", 5), end=step(monday, "week", 1))
     return lasting(step(begin(unit, now), unit, offset), unit)
 
 
-def lasting(start: datetime, unit: str) -> Span:
+def lasting(start: datetime, unit: str) -> TimeSpan:
     """Return the span of one *unit* from *start* on."""
-    return Span(start=start, end=step(start, unit, 1))
+    return TimeSpan(start=start, end=step(start, unit, 1))
 
 
 def latest(month: int, day: int, *, until: datetime) -> datetime:
@@ -155,7 +155,7 @@ EAST: Final = (
 whole: 目前天气 (the present weather) holds no 前天, 언어제공 (offering a language) no 어제."""
 
 
-Reader = Callable[[re.Match[str], datetime], Span]
+Reader = Callable[[re.Match[str], datetime], TimeSpan]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,15 +181,15 @@ def _compiled(source: str, flags: re.RegexFlag) -> re.Pattern[str]:
 # --- what a match means ---------------------------------------------------------------------
 
 
-def _named(_match: re.Match[str], now: datetime, *, unit: str, offset: int) -> Span:
+def _named(_match: re.Match[str], now: datetime, *, unit: str, offset: int) -> TimeSpan:
     return period(unit, offset, now)
 
 
-def _relative(match: re.Match[str], now: datetime) -> Span:
+def _relative(match: re.Match[str], now: datetime) -> TimeSpan:
     return period(match["unit"].lower(), OFFSETS[match["which"].lower()], now)
 
 
-def _calendar(match: re.Match[str], now: datetime) -> Span:
+def _calendar(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read year, month (a name or a number) and day, as many of them as there are."""
     parts = {part: text for part, text in match.groupdict().items() if text}
     month = MONTHS[parts["name"][:3].lower()] if "name" in parts else _count(parts.get("month", "1"))
@@ -199,7 +199,7 @@ def _calendar(match: re.Match[str], now: datetime) -> Span:
     return lasting(start, "day" if "day" in parts else "month" if parts.keys() & {"name", "month"} else "year")
 
 
-def _month_of(match: re.Match[str], now: datetime) -> Span:
+def _month_of(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read "this May" (of this year) and "last May" (the latest that is over)."""
     month = MONTHS[match["name"][:3].lower()]
     if match["which"].lower() == "this":
@@ -207,12 +207,12 @@ def _month_of(match: re.Match[str], now: datetime) -> Span:
     return lasting(latest(month, 1, until=step(begin("month", now), "month", -1)), "month")
 
 
-def _quarter(match: re.Match[str], now: datetime) -> Span:
+def _quarter(match: re.Match[str], now: datetime) -> TimeSpan:
     month, year = int(match["quarter"]) * 3 - 2, match.groupdict().get("year")
     return lasting(midnight(int(year), month, 1, like=now) if year else latest(month, 1, until=now), "quarter")
 
 
-def _time(match: re.Match[str], now: datetime) -> Span:
+def _time(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read a date with a time; the span lasts as long as the smallest part that was written."""
     day = midnight(int(match["year"]), int(match["month"]), int(match["day"]), like=now)
     fraction = int((match["fraction"] or "0").ljust(6, "0"))
@@ -222,7 +222,7 @@ def _time(match: re.Match[str], now: datetime) -> Span:
     if match["zone"]:
         start = start.replace(tzinfo=_zone(match["zone"])).astimezone(now.tzinfo)
     written = [length for part, length in PRECISION.items() if match[part]]
-    return Span(start=start, end=start + min(written))
+    return TimeSpan(start=start, end=start + min(written))
 
 
 def _zone(text: str) -> timezone:
@@ -232,35 +232,35 @@ def _zone(text: str) -> timezone:
     return timezone(-ahead if text.startswith("-") else ahead)
 
 
-def _ago(match: re.Match[str], now: datetime) -> Span:
+def _ago(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read "N units ago": the one unit that begins there."""
     unit = UNITS[match["unit"].lower()]
     origin = now if unit in SECONDS_OF else begin("day", now)
     count = _count(match["count"])
-    return Span(start=step(origin, unit, -count), end=step(origin, unit, 1 - count))
+    return TimeSpan(start=step(origin, unit, -count), end=step(origin, unit, 1 - count))
 
 
-def _window(match: re.Match[str], now: datetime) -> Span:
+def _window(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read "the last N units": from there until the end of today."""
     unit = UNITS[match["unit"].lower()]
     origin = now if unit in SECONDS_OF else begin("day", now)
-    return Span(start=step(origin, unit, -_count(match["count"] or "1")), end=step(begin("day", now), "day", 1))
+    return TimeSpan(start=step(origin, unit, -_count(match["count"] or "1")), end=step(begin("day", now), "day", 1))
 
 
-def _weekday(match: re.Match[str], now: datetime) -> Span:
+def _weekday(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read "last Monday" (before today), "next" (after it), "this" (of this week), or the latest up to today."""
     ahead = WEEKDAYS[match["weekday"][:3].lower()] - now.weekday()
     days = {"last": ahead % 7 - 7, "previous": ahead % 7 - 7, "next": (ahead - 1) % 7 + 1, "this": ahead}
     return period("day", days.get((match["which"] or "").lower(), -(-ahead % 7)), now)
 
 
-def _week_and_day(match: re.Match[str], now: datetime) -> Span:
+def _week_and_day(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read a week with one of its days, as in 上周五."""
     monday = step(begin("week", now), "week", _shift("week", match["week"]))
     return period("day", EAST_DAYS[match["weekday"]], monday)
 
 
-def _now(_match: re.Match[str], now: datetime) -> Span:
+def _now(_match: re.Match[str], now: datetime) -> TimeSpan:
     return lasting(now, "minute")
 
 
@@ -415,15 +415,15 @@ LEAD: Final = re.compile(r"^(?:(?:in|on|at|during|since|from)\s)?(?:the\s)?", re
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class DateMatch:
     """A date in a text: what it means, and where its words stand (text[start:end])."""
 
-    span: Span
+    span: TimeSpan
     start: int
     end: int
 
 
-def parse_moment(text: str, *, now: datetime) -> Span | None:
+def parse_moment(text: str, *, now: datetime) -> TimeSpan | None:
     """Return the span that *text* names, in the time zone of *now* (UTC if it has none), or None.
 
     "N units ago", and `3d` for short, is the one unit that begins N units before today (before now
@@ -439,7 +439,7 @@ def parse_moment(text: str, *, now: datetime) -> Span | None:
     return next((span for span in spans if span), None)
 
 
-def find_dates(text: str, *, now: datetime) -> tuple[Found, ...]:
+def find_dates(text: str, *, now: datetime) -> tuple[DateMatch, ...]:
     """Return the dates in *text*, in order and without overlap: of two, the earlier, then the longer.
 
     A date that follows "since" lasts until the end of today. Nothing is raised, whatever the text.
@@ -449,13 +449,13 @@ def find_dates(text: str, *, now: datetime) -> tuple[Found, ...]:
         return ()
     anchor = _anchored(now)
     found = [
-        Found(span=span, start=match.start(), end=match.end())
+        DateMatch(span=span, start=match.start(), end=match.end())
         for rule in PLAIN
         if not rule.needs.isdisjoint(present)
         for match in rule.pattern.finditer(text)
         if (span := _read(rule, match, anchor))
     ]
-    kept: list[Found] = []
+    kept: list[DateMatch] = []
     for candidate in sorted(found, key=lambda one: (one.start, -one.end)):
         if not kept or candidate.start >= kept[-1].end:
             kept.append(candidate)
@@ -470,12 +470,12 @@ def _present(text: str) -> set[str]:
     return present if text.isascii() else present.union(text)
 
 
-def _read(rule: Rule, match: re.Match[str], now: datetime) -> Span | None:
+def _read(rule: Rule, match: re.Match[str], now: datetime) -> TimeSpan | None:
     """Return what *match* means; None for a day, month or year that the calendar does not have."""
     with suppress(ValueError, OverflowError):
         span = rule.read(match, now)
         if SINCE.search(match.string[max(0, match.start() - 16) : match.start()]):
-            return Span(start=span.start, end=max(span.end, step(begin("day", now), "day", 1)))
+            return TimeSpan(start=span.start, end=max(span.end, step(begin("day", now), "day", 1)))
         return span
     return None
 

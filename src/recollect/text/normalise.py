@@ -27,7 +27,7 @@ CJK: Final = _ranges("""
 CJK_PLAIN: Final = _ranges("""
     3005 3007 3041-3096 309D-309E 30A1-30FA 30FC-30FE 31F0-31FF 3400-4DBF 4E00-9FFF AC00-D7A3 20000-2A6DD
 """)
-"""The part of CJK that folding leaves alone, one character an atom: nearly all that is ever written."""
+"""The part of CJK that folding leaves alone, one character a token: nearly all that is ever written."""
 
 CJK_TRAIL: Final = _ranges("302A-302F 3099-309A FF9E-FF9F FE00-FE0F E0100-E01EF 200C-200D")
 """What belongs to the CJK character before it: sound marks, tone marks, variation selectors."""

@@ -8,19 +8,19 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from recollect.text.normalise import is_cjk
-from recollect.text.tokenizer import READINGS, Reading, characters, places
+from recollect.text.tokenizer import ANALYSES, TokenAnalysis, characters, places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class QueryTerms:
     """What to look for: stems, exact forms, and beginnings of exact forms."""
 
     stems: frozenset[str] = frozenset()
-    atoms: frozenset[str] = frozenset()
+    tokens: frozenset[str] = frozenset()
     prefixes: tuple[str, ...] = ()
 
 
-class Spot(NamedTuple):
+class MatchSpan(NamedTuple):
     """A place in a text, and which wanted tokens stand there."""
 
     start: int
@@ -29,7 +29,7 @@ class Spot(NamedTuple):
     cjk: bool
 
 
-def find_spots(text: str, wanted: Wanted) -> list[Spot]:
+def match_spans(text: str, wanted: QueryTerms) -> list[MatchSpan]:
     """Return where *text* holds what is wanted, in order.
 
     CJK characters of a wanted pair count only together, unless nothing else is found: alone they are anywhere.
@@ -38,16 +38,16 @@ def find_spots(text: str, wanted: Wanted) -> list[Spot]:
     return _spots(text, telling) or (_spots(text, wanted) if telling != wanted else [])
 
 
-def _telling(wanted: Wanted) -> Wanted:
+def _telling(wanted: QueryTerms) -> QueryTerms:
     """Return *wanted* without the CJK characters that a wanted pair holds."""
     pairs = "".join(stem for stem in wanted.stems if len(stem) == 2 and is_cjk(stem))
-    return replace(wanted, stems=wanted.stems.difference(pairs), atoms=wanted.atoms.difference(pairs))
+    return replace(wanted, stems=wanted.stems.difference(pairs), tokens=wanted.tokens.difference(pairs))
 
 
-def _spots(text: str, wanted: Wanted) -> list[Spot]:
-    singly = {token: frozenset({token}) for token in (*wanted.stems, *wanted.atoms, *wanted.prefixes) if is_cjk(token)}
+def _spots(text: str, wanted: QueryTerms) -> list[MatchSpan]:
+    singly = {token: frozenset({token}) for token in (*wanted.stems, *wanted.tokens, *wanted.prefixes) if is_cjk(token)}
     known: dict[str, frozenset[str]] = {}
-    spots: list[Spot] = []
+    spots: list[MatchSpan] = []
     for place in places(text):
         word = place[0]
         found = known.get(word)
@@ -55,32 +55,32 @@ def _spots(text: str, wanted: Wanted) -> list[Spot]:
             if is_cjk(word):
                 spots += _run_spots(word, place.start(), singly)
                 continue
-            found = known[word] = _found(READINGS[word], wanted)
+            found = known[word] = _found(ANALYSES[word], wanted)
         if found:
-            spots.append(Spot(place.start(), place.end(), found, cjk=False))
+            spots.append(MatchSpan(place.start(), place.end(), found, cjk=False))
     return spots
 
 
-def _run_spots(run: str, at: int, singly: Mapping[str, frozenset[str]]) -> Iterator[Spot]:
+def _run_spots(run: str, at: int, singly: Mapping[str, frozenset[str]]) -> Iterator[MatchSpan]:
     """Yield the spots of a CJK run that begins *at*; a pair that is wanted holds both its characters."""
     if not singly:
         return
-    for (start, end, atom), (_, pair_end, after) in pairwise((*characters(run), (0, 0, ""))):
-        if atom in singly:
-            yield Spot(at + start, at + end, singly[atom], cjk=True)
-        if after and atom + after in singly:
-            yield Spot(at + start, at + pair_end, singly[atom + after], cjk=True)
+    for (start, end, token), (_, pair_end, after) in pairwise((*characters(run), (0, 0, ""))):
+        if token in singly:
+            yield MatchSpan(at + start, at + end, singly[token], cjk=True)
+        if after and token + after in singly:
+            yield MatchSpan(at + start, at + pair_end, singly[token + after], cjk=True)
 
 
-def _found(reading: Reading, wanted: Wanted) -> frozenset[str]:
+def _found(reading: TokenAnalysis, wanted: QueryTerms) -> frozenset[str]:
     """Return the wanted tokens that a word holds."""
-    stems, atoms, prefixes = wanted.stems, wanted.atoms, wanted.prefixes
+    stems, tokens, prefixes = wanted.stems, wanted.tokens, wanted.prefixes
     # Most words hold none, which is quickly seen.
-    if not prefixes and stems.isdisjoint(reading.stems) and atoms.isdisjoint(reading.atoms + reading.parts):
+    if not prefixes and stems.isdisjoint(reading.stems) and tokens.isdisjoint(reading.tokens + reading.parts):
         return frozenset()
-    exact = (*reading.atoms, *reading.parts)
+    exact = (*reading.tokens, *reading.parts)
     begun = (prefix for prefix in prefixes if prefix and any(form.startswith(prefix) for form in exact))
-    return stems.intersection(reading.stems) | atoms.intersection(exact) | frozenset(begun)
+    return stems.intersection(reading.stems) | tokens.intersection(exact) | frozenset(begun)
 
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -90,7 +90,7 @@ _CONTINUING: Final = frozenset({"Mn", "Mc", "Me", "Cf"})
 _LATER_JAMO: Final = re.compile("[\u1160-\u11ff\uff9e\uff9f]")
 
 
-def snippet(text: str, wanted: Wanted, *, width: int = 160) -> str:
+def snippet(text: str, wanted: QueryTerms, *, width: int = 160) -> str:
     """Return at most *width* characters of *text* on one line, found words as [word], cuts as "…".
 
     The stretch holds the most distinct wanted tokens, the earliest of the best; the beginning when
@@ -98,13 +98,13 @@ def snippet(text: str, wanted: Wanted, *, width: int = 160) -> str:
     """
     line = " ".join(_CONTROL.sub(" ", _HALF.sub("\ufffd", text)).split())
     width = max(width, 1)
-    spots = find_spots(line, wanted)
+    spots = match_spans(line, wanted)
     start, end = _stretch(line, _densest(spots, width), width)
     shown = "".join(_marked(line, spots, start, end))
     return f"{'…' if start else ''}{shown}{'…' if end < len(line) else ''}"
 
 
-def _densest(spots: Sequence[Spot], width: int) -> tuple[int, int]:
+def _densest(spots: Sequence[MatchSpan], width: int) -> tuple[int, int]:
     """Return the place of the *spots* with the most distinct finds that *width* can show, the earliest of equals."""
     there = len(frozenset[str]().union(*{spot.found for spot in spots}))
     best, most, left = (0, 0), 0, 0
@@ -160,7 +160,7 @@ def _continues(char: str) -> bool:
     return unicodedata.category(char) in _CONTINUING or _LATER_JAMO.match(char) is not None
 
 
-def _marked(line: str, spots: Sequence[Spot], start: int, end: int) -> Iterator[str]:
+def _marked(line: str, spots: Sequence[MatchSpan], start: int, end: int) -> Iterator[str]:
     """Yield the stretch in pieces, its spots in brackets; CJK spots that touch are one."""
     at = start
     for first, last in _merged(spots, start, end):
@@ -170,7 +170,7 @@ def _marked(line: str, spots: Sequence[Spot], start: int, end: int) -> Iterator[
     yield line[at:end]
 
 
-def _merged(spots: Sequence[Spot], start: int, end: int) -> list[tuple[int, int]]:
+def _merged(spots: Sequence[MatchSpan], start: int, end: int) -> list[tuple[int, int]]:
     """Return the parts of *spots* between *start* and *end*."""
     merged: list[tuple[int, int]] = []
     joining = False

@@ -28,7 +28,7 @@ _ASCII: Final = re.compile(_compound("[A-Za-z0-9]++", hyphens="-", apostrophes="
 _WIDE: Final = f"{_compound(RUN, hyphens='-‐‑', apostrophes=chr(39) + '’')}|[{CJK}][{CJK}{CJK_TRAIL}]*+|[{EMOJI}]"  # noqa: RUF001
 
 
-def written(text: str) -> list[str]:
+def segment(text: str) -> list[str]:
     """Return the words of *text* in order."""
     return (_ASCII if text.isascii() else compiled(_WIDE)).findall(text)
 
@@ -93,10 +93,10 @@ _CLUSTER: Final = (
 )
 
 
-class Reading(NamedTuple):
+class TokenAnalysis(NamedTuple):
     """What a written word is to the index."""
 
-    atoms: tuple[str, ...]
+    tokens: tuple[str, ...]
     """Its exact forms, in order."""
     parts: tuple[str, ...]
     """Other exact forms it can be asked by: the whole compound, the parts of camelCase."""
@@ -108,17 +108,17 @@ class Reading(NamedTuple):
     cjk: bool
 
 
-_NOTHING: Final = Reading((), (), (), (), stop=False, cjk=False)
+_NOTHING: Final = TokenAnalysis((), (), (), (), stop=False, cjk=False)
 
 
-class Memo(dict[str, Reading]):
+class Memo(dict[str, TokenAnalysis]):
     """Keep the readings of short words, and forget them all when there are too many."""
 
-    def __init__(self, read: Callable[[str], Reading], *, most: int, longest: int) -> None:
+    def __init__(self, read: Callable[[str], TokenAnalysis], *, most: int, longest: int) -> None:
         super().__init__()
         self._read, self._most, self._longest = read, most, longest
 
-    def __missing__(self, word: str) -> Reading:
+    def __missing__(self, word: str) -> TokenAnalysis:
         reading = self._read(word)
         # CJK runs hardly ever repeat.
         if not reading.cjk and len(word) <= self._longest:
@@ -128,76 +128,76 @@ class Memo(dict[str, Reading]):
         return reading
 
 
-def read_word(word: str) -> Reading:
-    """Read one *word* as `written` found it."""
+def read_word(word: str) -> TokenAnalysis:
+    """Read one *word* as `segment` found it."""
     if word.isascii():
         # Nearly all words are letters with at most a capital in front, and need no more than this.
         return _read_letters(word) if word.isalpha() and word[1:].islower() else _read_compound(word)
     if is_cjk(word):
         return _read_run(word)
     # Folding can open a character into several words: the fraction sign, the parenthesised number.
-    return joined([_read_run(each) if is_cjk(each) else _read_compound(each) for each in written(fold(word))])
+    return joined([_read_run(each) if is_cjk(each) else _read_compound(each) for each in segment(fold(word))])
 
 
-def joined(readings: Sequence[Reading]) -> Reading:
+def joined(readings: Sequence[TokenAnalysis]) -> TokenAnalysis:
     """Return *readings* as the one of all their words."""
     if len(readings) < 2:
         return readings[0] if readings else _NOTHING
-    atoms: list[str] = []
+    tokens: list[str] = []
     parts: list[str] = []
     stems: list[str] = []
     marks: list[int] = []
     # The innermost loop of an import, so it is written out.
     for more_atoms, more_parts, more_stems, more_marks, _, _ in readings:
-        atoms += more_atoms
+        tokens += more_atoms
         stems += more_stems
         marks += more_marks
         if more_parts:
             parts += more_parts
-    return Reading(tuple(atoms), tuple(parts), tuple(stems), tuple(marks), stop=False, cjk=False)
+    return TokenAnalysis(tuple(tokens), tuple(parts), tuple(stems), tuple(marks), stop=False, cjk=False)
 
 
-READINGS: Final = Memo(read_word, most=1 << 16, longest=48)
+ANALYSES: Final = Memo(read_word, most=1 << 16, longest=48)
 """The reading of every word, by the word as written."""
 
 
 def characters(run: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the atoms of a CJK *run* with their places; a character seldom gives none or two."""
+    """Yield the tokens of a CJK *run* with their places; a character seldom gives none or two."""
     if compiled(_PLAIN_RUN).fullmatch(run):
         yield from zip(range(len(run)), range(1, len(run) + 1), run, strict=True)
         return
     for place in compiled(_CLUSTER).finditer(run):
-        for atom in filter(str.isalnum, fold(place[0])):
-            yield place.start(), place.end(), atom
+        for token in filter(str.isalnum, fold(place[0])):
+            yield place.start(), place.end(), token
 
 
-def with_pairs(atoms: Iterable[str]) -> Iterator[str]:
-    """Yield each CJK atom, and the pair it makes with the next one."""
-    for atom, after in pairwise((*atoms, "")):
-        yield atom
+def with_pairs(tokens: Iterable[str]) -> Iterator[str]:
+    """Yield each CJK token, and the pair it makes with the next one."""
+    for token, after in pairwise((*tokens, "")):
+        yield token
         if after:
-            yield atom + after
+            yield token + after
 
 
-def _read_run(run: str) -> Reading:
-    atoms = tuple(atom for _, _, atom in characters(run))
-    stems = tuple(with_pairs(atoms))
-    return Reading(atoms, (), stems, tuple(map(mark, stems)), stop=False, cjk=True)
+def _read_run(run: str) -> TokenAnalysis:
+    tokens = tuple(token for _, _, token in characters(run))
+    stems = tuple(with_pairs(tokens))
+    return TokenAnalysis(tokens, (), stems, tuple(map(mark, stems)), stop=False, cjk=True)
 
 
-def _read_letters(word: str) -> Reading:
+def _read_letters(word: str) -> TokenAnalysis:
     """Read an ASCII word without signs, digits and humps, as `_read_compound` would."""
     lowered = word if word.islower() else word.lower()
-    atom = lowered[:LONGEST]
-    root = stem(atom)
+    token = lowered[:LONGEST]
+    root = stem(token)
     stop = lowered in STOPWORDS
-    return Reading((atom,), (), (root,), () if stop else (mark(root),), stop=stop, cjk=False)
+    return TokenAnalysis((token,), (), (root,), () if stop else (mark(root),), stop=stop, cjk=False)
 
 
-def _read_compound(word: str) -> Reading:
+def _read_compound(word: str) -> TokenAnalysis:
     """Read a compound that is ASCII or folded: camelCase is seen in the first, and gone from the second."""
     if len(word) > LONGEST and (shorter := _shorter(word)) != [word]:
-        return joined([READINGS[each] for each in shorter])
+        return joined([ANALYSES[each] for each in shorter])
     said = _CLITIC.sub("", word)
     pieces = _atoms(said)
     stems: list[str] = []
@@ -207,11 +207,11 @@ def _read_compound(word: str) -> Reading:
         stems += map(stem, dict.fromkeys([_lower(piece)[:LONGEST], *humps]))
         parts += humps
     wholes = _wholes(_lower(said)) if pieces and pieces != [said] else []
-    atoms = tuple(_lower(atom)[:LONGEST] for atom in (pieces if said == word else _atoms(word)))
-    others = tuple(part for part in dict.fromkeys([*parts, *wholes]) if part not in atoms)
+    tokens = tuple(_lower(token)[:LONGEST] for token in (pieces if said == word else _atoms(word)))
+    others = tuple(part for part in dict.fromkeys([*parts, *wholes]) if part not in tokens)
     stop = _lower(said) in STOPWORDS or _lower(word) in STOPWORDS
     every = (*stems, *wholes)
-    return Reading(atoms, others, every, () if stop else tuple(map(mark, every)), stop=stop, cjk=False)
+    return TokenAnalysis(tokens, others, every, () if stop else tuple(map(mark, every)), stop=stop, cjk=False)
 
 
 def _atoms(word: str) -> list[str]:
@@ -220,7 +220,7 @@ def _atoms(word: str) -> list[str]:
 
 def _shorter(word: str) -> list[str]:
     """Return the words between the steps of a compound too long to be a token, or its pieces."""
-    steps = [each for step in _STEP.split(word) for each in written(step)]
+    steps = [each for step in _STEP.split(word) for each in segment(step)]
     return _atoms(word) if steps == [word] else steps
 
 
@@ -251,14 +251,14 @@ class Token(NamedTuple):
     start: int
     end: int
     text: str
-    atoms: tuple[str, ...]
+    tokens: tuple[str, ...]
     parts: tuple[str, ...]
     stems: tuple[str, ...]
     cjk: bool
 
 
 def tokenise(text: str) -> list[Token]:
-    """Return the tokens of *text* in order, none without an atom.
+    """Return the tokens of *text* in order, none without one in the index.
 
     A CJK character's stems are itself and the pair it makes with the next, which the run gives.
     """
@@ -268,13 +268,13 @@ def tokenise(text: str) -> list[Token]:
 def _tokens_at(place: re.Match[str]) -> Iterator[Token]:
     word, start = place[0], place.start()
     if is_cjk(word):
-        for (first, last, atom), (_, _, after) in pairwise((*characters(word), (0, 0, ""))):
-            stems = (atom, atom + after) if after else (atom,)
-            yield Token(start + first, start + last, word[first:last], (atom,), (), stems, cjk=True)
+        for (first, last, token), (_, _, after) in pairwise((*characters(word), (0, 0, ""))):
+            stems = (token, token + after) if after else (token,)
+            yield Token(start + first, start + last, word[first:last], (token,), (), stems, cjk=True)
         return
-    reading = READINGS[word]
-    if reading.atoms:
-        yield Token(start, place.end(), word, reading.atoms, reading.parts, reading.stems, reading.cjk)
+    reading = ANALYSES[word]
+    if reading.tokens:
+        yield Token(start, place.end(), word, reading.tokens, reading.parts, reading.stems, reading.cjk)
 
 
 # A quotation mark between two letters is a slip of the fingers, not the end of a word.
@@ -286,7 +286,7 @@ class QueryWord:
     """One word of a question: as typed, its exact forms in order, its stems, and what kind of word it is."""
 
     text: str
-    atoms: tuple[str, ...]
+    tokens: tuple[str, ...]
     stems: tuple[str, ...]
     stop: bool
     cjk: bool
@@ -294,11 +294,11 @@ class QueryWord:
 
 def read_words(text: str) -> tuple[QueryWord, ...]:
     """Return the words of *text* in order, a CJK run being one word."""
-    found = ((word, READINGS[word]) for word in written(_SLIP.sub("", text)))
+    found = ((word, ANALYSES[word]) for word in segment(_SLIP.sub("", text)))
     return tuple(
-        QueryWord(text=word, atoms=reading.atoms, stems=reading.stems, stop=reading.stop, cjk=reading.cjk)
+        QueryWord(text=word, tokens=reading.tokens, stems=reading.stems, stop=reading.stop, cjk=reading.cjk)
         for word, reading in found
-        if reading.atoms
+        if reading.tokens
     )
 
 
@@ -309,10 +309,10 @@ def significant(words: Sequence[QueryWord]) -> tuple[QueryWord, ...]:
 
 def jaccard(a: str, b: str) -> float:
     """Return the share of their folded words that *a* and *b* have in common; two texts without words are the same."""
-    ours, theirs = words(a), words(b)
+    ours, theirs = word_set(a), word_set(b)
     return len(ours & theirs) / len(ours | theirs) if ours or theirs else 1.0
 
 
-def words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
     """Return the distinct folded words of *text*."""
-    return frozenset(atom for word in written(text) for atom in READINGS[word].atoms)
+    return frozenset(token for word in segment(text) for token in ANALYSES[word].tokens)

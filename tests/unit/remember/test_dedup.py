@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from recollect.records import Memory
 from recollect.remember.dedup import Candidate, Verdict, judge, judge_oro, says_the_same
-from recollect.remember.differences import OPPOSITES
+from recollect.text.differences import OPPOSITES
 
 MERGING = {"identical", "restates"}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.remember.redact import redact
+from recollect.remember.redact import redact_text
 
 # Put together from parts, so that no scanner takes these tests for a leak.
 LETTERS = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
@@ -26,14 +26,14 @@ KEY = "-----BEGIN RSA PRIVATE KEY-----\n" + "QUJD" * 16 + "\n" + "QUJD" * 5 + "=
 
 @pytest.mark.parametrize(("kind", "secret"), SAMPLES.items())
 def test_a_token_is_known_by_its_beginning(kind: str, secret: str) -> None:
-    redacted = redact(f"We use ({secret}), see the wiki. And once more:{secret}.")
+    redacted = redact_text(f"We use ({secret}), see the wiki. And once more:{secret}.")
 
     assert redacted.text == f"We use ([redacted:{kind}]), see the wiki. And once more:[redacted:{kind}]."
     assert redacted.count == 2
 
 
 def test_a_private_key_is_taken_whole() -> None:
-    redacted = redact(f"before\n{KEY}\nafter")
+    redacted = redact_text(f"before\n{KEY}\nafter")
 
     assert redacted.text == "before\n[redacted:private-key]\nafter"
     assert redacted.count == 1
@@ -42,13 +42,13 @@ def test_a_private_key_is_taken_whole() -> None:
 def test_a_private_key_inside_a_json_text_is_taken() -> None:
     text = '{"key": "' + KEY.replace("\n", "\\n") + '"}'
 
-    redacted = redact(text)
+    redacted = redact_text(text)
 
     assert redacted.text == '{"key": "[redacted:private-key]"}'
 
 
 def test_a_private_key_that_was_cut_off_is_taken_as_far_as_it_goes() -> None:
-    redacted = redact(KEY[:90] + "\n\nThen prose.")
+    redacted = redact_text(KEY[:90] + "\n\nThen prose.")
 
     assert redacted.text == "[redacted:private-key]\n\nThen prose."
 
@@ -73,7 +73,7 @@ def test_a_private_key_that_was_cut_off_is_taken_as_far_as_it_goes() -> None:
     ],
 )
 def test_a_value_that_looks_secret_is_taken_and_its_name_stays(text: str, expected: str) -> None:
-    redacted = redact(text)
+    redacted = redact_text(text)
 
     assert redacted.text == expected
     assert redacted.count == 1
@@ -112,7 +112,7 @@ def test_a_value_that_looks_secret_is_taken_and_its_name_stays(text: str, expect
     ],
 )
 def test_what_only_looks_a_little_like_a_secret_stays(text: str) -> None:
-    redacted = redact(text)
+    redacted = redact_text(text)
 
     assert redacted.text == text
     assert redacted.count == 0
@@ -130,9 +130,9 @@ FRAGMENTS = st.sampled_from(
 
 @given(text=st.lists(FRAGMENTS, max_size=14).map("".join) | st.text(max_size=80))
 def test_redacting_again_changes_nothing(text: str) -> None:
-    once = redact(text)
+    once = redact_text(text)
 
-    twice = redact(once.text)
+    twice = redact_text(once.text)
 
     assert twice.text == once.text
     assert twice.count == 0
@@ -156,6 +156,6 @@ def test_redacting_again_changes_nothing(text: str) -> None:
 def test_a_hostile_repetition_is_read_to_its_end(piece: str) -> None:
     text = piece * (100_000 // len(piece))
 
-    redacted = redact(text)
+    redacted = redact_text(text)
 
-    assert redact(redacted.text).count == 0
+    assert redact_text(redacted.text).count == 0

@@ -113,7 +113,7 @@ def test_other_forms_stand_behind_the_sentinel_and_not_twice() -> None:
 
 def test_no_question_holds_the_sentinel() -> None:
     assert read_words(SENTINEL) == ()
-    assert tokenise(f"a{SENTINEL}b")[0].atoms == ("a",)
+    assert tokenise(f"a{SENTINEL}b")[0].tokens == ("a",)
 
 
 def test_metadata_is_flattened_in_an_order_of_its_own() -> None:
@@ -195,4 +195,4 @@ def test_a_memory_is_found_by_each_of_its_words(content: str) -> None:
 
     for word in read_words(content.replace('"', " ")):
         assert set(word.stems) <= set(terms.stem["body"])
-        assert set(word.atoms) <= set(terms.exact["body"])
+        assert set(word.tokens) <= set(terms.exact["body"])

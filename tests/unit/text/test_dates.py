@@ -8,18 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.dates import Found, Span, find_dates, parse_moment
+from recollect.text.dates import DateMatch, TimeSpan, find_dates, parse_moment
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 
 
-def days(first: str, behind: str) -> Span:
+def days(first: str, behind: str) -> TimeSpan:
     """Return the span from one day to the day behind its last."""
-    return Span(start=datetime.fromisoformat(f"{first}T00:00Z"), end=datetime.fromisoformat(f"{behind}T00:00Z"))
+    return TimeSpan(start=datetime.fromisoformat(f"{first}T00:00Z"), end=datetime.fromisoformat(f"{behind}T00:00Z"))
 
 
-def clock(first: str, behind: str) -> Span:
-    return Span(start=datetime.fromisoformat(f"{first}Z"), end=datetime.fromisoformat(f"{behind}Z"))
+def clock(first: str, behind: str) -> TimeSpan:
+    return TimeSpan(start=datetime.fromisoformat(f"{first}Z"), end=datetime.fromisoformat(f"{behind}Z"))
 
 
 WRITTEN = {
@@ -140,14 +140,14 @@ CLOCK = {
 @pytest.mark.parametrize(
     ("text", "span"), [pair for table in (WRITTEN, RELATIVE, CLOCK) for pair in table.items()], ids=str
 )
-def test_an_english_option_names_its_span(text: str, span: Span) -> None:
+def test_an_english_option_names_its_span(text: str, span: TimeSpan) -> None:
     assert parse_moment(text, now=NOW) == span
 
 
 @pytest.mark.parametrize(
     ("text", "span"), [pair for table in (CHINESE, JAPANESE, KOREAN) for pair in table.items()], ids=str
 )
-def test_a_chinese_japanese_or_korean_option_names_its_span(text: str, span: Span) -> None:
+def test_a_chinese_japanese_or_korean_option_names_its_span(text: str, span: TimeSpan) -> None:
     assert parse_moment(text, now=NOW) == span
 
 
@@ -214,7 +214,7 @@ def test_spans_stand_in_the_time_zone_of_now() -> None:
 
     span = parse_moment("today", now=datetime(2026, 5, 20, 12, tzinfo=tokyo))
 
-    assert span == Span(start=datetime(2026, 5, 20, tzinfo=tokyo), end=datetime(2026, 5, 21, tzinfo=tokyo))
+    assert span == TimeSpan(start=datetime(2026, 5, 20, tzinfo=tokyo), end=datetime(2026, 5, 21, tzinfo=tokyo))
 
 
 def test_a_day_on_which_clocks_change_lasts_from_midnight_to_midnight() -> None:
@@ -262,7 +262,7 @@ IN_QUESTIONS = {
 
 
 @pytest.mark.parametrize(("question", "expected"), IN_QUESTIONS.items(), ids=str)
-def test_a_date_is_found_in_a_question(question: str, expected: tuple[str, Span]) -> None:
+def test_a_date_is_found_in_a_question(question: str, expected: tuple[str, TimeSpan]) -> None:
     found = find_dates(question, now=NOW)
 
     assert [(question[one.start : one.end], one.span) for one in found] == [expected]
@@ -365,7 +365,7 @@ def test_an_iso_day_covers_exactly_that_day(day: date, now: datetime) -> None:
     span = parse_moment(day.isoformat(), now=now)
 
     start = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    assert span == Span(start=start, end=start + timedelta(days=1))
+    assert span == TimeSpan(start=start, end=start + timedelta(days=1))
 
 
 @given(now=st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)), back=st.integers(0, 999))  # noqa: DTZ001
@@ -378,7 +378,7 @@ def test_days_ago_move_with_now(now: datetime, back: int) -> None:
 
 @given(text=TEXTS, now=MOMENTS)
 def test_found_dates_stand_in_order(text: str, now: datetime) -> None:
-    found: tuple[Found, ...] = find_dates(text, now=now)
+    found: tuple[DateMatch, ...] = find_dates(text, now=now)
 
     assert all(left.end <= right.start for left, right in pairwise(found))
 

@@ -6,7 +6,7 @@ from recollect.text.tokenizer import QueryWord, read_words, significant
 
 
 def _atoms(words: tuple[QueryWord, ...]) -> list[str]:
-    return [atom for word in words for atom in word.atoms]
+    return [token for word in words for token in word.tokens]
 
 
 @pytest.mark.case(57)
@@ -36,7 +36,7 @@ def test_a_cjk_run_is_one_word_of_characters_and_pairs() -> None:
     (word,) = read_words("金银价")
 
     assert word == QueryWord(
-        text="金银价", atoms=("金", "银", "价"), stems=("金", "金银", "银", "银价", "价"), stop=False, cjk=True
+        text="金银价", tokens=("金", "银", "价"), stems=("金", "金银", "银", "银价", "价"), stop=False, cjk=True
     )
 
 
@@ -73,4 +73,4 @@ def test_words_come_in_order_and_significant_ones_are_some_of_them(text: str) ->
 
     assert bool(kept) == bool(words)
     assert [word for word in words if word in kept] == list(kept)
-    assert all(word.atoms and word.stems for word in words)
+    assert all(word.tokens and word.stems for word in words)

@@ -1,10 +1,10 @@
 import pytest
 
-from recollect.text.tokenizer import LONGEST, READINGS, Memo, read_word
+from recollect.text.tokenizer import ANALYSES, LONGEST, Memo, read_word
 
 
 @pytest.mark.parametrize(
-    ("word", "atoms", "parts", "stems"),
+    ("word", "tokens", "parts", "stems"),
     [
         ("Deployments", ("deployments",), (), ("deploy",)),
         ("sqlite3", ("sqlite3",), (), ("sqlite3",)),
@@ -20,17 +20,17 @@ from recollect.text.tokenizer import LONGEST, READINGS, Memo, read_word
     ],
 )
 def test_a_word_has_exact_forms_other_forms_and_stems(
-    word: str, atoms: tuple[str, ...], parts: tuple[str, ...], stems: tuple[str, ...]
+    word: str, tokens: tuple[str, ...], parts: tuple[str, ...], stems: tuple[str, ...]
 ) -> None:
     reading = read_word(word)
 
-    assert (reading.atoms, reading.parts, reading.stems) == (atoms, parts, stems)
+    assert (reading.tokens, reading.parts, reading.stems) == (tokens, parts, stems)
 
 
 def test_camel_case_is_one_exact_form_and_findable_by_its_parts() -> None:
     reading = read_word("parseHTTPResponse")
 
-    assert reading.atoms == ("parsehttpresponse",)
+    assert reading.tokens == ("parsehttpresponse",)
     assert reading.parts == ("parse", "http", "response")
     assert reading.stems == ("parsehttprespons", "pars", "http", "respons")
 
@@ -49,35 +49,35 @@ def test_a_compound_inside_a_path_is_a_form_of_its_own() -> None:
 def test_a_clitic_is_an_exact_form_and_no_stem() -> None:
     reading = read_word("Melanie's")
 
-    assert reading.atoms == ("melanie", "s")
+    assert reading.tokens == ("melanie", "s")
     assert reading.stems == ("melani",)
 
 
 def test_a_cjk_run_is_characters_and_pairs() -> None:
     reading = read_word("人工智")
 
-    assert reading.atoms == ("人", "工", "智")
+    assert reading.tokens == ("人", "工", "智")
     assert reading.stems == ("人", "人工", "工", "工智", "智")
     assert reading.cjk
 
 
 @pytest.mark.parametrize("word", ["\u1112\u1161\u11ab\u1100\u1173\u11af", "한글"])
 def test_hangul_written_letter_by_letter_reads_like_its_syllables(word: str) -> None:
-    assert read_word(word).atoms == ("한", "글")
+    assert read_word(word).tokens == ("한", "글")
 
 
 def test_an_endless_run_is_cut_and_an_endless_compound_is_only_its_pieces() -> None:
     run, compound = read_word("x" * 5000), read_word("foo.bar/" * 500 + "end")
 
-    assert run.atoms == ("x" * LONGEST,)
-    assert compound.atoms == ("foo", "bar") * 500 + ("end",)
+    assert run.tokens == ("x" * LONGEST,)
+    assert compound.tokens == ("foo", "bar") * 500 + ("end",)
     assert set(compound.stems) == {"foo", "bar", "foo.bar", "end"}
 
 
 def test_a_chain_of_hyphens_too_long_to_be_a_token_is_its_pieces() -> None:
     reading = read_word("-".join(["ab"] * 300))
 
-    assert reading.atoms == reading.stems == ("ab",) * 300
+    assert reading.tokens == reading.stems == ("ab",) * 300
 
 
 @pytest.mark.parametrize("word", ["the", "The", "don't", "don\u2019t", "what's", "they'll", "CANNOT"])
@@ -102,10 +102,10 @@ def test_a_memo_forgets_everything_when_it_is_full() -> None:
 def test_a_memo_keeps_neither_long_words_nor_cjk_runs() -> None:
     memo = Memo(read_word, most=8, longest=8)
 
-    assert memo["unbelievable"].atoms == ("unbelievable",)
+    assert memo["unbelievable"].tokens == ("unbelievable",)
     assert memo["人工"].cjk
     assert not memo
 
 
 def test_the_shared_memo_reads_like_anyone() -> None:
-    assert READINGS["TEST-123"] == READINGS["TEST-123"] == read_word("TEST-123")
+    assert ANALYSES["TEST-123"] == ANALYSES["TEST-123"] == read_word("TEST-123")

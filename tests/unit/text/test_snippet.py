@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.snippet import Wanted, snippet
+from recollect.text.snippet import QueryTerms, snippet
 from recollect.text.tokenizer import read_words, significant
 
 FILLER = "lorem ipsum dolor sit amet "
@@ -11,8 +11,8 @@ TEXTS = st.text(st.sampled_from("ab é\u0301漢字\n\t-.'ｶﾞ한\u1100\u1161�
 )
 
 
-def _wanted(question: str) -> Wanted:
-    return Wanted(stems=frozenset(stem for word in significant(read_words(question)) for stem in word.stems))
+def _wanted(question: str) -> QueryTerms:
+    return QueryTerms(stems=frozenset(stem for word in significant(read_words(question)) for stem in word.stems))
 
 
 def _bare(shown: str) -> str:
@@ -118,7 +118,7 @@ def test_a_snippet_without_its_marks_is_a_piece_of_the_text(text: str, question:
     shown = snippet(text, _wanted(question), width=width)
 
     assert len(_bare(shown)) <= max(width, 1)
-    assert _bare(shown) in snippet(text, Wanted(), width=len(text) + 1)
+    assert _bare(shown) in snippet(text, QueryTerms(), width=len(text) + 1)
     assert shown.count("[") == shown.count("]")
     assert "[]" not in shown
     shown.encode("utf-8")
@@ -129,6 +129,6 @@ def test_every_word_of_a_text_is_marked_when_asked_for(text: str, width: int) ->
     text = text.translate(dict.fromkeys(map(ord, '[]…"')))
 
     for word in read_words(text)[:3]:
-        shown = snippet(text, Wanted(stems=frozenset(word.stems)), width=width)
+        shown = snippet(text, QueryTerms(stems=frozenset(word.stems)), width=width)
 
         assert "[" in shown

@@ -1,6 +1,6 @@
 import pytest
 
-from recollect.text.analyser import ENOUGH, words_stated
+from recollect.text.analyser import ENOUGH, informative_words
 
 
 @pytest.mark.parametrize(
@@ -18,8 +18,8 @@ from recollect.text.analyser import ENOUGH, words_stated
     ],
 )
 def test_the_words_of_sentences_that_are_no_questions_are_counted(text: str, words: int) -> None:
-    assert words_stated(text) == words
+    assert informative_words(text) == words
 
 
 def test_a_long_text_states_enough_without_being_counted() -> None:
-    assert words_stated("Why? " * ENOUGH) == ENOUGH
+    assert informative_words("Why? " * ENOUGH) == ENOUGH

@@ -16,7 +16,7 @@ MIXED = st.text(
 
 
 def _atoms(text: str) -> list[str]:
-    return [atom for token in tokenise(text) for atom in token.atoms]
+    return [form for token in tokenise(text) for form in token.tokens]
 
 
 def _stems(text: str) -> set[str]:
@@ -25,7 +25,7 @@ def _stems(text: str) -> set[str]:
 
 @pytest.mark.case(49)
 @pytest.mark.parametrize(
-    ("text", "atoms"),
+    ("text", "tokens"),
     [
         ("multi-agent", ["multi", "agent"]),
         ("DEC-0054", ["dec", "0054"]),
@@ -33,8 +33,8 @@ def _stems(text: str) -> set[str]:
         ("foo-bar-baz", ["foo", "bar", "baz"]),
     ],
 )
-def test_the_exact_forms_of_a_compound_are_its_words_in_order(text: str, atoms: list[str]) -> None:
-    assert _atoms(text) == atoms
+def test_the_exact_forms_of_a_compound_are_its_words_in_order(text: str, tokens: list[str]) -> None:
+    assert _atoms(text) == tokens
 
 
 @pytest.mark.case(52)
@@ -106,9 +106,9 @@ def test_spans_index_the_original_text_in_order(text: str) -> None:
 @given(MIXED)
 def test_tokens_are_never_empty_and_hold_nothing_a_store_trips_over(text: str) -> None:
     for token in tokenise(text):
-        assert token.atoms
+        assert token.tokens
         assert token.stems
-        for form in (*token.atoms, *token.parts, *token.stems):
+        for form in (*token.tokens, *token.parts, *token.stems):
             assert form
             form.encode("utf-8")
             assert not set(form) & {'"', "'", " ", "\0", SENTINEL}
@@ -121,6 +121,6 @@ def test_the_index_holds_exactly_the_tokens_of_the_text(text: str) -> None:
 
     terms = analyse(Memory(content=text, created_at=datetime(2024, 1, 1, tzinfo=UTC)), ())
 
-    atoms = tuple(atom for token in tokens for atom in token.atoms)
+    exact = tuple(form for token in tokens for form in token.tokens)
     assert terms.stem.get("body", ()) == tuple(stem for token in tokens for stem in token.stems)
-    assert terms.exact.get("body", ())[: len(atoms)] == atoms
+    assert terms.exact.get("body", ())[: len(exact)] == exact

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.tokenizer import places, written
+from recollect.text.tokenizer import places, segment
 
 
 @pytest.mark.parametrize(
@@ -31,8 +31,8 @@ from recollect.text.tokenizer import places, written
     ],
 )
 def test_a_compound_is_one_word_whatever_stands_around_it(compound: str) -> None:
-    assert written(compound) == [compound]
-    assert written(f'"{compound}", ({compound}) {compound}.') == [compound] * 3
+    assert segment(compound) == [compound]
+    assert segment(f'"{compound}", ({compound}) {compound}.') == [compound] * 3
 
 
 @pytest.mark.parametrize(
@@ -55,23 +55,23 @@ def test_a_compound_is_one_word_whatever_stands_around_it(compound: str) -> None
     ],
 )
 def test_punctuation_and_scripts_part_words(text: str, words: list[str]) -> None:
-    assert written(text) == words
+    assert segment(text) == words
 
 
 @pytest.mark.case(70)
 @pytest.mark.parametrize("word", ["สวัสดี", "नमस्ते", "مَرْحَبًا", "Οδυσσεύς", "שלום", "குழந்தை", "မြန်မာ"])
 def test_a_word_of_any_script_is_found_with_its_marks(word: str) -> None:
-    assert written(f"{word} {word}.") == [word, word]
+    assert segment(f"{word} {word}.") == [word, word]
 
 
 @given(st.text(st.characters()))
 def test_places_and_words_agree_and_lie_in_order(text: str) -> None:
     found = list(places(text))
 
-    assert [place[0] for place in found] == written(text)
+    assert [place[0] for place in found] == segment(text)
     assert all(a.end() <= b.start() for a, b in pairwise(found))
 
 
 @given(st.text(st.characters(max_codepoint=127)))
 def test_ascii_words_are_the_same_beside_other_scripts(text: str) -> None:
-    assert written(f"{text} 漢") == [*written(text), "漢"]
+    assert segment(f"{text} 漢") == [*segment(text), "漢"]

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.remember.differences import KINDS, Said, differences, said, singular
+from recollect.text.differences import KINDS, Said, differences, said, singular
 
 
 @pytest.mark.parametrize(
