@@ -15,9 +15,10 @@ from recollect.embedders.contract import Embedder
 from recollect.evaluate.datasets import Dataset, EvalQuery, as_memories
 from recollect.profile import Profile, load_profile
 from recollect.records import ALL_PROJECTS, Progress, Scope
+from recollect.remember.context import IngestContext
 from recollect.remember.embed import embed_pending
 from recollect.remember.formats.chat import with_context
-from recollect.remember.ingest import keep
+from recollect.remember.ingest import ingest
 from recollect.replies import Mode, Reply, Request
 from recollect.rerankers.contract import Reranker
 from recollect.search import SearchContext, search
@@ -76,16 +77,17 @@ def imported(dataset: Dataset, resources: EvalResources) -> Iterator[Corpus]:
 
 def _import(dataset: Dataset, store: Store, resources: EvalResources) -> None:
     """Write the documents as an import does, each turn with the turns around it, and embed them."""
-    memories, now = with_context(as_memories(dataset)), clock_of(dataset)
+    memories, profile = with_context(as_memories(dataset)), load_profile("default")
+    context = IngestContext(store=store, analyse=analyse, profile=profile, now=clock_of(dataset), redact=False)
     for start in range(0, len(memories), _BATCH):
-        keep(memories[start : start + _BATCH], store=store, analyse=analyse, now=now, redacting=False)
+        ingest(memories[start : start + _BATCH], context)
         resources.report(min(start + _BATCH, len(memories)), len(memories), f"{dataset.name}: documents")
     if resources.embedder is not None:
         embed_pending(
             store=store,
             embedder=resources.embedder,
             model=resources.model,
-            context_weights=load_profile("default").embed.context_weights,
+            context_weights=profile.embed.context_weights,
             progress=lambda done, total, what: resources.report(done, total, f"{dataset.name}: {what}"),
         )
 

@@ -179,7 +179,7 @@ def test_what_another_release_kept_otherwise_harms_no_search(units: Recollection
 def test_verdicts_become_questions_by_the_query_or_the_session_they_name(units: Recollection) -> None:
     first, other, bad = (row(units, name) for name in ("right1", "decoy1", "decoy2"))
     units.search(QUESTIONS["right1"], session="s", limit=60)
-    units._scribe.close()  # noqa: SLF001  (waits for the log)
+    units.flush()
     units.feedback(first, "used", session="s")
     units.feedback(other, "useful", session="s", query=QUESTIONS["right1"])
     units.feedback(bad, "useful", query="decoys?")
@@ -198,7 +198,7 @@ def test_verdicts_become_questions_by_the_query_or_the_session_they_name(units: 
 def test_a_verdict_in_a_session_speaks_of_the_last_search_that_showed_the_memory(units: Recollection) -> None:
     for query in ("device x01q", "x01q broke", "device x02q"):
         units.search(query, session="s", limit=1, mode="keyword")
-        units._scribe.close()  # noqa: SLF001
+        units.flush()
     units.feedback(row(units, "right1"), "used", session="s")
 
     found = from_feedback(units.store, scope=units.scope)
