@@ -16,8 +16,9 @@ from recollect.surfaces import text
 from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, mode_from, operation, write_file
 
 if TYPE_CHECKING:  # other verbs start without the arithmetic of these
-    from recollect.evaluate.evaluate import Evaluation, KeptVectors, Plan
-    from recollect.evaluate.report import Report
+    from recollect.evaluate.cache import DiskCachedEmbedder
+    from recollect.evaluate.evaluate import Evaluation, Plan
+    from recollect.evaluate.markup import Report
     from recollect.evaluate.tune import Tuned
 
 SPLITS: Final = ("dev", "test", "all")
@@ -50,19 +51,17 @@ SPLITS: Final = ("dev", "test", "all")
 )
 def eval_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Measure how well judged questions are answered; your own store is not touched."""
-    from recollect.evaluate.evaluate import Gear, evaluate  # noqa: PLC0415  (only this verb needs any of it)
-    from recollect.evaluate.report import (  # noqa: PLC0415
-        as_text,
-        as_value,
-        report_of,
-    )
+    from recollect.evaluate.corpus import EvalResources  # noqa: PLC0415  (only this verb needs any of it)
+    from recollect.evaluate.evaluate import evaluate  # noqa: PLC0415
+    from recollect.evaluate.report import as_text, as_value, report_of  # noqa: PLC0415
 
     outputs, exports = _outputs(given.get("output") or ()), _folder(given.get("export"))
     plan = _plan(db, given)
     embedder = _embedder(db, plan.modes, given.get("vectors"))
-    gear = Gear(embedder=embedder, model=db.models.name, reranker=db.rerankers.current, progress=progress)
+    reranker, model = db.rerankers.current, db.models.name
+    resources = EvalResources(embedder=embedder, model=model, reranker=reranker, progress=progress)
     with nullcontext() if embedder is None else closing(embedder):
-        found = evaluate(plan, gear)
+        found = evaluate(plan, resources)
     facts = _facts(db, given, embedder)
     for path, write in outputs.items():
         write_file(path, [write(report_of(found, facts))])
@@ -77,7 +76,7 @@ def eval_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
 
 
 def _plan(db: Recollection, given: Given) -> "Plan":
-    from recollect.evaluate.evaluate import Plan, examine, read_runs  # noqa: PLC0415
+    from recollect.evaluate.evaluate import Plan, read_run_files, read_sets  # noqa: PLC0415
 
     profiles = _profiles(db, given.get("profile") or ())
     modes = tuple(dict.fromkeys(mode_from(name) for name in given.get("mode") or (None,)))
@@ -85,13 +84,13 @@ def _plan(db: Recollection, given: Given) -> "Plan":
     if most is not None and most < 1:
         raise InputError(f"--queries {most} asks nothing", hint="leave it out to ask all of them")
     paths = [Path(path).expanduser() for path in given["datasets"]]
-    sets = examine(paths, half=_split(given), most=most or 0, by_session=given.get("by") == "session")
+    sets = read_sets(paths, split=_split(given), most=most or 0, by_session=given.get("by") == "session")
     files = given.pairs("run_file", form="NAME=PATH", example="bm25=bm25.trec")
-    runs = read_runs({name: Path(path).expanduser() for name, path in files.items()}, sets)
-    clash = sorted(runs.keys() & profiles.keys())
+    run_files = read_run_files({name: Path(path).expanduser() for name, path in files.items()}, sets)
+    clash = sorted(run_files.keys() & profiles.keys())
     if clash:
         raise InputError(f"{clash[0]} is a profile and a run", hint="give the run another name")
-    return Plan(sets=sets, profiles=profiles, modes=modes, runs=runs)
+    return Plan(sets=sets, profiles=profiles, modes=modes, run_files=run_files)
 
 
 def _split(given: Given) -> Any:
@@ -108,7 +107,7 @@ def _profiles(db: Recollection, names: Sequence[str]) -> Mapping[str, Profile]:
 
 
 def _outputs(texts: Sequence[str]) -> Mapping[Path, "Callable[[Report], str]"]:
-    from recollect.evaluate.report import as_html, as_markdown  # noqa: PLC0415
+    from recollect.evaluate.markup import as_html, as_markdown  # noqa: PLC0415
 
     writers = {".md": as_markdown, ".html": as_html}
     paths = [Path(text).expanduser() for text in texts]
@@ -131,13 +130,13 @@ def _folder(text: str | None) -> Path | None:
     return folder
 
 
-def _embedder(db: Recollection, modes: Sequence[Mode], folder: str | None) -> "KeptVectors | None":
+def _embedder(db: Recollection, modes: Sequence[Mode], folder: str | None) -> "DiskCachedEmbedder | None":
     """Return the model in use, with its vectors kept; who chose none can ask for words alone."""
-    from recollect.evaluate.evaluate import KeptVectors  # noqa: PLC0415
+    from recollect.evaluate.cache import DiskCachedEmbedder  # noqa: PLC0415
 
     if modes == ("keyword",) or (db.models.name == "none" and "semantic" not in modes):
         return None
-    return KeptVectors(db.models.required(), Path(folder).expanduser() if folder else _cache())
+    return DiskCachedEmbedder(db.models.required(), Path(folder).expanduser() if folder else _cache())
 
 
 def _cache() -> Path:
@@ -149,9 +148,8 @@ def _cache() -> Path:
 # --- what is told and written ---------------------------------------------------------------
 
 
-def _facts(db: Recollection, given: Given, embedder: "KeptVectors | None") -> Mapping[str, str]:
-    from recollect.evaluate.evaluate import machine  # noqa: PLC0415
-    from recollect.evaluate.report import TIMED  # noqa: PLC0415
+def _facts(db: Recollection, given: Given, embedder: "DiskCachedEmbedder | None") -> Mapping[str, str]:
+    from recollect.evaluate.report import TIMED, machine  # noqa: PLC0415
 
     most = given.get("queries")
     return {
@@ -166,17 +164,17 @@ def _facts(db: Recollection, given: Given, embedder: "KeptVectors | None") -> Ma
 
 def _exported(found: "Evaluation", folder: Path) -> list[Path]:
     """Write one ranking for each set, profile and mode, in the format of TREC where its ids can stand in it."""
-    from recollect.evaluate.evaluate import OTHER  # noqa: PLC0415
+    from recollect.evaluate.evaluate import RUN_FILE  # noqa: PLC0415
     from recollect.evaluate.runs import as_json, as_trec  # noqa: PLC0415
 
     paths = []
-    for trial in (each for each in found.trials if each.way.mode != OTHER):
+    for run in (each for each in found.runs if each.system.mode != RUN_FILE):
         try:
-            ranking, ending = as_trec(trial.run), "trec"
+            ranking, ending = as_trec(run.rankings), "trec"
         except InputError:
-            ranking, ending = as_json(trial.run), "json"
-        name = "_".join(trial.way.profile.removesuffix(".toml").replace("/", "_").split())
-        paths.append(folder / f"{trial.dataset}.{name}.{trial.way.mode}.{ending}")
+            ranking, ending = as_json(run.rankings), "json"
+        name = "_".join(run.system.profile.removesuffix(".toml").replace("/", "_").split())
+        paths.append(folder / f"{run.dataset}.{name}.{run.system.mode}.{ending}")
         write_file(paths[-1], [ranking])
     return paths
 
