@@ -11,7 +11,8 @@ from recollect.remember.formats.csv_text import read_csv
 from recollect.remember.formats.json_text import read_json, read_jsonl
 from recollect.remember.formats.markdown import read_markdown
 from recollect.remember.formats.plain import read_plain
-from recollect.remember.formats.record import Exported, Origin, Parsed, Reader, date_in_name
+from recollect.remember.formats.record import Exported, Origin, Parsed, Reader
+from recollect.text.dates import date_in_name
 
 __all__ = ["READERS", "Exported", "Parsed", "read_file", "with_context"]
 
