@@ -14,7 +14,7 @@ from recollect.errors import FileError, InputError, RecollectError
 from recollect.records import Memory, Piece, Trust
 from recollect.remember.clean import tidy
 from recollect.remember.find_files import LARGEST, Refused, find_files
-from recollect.remember.formats import Exported, Parsed, read_file
+from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
 from recollect.remember.ingest import keep
 from recollect.remember.redact import redact_memory
 from recollect.remember.restore_export import Returning, reclaim
@@ -45,7 +45,7 @@ class Brought:
 def bring(paths: Sequence[Path], door: Door, *, progress: Progress | None = None) -> Brought:
     """Import *paths*; one bad file never stops the rest, a store in trouble stops it all."""
     done, holders = Brought(), Holders(door.store)
-    found = list(find_files(paths))
+    found = list(find_files(paths, suffixes=SUFFIXES))
     seen = {source_of(each) for each in found if isinstance(each, Path)}
     for number, each in enumerate(found, start=1):
         if isinstance(each, Refused):

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import partial
-from pathlib import PurePath
 from typing import Final
 
 from recollect.text.normalise import compiled
@@ -525,10 +524,9 @@ def as_moment(value: object) -> datetime | None:
             return None
 
 
-def date_in_name(path: PurePath) -> datetime | None:
-    """Return the date YYYY-MM-DD in the nearest part of *path* that holds one."""
-    days = (as_moment(day) for part in reversed(path.parts) for day in _IN_NAME.findall(part))
-    return next(filter(None, days), None)
+def date_in_name(name: str) -> datetime | None:
+    """Return the first date YYYY-MM-DD in the *name* of a file."""
+    return next(filter(None, map(as_moment, _IN_NAME.findall(name))), None)
 
 
 def file_date(source: str | None) -> date | None:

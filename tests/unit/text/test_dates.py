@@ -2,7 +2,6 @@
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
-from pathlib import PurePath
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -13,7 +12,6 @@ from recollect.text.dates import (
     DateMatch,
     TimeSpan,
     as_moment,
-    date_in_name,
     file_date,
     find_dates,
     parse_moment,
@@ -449,23 +447,6 @@ def test_no_value_of_a_record_raises_and_every_moment_is_in_utc(value: object) -
     moment = as_moment(value)
 
     assert moment is None or moment.tzinfo is UTC
-
-
-@pytest.mark.parametrize(
-    ("path", "day"),
-    [
-        ("notes/2024-05-06.md", date(2024, 5, 6)),
-        ("2024-05-06/standup 2023-01-02 b.txt", date(2023, 1, 2)),
-        ("2024-05-06/a.md", date(2024, 5, 6)),
-        ("2024-13-45 2024-05-06.md", date(2024, 5, 6)),
-        ("12024-05-06.md", None),
-        ("a.md", None),
-    ],
-)
-def test_the_nearest_date_in_the_names_of_a_path_counts(path: str, day: date | None) -> None:
-    moment = date_in_name(PurePath(path))
-
-    assert (moment and moment.date()) == day
 
 
 @pytest.mark.parametrize(
