@@ -13,13 +13,10 @@ from recollect.records import NEVER, Memory
 from recollect.replies import Reply
 from recollect.stores.contract import Store
 from recollect.text.firewall import HEADING, closing, disarm, opening
+from recollect.text.normalise import CJK_CHARACTER, compiled
 
 Counter = Callable[[str], int]
 """How many tokens a text costs; any function will do, a model's own tokenizer included."""
-
-_CJK: Final = re.compile(
-    "[\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]|[\U00020000-\U0003ffff]"
-)
 
 
 def count_tokens(text: str) -> int:
@@ -29,7 +26,7 @@ def count_tokens(text: str) -> int:
 
 def count_tokens_mixed(text: str) -> int:
     """Return a token for every CJK character and for every four of the others, at least one if there is any text."""
-    dense = len(_CJK.findall(text))
+    dense = len(compiled(CJK_CHARACTER).findall(text))
     return max(1, dense + (len(text) - dense) // 4) if text else 0
 
 
