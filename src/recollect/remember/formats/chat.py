@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from recollect.records import Context, Memory
-from recollect.remember.formats.record import Origin, Record, as_count, as_line, as_memory, is_scalar, words_of
+from recollect.remember.formats.record import Origin, Record, as_memory
+from recollect.remember.formats.values import as_count, as_line, as_words, is_scalar
 
 # A stamp in brackets, a name of at most 40 characters in bold or not, a colon, words.
 _LINE: Final = re.compile(
@@ -126,7 +127,7 @@ def speaker_key(record: Record) -> str | None:
 
 def words_key(record: Record) -> str | None:
     """Return the key under which *record* keeps what was said."""
-    return next((key for key in _WORDS if key in record and words_of(record[key])), None)
+    return next((key for key in _WORDS if key in record and as_words(record[key])), None)
 
 
 def session_of(record: Record) -> str | None:
@@ -142,7 +143,7 @@ def as_turn(value: object, *, origin: Origin, line: int, thread: str, turn: int)
     if speaker is None or words is None:
         return None
     shown = "name" if speaker == "role" and _name(record.get("name")) else speaker
-    content = f"{_name(record[shown])}: {words_of(record[words])}"
+    content = f"{_name(record[shown])}: {as_words(record[words])}"
     rest = {key: each for key, each in record.items() if key not in {shown, words, *_said_otherwise(record)}}
     memory = as_memory({**rest, "content": content}, origin=origin, line=line)
     given = as_count(record.get("turn"))

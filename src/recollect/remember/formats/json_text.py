@@ -8,7 +8,8 @@ from typing import Final
 
 from recollect.errors import FileError
 from recollect.remember.formats.entries import of_object, parse
-from recollect.remember.formats.record import DEEPEST, Entry, Origin, Parsed, plain
+from recollect.remember.formats.record import Entry, Origin, Parsed
+from recollect.remember.formats.values import DEEPEST, plain
 
 
 def _fraction(text: str) -> float | str:
