@@ -9,10 +9,10 @@ from html import escape
 from typing import Final, Literal
 
 from recollect.errors import InputError
-from recollect.recall.firewall import HEADING, closing, disarm, opening
 from recollect.records import NEVER, Memory
 from recollect.replies import Reply
 from recollect.stores.contract import Store
+from recollect.text.firewall import HEADING, closing, disarm, opening
 from recollect.text.normalise import CJK_CHARACTER, compiled
 
 Counter = Callable[[str], int]

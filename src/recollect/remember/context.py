@@ -7,7 +7,6 @@ from pathlib import Path
 
 from recollect.embedders.contract import Embedder
 from recollect.profile import Profile
-from recollect.recall.firewall import strip_rendered
 from recollect.records import Fact, Memory, Trust
 from recollect.remember.capture import capture, low_signal
 from recollect.remember.dedup import judge
@@ -17,6 +16,7 @@ from recollect.remember.import_files import Brought, Progress, bring
 from recollect.remember.ingest import Judging, Kept, keep
 from recollect.remember.sync_source import Door
 from recollect.stores.contract import Analyse, Store
+from recollect.text.firewall import strip_rendered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

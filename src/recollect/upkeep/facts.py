@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
+from recollect.decay import age_days, effective_confidence
 from recollect.records import Fact
-from recollect.search.weigh import effective
 
 FADED: Final = 0.5
 LEFT_ALONE_DAYS: Final = 30.0
@@ -29,9 +29,9 @@ def stale(facts: Sequence[Fact], *, now: datetime, below: float = FADED, days: f
     found = [
         fact
         for fact in facts
-        if effective(fact, now) < below or (now - fact.last_reinforced).total_seconds() / 86_400 > days
+        if effective_confidence(fact, now) < below or age_days(fact.last_reinforced, now) > days
     ]
-    return sorted(found, key=lambda fact: (effective(fact, now), fact.id))
+    return sorted(found, key=lambda fact: (effective_confidence(fact, now), fact.id))
 
 
 def conflicts(facts: Sequence[Fact]) -> list[Conflict]:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.firewall import strip_rendered
 from recollect.recall.inject import Style, render, tame
 from recollect.records import Memory
 from recollect.remember.capture import capture
+from recollect.text.firewall import strip_rendered
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 STYLES: tuple[Style, ...] = ("markdown", "compact", "xml")

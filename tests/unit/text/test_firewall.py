@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.firewall import Stripped, strip_rendered
 from recollect.recall.inject import Style, render
 from recollect.records import Memory
 from recollect.remember.capture import capture
+from recollect.text.firewall import Stripped, strip_rendered
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 STYLES: tuple[Style, ...] = ("markdown", "compact", "xml")
