@@ -27,9 +27,7 @@ class Conflict:
 def stale(facts: Sequence[Fact], *, now: datetime, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> list[Fact]:
     """Return the facts that have faded below *below* or were left alone for *days*, most faded first."""
     found = [
-        fact
-        for fact in facts
-        if effective_confidence(fact, now) < below or age_days(fact.last_reinforced, now) > days
+        fact for fact in facts if effective_confidence(fact, now) < below or age_days(fact.last_reinforced, now) > days
     ]
     return sorted(found, key=lambda fact: (effective_confidence(fact, now), fact.id))
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from recollect.records import Memory
-from recollect.remember.chunk import chunk, is_inside
+from recollect.remember.chunk import chunk
 from recollect.remember.formats.chat import is_dialogue, with_context
 from recollect.remember.formats.plain import of_chunks, turns
 from recollect.remember.formats.record import FIELDS, Origin, Parsed, Record, fields_of, names_of
-from recollect.text.code import whole_blocks
+from recollect.text.code import is_inside, whole_blocks
 
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Final
 
 from recollect.records import Memory
-from recollect.remember.chunk import Chunk, chunk, is_inside
+from recollect.remember.chunk import Chunk, chunk
 from recollect.remember.formats.chat import Said, dialogue, is_dialogue, with_context
 from recollect.remember.formats.record import Origin, Parsed
-from recollect.text.code import whole_blocks
+from recollect.text.code import is_inside, whole_blocks
 from recollect.text.dates import as_moment
 
 _BLANK_LINES: Final = re.compile(r"\n[ \t\f\v]*\n\s*")
