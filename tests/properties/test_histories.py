@@ -129,7 +129,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.randoms(use_true_random=False))
     def reinforce_fact(self, pick: object) -> None:
-        facts = self.stores["ram"].facts(FactQuery(limit=9), scope=ALL_PROJECTS)
+        facts = self.stores["oracle"].facts(FactQuery(limit=9), scope=ALL_PROJECTS)
         if facts:
             fact = pick.choice(facts)  # type: ignore[attr-defined]
             self.write(ReinforceFact(id=fact.id, confidence=1.0, last_reinforced=NOON))

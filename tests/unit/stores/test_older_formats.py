@@ -7,9 +7,9 @@ import apsw
 
 from kit import NOON, asking, plain
 from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Memory
-from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.connect import APPLICATION, migrations
-from recollect.stores.sqlite.rows import moment
+from recollect.stores.sql.codec import moment
+from recollect.stores.sqlite import open_sqlite
+from recollect.stores.sqlite.engine import APPLICATION, migrations
 
 DAY = timedelta(days=1)
 OLD = (
@@ -40,7 +40,7 @@ def test_what_was_superseded_before_it_was_noted_when_gets_the_time_of_its_event
         event = "insert into event (memory_id, verb, at, detail) values (1, 'supersede', ?, '{}')"
         db.execute(event, (moment(NOON + DAY),))
     db.close()
-    store = SqliteStore(path, plain)
+    store = open_sqlite(path, plain)
     store.rebuild()
 
     loaded = store.load([1, 2, 3], scope=ALL_PROJECTS)
@@ -57,7 +57,7 @@ def test_every_older_format_takes_new_memories_and_facts(tmp_path: Path) -> None
     for number in range(1, len(migrations()) + 1):
         path = tmp_path / f"{number}.db"
         of_format(path, number).close()
-        store = SqliteStore(path, plain)
+        store = open_sqlite(path, plain)
 
         (row,) = store.apply([Insert(memory=Memory(content="cat"), facts=(fact,))], at=NOON)
 

@@ -11,21 +11,22 @@ import pytest
 from kit import NOON, asking, plain
 from recollect.errors import StoreDamaged, StoreError
 from recollect.records import ALL_PROJECTS, FIELDS, EmbeddedMemory, Filter, Generation, Insert, Memory, Passage
-from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.connect import APPLICATION, migrations
+from recollect.stores.contract import Store
+from recollect.stores.sqlite import open_sqlite
+from recollect.stores.sqlite.engine import APPLICATION, migrations
 
 SCHEMA = Path(__file__).parents[3] / "src/recollect/stores/sqlite/schema.sql"
 ANY = Filter()
 TEXTS = ("the cat sat", "a cat and a dog", "dogs bark at cats", "cat cat cat", "birds", "fish swim", "a cow", "mice")
 
 
-def store_of(path: Path, *texts: str) -> SqliteStore:
-    store = SqliteStore(path, plain)
+def store_of(path: Path, *texts: str) -> Store:
+    store = open_sqlite(path, plain)
     store.apply([Insert(memory=Memory(content=text)) for text in texts], at=NOON)
     return store
 
 
-def found(store: SqliteStore, word: str) -> list[int]:
+def found(store: Store, word: str) -> list[int]:
     return [match.id for match in store.match_words(asking(word), scope=ALL_PROJECTS, where=ANY, limit=9).top]
 
 
@@ -62,7 +63,7 @@ def test_a_damaged_word_index_is_made_anew_and_nothing_else_is_touched(tmp_path:
     store_of(path, *TEXTS).close()
     with apsw.Connection(str(path)) as db:
         db.execute("update stem_data set block = zeroblob(8) where id > 10")
-    store = SqliteStore(path, plain)
+    store = open_sqlite(path, plain)
 
     problems = store.check()
     rows = found(store, "cat")
@@ -78,7 +79,7 @@ def test_a_file_that_is_not_sqlite_is_refused_and_left_as_it_is(tmp_path: Path, 
     path.write_bytes(content)
 
     with pytest.raises(StoreDamaged, match="not a recollect store"):
-        SqliteStore(path, plain)
+        open_sqlite(path, plain)
 
     assert path.read_bytes() == content
 
@@ -90,7 +91,7 @@ def test_another_programs_database_is_refused_and_left_as_it_is(tmp_path: Path) 
     before = path.read_bytes()
 
     with pytest.raises(StoreDamaged, match="another program"):
-        SqliteStore(path, plain)
+        open_sqlite(path, plain)
 
     assert path.read_bytes() == before
 
@@ -102,12 +103,12 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
         db.pragma("user_version", 9999)
 
     with pytest.raises(StoreError, match="newer"):
-        SqliteStore(path, plain)
+        open_sqlite(path, plain)
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="folder"):
-        SqliteStore(tmp_path, plain)
+        open_sqlite(tmp_path, plain)
 
 
 def test_a_truncated_file_is_damaged_not_deleted(tmp_path: Path) -> None:
@@ -116,7 +117,7 @@ def test_a_truncated_file_is_damaged_not_deleted(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:5000])
 
     with pytest.raises(StoreDamaged):
-        found(SqliteStore(path, plain), "cat")
+        found(open_sqlite(path, plain), "cat")
 
     assert path.stat().st_size == 5000
 
@@ -149,7 +150,7 @@ def test_threads_share_a_store(tmp_path: Path) -> None:
 
 
 def test_a_reader_is_not_blocked_by_a_writer_and_sees_the_state_before_it(tmp_path: Path) -> None:
-    writer, reader = store_of(tmp_path / "a.db", "cat"), SqliteStore(tmp_path / "a.db", plain)
+    writer, reader = store_of(tmp_path / "a.db", "cat"), open_sqlite(tmp_path / "a.db", plain)
 
     with writer.transaction():
         writer.apply([Insert(memory=Memory(content="cat too"))], at=NOON)
@@ -170,7 +171,7 @@ def test_a_stored_vector_of_a_wrong_width_is_left_out_and_told_of(tmp_path: Path
     with apsw.Connection(str(tmp_path / "a.db")) as db:
         db.execute("update vector set embedding = zeroblob(12) where memory_id = 2")
 
-    found = SqliteStore(tmp_path / "a.db", plain).nearest("f", vector, scope=ALL_PROJECTS, where=ANY, limit=9)
+    found = open_sqlite(tmp_path / "a.db", plain).nearest("f", vector, scope=ALL_PROJECTS, where=ANY, limit=9)
 
     assert [near.id for near in found.top] == [1, 3]
     assert any("wrong width" in problem for problem in store.check())
