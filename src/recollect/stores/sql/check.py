@@ -19,7 +19,6 @@ REBUILT = {
         "(select count(*), coalesce(sum(stem_length), 0), coalesce(sum(exact_length), 0), coalesce(sum(code), 0) "
         "from document where project = c.project)"
     ),
-    "word indexes made by another version": "select count(*) from meta where key = 'analyser' and value <> ?",
 }
 NARROW = (
     "select count(*) from vector v join generation g on g.id = v.generation_id "
@@ -42,9 +41,11 @@ def _words(db: Database) -> list[str]:
         found.append("the word index cannot be read; run: recollect reindex")
     with db.engine.session() as session:
         for what, sql in REBUILT.items():
-            count = session.value(sql, (db.analyser,) if "?" in sql else ())
+            count = session.value(sql)
             if count:
                 found.append(f"{count} {what}; run: recollect reindex")
+        if session.value("select value from meta where key = 'analyser'") != db.analyser:
+            found.append("the word index was made by another version of this program; run: recollect reindex")
     return found
 
 

@@ -58,10 +58,10 @@ def _load_context(text: str) -> Context:
     return _ALONE if text == "{}" else Context(**json.loads(text))
 
 
-_CODES: Mapping[object, tuple[Callable[[Any], object], Callable[[Any], object]]] = {
+_CODES: Mapping[object, tuple[Callable[[Any], object] | None, Callable[[Any], object]]] = {
     datetime: (moment, instant),
     datetime | None: (moment, instant),
-    bool: (bool, bool),
+    bool: (None, bool),
     tuple[str, ...]: (_dump_list, _load_list),
     tuple[int, ...]: (_dump_list, _load_list),
     Mapping[str, object]: (_dump_mapping, _load_mapping),
@@ -81,7 +81,9 @@ class Codec(Generic[Record]):
         self._values = attrgetter(*self.names)
         self._places = {name: at for at, name in enumerate(self.names)}
         types = [each.type for each in fields(record)]  # type: ignore[arg-type]
-        self._codes = tuple((at, *_CODES[kind]) for at, kind in enumerate(types) if kind in _CODES)
+        codes = [(at, *_CODES[kind]) for at, kind in enumerate(types) if kind in _CODES]
+        self._encode = tuple((at, encode) for at, encode, _ in codes if encode is not None)
+        self._decode = tuple((at, decode) for at, _, decode in codes)
 
     def columns(self, table: str) -> str:
         """Return the columns to select from *table*, in the order that `read` takes them."""
@@ -101,7 +103,7 @@ class Codec(Generic[Record]):
         values = list(self._values(record))
         for name, value in instead.items():
             values[self._places[name]] = value
-        for at, encode, _ in self._codes:
+        for at, encode in self._encode:
             if values[at] is not None:
                 values[at] = encode(values[at])
         return (*values, *(derive(record) for derive in self._derived))
@@ -109,7 +111,7 @@ class Codec(Generic[Record]):
     def read(self, row: tuple[Any, ...]) -> Record:
         """Return what a row of `columns` holds."""
         values = list(row)
-        for at, _, decode in self._codes:
+        for at, decode in self._decode:
             if values[at] is not None:
                 values[at] = decode(values[at])
         return self._record(**dict(zip(self.names, values, strict=True)))

@@ -54,10 +54,15 @@ def reweigh(session: Session, generation: int, weights: tuple[float, ...]) -> No
     mixed = "generation_id = ? and context_embedding is not null"
     stamp = bump(session, "vectors")
     session.rows(f"update vector set context_embedding = null, stamp = ? where {mixed}", (stamp, generation))
+    renew(session, generation)
+
+
+def renew(session: Session, generation: int | None = None) -> None:
+    """Make all context vectors anew, of one generation or of all."""
     threads = session.rows("select distinct project, thread from memory where thread is not null")
-    for number, width, new in _generations(session, generation):
+    for number, width, weights in _generations(session, generation):
         for thread in threads:
-            _remix(session, number, width, new, thread, None)
+            _remix(session, number, width, weights, thread, None)
 
 
 def _generations(session: Session, only: int | None) -> list[tuple[int, int, tuple[float, ...]]]:

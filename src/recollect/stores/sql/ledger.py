@@ -8,11 +8,14 @@ from recollect.records import Piece, Source
 from recollect.stores.contract import ANSWERING
 from recollect.stores.sql.engine import Clause, Database, ask, bump
 
+AFTER_SLASH = chr(ord("/") + 1)
+"""What follows the slash: a name below a folder sorts before the folder with this at its end."""
+
 
 def sources(db: Database, *, below: str) -> dict[str, Source]:
     """Return the sources at or below *below*."""
-    folder = below.rstrip("/") + "/"
-    where = Clause("(s.name = ? or substr(s.name, 1, ?) = ?)", (below, len(folder), folder))
+    folder = below.rstrip("/")
+    where = Clause("(s.name = ? or (s.name > ? and s.name < ?))", (below, f"{folder}/", f"{folder}{AFTER_SLASH}"))
     sql = (
         "select s.name, s.fingerprint, p.digest, p.memory_id, p.section from source s join piece p on p.source = s.name"
     )

@@ -98,8 +98,10 @@ def _by_kind(
 def _of_digests(db: Database, project: str, kind: str, digests: Sequence[bytes]) -> list[Any]:
     live = Clause("m.project = ? and m.kind = ? and m.deleted_at is null", (project, kind))
     own = ask(db, "select m.digest, m.id from memory m", live & db.engine.member("m.digest", digests))
-    sql = "select w.digest, m.id from wording w join memory m on m.id = w.memory_id"
-    return own + ask(db, sql, db.engine.member("w.digest", digests) & live)
+    said = ask(db, "select w.digest, w.memory_id from wording w", db.engine.member("w.digest", digests))
+    ids = db.engine.member("m.id", [row for _, row in said])
+    there = {row for (row,) in ask(db, "select m.id from memory m", ids & live)} if said else set()
+    return own + [(digest, row) for digest, row in said if row in there]
 
 
 def _of_external_ids(db: Database, project: str, kind: str, names: Sequence[str]) -> list[Any]:

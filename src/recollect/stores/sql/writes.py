@@ -69,7 +69,7 @@ def apply(db: Database, writes: Sequence[Write], *, at: datetime) -> tuple[int, 
 
 
 def rebuild(db: Database, progress: Progress | None = None) -> int:
-    """Make the word index and all that counts it anew; return of how many memories."""
+    """Make the word index, all that counts it, and the context vectors anew; return of how many memories."""
     live = f"select {MEMORY.columns('m')} from memory m where m.deleted_at is null"
     with db.engine.session(write=True) as session:
         for table in ("document", "collection_stats", "minhash"):
@@ -86,6 +86,7 @@ def rebuild(db: Database, progress: Progress | None = None) -> int:
             writer.flush()
             if progress is not None:
                 progress(done, total, "memories")
+        contexts.renew(session)
         session.rows("update meta set value = ? where key = 'analyser'", (db.analyser,))
         bump(session, "version")
     return done

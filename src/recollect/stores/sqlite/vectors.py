@@ -9,6 +9,7 @@ from recollect.records import IndexHit, VectorHits
 from recollect.stores.sql.engine import Session, VectorQuestion
 from recollect.vectors import WIDTH, Matrix, matrix
 
+OF = "from vector where generation_id = ?"
 MASKS = 32
 """How many answers to "who is admitted?" are kept at most."""
 
@@ -18,17 +19,21 @@ class CachedScan:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._caches: dict[tuple[int, bool], VectorCache] = {}
+        self._caches: dict[tuple[int, int, bool], VectorCache] = {}
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], list[int]]) -> VectorHits:
         """Return the nearest memories, as the open transaction sees them."""
         context = asked.in_context and _has_context(session, asked.generation)
         with self._lock:
-            cache = self._caches.setdefault(
-                (asked.generation, context), VectorCache(asked.generation, asked.dimensions, in_context=context)
-            )
+            cache = self._cache(asked.generation, asked.dimensions, in_context=context)
             cache.refresh(session)
             return cache.nearest(asked, admitted)
+
+    def _cache(self, generation: int, dimensions: int, *, in_context: bool) -> "VectorCache":
+        key = generation, dimensions, in_context
+        if key not in self._caches:
+            self._caches[key] = VectorCache(generation, dimensions, in_context=in_context)
+        return self._caches[key]
 
 
 def _has_context(session: Session, generation: int) -> bool:
@@ -76,25 +81,19 @@ class VectorCache:
             return
         # A vector of a wrong width is no damage to the others: it is left out, and `check` tells of it.
         sql = (
-            f"select id, memory_id, start, stop, {self._column} from vector "
-            "where generation_id = ? and stamp > ? and length(embedding) = ? order by id"
+            f"select id, memory_id, start, stop, {self._column} {OF} "
+            "and stamp > ? and length(embedding) = ? order by id"
         )
         fresh = session.rows(sql, (self._generation, self._stamp, self._bytes))
-        self._replace({row[0] for row in fresh}, self._dropped(session, fresh), fresh)
+        renewed = {row[0] for row in fresh}
+        kept = [at for at, row in enumerate(self._rows) if row.id not in renewed]
+        if len(kept) + len(fresh) != session.value(f"select count(*) {OF}", (self._generation,)):
+            there = {row for (row,) in session.rows(f"select id {OF}", (self._generation,))}
+            kept = [at for at in kept if self._rows[at].id in there]
+        self._replace(kept, fresh)
         self._stamp = stamp
 
-    def _dropped(self, session: Session, fresh: Sequence[Any]) -> set[int]:
-        """Return the rows held that are there no more; as long as the numbers agree, none is."""
-        held = {row.id for row in self._rows}
-        there = session.value("select count(*) from vector where generation_id = ?", (self._generation,))
-        if len(held | {row[0] for row in fresh}) == there:
-            return set()
-        ids = session.rows("select id from vector where generation_id = ?", (self._generation,))
-        return held - {row for (row,) in ids}
-
-    def _replace(self, renewed: set[int], dropped: set[int], fresh: Sequence[Any]) -> None:
-        gone = renewed | dropped
-        kept = [at for at, row in enumerate(self._rows) if row.id not in gone]
+    def _replace(self, kept: Sequence[int], fresh: Sequence[Any]) -> None:
         self._matrix = self._matrix.grown(kept, [row[-1] for row in fresh])
         self._rows = [*(self._rows[at] for at in kept), *(Row(*row[:-1]) for row in fresh)]
         self._places = {}

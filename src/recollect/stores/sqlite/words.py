@@ -20,8 +20,10 @@ SLOWER = 300
 PLAIN = "ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{{|}}~'''"
 """Splits at blanks alone: what comes here are tokens already."""
 TABLES = (
-    f"create virtual table {{form}} using fts5 ({', '.join(FIELDS)}, "
-    f"content = '', contentless_delete = 1, tokenize = \"{PLAIN}\")",
+    (
+        f"create virtual table {{form}} using fts5 ({', '.join(FIELDS)}, "
+        f"content = '', contentless_delete = 1, tokenize = \"{PLAIN}\")"
+    ),
     "create virtual table {form}_posting using fts5vocab ({form}, instance)",
     "create virtual table {form}_frequency using fts5vocab ({form}, col)",
 )

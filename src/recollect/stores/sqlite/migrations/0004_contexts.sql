@@ -30,17 +30,20 @@ drop index memory_by_digest;
 create unique index memory_by_external_id on memory (project, kind, external_id) where external_id is not null;
 create index memory_by_digest on memory (project, kind, digest) where deleted_at is null;
 
--- Vectors of turns with something of their neighbours, made with the weights of their generation. The stamp of a row
--- is the count of changes at which it was last written.
+-- Vectors of turns with something of their neighbours, made with the weights of their generation; those there are get
+-- the weights with which neighbours were mixed in while searching. The stamp of a row is the count of changes at which
+-- it was last written.
 
 alter table generation add column context_weights text not null default '[]';
+update generation set context_weights = '[0.5, 0.3, 0.25, 0.15]';
 alter table vector add column context_embedding blob;
 alter table vector add column stamp integer not null default 0;
 create index vector_by_stamp on vector (generation_id, stamp);
 create index vector_in_context on vector (generation_id) where context_embedding is not null;
 create index memory_by_thread on memory (project, thread, coalesce(turn, 0), id) where thread is not null;
 
--- The last id given to a fact, and by which analyser the word index was made: nobody knows of those made so far.
+-- The last id given to a fact, and by which analyser the word index was made: of those made so far nobody knows, so
+-- that what is derived from the memories is rebuilt when the file is opened next.
 
 insert into meta (key, value) values
   ('newest_fact', coalesce((select seq from sqlite_sequence where name = 'fact'), 0)),
