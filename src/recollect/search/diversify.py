@@ -12,6 +12,7 @@ from recollect.search.state import Candidate, Drop, State
 SHINGLE: Final = 5
 """How many words next to each other are compared as one."""
 _WORD: Final = re.compile(r"\w+")
+_ASCII: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 
 Shingles = frozenset[tuple[str, ...]]
 
@@ -82,7 +83,8 @@ def _say_the_same(one: str, other: str) -> bool:
 
 def shingles(text: str) -> Shingles:
     """Return the runs of five words in *text*, whatever their punctuation and case; a short text is one run."""
-    words = _WORD.findall(text.casefold())
+    # The same words either way; English is read several times as fast without a pattern.
+    words = text.lower().translate(_ASCII).split() if text.isascii() else _WORD.findall(text.casefold())
     if len(words) <= SHINGLE:
         return frozenset({tuple(words)})
     return frozenset(zip(*(words[at:] for at in range(SHINGLE)), strict=False))

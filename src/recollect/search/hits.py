@@ -15,14 +15,18 @@ SHOWN = 160
 
 
 def load(state: State, context: SearchContext, *, usage: bool) -> State:
-    """Load the memories of the candidates with their facts, and how they were *used* where a factor looks at it."""
-    ids = tuple(each.id for each in state.candidates)
+    """Load the memories of the candidates, and how they were used where a factor looks at it."""
+    ids = [each.id for each in state.candidates]
     if not ids:
         return state
     memories = context.ask.load(ids, scope=state.scope)
-    facts = facts_by_memory(context.ask.facts(FactQuery(memory_ids=ids), scope=state.scope))
-    used = context.ask.usage(scope=state.scope) if usage else {}
-    return replace(state, memories=memories, facts=facts, usage=used)
+    return replace(state, memories=memories, usage=context.ask.usage(scope=state.scope) if usage else {})
+
+
+def load_facts(state: State, context: SearchContext) -> State:
+    """Load what the candidates that are kept state."""
+    asked = FactQuery(memory_ids=tuple(each.id for each in state.kept))
+    return replace(state, facts=facts_by_memory(context.ask.facts(asked, scope=state.scope))) if state.kept else state
 
 
 def build_hits(state: State) -> State:

@@ -8,7 +8,7 @@ sets for itself.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
@@ -17,7 +17,7 @@ from recollect.search.build_query import build_query
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
 from recollect.search.fuse import fuse
-from recollect.search.hits import browse, build_hits, count_facets, load
+from recollect.search.hits import browse, build_hits, count_facets, load, load_facts
 from recollect.search.parse import Query, parse
 from recollect.search.rerank import rerank
 from recollect.search.retrieve import retrieve
@@ -93,6 +93,8 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
     reason = AskingStage(name="reason", step=explain_nothing)
     if query.is_blank and request.embedding is None and profile.blank == "browse":
         return Pipeline(stages=(AskingStage(name="browse", step=partial(browse, limit=asked.limit)), *facets, reason))
+    facts = AskingStage(name="facts", step=load_facts)
+    weighed = "fact_confidence" in asked.weigh.factors or asked.floor.min_confidence > 0 or request.lens is not None
     asking = partial(
         retrieve,
         rules=asked.retrieve,
@@ -110,10 +112,12 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             Stage(name="fuse", step=partial(fuse, rules=asked.fuse, fallback=asked.retrieve.fallback)),
             Stage(name="smooth", step=partial(smooth, rules=asked.smooth)),
             AskingStage(name="load", step=partial(load, usage="importance" in asked.weigh.factors)),
+            *((facts,) if weighed else ()),
             Stage(name="weigh", step=partial(weigh, rules=asked.weigh)),
             Stage(name="floor", step=partial(apply_floor, rules=asked.floor)),
             AskingStage(name="rerank", step=partial(rerank, rules=asked.rerank)),
             Stage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),
+            *(() if weighed else (facts,)),  # only those that are shown, where nothing weighs by facts
             Stage(name="answerability", step=partial(judge, rules=asked.answerability)),
             Stage(name="hits", step=build_hits),
             *facets,
@@ -147,13 +151,21 @@ def _set(section: S, **given: Any) -> S:
     return replace(section, **{name: value for name, value in given.items() if value is not None})
 
 
+_NO_OTHER_WEIGHTS: Final[Mapping[str, Any]] = {
+    "list_weights": (),
+    "short_weights": {},
+    "long_weights": {},
+    "code_weights": {},
+}
+
+
 def _weighted(rules: Fuse, request: Request) -> Fuse:
     """Return *rules* with the weights that the request gives, and none that depend on anything else."""
     alpha = {} if request.alpha is None else {"words": 1.0 - request.alpha, "vector": request.alpha}
     given = {**alpha, **(request.weights or {})}
     if not given:
         return rules
-    return replace(rules, weights={**rules.weights, **given}, list_weights=(), adaptive=(), code_weights={})
+    return replace(rules, weights={**rules.weights, **given}, **_NO_OTHER_WEIGHTS)
 
 
 def _weighing(rules: Weigh, request: Request) -> Weigh:

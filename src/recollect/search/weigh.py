@@ -206,13 +206,11 @@ def apply_floor(state: State, *, rules: Floor) -> State:
     # A share of the best cuts the long tail of vectors, never a word's match.
     relative = 0.0 if state.mode == "keyword" or state.query.tree is not None else rules.relative
     fused = relative * max((each.fused for each in state.candidates), default=0.0)
-    return replace(
-        state,
-        candidates=tuple(
-            replace(each, drop=_drop(each, state, least=least, fused=fused, sure=rules.min_confidence))
-            for each in state.candidates
-        ),
+    drops = (_drop(each, state, least=least, fused=fused, sure=rules.min_confidence) for each in state.candidates)
+    candidates = (
+        each if drop is None else replace(each, drop=drop) for each, drop in zip(state.candidates, drops, strict=True)
     )
+    return replace(state, candidates=tuple(candidates))
 
 
 def _drop(candidate: Candidate, state: State, *, least: float, fused: float, sure: float) -> Drop | None:
