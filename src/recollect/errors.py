@@ -8,7 +8,8 @@ RecollectError               what a caller may catch to catch all of it
 │   └── ProfileError         a profile or setting holds an unknown key or value
 ├── StoreError               the store cannot do its work; exit code 3
 │   ├── StoreBusy            another process holds the store for too long
-│   └── StoreDamaged         the file is not a store, or is broken
+│   ├── StoreDamaged         the file is not a store, or is broken
+│   └── WordIndexUnavailable the word index is broken and cannot be rebuilt
 └── ModelError               a model, for embedding or reranking, cannot do its work; exit code 3
 
 Each carries what happened (`str(error)`), what to do about it (`error.hint`) and a stable
@@ -76,6 +77,12 @@ class StoreDamaged(StoreError):
     """Say that the file is not a store, or is broken."""
 
     code = "store_damaged"
+
+
+class WordIndexUnavailable(StoreError):
+    """Say that the word index is broken and cannot be rebuilt; the memories themselves can be read."""
+
+    code = "word_index_unavailable"
 
 
 class ModelError(RecollectError):

@@ -12,7 +12,7 @@ from snapshot import FOLDER, matches
 from kit import NOON
 from recollect import Recollection
 from recollect.profile import load_profile
-from recollect.stores.ram import RamStore
+from recollect.stores.choice import open_store
 from recollect.surfaces.cli import cli, written
 from recollect.surfaces.operations import OPERATIONS
 from recollect.text.analyser import analyse
@@ -23,7 +23,7 @@ COMMANDS = cli.list_commands(click.Context(cli))
 @pytest.fixture
 def db() -> Iterator[Recollection]:
     """A small store whose every face is the same on every day and on every machine."""
-    store = RamStore(analyse)
+    store = open_store(":memory:", analyse)
     with Recollection(store=store, profile=load_profile("default"), clock=lambda: NOON, address="notes.db") as opened:
         day = datetime(2026, 3, 2, tzinfo=UTC)
         opened.add(

@@ -1,16 +1,16 @@
-"""Everything a store of dictionaries holds."""
+"""Everything the oracle holds."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from recollect.records import Event, Fact, Filter, Generation, Memory, Passage, Recall, Scope, Source, TokenizedMemory
-from recollect.stores.admit import admits, in_scope, was_held
+from oracle.admit import in_scope, was_held
+from recollect.records import Event, Fact, Generation, Memory, Passage, Recall, Scope, Source, TokenizedMemory
 
 
 @dataclass(slots=True)
-class Held:
+class State:
     """Everything held; copied before a transaction so that a failure leaves nothing behind."""
 
     memories: dict[int, Memory] = field(default_factory=dict)
@@ -29,19 +29,13 @@ class Held:
     newest_fact: int = 0
     version: int = 0
 
-    def aside(self) -> "Held":
+    def aside(self) -> "State":
         """Return a copy that later changes of this one do not reach."""
-        return Held(**{each.name: copy(getattr(self, each.name)) for each in fields(self)})
+        return State(**{each.name: copy(getattr(self, each.name)) for each in fields(self)})
 
     def live(self, scope: Scope) -> Iterator[Memory]:
         """Yield the memories of *scope* that are not forgotten."""
         return (memory for row in self.terms if in_scope(memory := self.memories[row], scope))
-
-    def admitted(self, scope: Scope, where: Filter) -> Iterator[Memory]:
-        """Yield the memories of *scope* that *where* admits."""
-        for memory in self.memories.values():
-            if in_scope(memory, scope) and admits(where, memory, self.facts.get(memory.id, ())):
-                yield memory
 
     def searched(
         self, scope: Scope, as_of: datetime | None, analyse: Callable[[Memory, Sequence[str]], TokenizedMemory]

@@ -1,4 +1,4 @@
-"""Which memories a question admits: what Scope and Where mean, once, in Python."""
+"""Which memories a question admits: what Scope and Filter mean, once, in Python."""
 
 from collections.abc import Iterable
 from datetime import datetime
