@@ -37,7 +37,7 @@ from recollect.rerankers.contract import Reranker
 from recollect.search import SearchContext, search
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Analyse, Store
-from recollect.text.analyser import analyse
+from recollect.text.analyser import ANALYSER, analyse
 from recollect.vectors import Vector
 
 
@@ -477,7 +477,7 @@ def _by_corpus(sets: Sequence[Examined]) -> list[list[Examined]]:
 def _imported(dataset: Dataset, gear: Gear) -> Iterator[Store]:
     """Give a store of its own, with the documents of *dataset* in it; it is gone in the end."""
     with TemporaryDirectory(prefix="recollect-eval-") as folder:
-        store = open_store(str(Path(folder) / "set.db"), analyse)
+        store = open_store(str(Path(folder) / "set.db"), analyse, analyser=ANALYSER)
         try:
             take_in(
                 dataset,

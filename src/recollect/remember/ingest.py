@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from recollect.embedders.contract import Embedder
 from recollect.errors import ModelError
 from recollect.records import (
     ALL_PROJECTS,
@@ -37,6 +38,9 @@ MERGED: Final = ("identical", "restates")
 """The decisions after which a draft is no memory of its own."""
 MAX_NEAREST: Final = 5
 """How many memories near by vector, or by BM25, a draft is compared with."""
+MAX_DRAFTS_BY_VECTOR: Final = 16
+MAX_STORED_BY_VECTOR: Final = 5000
+"""Up to how many drafts at a time, and memories with vectors in the store, drafts are compared by vector."""
 BM25_DIVISOR: Final = 25.0
 """What profile `oro` divides BM25 by, so that most scores lie between 0 and 1."""
 
@@ -69,12 +73,12 @@ def ingest(
 
 
 def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]:
-    """Return *drafts* with their vectors where there is a model: what is compared by vector, in one batch.
+    """Return *drafts* with their vectors, made in one batch, where they are to be compared by vector.
 
     Where the model fails, words alone decide, and the vectors stay pending.
     """
     wanted = [place for place, draft in enumerate(drafts) if not (draft.embedding or is_standalone(draft.memory))]
-    if context.embedder is None or not wanted:
+    if context.embedder is None or not wanted or not _compares_vectors(len(drafts), context.embedder, context):
         return list(drafts)
     try:
         made = embed_memories([drafts[place].memory for place in wanted], context.embedder)
@@ -87,6 +91,22 @@ def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]
         at: Embedding(generation=generation, passages=each.passages) for at, each in zip(wanted, made, strict=True)
     }
     return [replace(each, embedding=embeddings.get(at, each.embedding)) for at, each in enumerate(drafts)]
+
+
+def _compares_vectors(count: int, embedder: Embedder, context: IngestContext) -> bool:
+    """Return whether *count* drafts are compared by vector: profile `oro` cannot decide without.
+
+    Elsewhere a cosine only proposes a link. After each write the nearest are found in a time that grows with the
+    store, so bulk and large stores do without; consolidation proposes those links.
+    """
+    if context.profile.dedup == "bm25":
+        return True
+    stored = [
+        each.memories
+        for each in context.store.generations(scope=ALL_PROJECTS)
+        if each.fingerprint == embedder.fingerprint
+    ]
+    return count <= MAX_DRAFTS_BY_VECTOR and 0 < sum(stored) <= MAX_STORED_BY_VECTOR
 
 
 def ingest_drafts(drafts: Sequence[Draft], context: IngestContext) -> tuple[IngestResult, ...]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from recollect.records import Context, Memory
+from recollect.text.code import PRIVATE_KEY
 
 _START: Final = r"(?<![A-Za-z0-9])"
 
@@ -30,7 +31,6 @@ _TOKENS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
 )
 _PATTERNS: Final = tuple((kind, cues, re.compile(_START + pattern)) for kind, cues, pattern in _TOKENS)
 
-_KEY_MARK: Final = re.compile(r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY[A-Z ]{0,10}-----")
 _KEY_LINE: Final = re.compile(
     r"(?:-----|\n|\\n)[ \t\r]*[A-Za-z0-9+/=]{8,}[ \t\r]*(?=-----|\n|\\[nr])|[A-Za-z0-9+/=]{32,}"
 )
@@ -110,7 +110,7 @@ def _key_spans(text: str) -> list[tuple[int, int]]:
     lines = [line.start() for line in _KEY_LINE.finditer(text)]
     begun: list[re.Match[str]] = []
     spans: list[tuple[int, int]] = []
-    for mark in _KEY_MARK.finditer(text):
+    for mark in PRIVATE_KEY.finditer(text):
         if mark[1] == "BEGIN":
             begun.append(mark)
         elif begun:

@@ -1,8 +1,8 @@
-"""Dates as people write them, read against a given now: English, Chinese, Japanese, Korean.
+"""Dates as people, programs and file names write them: English, Chinese, Japanese, Korean, ISO, seconds since 1970.
 
-`parse_moment` reads an option that must be a date; `find_dates` looks for dates in a plain question and
-would rather miss one than take an ordinary word for it. What both understand stands in the tables of
-`date_rules`. Time grows with the length of the text and no faster.
+`parse_moment` reads an option that must be a date and `find_dates` looks for dates in a plain question, both against
+a given now; `as_moment` reads what a record says, and `date_in_name` what a file is called. `find_dates` would rather
+miss a date than take an ordinary word for it. Time grows with the length of the text and no faster.
 """
 
 import re
@@ -10,9 +10,11 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
-from functools import cache, partial
+from datetime import UTC, date, datetime, timedelta, timezone
+from functools import partial
 from typing import Final
+
+from recollect.text.normalise import compiled
 
 FIRST_YEAR: Final = 1000
 LAST_YEAR: Final = 2999
@@ -88,9 +90,14 @@ def latest(month: int, day: int, *, until: datetime) -> datetime:
     raise ValueError(day)
 
 
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-MONTHS: Final = {name: number for number, name in enumerate(_MONTHS, 1)}
-WEEKDAYS: Final = {name: day for day, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
+MONTH_NAMES: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+MONTHS: Final = {name[:3].lower(): number for number, name in enumerate(MONTH_NAMES, 1)}
+"""The number of each month by the first three letters of its name."""
+WEEKDAY_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WEEKDAYS: Final = {name[:3]: day for day, name in enumerate(WEEKDAY_NAMES)}
 EAST_DAYS: Final = {
     day: n for days in ("一二三四五六天", "月火水木金土日", "월화수목금토일") for n, day in enumerate(days)
 }
@@ -170,12 +177,7 @@ class Rule:
     @property
     def pattern(self) -> re.Pattern[str]:
         """Compile the pattern when it is first wanted: all of them together would slow every start."""
-        return _compiled(self.source, self.flags)
-
-
-@cache
-def _compiled(source: str, flags: re.RegexFlag) -> re.Pattern[str]:
-    return re.compile(source, flags)
+        return compiled(self.source, self.flags)
 
 
 # --- what a match means ---------------------------------------------------------------------
@@ -289,16 +291,17 @@ THING = r"\s?%|\spercent\b|\s(?!(?:was|is|has|does|as|this|us|vs)\b)[a-z]{1,14}s
 FREE = r"(?!\s(?:of|before|after)\b)"
 """In "the last week of August" the week is counted from another date than now."""
 
-FULL = r"(?P<name>january|february|march|april|may|june|july|august|september|october|november|december)\b"
-NAME = (
-    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+MONTH: Final = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
+"""The months as people write them, long and short; ignoring case is left to who uses it."""
+FULL, NAME = rf"(?P<name>{'|'.join(MONTH_NAMES)})\b", rf"(?P<name>{MONTH})\b\.?"
 YEAR, MODERN = r"(?P<year>[12]\d{3})", r"(?P<year>(?:19|20)\d\d|2100)"
 DAY, NTH = r"(?P<day>\d{1,2})", r"(?:st|nd|rd|th)"
 COUNT = r"(?P<count>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple)"
 UNIT = r"(?P<unit>mins?|minutes?|hrs?|hours?|days?|wks?|weeks?|months?|quarters?|yrs?|years?)"
-WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"
+WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAY_NAMES)})\b"
 SHORT_WEEKDAY = r"(?P<weekday>(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?)"
 
 EAST_COUNT = r"(?P<count>\d{1,4}|[一二三四五六七八九十两兩]{1,3}|[한두세네]|다섯)\s?[个個箇]?"
@@ -310,8 +313,8 @@ EAST_AGO = r"\s?(?:(?:之前|以前|前)(?![端台面期言提途者])|전(?=$|[
 EAST_MONTH = r"(?P<month>\d{1,2}|[一二三四五六七八九十]{1,2})\s?[月월]"
 EAST_DAY = r"\s?(?P<day>\d{1,2}|[一二三四五六七八九十]{1,3})\s?[日号號일]"
 
-NAMES = " ".join((*MONTHS, "sept january february march april june july august september october november december"))
-DAYNAMES = "monday tuesday wednesday thursday friday saturday sunday"
+NAMES = " ".join((*MONTHS, "sept", *MONTH_NAMES)).lower()
+DAYNAMES = " ".join(WEEKDAY_NAMES)
 
 
 def _after(*words: str) -> str:
@@ -482,3 +485,88 @@ def _read(rule: Rule, match: re.Match[str], now: datetime) -> TimeSpan | None:
 
 def _anchored(now: datetime) -> datetime:
     return now if now.tzinfo else now.replace(tzinfo=UTC)
+
+
+# --- what records say and files are called --------------------------------------------------
+
+_ISO_DAY: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+_IN_NAME: Final = re.compile(rf"(?<!\d){_ISO_DAY}(?!\d)")
+_DAILY: Final = re.compile(rf"(?:^|/){_ISO_DAY}\.md$")
+_BRACKETED: Final = re.compile(r"\s*\([^()]{1,12}\)")
+_GMT: Final = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
+_CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?:\s?([ap])m)?\son\s", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"-?[0-9]{9,16}(?:\.[0-9]{1,9})?")
+_1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+# Seconds since 1970 from 1973 on; larger numbers count thousandths and millionths of a second.
+_EPOCH_UNITS: Final = ((1e8, 1e11, 1.0), (1e11, 1e14, 1e3), (1e14, 1e17, 1e6))
+
+
+def as_moment(value: object) -> datetime | None:
+    """Return the moment *value* names, in UTC where it says no other zone; None if it names none.
+
+    It may be an ISO date ("2023/05/20 (Sat) 02:21" too), a day in words with its year, after a time or not ("1:56 pm
+    on 8 May, 2023"), or seconds or milliseconds since 1970. A date without a time is its midnight.
+    """
+    match value:
+        case bool():
+            return None
+        case int() | float():
+            return _from_epoch(value)
+        case str():
+            text = value.strip()
+            return _from_epoch(float(text)) if _NUMBER.fullmatch(text) else _from_iso(text) or _from_words(text)
+        case datetime():
+            return _in_utc(value)
+        case date():
+            return datetime(value.year, value.month, value.day, tzinfo=UTC)
+        case _:
+            return None
+
+
+def date_in_name(name: str) -> datetime | None:
+    """Return the first date YYYY-MM-DD in the *name* of a file."""
+    return next(filter(None, map(as_moment, _IN_NAME.findall(name))), None)
+
+
+def file_date(source: str | None) -> date | None:
+    """Return the day a daily note is named by, such as memory/2026-02-10.md."""
+    named = _DAILY.search(source or "")
+    moment = as_moment(named[1]) if named else None
+    return moment.date() if moment else None
+
+
+def _from_iso(text: str) -> datetime | None:
+    if len(text) > LONGEST or not text[:4].isdigit():
+        return None
+    iso = _GMT.sub("+00:00", _BRACKETED.sub("", text)).replace("/", "-")
+    with suppress(ValueError):
+        return _in_utc(datetime.fromisoformat(iso))
+    return None
+
+
+def _from_words(text: str) -> datetime | None:
+    """Read a day that says its year, whatever today is."""
+    clock = _CLOCK.match(text)
+    day = text[clock.end() :] if clock else text
+    span = parse_moment(day, now=_1970)
+    if span is None or span.end - span.start != timedelta(days=1) or str(span.start.year) not in day:
+        return None
+    with suppress(ValueError):
+        return span.start.replace(hour=_hour(clock), minute=int(clock[2])) if clock else span.start
+    return None
+
+
+def _hour(clock: re.Match[str]) -> int:
+    return int(clock[1]) % 12 + 12 * (clock[3] in "pP") if clock[3] else int(clock[1])
+
+
+def _from_epoch(number: float) -> datetime | None:
+    units = (unit for least, most, unit in _EPOCH_UNITS if least <= number < most)
+    return next((datetime.fromtimestamp(number / unit, UTC) for unit in units), None)
+
+
+def _in_utc(moment: datetime) -> datetime | None:
+    with suppress(OverflowError):
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return None

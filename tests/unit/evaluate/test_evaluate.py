@@ -33,7 +33,7 @@ from recollect.evaluate.runs import parse_json
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, Scope
 from recollect.search import search
-from recollect.stores.ram import RamStore
+from recollect.stores.choice import open_store
 from recollect.text.analyser import analyse
 from recollect.vectors import Vector
 
@@ -73,7 +73,7 @@ def test_a_question_is_asked_within_its_conversation_or_everywhere() -> None:
 
 
 def test_only_the_order_is_asked_for_and_it_is_that_of_every_search() -> None:
-    store = RamStore(analyse)
+    store = open_store(":memory:", analyse)
     take_in(TALK, store=store, analyse=analyse, now=JUNE)
     query = TALK.queries[0]
 
@@ -97,7 +97,7 @@ def test_the_clock_stands_at_the_last_thing_said_and_for_undated_sets_at_one_mom
 
 
 def test_a_question_with_a_date_is_asked_on_that_date() -> None:
-    store = RamStore(analyse)
+    store = open_store(":memory:", analyse)
     dated = Dataset(
         name="dated",
         documents=(

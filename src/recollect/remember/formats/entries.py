@@ -28,11 +28,11 @@ from recollect.remember.formats.record import (
     as_count,
     as_id,
     as_memory,
-    as_moment,
     content_of,
     flatten,
     is_scalar,
 )
+from recollect.text.dates import as_moment
 
 MARK: Final = "recollect"
 """The key that tells an exported record; its value is the version of the export's form."""

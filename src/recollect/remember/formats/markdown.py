@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from recollect.records import Memory
-from recollect.remember.chunk import chunk, is_inside, whole_spans
+from recollect.remember.chunk import chunk, is_inside
 from recollect.remember.formats.chat import is_dialogue, with_context
 from recollect.remember.formats.plain import of_chunks, turns
 from recollect.remember.formats.record import FIELDS, Origin, Parsed, Record, fields_of, names_of
+from recollect.text.code import whole_blocks
 
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
@@ -100,7 +101,7 @@ def _sections(text: str, begin: int) -> Iterator[_Section]:
 
 def _headings(text: str, begin: int) -> Iterator[_Heading]:
     """Yield the headings of *text* behind *begin*, marked by # or underlined, that stand outside code."""
-    spans = whole_spans(text)
+    spans = whole_blocks(text)
     start, blank, last = begin, True, ""
     for line in text[begin:].split("\n"):
         end = start + len(line) + 1

@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from recollect.records import Memory
-from recollect.remember.chunk import Chunk, chunk, is_inside, whole_spans
+from recollect.remember.chunk import Chunk, chunk, is_inside
 from recollect.remember.formats.chat import Said, dialogue, is_dialogue, with_context
-from recollect.remember.formats.record import Origin, Parsed, as_moment
+from recollect.remember.formats.record import Origin, Parsed
+from recollect.text.code import whole_blocks
+from recollect.text.dates import as_moment
 
 _BLANK_LINES: Final = re.compile(r"\n[ \t\f\v]*\n\s*")
 _RULE: Final = re.compile(r"[-=*_~#+.\s]*")
@@ -25,7 +27,7 @@ def read_plain(text: str, origin: Origin) -> Parsed:
 
 def paragraphs(text: str) -> Iterator[Chunk]:
     """Yield the paragraphs of *text*; blank lines inside a code block or a key part nothing."""
-    spans = whole_spans(text)
+    spans = whole_blocks(text)
     begin = lines = counted = 0
     ends = [(gap.start(), gap.end()) for gap in _BLANK_LINES.finditer(text) if not is_inside(gap.end(), spans)]
     for end, following in [*ends, (len(text), len(text))]:

@@ -1,15 +1,14 @@
 """Make a memory of one record: a mapping that names some of a memory's fields in its own words."""
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import datetime
 from operator import itemgetter
-from pathlib import PurePath
 from typing import Any, Final
 
 from recollect.records import Memory
+from recollect.text.dates import as_moment
 
 DEEPEST: Final = 100
 """How many levels of nesting a value may have before it is refused."""
@@ -156,73 +155,6 @@ def _lines(value: object, path: str) -> Iterator[str]:
                 yield head + text
 
 
-_IN_NAME: Final = re.compile(r"(?<!\d)([0-9]{4}-[0-9]{2}-[0-9]{2})(?!\d)")
-_WEEKDAY: Final = re.compile(r"\s*\([^()]{1,12}\)")
-_ZONE: Final = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
-_EPOCH: Final = re.compile(r"-?[0-9]{9,16}(?:\.[0-9]{1,9})?")
-
-# Seconds since 1970 from 1973 on; larger numbers count thousandths and millionths of a second.
-_EPOCH_UNITS: Final = ((1e8, 1e11, 1.0), (1e11, 1e14, 1e3), (1e14, 1e17, 1e6))
-
-
-def as_moment(value: object) -> datetime | None:
-    """Return the moment *value* names, an ISO date or seconds or milliseconds since 1970; None if it names none.
-
-    A date without a time is its midnight, a time without a zone is UTC.
-    """
-    match value:
-        case bool():
-            return None
-        case int() | float():
-            return _from_epoch(value)
-        case str():
-            return _from_text(value.strip())
-        case datetime():
-            return _in_utc(value)
-        case date():
-            return datetime(value.year, value.month, value.day, tzinfo=UTC)
-        case _:
-            return None
-
-
-def date_in_name(path: PurePath) -> datetime | None:
-    """Return the date YYYY-MM-DD in the nearest part of *path* that holds one."""
-    for part in reversed(path.parts):
-        for match in _IN_NAME.finditer(part):
-            moment = _from_text(match[1])
-            if moment is not None:
-                return moment
-    return None
-
-
-def _from_text(text: str) -> datetime | None:
-    if _EPOCH.fullmatch(text):
-        return _from_epoch(float(text))
-    if len(text) > 60 or not text[:4].isdigit():
-        return None
-    iso = _ZONE.sub("+00:00", _WEEKDAY.sub("", text)).replace("/", "-")
-    try:
-        return _in_utc(datetime.fromisoformat(iso))
-    except ValueError:
-        return None
-
-
-def _from_epoch(number: float) -> datetime | None:
-    if not math.isfinite(number):
-        return None
-    for least, most, unit in _EPOCH_UNITS:
-        if least <= number < most:
-            return datetime.fromtimestamp(number / unit, UTC)
-    return None
-
-
-def _in_utc(moment: datetime) -> datetime | None:
-    try:
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except OverflowError:
-        return None
-
-
 Record = dict[str, object]
 
 CONTENT: Final = ("content", "text", "memory", "body", "note", "message")
@@ -287,6 +219,7 @@ Convert = Callable[[object], object]
 FIELDS: Final[Mapping[str, tuple[tuple[str, ...], Convert]]] = {
     "title": (("title", "name"), as_line),
     "type": (("type", "category"), as_line),
+    "kind": (("kind", "doc_type"), as_line),
     "tags": (("tags", "labels"), as_tags),
     "project": (("project",), as_line),
     "source": (("source",), as_line),
