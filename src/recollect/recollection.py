@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect import evaluate, recall, remember, search, upkeep
-from recollect.embedders.choice import NO_MODELS, Models
+from recollect.embedders.models import NO_MODELS, Models
 from recollect.profile import Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
@@ -28,7 +28,7 @@ from recollect.records import (
     Trust,
 )
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
-from recollect.rerankers.choice import NO_RERANKER, Rerankers
+from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
@@ -68,7 +68,12 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         store=open_store(settings.db, analyse, analyser=ANALYSER),
         profile=load_profile(settings.profile),
         project=settings.project or None,
-        models=Models(name=settings.model, folder=models_folder(settings), key=settings.model_key),
+        models=Models(
+            name=settings.model,
+            folder=models_folder(settings),
+            key=settings.model_key,
+            offline=settings.is_offline,
+        ),
         rerankers=Rerankers(settings.reranker),
         clock=clock,
         address=settings.db,
@@ -176,6 +181,7 @@ class Recollection:
     ) -> "tuple[remember.ingest.IngestResult, ...]":
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
         given = any(vector is not None for vector in vectors)
+        self._fetch_model(None, wanted=embed)
         context = self._ingest_context(embed=embed or given, redact=redact)
         results = remember.ingest.ingest(drafts, context, vectors=vectors)
         if embed and any(each.written for each in results):
@@ -191,6 +197,7 @@ class Recollection:
         progress: Progress | None = None,
     ) -> "remember.import_files.ImportReport":
         """Import files and folders; again and again if you like, only what changed is written."""
+        self._fetch_model(progress, wanted=embed)
         context = self._ingest_context(embed=embed, redact=redact, trust=trust)
         report = remember.import_files.import_files(paths, context, progress)
         if embed:
@@ -199,6 +206,7 @@ class Recollection:
 
     def embed(self, progress: Progress | None = None) -> int:
         """Give a vector to every memory that has none of the model in use; return how many took one."""
+        self.models.ready(now=self.now(), progress=progress)
         return remember.embed.embed_pending(
             store=self.store,
             embedder=self.models.required(),
@@ -214,6 +222,11 @@ class Recollection:
         drafts = self._ingest_context(embed=False, trust=trust).captured(text)
         return self.add_all(drafts, embed=embed) if drafts else ()
 
+    def _fetch_model(self, progress: Progress | None, *, wanted: bool) -> None:
+        """Install the model in use if it is *wanted* and missing; in the background nobody waits for that."""
+        if wanted and not self.background:
+            self.models.ready(now=self.now(), progress=progress)
+
     def _embed_if_possible(self, progress: Progress | None) -> None:
         if self.background:
             self._writer.submit(lambda: self._embed_now(None))
@@ -221,7 +234,7 @@ class Recollection:
             self._embed_now(progress)
 
     def _embed_now(self, progress: Progress | None) -> None:
-        if self.models.current() is not None:
+        if self.models.ready(now=self.now(), progress=progress) is not None:
             self.embed(progress)
 
     def search(
@@ -437,10 +450,10 @@ class Recollection:
         Adopted is only what is surely better on questions it was not fitted to; it stays with the store.
         """
         self.flush()  # what was recalled until now belongs to the log
-        here = evaluate.tune.Here(
-            profile=self.profile, store=self.store, scope=self.scope, now=self.now(), answer=self._reply
+        target = evaluate.tune.TuningTarget(
+            profile=self.profile, store=self.store, scope=self.scope, now=self.now(), search=self._reply
         )
-        return evaluate.tune.tune_here(here, judged, dry_run=dry_run, progress=progress)
+        return evaluate.tune.tune(target, judged, dry_run=dry_run, progress=progress)
 
     def tuning(self) -> "evaluate.tuning.Tuning | None":
         """Return what was tuned and is in force: which weights, since when, with which figures."""

@@ -9,7 +9,7 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.errors import InputError, StoreError, UnknownMemory
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens

@@ -140,8 +140,11 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
     place = chosen if operation.store else {**chosen, "db": ":memory:"}
     with _open(place) as db:
         with _bar(wanted=operation.slow) as progress:
+            db.models.progress = progress
             answer = operation.answer(db, {"project": chosen["project"], **given}, progress)
         _print(answer, as_json=bool(chosen["as_json"]))
+    if db.models.notice:
+        click.echo(f"note: {db.models.notice}", err=True)
     if not answer.found:
         sys.exit(EXIT_NOTHING)
     if not answer.healthy:
@@ -205,7 +208,8 @@ def demo(keep: str | None, **given: Any) -> None:
     from recollect.surfaces.demo import NEXT, run_demo  # noqa: PLC0415
 
     chosen = _chosen(given)
-    shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program())
+    with _bar(wanted=True) as progress:
+        shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program(), progress=progress)
     if chosen["as_json"]:
         click.echo(written(shown.value))
         return

