@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect.embedders.choice import NO_MODELS, Models
-from recollect.evaluate.tuning import Tuning, as_tuned, in_force, untune
+from recollect.evaluate.tuning import TunedProfiles, Tuning, in_force, untune
 from recollect.profile import Profile, load_profile
-from recollect.recall.answer import answer
 from recollect.recall.browse import in_time, listed, shown
 from recollect.recall.inject import as_sure_as, query_for
-from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses
+from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses, look_through
 from recollect.recall.log import Scribe, write_down
 from recollect.recall.reinforce import Verdict, by_hand, by_verdict, chosen
 from recollect.records import (
@@ -34,6 +33,7 @@ from recollect.remember.clean import draft, pinning, superseding
 from recollect.remember.embed import embed_pending
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.choice import NO_RERANKER, Rerankers
+from recollect.search import SearchContext, search
 from recollect.search.intent import boost
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
@@ -108,6 +108,7 @@ class Recollection:
         self.profile, self.project = profile, project
         self.address, self.background = address, background
         self._clock = clock
+        self._tuned = TunedProfiles(store)
         self._scribe = Scribe()
 
     def __enter__(self) -> Self:
@@ -239,22 +240,41 @@ class Recollection:
     ) -> Reply:
         """Answer *query*: the hits, best first, how far to trust them, and why there are none.
 
-        *more* are fields of Request: alpha, session, lens, include_facts, facets, intent, without_model.
+        *more* are fields of Request: alpha, weights, min_score, session, lens, include_facts, facets, timeout, ….
         """
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
-        reply = self._reply(request, self._ranking(profile))
+        reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
             self._scribe.give(lambda: write_down(reply, request, store=self.store, now=self.now()))
         return reply
 
-    def _ranking(self, name: str | None = None) -> Profile:
-        """Return the profile *name*, or the one in use, as it was tuned for this store."""
-        return as_tuned(self.profile if name is None else load_profile(name), self.store)
+    def _answer(self, request: Request, profile: Profile) -> Reply:
+        """Answer *request* as *profile* is tuned here; again, if the answer tells that it was tuned meanwhile."""
+        tuned = self._tuned.tuned(profile)
+        reply = self._reply(request, tuned)
+        if self._tuned.moved(reply.version) and self._tuned.tuned(profile) != tuned:
+            reply = self._reply(request, self._tuned.tuned(profile))
+        return reply
 
     def _reply(self, request: Request, profile: Profile) -> Reply:
-        embedder = None if request.mode == "keyword" else self.models.current()
-        store, now, named, read = self.store, self.now(), self.models.named, self.rerankers.current
-        return answer(request, store=store, profile=profile, now=now, embedder=embedder, named=named, reranker=read)
+        return search(request, self._context(profile, request.mode))
+
+    def _context(self, profile: Profile, mode: Mode = "hybrid") -> SearchContext:
+        now, bounds = self.now(), profile.weigh.lens_bounds
+        return SearchContext(
+            store=self.store,
+            profile=profile,
+            now=now,
+            embedder=None if mode == "keyword" else self.models.current(),
+            named=self.models.named,
+            reranker=self.rerankers.current,
+            look_through=lambda request: look_through(request, self.store, bounds=bounds, now=now),
+        )
+
+    def _ranking(self, name: str | None = None) -> Profile:
+        """Return the profile *name*, or the one in use, as it was tuned for this store."""
+        self._tuned.moved(self.store.version())
+        return self._tuned.tuned(self.profile if name is None else load_profile(name))
 
     def decisions(self, /, query: str, **more: Any) -> Reply:
         """Answer *query*, leaning towards what was decided; *more* is what `search` takes."""
@@ -272,8 +292,7 @@ class Recollection:
         """Return the memories that belong to one, nearest first, each with its reasons."""
         from recollect.search.related import related  # noqa: PLC0415
 
-        one, model = self._one(memory_id), self.models.current()
-        return related(one, store=self.store, scope=self.scope, profile=self._ranking(), embedder=model, limit=limit)
+        return related(self._one(memory_id), self._context(self._ranking()), scope=self.scope, limit=limit)
 
     def inject(
         self,
@@ -305,10 +324,7 @@ class Recollection:
 
         self._one(memory_id)
         request = Request(text=query, mode=mode, scope=self.scope, **more)
-        chosen = self._ranking(profile)
-        embedder = None if mode == "keyword" else self.models.current()
-        read, now = self.rerankers.current, self.now()
-        return why(memory_id, request, store=self.store, profile=chosen, now=now, embedder=embedder, reranker=read)
+        return why(memory_id, request, self._context(self._ranking(profile), mode))
 
     def show(self, memory_id: int) -> Shown:
         """Return a memory with its other wordings and its history."""

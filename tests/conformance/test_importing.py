@@ -336,7 +336,7 @@ def test_oro_compares_the_parts_of_a_file_by_vector_too(
 
 @pytest.mark.req("C-23")
 def test_every_way_in_gives_facts_the_decay_rates_of_the_profile(db: Recollection, tmp_path: Path) -> None:
-    weigh = replace(db.profile.weigh, decay={"kv": 0.5, "state": 0.25})
+    weigh = replace(db.profile.weigh, decay_rates={"kv": 0.5, "state": 0.25})
     db.profile = replace(db.profile, weigh=weigh)
     shape = export_shape(Memory(content="Restored: yes", external_id="r"), ())
     folder = write(tmp_path / "notes", a_md="Imported: yes", b_jsonl=json.dumps(shape))

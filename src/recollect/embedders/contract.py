@@ -72,7 +72,8 @@ class Embedder(Protocol):
 
 
 def generation_for(width: int, embedder: Embedder | None) -> str:
-    """Return the generation of a caller's own vector: that of the model in use where its *width* fits, else its own."""
-    if embedder is not None and embedder.dimensions == width:
-        return embedder.fingerprint
-    return f"external-{width}"
+    """Return the generation that a caller's own vector of *width* numbers belongs to.
+
+    That of the model in use where the width fits, else one that all such vectors of this width share.
+    """
+    return f"external-{width}" if embedder is None or embedder.dimensions != width else embedder.fingerprint

@@ -34,7 +34,7 @@ from recollect.remember.formats.chat import with_context
 from recollect.remember.ingest import ingest
 from recollect.replies import Degraded, Mode, Outcome, Reply, Request
 from recollect.rerankers.contract import Reranker
-from recollect.search import search
+from recollect.search import SearchContext, search
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Analyse, Store
 from recollect.text.analyser import ANALYSER, analyse
@@ -205,14 +205,9 @@ def answer(  # noqa: PLR0913  (a search takes them all)
     for number, query in enumerate(queries, start=1):
         request = request_for(query, mode)
         started = perf_counter()
-        reply = search(
-            request,
-            store=store,
-            profile=profile,
-            now=query.asked_at or now,
-            embedder=embedder,
-            reranker=reranker,
-        )
+        asked_at = query.asked_at or now
+        context = SearchContext(store=store, profile=profile, now=asked_at, embedder=embedder, reranker=reranker)
+        reply = search(request, context)
         answers[query.id] = _answered(reply, (perf_counter() - started) * 1000)
         if progress is not None:
             progress(number, len(queries), f"{dataset.name}: {profile.name} {mode}")

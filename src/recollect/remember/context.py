@@ -96,7 +96,7 @@ class IngestContext:
 
     def facts(self, memory: Memory) -> tuple[Fact, ...]:
         """Return the facts of *memory*, with the decay rates of the profile."""
-        return extract(memory, self.profile.weigh.decay or DECAY_RATES)
+        return extract(memory, self.profile.weigh.decay_rates or DECAY_RATES)
 
     def captured(self, text: str) -> list[Memory]:
         """Return what a worker's output asks to remember, without what `inject` rendered into it."""

@@ -41,8 +41,6 @@ MAX_NEAREST: Final = 5
 MAX_DRAFTS_BY_VECTOR: Final = 16
 MAX_STORED_BY_VECTOR: Final = 5000
 """Up to how many drafts at a time, and memories with vectors in the store, drafts are compared by vector."""
-BM25_DIVISOR: Final = 25.0
-"""What profile `oro` divides BM25 by, so that most scores lie between 0 and 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,14 +224,14 @@ def _by_bm25(draft: Draft, context: IngestContext) -> Scores:
     stems = dict.fromkeys(stem for word in significant(read_words(memory.content)) for stem in word.stems)
     if not stems:
         return {}
-    expression = AnyOf(parts=tuple(Word(text=stem) for stem in list(stems)[: words.most]))
+    expression = AnyOf(parts=tuple(Word(text=stem) for stem in list(stems)[: words.max_terms]))
     hits = context.store.match_words(
         WordQuery(expression=expression, weights=words.fields),
         scope=Scope(projects=frozenset({memory.project})),
         where=Filter(kinds=(memory.kind,)),
         limit=MAX_NEAREST,
     )
-    return {hit.id: min(1.0, hit.score / BM25_DIVISOR) for hit in hits.top}
+    return {hit.id: min(1.0, hit.score / context.profile.fuse.divisor) for hit in hits.top}
 
 
 # --- what each draft is ---------------------------------------------------------------------

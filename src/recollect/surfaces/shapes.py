@@ -113,8 +113,8 @@ def _hit(hit: Hit, *, explain: bool) -> Shape:
 
 def _evidence(evidence: Evidence) -> Shape:
     return {
-        "sure": evidence.sure,
-        "bar": evidence.bar,
+        "sure": evidence.probability,
+        "bar": evidence.threshold,
         "id": evidence.id,
         "coverage": evidence.coverage,
         "cosine": evidence.cosine,

@@ -68,7 +68,7 @@ def _evidence(evidence: Evidence) -> str:
         "near in meaning": evidence.cosine,
     }
     told = ", ".join(f"{value:.2f} {what}" for what, value in parts.items() if value is not None)
-    return f"sure {evidence.sure:.2f}, an answer from {evidence.bar:.2f}: #{evidence.id} {told}"
+    return f"sure {evidence.probability:.2f}, an answer from {evidence.threshold:.2f}: #{evidence.id} {told}"
 
 
 def _hit(hit: Hit, *, explain: bool, root: str) -> str:

@@ -11,10 +11,10 @@ from kit import NOON
 from recollect import Memory, Recollection, Reply
 from recollect.embedders.choice import Models
 from recollect.errors import ProfileError
-from recollect.profile import Kin, load_profile, read_profile
+from recollect.profile import Smooth, load_profile, read_profile
 from recollect.replies import Mode, Share
-from recollect.search.ranking import Candidate
 from recollect.search.smooth import lift
+from recollect.search.state import Candidate
 from recollect.stores.choice import open_store
 from recollect.text.analyser import analyse
 
@@ -32,14 +32,14 @@ def candidate(row: int, score: float) -> Candidate:
     return Candidate(id=row, shares=(Share(ranking="words", rank=row, points=score, native=score),))
 
 
-def test_a_candidate_rises_by_how_far_its_kin_are_ahead_and_is_never_lowered() -> None:
+def test_a_candidate_rises_by_how_far_its_neighbours_are_ahead_and_is_never_lowered() -> None:
     crowd = [candidate(1, 0.9), candidate(2, 0.6), candidate(3, 0.5)]
     kin = {1: {2: 0.9, 3: 0.9}, 2: {1: 0.75, 3: 0.25}, 3: {1: -0.2}}
 
     lifted = {each.id: each for each in lift(crowd, kin, weight=0.4)}
 
     assert lifted[2].fused == pytest.approx(0.6 + 0.4 * 0.75 * (0.9 - 0.6))
-    assert [(share.ranking, share.rank) for share in lifted[2].shares] == [("words", 2), ("kin", None)]
+    assert [(share.ranking, share.rank) for share in lifted[2].shares] == [("words", 2), ("neighbours", None)]
     assert (lifted[1], lifted[3]) == (crowd[0], crowd[2])
 
 
@@ -77,18 +77,18 @@ def db() -> Recollection:
 
 
 def asked(db: Recollection, mode: Mode, *, weight: float, top: int = 50) -> Reply:
-    db.profile = replace(db.profile, kin=Kin(weight=weight, top=top))
+    db.profile = replace(db.profile, smooth=Smooth(weight=weight, top_k=top))
     return replace(db.search("when are deploys of the build server", mode=mode), timings_ms={})
 
 
-def test_only_a_search_by_words_and_meaning_looks_at_kin(db: Recollection) -> None:
+def test_only_a_search_by_words_and_meaning_smooths(db: Recollection) -> None:
     for mode in ("keyword", "semantic"):
         assert asked(db, mode, weight=0.7) == asked(db, mode, weight=0.0)
     plain, mixed = asked(db, "hybrid", weight=0.0), asked(db, "hybrid", weight=0.7)
 
     assert {hit.id for hit in mixed.hits} == {hit.id for hit in plain.hits}
-    assert any(share.ranking == "kin" for hit in mixed.hits for share in hit.shares)
-    assert not any(share.ranking == "kin" for hit in plain.hits for share in hit.shares)
+    assert any(share.ranking == "neighbours" for hit in mixed.hits for share in hit.shares)
+    assert not any(share.ranking == "neighbours" for hit in plain.hits for share in hit.shares)
 
 
 def test_who_is_not_among_the_first_stays_where_it_is(db: Recollection) -> None:
@@ -98,7 +98,7 @@ def test_who_is_not_among_the_first_stays_where_it_is(db: Recollection) -> None:
     assert {hit.id for hit in mixed.hits[:2]} == {hit.id for hit in plain.hits[:2]}
 
 
-@pytest.mark.parametrize("line", ["weight = 1.5", "top = -1", "most = 0"])
+@pytest.mark.parametrize("line", ["weight = 1.5", "top_k = -1", "max_neighbours = 0"])
 def test_a_number_out_of_range_is_refused(line: str) -> None:
     with pytest.raises(ProfileError, match=line.split(maxsplit=1)[0]):
-        read_profile(f"[kin]\n{line}\n", name="mine")
+        read_profile(f"[smooth]\n{line}\n", name="mine")

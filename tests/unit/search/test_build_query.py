@@ -3,13 +3,13 @@ import pytest
 from kit import NOON
 from recollect.profile import Words, load_profile
 from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Prefix, SubstringQuery, Word, WordQuery
-from recollect.search.build_query import ask
+from recollect.search.build_query import tiers_of
 from recollect.search.parse import parse
 
 
 def tiers(text: str, *, profile: str = "default", **words: object) -> tuple[WordQuery | SubstringQuery, ...]:
     rules = Words(**words) if words else load_profile(profile).words  # type: ignore[arg-type]
-    return ask(parse(text, now=NOON), rules)
+    return tiers_of(parse(text, now=NOON), rules)
 
 
 def expression(text: str, **options: object) -> Expression:
@@ -38,7 +38,7 @@ def test_two_words_that_follow_one_another_are_asked_together_too_whatever_small
 
 def test_small_words_are_asked_when_there_are_no_others_and_when_the_profile_says_so() -> None:
     assert expression("to be", join="or") == AnyOf(parts=(Word(text="to"), Word(text="be")))
-    assert expression("the fox", join="or", significant=False) == AnyOf(parts=(Word(text="the"), Word(text="fox")))
+    assert expression("the fox", join="or", drop_stopwords=False) == AnyOf(parts=(Word(text="the"), Word(text="fox")))
 
 
 def test_a_stem_is_asked_once() -> None:
@@ -91,9 +91,9 @@ def test_a_very_long_question_asks_its_first_tokens() -> None:
 
     assert isinstance(plain, AnyOf)
     assert isinstance(tree, AnyOf)
-    assert sum(isinstance(part, Word) for part in plain.parts) == Words().most
-    assert sum(isinstance(part, Word) for part in tree.parts) == Words().most
-    assert sum(isinstance(part, Bigram) for part in plain.parts) == Words().most
+    assert sum(isinstance(part, Word) for part in plain.parts) == Words().max_terms
+    assert sum(isinstance(part, Word) for part in tree.parts) == Words().max_terms
+    assert sum(isinstance(part, Bigram) for part in plain.parts) == Words().max_terms
     assert plain.parts[0] == tree.parts[0] == Word(text="w0")
 
 
