@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Final
 
 from recollect.embedders.contract import Embedder
-from recollect.errors import ModelError
+from recollect.errors import InputError, ModelError
 from recollect.records import (
     ALL_PROJECTS,
     NOTHING,
@@ -63,8 +64,10 @@ def ingest(
 
     *vectors* are those the caller brings, one for each memory.
     """
-    given = vectors or [None] * len(memories)
-    drafts = [context.prepare(memory, vector) for memory, vector in zip(memories, given, strict=True)]
+    if vectors and len(vectors) != len(memories):
+        raise InputError(f"{len(vectors)} vectors for {len(memories)} memories", hint="give one for each, or None")
+    pairs = zip(memories, vectors or repeat(None), strict=False)
+    drafts = [context.prepare(memory, vector) for memory, vector in pairs]
     embedded = embed_drafts(drafts, context)  # before the transaction: other writers do not wait for a model
     with context.store.transaction():
         return ingest_drafts(embedded, context)
@@ -97,14 +100,11 @@ def _compares_vectors(count: int, embedder: Embedder, context: IngestContext) ->
     Elsewhere a cosine only proposes a link. After each write the nearest are found in a time that grows with the
     store, so bulk and large stores do without; consolidation proposes those links.
     """
-    if context.profile.dedup == "bm25":
-        return True
-    stored = [
-        each.memories
-        for each in context.store.generations(scope=ALL_PROJECTS)
-        if each.fingerprint == embedder.fingerprint
-    ]
-    return count <= MAX_DRAFTS_BY_VECTOR and 0 < sum(stored) <= MAX_STORED_BY_VECTOR
+    if context.profile.dedup == "bm25" or count > MAX_DRAFTS_BY_VECTOR:
+        return context.profile.dedup == "bm25"
+    generations = context.store.generations(scope=ALL_PROJECTS)
+    stored = sum(each.memories for each in generations if each.fingerprint == embedder.fingerprint)
+    return 0 < stored <= MAX_STORED_BY_VECTOR
 
 
 def ingest_drafts(drafts: Sequence[Draft], context: IngestContext) -> tuple[IngestResult, ...]:
@@ -339,7 +339,7 @@ def _consequences(
     context: IngestContext,
 ) -> list[Write]:
     """Return what the decisions change in other memories; mark in *results* where nothing changed."""
-    said = {
+    texts = {
         row: {memories[row].digest, *map(digest, variants.get(row, ()))} for row in {each.of for each in results} if row
     }
     writes: list[Write] = []
@@ -347,12 +347,12 @@ def _consequences(
         if result.of is None:
             continue
         memory, old = drafts[place].memory, memories[result.of]
-        write = _consequence(memory, result, old, said[old.id], context)
+        write = _consequence(memory, result, old, texts[old.id], context)
         if write is None:
             results[place] = replace(result, written=result.decision not in MERGED)
             continue
         if isinstance(write, Merge):
-            said[old.id].add(memory.digest)
+            texts[old.id].add(memory.digest)
             memories[old.id] = replace(old, confidence=write.confidence)
         elif isinstance(write, Revise):
             memories[old.id] = write.memory
@@ -361,7 +361,7 @@ def _consequences(
 
 
 def _consequence(
-    memory: Memory, result: IngestResult, old: Memory, said: set[bytes], context: IngestContext
+    memory: Memory, result: IngestResult, old: Memory, texts: set[bytes], context: IngestContext
 ) -> Write | None:
     if result.decision == "updates":
         superseded = replace(old, superseded_by=result.id)
@@ -371,7 +371,7 @@ def _consequence(
     if memory.external_id is not None:
         new = revised(old, memory)
         return None if new == old else Revise(memory=new, facts=context.facts(new))
-    variant = None if memory.digest in said else memory.content
+    variant = None if memory.digest in texts else memory.content
     confidence = max(old.confidence, memory.confidence)
     if variant is None and confidence == old.confidence:
         return None
