@@ -8,11 +8,11 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from recollect.embedders.choice import Models
 
 import recollect
 from kit import NOON
 from recollect import Filter, InputError, Memory, ModelError, RecollectError, Recollection
-from recollect.embedders.choice import Models
 from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.profile import load_profile

@@ -115,17 +115,11 @@ def _folder(text: str | None) -> Path | None:
 
 def _embedder(db: Recollection, modes: Sequence[Mode], folder: str | None) -> "DiskCachedEmbedder | None":
     """Return the model in use, with its vectors kept; who chose none can ask for words alone."""
-    from recollect.evaluate.cache import DiskCachedEmbedder  # noqa: PLC0415
+    from recollect.evaluate.cache import DiskCachedEmbedder, user_cache  # noqa: PLC0415
 
     if modes == ("keyword",) or (db.models.name == "none" and "semantic" not in modes):
         return None
-    return DiskCachedEmbedder(db.models.required(), Path(folder).expanduser() if folder else _cache())
-
-
-def _cache() -> Path:
-    from platformdirs import user_cache_path  # noqa: PLC0415  (only this verb asks)
-
-    return user_cache_path("recollect", appauthor=False) / "vectors"
+    return DiskCachedEmbedder(db.models.required(), Path(folder).expanduser() if folder else user_cache())
 
 
 # --- what is told and written ---------------------------------------------------------------
