@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from recollect.embedders.models import Models
 
 import recollect
 from kit import NOON
