@@ -25,7 +25,7 @@ from recollect.records import Scope
 from recollect.replies import Mode, Request
 from recollect.search import search
 from recollect.settings import models_folder, read_settings
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 
 SETS = ("locomo", "locomo_typo", "scifact", "scifact_typo", "cranfield", "code_cosqa")
@@ -56,7 +56,7 @@ WITHOUT: Mapping[str, Callable[[Profile], Profile]] = {
     "lucene's idf (fts5's)": lambda p: _words(p, idf="fts5"),
     "title x 3 (x 2)": lambda p: _fields(p, title=2.0),
     "neighbours as fields": lambda p: _fields(p, before=0.0, after=0.0, around=0.0),
-    "neighbours in vectors": lambda p: _retrieve(p, blend=()),
+    "neighbours in vectors": lambda p: _retrieve(p, context_vectors=False),
     "date as a field": lambda p: _fields(p, date=0.0),
     "typo tolerance": lambda p: _words(p, typo_weight=0.0),
     "small words left out": lambda p: _words(p, significant=False),
@@ -96,7 +96,7 @@ def one_set(
     found: dict[str, dict[str, float]] = {way: {} for way in ways}
     took: dict[str, list[float]] = {way: [] for way in ways}
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "set.db", analyse)
+        store = open_sqlite(Path(folder) / "set.db", analyse)
         take_in(dataset, store=store, analyse=analyse, now=now, embedder=embedder, model="minilm")
 
         def ask(query: Query, profile: Profile, mode: Mode) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from recollect.replies import Reply, Request
 from recollect.search import search
 from recollect.search.intent import expansions, key_terms
 from recollect.stores.contract import Store
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 from recollect.text.dates import find_dates
 from recollect.text.tokenizer import read_words, significant
@@ -58,7 +58,7 @@ def main() -> None:
     given = parser.parse_args()
     dataset = read_dataset(FOLDER / given.set)
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "set.db", analyse)
+        store = open_sqlite(Path(folder) / "set.db", analyse)
         take_in(dataset, store=store, analyse=analyse, now=NOW)
         asked = (
             Request(
@@ -82,7 +82,7 @@ def idle(request: Request, store: Store) -> bool:
     if expansions(request.text) or find_dates(request.text, now=NOW):
         return False
     stems = [stem for word in significant(read_words(request.text)) for stem in word.stems]
-    known = bool(stems) and all(store.spread(stems, scope=request.scope, form="stem").values())
+    known = bool(stems) and all(store.document_frequencies(scope=request.scope, form="stem", words=stems).values())
     return known and bool(ask(request, store, load_profile("default")).hits)
 
 

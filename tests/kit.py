@@ -7,17 +7,29 @@ from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
 
-from recollect.records import FIELDS, AnyOf, Expression, Memory, TokenizedMemory, Word, WordQuery
+from oracle import OracleStore
+from recollect.records import (
+    FIELDS,
+    AnyOf,
+    Expression,
+    Filter,
+    Memory,
+    Scope,
+    SubstringQuery,
+    TokenizedMemory,
+    Word,
+    WordQuery,
+)
 from recollect.stores.contract import Analyse, Store
-from recollect.stores.ram import RamStore
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 EVEN = dict.fromkeys(FIELDS, 1.0)
 
 STORES: dict[str, Callable[[Path, Analyse], Store]] = {
-    "ram": lambda _, analyse: RamStore(analyse),
-    "sqlite": lambda folder, analyse: SqliteStore(folder / "notes.db", analyse),
+    "oracle": lambda _, analyse: OracleStore(analyse),
+    "memory": lambda _, analyse: open_sqlite(None, analyse),
+    "sqlite": lambda folder, analyse: open_sqlite(folder / "notes.db", analyse),
 }
 
 
@@ -52,3 +64,9 @@ def installed_models() -> Path:
     folder = Path(os.environ.get("RECOLLECT_MODELS") or Path(__file__).parents[1] / ".models")
     install("minilm", folder)
     return folder
+
+
+def in_text(store: Store, needles: Sequence[str], *, scope: Scope, where: Filter, limit: int = 9) -> dict[int, float]:
+    """How many of *needles* each memory holds, in the order of the answer."""
+    found = store.match_words(SubstringQuery(needles=tuple(needles)), scope=scope, where=where, limit=limit)
+    return {hit.id: hit.score for hit in found.top}

@@ -8,7 +8,11 @@ RecollectError               what a caller may catch to catch all of it
 │   └── ProfileError         a profile or setting holds an unknown key or value
 ├── StoreError               the store cannot do its work; exit code 3
 │   ├── StoreBusy            another process holds the store for too long
-│   └── StoreDamaged         the file is not a store, or is broken
+│   ├── StoreDamaged         the file is not a store, or is broken
+│   └── WordIndexUnavailable the word index cannot be used, nor made anew
+├── SearchStopped            a search was given up; exit code 3
+│   ├── SearchCancelled      because its caller said so
+│   └── SearchTimeout        because its time was up
 └── ModelError               a model, for embedding or reranking, cannot do its work; exit code 3
 
 Each carries what happened (`str(error)`), what to do about it (`error.hint`) and a stable
@@ -78,7 +82,31 @@ class StoreDamaged(StoreError):
     code = "store_damaged"
 
 
+class WordIndexUnavailable(StoreError):
+    """Say that the word index cannot be used and cannot be made anew; the memories themselves can be read."""
+
+    code = "word_index_unavailable"
+
+
 class ModelError(RecollectError):
     """Say that a model, the one that embeds or the one that reranks, cannot do its work."""
 
     code = "model"
+
+
+class SearchStopped(RecollectError):
+    """Say that a search was given up before it had an answer."""
+
+    code = "stopped"
+
+
+class SearchCancelled(SearchStopped):
+    """Say that the caller cancelled the search."""
+
+    code = "cancelled"
+
+
+class SearchTimeout(SearchStopped):
+    """Say that the search took longer than its caller allowed."""
+
+    code = "timeout"

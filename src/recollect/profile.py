@@ -1,253 +1,304 @@
-"""Every number that moves a ranking, as data: a TOML file per profile, checked when it loads."""
+"""Every number that moves a ranking, as data: a TOML file per profile, checked when it loads.
 
+A key is a field of one of the classes below, and its type says what it may hold: a `Literal` its names, a `Range` its
+numbers. Anything else in a file is a ProfileError that names the key.
+"""
+
+import math
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from recollect.errors import ProfileError
 from recollect.records import FIELDS
 
 BUILT_IN: Final = ("default", "cortex", "oro", "boocode", "nornicdb", "engram")
-FACTORS: Final = (
+
+
+class Range(NamedTuple):
+    """From what to what a number may be."""
+
+    least: float
+    most: float = math.inf
+
+
+class Names(NamedTuple):
+    """Which keys a table may have."""
+
+    names: tuple[str, ...]
+
+
+Share = Annotated[float, Range(0.0, 1.0)]
+Cosine = Annotated[float, Range(-1.0, 1.0)]
+Weight = Annotated[float, Range(0.0)]
+Positive = Annotated[float, Range(1e-9)]
+Count = Annotated[int, Range(0)]
+AtLeastOne = Annotated[int, Range(1)]
+Factor = Literal[
+    "prior",
+    "informativeness",
     "recency",
     "half_life",
     "dated",
     "confidence",
     "fact_confidence",
     "type_weight",
+    "importance",
     "lens",
-    "standing",
-    "stated",
-)
-CHOICES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "blank": ("browse", "nothing"),
-        "join": ("or", "and", "cascade"),
-        "method": ("rrf", "sum"),
-        "missing": ("zero", "last"),
-        "dedup": ("words", "bm25"),
-        "idf": ("fts5", "lucene"),
-    }
-)
-NORMALISERS: Final = ("plain", "over_top", "over_25", "squashed", "lifted", "counted", "tanh", "min_max")
-"""The maps of search/normalise.py that a profile may name."""
-_RERANK: Final = {"top": (0, 1000), "weight": (0.0, 1.0), "windows": (1, 100), "window": (50, 100_000)}
-"""From what to what the numbers of [rerank] may be."""
-_KIN: Final = {"weight": (0.0, 1.0), "top": (0, 1000), "most": (1, 1000)}
-"""Those of [kin]."""
-_JUDGE: Final = {"bar": (0.0, 1.0), "among": (1, 100), "usual": (1.0, 1000.0), "lift": (0.0, 1.0)}
-"""And those of [judge]."""
+]
+Normaliser = Literal["plain", "max_norm", "min_max", "divide", "saturate", "shifted_saturate", "term_count", "tanh"]
+"""The maps of search/fuse.py."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Words:
     """How words are asked of the keyword index."""
 
-    join: str = "or"
+    join: Literal["or", "and", "cascade"] = "or"
     """How plain words combine: or, and, or boocode's cascade of tiers."""
-    significant: bool = True
-    """Whether stop words are dropped from a question, unless nothing else is left."""
-    most: int = 256
-    """How many distinct tokens a question may have; the rest of a very long one is not asked."""
-    typo_weight: float = 0.0
+    drop_stopwords: bool = True
+    """Whether stop words are dropped from a query, unless nothing else is left."""
+    max_terms: AtLeastOne = 256
+    """How many distinct tokens a query may have; the rest of a very long one is not asked."""
+    typo_weight: Share = 0.0
     """What the words near to one that no memory holds count together; 0 asks for words as they are typed."""
-    pair_weight: float = 0.0
-    """What two words of the question count on top where they stand next to each other in a title or a body."""
-    idf: str = "fts5"
-    """What rarity is worth: fts5's measure or lucene's, in which a word of half the memories still counts."""
-    k1: float = 1.2
-    b: float = 0.75
-    fields: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(FIELDS, 1.0))
+    bigram_weight: Weight = 0.0
+    """What two words of the query count on top where they stand next to each other in a title or a body."""
+    idf: Literal["fts5", "lucene"] = "fts5"
+    """The inverse document frequency: fts5's, or lucene's, in which a word of half the memories still counts."""
+    k1: Weight = 1.2
+    b: Share = 0.75
+    fields: Annotated[Mapping[str, Weight], Names(FIELDS)] = field(default_factory=lambda: dict.fromkeys(FIELDS, 1.0))
     """What a word weighs by the field it stands in; 0 leaves the field out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fuse:
-    """How rankings become one order."""
+class Embed:
+    """What is stored beside the vectors of a memory when they are written."""
 
-    method: str = "rrf"
-    k: float = 60.0
-    weights: Mapping[str, float] = field(default_factory=lambda: {"words": 1.0, "vector": 1.0})
-    """What each ranking counts; `alpha` of a search sets words to 1 - alpha and vector to alpha."""
-    adaptive: tuple[tuple[int, float, float], ...] = ()
-    """Rows of (words in the question up to, weight of words, weight of vector); the last row is for more."""
-    bonus: tuple[float, ...] = ()
-    """Points on top for the first ranks of each list."""
-    missing: str = "zero"
-    """What a list gives a memory it did not find: zero, or the rank after its last."""
-    normalise: Mapping[str, str] = field(default_factory=dict)
-    """How a ranking's own scores are mapped, by ranking; where not named they stay as they are."""
-    for_code: Mapping[str, float] = field(default_factory=dict)
-    """The weights where everything searched is program text; in between, in between."""
-    alone: Mapping[str, str] = field(default_factory=dict)
-    """The same for a ranking that is the only one, where it differs."""
+    context_weights: tuple[Weight, ...] = ()
+    """What the turns before, after, second before and second after count in a turn's context vector; () makes none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieve:
     """How much is fetched, and what is skipped."""
 
-    depth: int = 100
+    depth: AtLeastOne = 100
     """How many candidates each list brings; it does not depend on the limit, so longer answers begin alike."""
-    per_limit: int = 0
+    depth_per_limit: Count = 0
     """When above 0, a list brings this many times the limit instead."""
-    min_similarity: float = -1.0
-    complete: bool = False
+    min_similarity: Cosine = -1.0
+    """The least cosine that the list of vectors brings."""
+    cross_score: bool = False
     """Whether a candidate of one list gets its exact score in the other."""
-    short_circuit: tuple[float, float] = (0.0, 0.0)
+    short_circuit: tuple[Weight, Weight] = (0.0, 0.0)
     """Skip the vectors when the best normalised word score and its lead reach these; (0, 0) never."""
-    blend: tuple[float, ...] = ()
-    """How much of its neighbours the vector of a conversation's turn carries: before, after, two before, two after."""
-    known_scripts: bool = False
-    """Whether the vectors are left out for a question in a script that the model does not know."""
-    fall_back: bool = False
+    context_vectors: bool = False
+    """Whether a turn of a conversation is compared by its context vector, where it has one."""
+    skip_unknown_scripts: bool = False
+    """Whether the vectors are left out for a query in a script that the model does not know."""
+    fallback: bool = False
     """Whether a list that is empty leaves the other one to answer alone, with its own scores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expand:
-    """How many other ways to ask are tried; the ranking kind `expansion` gives what they count."""
+    """Which variants of a query are asked too, each a list of its own, of the kind `expansion`."""
 
-    most: int = 0
-    """How many, at most; 0 asks the question alone."""
-    vocabulary: int = 2000
+    max_variants: Count = 0
+    """How many, at most; 0 asks the query alone."""
+    vocabulary_size: Count = 2000
     """How many of the store's most frequent words are compared with the key terms, when there is a model."""
-    similarity: float = 0.5
+    min_similarity: Cosine = 0.5
     """How near in meaning such a word must be: the least cosine."""
-    vocabulary_weight: float = 0.7
-    """What the list of such words counts beside the other ways to ask."""
-    neighbours: int = 8
+    vocabulary_weight: Weight = 0.7
+    """What the list of such words counts beside the other variants, where lists weigh by their kind."""
+    max_neighbours: Count = 8
     """How many such words are asked for."""
-    terms: int = 8
+    max_terms: Count = 8
     """How many key terms look for them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Related:
-    """What makes two memories belong together."""
+class Fuse:
+    """How rankings become one order."""
 
-    limit: int = 10
-    fact: float = 0.2
-    """What each subject that both state something about adds to how near they are."""
-    words: int = 32
-    """How many of a memory's words are asked for when there is no model."""
+    method: Literal["rrf", "sum"] = "rrf"
+    k: Weight = 60.0
+    weights: Mapping[str, Weight] = field(default_factory=lambda: {"words": 1.0, "vector": 1.0, "expansion": 1.0})
+    """What each kind of ranking counts; 0 leaves it out."""
+    list_weights: tuple[Weight, ...] = ()
+    """What each list counts by its place instead: words, vectors, expansions; the last number holds for those after."""
+    short_query: Count = 0
+    """Up to how many words a query is short."""
+    short_weights: Mapping[str, Weight] = field(default_factory=dict)
+    """What differs in the weights for a short query."""
+    long_query: Count = 0
+    """From how many words on a query is long."""
+    long_weights: Mapping[str, Weight] = field(default_factory=dict)
+    """What differs in the weights for a long query."""
+    rank_bonus: tuple[Weight, ...] = ()
+    """Points on top for the first ranks of each list."""
+    missing: Literal["zero", "last"] = "zero"
+    """What a list gives a memory it did not find: zero, or the rank after its last."""
+    normalise: Mapping[str, Normaliser] = field(default_factory=dict)
+    """How a ranking's own scores are mapped, by its kind; where not named they stay as they are."""
+    normalise_single: Mapping[str, Normaliser] = field(default_factory=dict)
+    """The same for a ranking that is the only one, where it differs."""
+    code_weights: Mapping[str, Weight] = field(default_factory=dict)
+    """The weights where everything searched is program text; in between, in between."""
+    divisor: Positive = 25.0
+    """What the normaliser `divide` divides by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Floor:
-    """What is too little to be shown."""
+class Smooth:
+    """How far a candidate rises towards the better ones among its nearest neighbours in meaning."""
 
-    relative: float = 0.0
-    """A share of the best score."""
-    keyword: float = 0.0
-    semantic: float = 0.0
-    hybrid: float = 0.0
-    confidence: float = 0.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kin:
-    """How far a candidate rises towards the better ones among those nearest to it in meaning."""
-
-    weight: float = 0.0
-    """So much of what they are ahead of it, from 0 to 1, in a search by words and meaning."""
-    top: int = 50
+    weight: Share = 0.0
+    """So much of what they are ahead of it, in a search by words and vectors."""
+    top_k: Annotated[int, Range(0, 1000)] = 50
     """Among how many of the best they are looked for; it does not depend on the limit."""
-    most: int = 8
+    max_neighbours: Annotated[int, Range(1, 1000)] = 8
     """How many of them count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importance:
+    """Engram's importance: type weight x 0.5 ^ (days / half-life) + feedback + concepts + retrievals."""
+
+    half_life_days: Positive = 7.0
+    type_weights: Mapping[str, Weight] = field(default_factory=dict)
+    """What a memory of a type starts with; 1 where not named."""
+    feedback_weight: Weight = 0.0
+    """What feedback adds when it is good and takes away when it is bad."""
+    concept_weight: Weight = 0.0
+    """What the weights of the concepts are multiplied with."""
+    concepts: Mapping[str, Weight] = field(default_factory=dict)
+    """What a tag counts as a concept; 0 where not named."""
+    retrieval_weight: Weight = 0.0
+    """What log2(retrievals + 1) is multiplied with."""
+    minimum: Weight = 0.01
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weigh:
     """Which factors weigh a candidate, in order; each is a function in search/weigh.py."""
 
-    factors: tuple[str, ...] = ()
-    modes: tuple[str, ...] = ("keyword", "semantic", "hybrid")
+    factors: tuple[Factor, ...] = ()
+    modes: tuple[Literal["keyword", "semantic", "hybrid"], ...] = ("keyword", "semantic", "hybrid")
     """In which modes, as asked for, the factors count."""
-    recency_weight: float = 0.1
-    half_life_days: float = 30.0
-    types: Mapping[str, float] = field(default_factory=dict)
+    recency_weight: Weight = 0.1
+    half_life_days: Positive = 30.0
+    type_weights: Mapping[str, Weight] = field(default_factory=dict)
     """What a memory of a type weighs; 1 where not named."""
-    decay: Mapping[str, float] = field(default_factory=dict)
-    """How fast a fact of a type fades, a day."""
-    confidence_sway: float = 0.0
-    age_sway: float = 0.0
-    pin_sway: float = 0.0
-    date_sway: float = 0.0
-    """How much more a memory counts that is of a date which a plain question names."""
-    stated_sway: float = 0.0
+    decay_rates: Mapping[str, Weight] = field(default_factory=dict)
+    """How fast the confidence of a fact of a type decays, a day."""
+    confidence_shift: Share = 0.0
+    age_shift: Share = 0.0
+    pin_shift: Share = 0.0
+    """How far confidence, age and a pin each move the factor `prior`."""
+    date_boost: Weight = 0.0
+    """How much more a memory counts that is of a date which a plain query names."""
+    informativeness_shift: Share = 0.0
     """How much less a turn of a conversation counts that states nothing: a question back, a word of thanks."""
-    stated_words: float = 16.0
-    """After how many words of statement that has faded to about a third."""
-    bounds: tuple[float, float] = (0.67, 1.25)
-    """How far all the sways together may move a score."""
-    lens_bounds: tuple[float, float] = (0.5, 2.0)
-    """How far a lens may."""
+    informativeness_words: Positive = 16.0
+    """After how many informative words that has faded to about a third."""
+    bounds: tuple[Weight, Weight] = (0.67, 1.25)
+    """How far the factor `prior` may go."""
+    lens_bounds: tuple[Weight, Weight] = (0.5, 2.0)
+    """How far the factor `lens` may."""
+    importance: Importance = Importance()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Floor:
+    """What is too little to be shown."""
+
+    relative: Share = 0.0
+    """A share of the best fused score; it never cuts a search by words alone."""
+    keyword: Weight = 0.0
+    semantic: Weight = 0.0
+    hybrid: Weight = 0.0
+    min_confidence: Share = 0.0
+    """What the facts of a memory must still be worth on average."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rerank:
     """How a reranker's second reading counts, where the user names a reranker; nothing of it does where not."""
 
-    top: int = 30
+    top_k: Annotated[int, Range(0, 1000)] = 30
     """How many of the best are read; it does not depend on the limit, so longer answers begin alike."""
-    weight: float = 0.5
-    """The reranker's share of the score, between 0 and 1; the rest is what the rankings gave."""
-    windows: int = 1
-    """How many stretches of a long memory are read; the best one counts."""
-    window: int = 500
-    """How many characters a stretch has; a memory that is no longer is read whole."""
+    weight: Share = 0.5
+    """The reranker's share of the score; the rest is what the rankings gave."""
+    max_windows: Annotated[int, Range(1, 100)] = 1
+    """How many windows of a long memory are read; the best one counts."""
+    window_chars: Annotated[int, Range(50, 100_000)] = 500
+    """How many characters a window has; a memory that is no longer is read whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fit:
+class Diversify:
     """How the last few are chosen."""
 
-    repeats: float = 1.0
-    """A hit that shares more than this of its word runs with a better one is left out; 1 leaves none out."""
-    diversity: float = 1.0
+    max_overlap: Share = 1.0
+    """A hit that shares more than this of its shingles with a better one is left out; 1 leaves none out."""
+    mmr_lambda: Share = 1.0
     """The lambda of maximal marginal relevance: 1 keeps the order, less prefers hits unlike those before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A logistic line: how likely an answer is by the share of the question held in words and by the cosine."""
+class LogisticModel:
+    """How likely an answer is, by the share of the query that a hit covers and by its cosine."""
 
-    offset: float = 0.0
-    words: float = 0.0
-    meaning: float = 0.0
+    intercept: float = 0.0
+    coverage: float = 0.0
+    cosine: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """What the cosines of one model mean."""
+    """What the cosines of one embedding model mean."""
 
-    hybrid: Line = Line()
+    hybrid: LogisticModel = LogisticModel()
     """When words and vectors were asked."""
-    semantic: Line = Line()
+    semantic: LogisticModel = LogisticModel()
     """When only vectors were asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judge:
+class Answerability:
     """When the first hits count as an answer; the numbers come from benchmarks/silence.py."""
 
-    bar: float = 0.0
-    """How likely an answer must be, between 0 and 1; 0 takes every hit for one."""
-    among: int = 3
+    threshold: Share = 0.0
+    """How likely an answer must be; 0 takes every hit for one."""
+    top_k: Annotated[int, Range(1, 100)] = 3
     """How many of the first hits are looked at; the likeliest speaks."""
-    usual: float = 5.0
-    """Up to how many words the share held counts as it is; of a longer question less is expected."""
-    lift: float = 0.75
-    """How much less: the power of how many times longer it is; 0 expects as much of every question."""
-    words: Line = Line()
+    length_pivot: Annotated[float, Range(1.0, 1000.0)] = 5.0
+    """Up to how many words the coverage counts as it is; of a longer query less is expected."""
+    length_exponent: Share = 0.75
+    """How much less: the power of how many times longer it is; 0 expects as much of every query."""
+    words: LogisticModel = LogisticModel()
     """When only words were asked, or when nothing is known of the model's cosines."""
     models: Mapping[str, Calibration] = field(default_factory=dict)
     """By how the fingerprints of a model begin: what its cosines mean."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Related:
+    """What makes two memories belong together."""
+
+    limit: AtLeastOne = 10
+    fact_weight: Weight = 0.2
+    """What each subject that both state something about adds to how near they are."""
+    max_terms: AtLeastOne = 32
+    """How many of a memory's words are asked for when there is no model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,25 +306,26 @@ class Profile:
     """How to rank."""
 
     name: str = "default"
-    limit: int = 20
+    limit: AtLeastOne = 20
     """How many hits an answer has when nobody says."""
-    most: int = 100
+    max_limit: AtLeastOne = 100
     """How many it may have."""
-    blank: str = "browse"
-    """What a blank question does: browse the newest, or find nothing."""
-    dedup: str = "words"
+    blank: Literal["browse", "nothing"] = "browse"
+    """What a blank query does: browse the newest, or find nothing."""
+    dedup: Literal["words", "bm25"] = "words"
     """How intake tells a duplicate: by the words that differ, or by oro's BM25 and cosine."""
     words: Words = Words()
+    embed: Embed = Embed()
     retrieve: Retrieve = Retrieve()
     expand: Expand = Expand()
-    related: Related = Related()
     fuse: Fuse = Fuse()
-    kin: Kin = Kin()
+    smooth: Smooth = Smooth()
     weigh: Weigh = Weigh()
     floor: Floor = Floor()
     rerank: Rerank = Rerank()
-    judge: Judge = Judge()
-    fit: Fit = Fit()
+    diversify: Diversify = Diversify()
+    answerability: Answerability = Answerability()
+    related: Related = Related()
 
 
 def load_profile(name: str) -> Profile:
@@ -305,57 +357,63 @@ def read_profile(text: str, *, name: str) -> Profile:
     except tomllib.TOMLDecodeError as error:
         raise ProfileError(f"the profile {name} is not TOML: {error}", hint="see docs/profiles.md") from error
     profile: Profile = _build(Profile, {"name": name, **values}, where=name)
-    for factor in profile.weigh.factors:
-        if factor not in FACTORS:
-            raise ProfileError(f"{name}: no factor is called {factor!r}", hint=f"one of {', '.join(FACTORS)}")
-    for section, ranges in (("rerank", _RERANK), ("kin", _KIN), ("judge", _JUDGE)):
-        for key, (least, most) in ranges.items():
-            if not least <= getattr(getattr(profile, section), key) <= most:
-                raise ProfileError(f"{name}.{section}.{key} must be from {least:g} to {most:g}", hint="fix the profile")
     return profile
 
 
+# --- checking -------------------------------------------------------------------------------
+
+
 def _build(kind: type[Any], values: Mapping[str, Any], *, where: str) -> Any:
-    known, hints = {each.name for each in fields(kind)}, get_type_hints(kind)
-    for key in values:
-        if key not in known:
-            raise ProfileError(f"{where}: unknown key {key!r}", hint=f"one of {', '.join(sorted(known))}")
+    hints = get_type_hints(kind, include_extras=True)
+    _check_names(values, tuple(each.name for each in fields(kind)), where=where)
     return kind(**{key: _value(hints[key], value, where=f"{where}.{key}") for key, value in values.items()})
 
 
+def _check_names(values: Mapping[str, Any], known: tuple[str, ...], *, where: str) -> None:
+    for key in values:
+        if key not in known:
+            raise ProfileError(f"{where}: unknown key {key!r}", hint=f"one of {', '.join(sorted(known))}")
+
+
 def _value(kind: Any, value: Any, *, where: str) -> Any:
-    key = where.rsplit(".", 1)[-1]
-    if is_dataclass(kind) and isinstance(kind, type) and isinstance(value, Mapping):
+    """Return *value* as *kind* has it."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        return _limited(inner[0], inner[1], value, where=where)
+    if origin is tuple and isinstance(value, list):
+        return _tuple(inner, value, where=where)
+    if origin is Mapping and isinstance(value, Mapping):
+        return MappingProxyType({key: _value(inner[1], each, where=f"{where}.{key}") for key, each in value.items()})
+    if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, Mapping):
         return _build(kind, value, where=where)
-    if get_origin(kind) is tuple and isinstance(value, list):
-        return _tuple(kind, value, where=where)
-    if get_origin(kind) is Mapping and isinstance(value, Mapping):
-        return _mapping(kind, value, where=where)
-    if kind is float and type(value) is int:
-        return float(value)
-    if type(value) is not kind:
+    return _scalar(kind, value, where=where)
+
+
+def _scalar(kind: Any, value: Any, *, where: str) -> Any:
+    """Return one of the names, the number, the text or the boolean that *kind* takes."""
+    if get_origin(kind) is Literal:
+        if value not in get_args(kind):
+            raise ProfileError(f"{where} cannot be {value!r}", hint=f"one of {', '.join(get_args(kind))}")
+        return value
+    made = float(value) if kind is float and type(value) is int else value
+    if type(made) is not kind or (kind is float and not math.isfinite(made)):
         raise ProfileError(f"{where} must be {getattr(kind, '__name__', kind)}, not {value!r}", hint="fix the profile")
-    if value not in CHOICES.get(key, (value,)):
-        raise ProfileError(f"{where} cannot be {value!r}", hint=f"one of {', '.join(CHOICES[key])}")
-    return value
+    return made
 
 
-def _tuple(kind: Any, value: list[Any], *, where: str) -> tuple[Any, ...]:
-    inner = get_args(kind)
+def _limited(kind: Any, limits: Range | Names, value: Any, *, where: str) -> Any:
+    """Return *value* as *kind* has it, within its range or with its names."""
+    if isinstance(limits, Names) and isinstance(value, Mapping):
+        _check_names(value, limits.names, where=where)
+    made = _value(kind, value, where=where)
+    if isinstance(limits, Range) and not limits.least <= made <= limits.most:
+        most = f"to {limits.most:g}" if math.isfinite(limits.most) else "up"
+        raise ProfileError(f"{where} must be from {limits.least:g} {most}, not {made!r}", hint="fix the profile")
+    return made
+
+
+def _tuple(inner: tuple[Any, ...], value: list[Any], *, where: str) -> tuple[Any, ...]:
     kinds = (inner[0],) * len(value) if inner[-1] is Ellipsis else inner
     if len(kinds) != len(value):
         raise ProfileError(f"{where} must have {len(kinds)} values, not {len(value)}", hint="fix the profile")
     return tuple(_value(each, one, where=where) for each, one in zip(kinds, value, strict=True))
-
-
-def _mapping(kind: Any, value: Mapping[str, Any], *, where: str) -> Mapping[str, Any]:
-    inner = get_args(kind)[1]
-    if where.endswith(".fields"):
-        for key in value:
-            if key not in FIELDS:
-                raise ProfileError(f"{where}: unknown field {key!r}", hint=f"one of {', '.join(FIELDS)}")
-    if where.endswith((".normalise", ".alone")):
-        for each in value.values():
-            if each not in NORMALISERS:
-                raise ProfileError(f"{where} cannot be {each!r}", hint=f"one of {', '.join(NORMALISERS)}")
-    return MappingProxyType({key: _value(inner, each, where=f"{where}.{key}") for key, each in value.items()})

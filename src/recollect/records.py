@@ -1,7 +1,7 @@
 """The frozen values that travel through the whole system."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -13,6 +13,9 @@ NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 Form = Literal["stem", "exact"]
 Trust = Literal["owner", "agent", "untrusted"]
 Decision = Literal["distinct", "identical", "restates", "updates", "conflicts"]
+
+Progress = Callable[[int, int, str], None]
+"""Told how much is done, of how much, and what: the one type of every long job."""
 
 FIELDS: Final = ("title", "body", "before", "after", "around", "section", "tags", "path", "date", "extra")
 """The columns of the keyword index: where a word may stand, and so what it may weigh."""
@@ -110,6 +113,14 @@ class Fact:
     memory_id: int = 0
     last_reinforced: datetime = NEVER
     state: Literal["active", "superseded"] = "active"
+
+
+def facts_by_memory(facts: Iterable[Fact]) -> dict[int, tuple[Fact, ...]]:
+    """Return *facts* by the memory that states them, each memory's in the order of their ids."""
+    groups: dict[int, list[Fact]] = {}
+    for fact in sorted(facts, key=lambda fact: fact.id):
+        groups.setdefault(fact.memory_id, []).append(fact)
+    return {row: tuple(group) for row, group in groups.items()}
 
 
 # --- questions to a store and its answers -----------------------------------------------------
@@ -255,26 +266,43 @@ class WordQuery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WordHit:
-    """A memory the keyword index found: its BM25 score and the share of the question's weight it holds."""
+class SubstringQuery:
+    """A question to the text itself: how many of *needles* a title or content holds.
+
+    Needles are lower case; only ASCII letters match in either case.
+    """
+
+    needles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexHit:
+    """A memory that an index found, by words or by vectors.
+
+    *score* is the BM25, the number of needles, or the cosine of the best passage; *coverage* the share of the
+    question's weight it holds; *span* where the best passage stands in its content.
+    """
 
     id: int
     score: float
-    coverage: float
+    coverage: float = 0.0
+    span: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordHits:
     """The best matches, best first; those asked for by id; how many there are; the share of code in the scope.
 
-    *seen* says how many memories of the scope hold each word of the question in a field that weighs.
+    *document_frequencies* says how many memories of the scope hold each word of the question in a field that
+    weighs, *version* at which version of the store all this was read.
     """
 
-    top: tuple[WordHit, ...] = ()
-    also: Mapping[int, WordHit] = field(default_factory=dict)
+    top: tuple[IndexHit, ...] = ()
+    by_id: Mapping[int, IndexHit] = field(default_factory=dict)
     total: int = 0
     code_share: float = 0.0
-    seen: Mapping[str, int] = field(default_factory=dict)
+    document_frequencies: Mapping[str, int] = field(default_factory=dict)
+    version: int = field(default=0, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,11 +314,30 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """What a store already holds of what is about to be written."""
+class FactQuery:
+    """Which facts a reader wants: of these memories, about this subject (in any case), of these types.
 
-    by_digest: Mapping[bytes, int] = field(default_factory=dict)
-    by_external_id: Mapping[str, int] = field(default_factory=dict)
+    None leaves a field open, an empty tuple matches nothing.
+    """
+
+    memory_ids: tuple[int, ...] | None = None
+    subject: str | None = None
+    types: tuple[str, ...] | None = None
+    include_superseded: bool = False
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a store already holds of what is about to be written.
+
+    By (kind, digest) the first live memory with that content or variant, by (kind, external id) any memory,
+    forgotten or not; *near* has, for each minhash asked about, the live memories that share a key with it.
+    """
+
+    by_digest: Mapping[tuple[str, bytes], int] = field(default_factory=dict)
+    by_external_id: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    near: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -322,11 +369,16 @@ class TokenizedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """A piece of a memory's content, content[start:stop], and its vector: little-endian float32."""
+    """A piece of a memory's content, content[start:stop], and its vector: little-endian float32.
+
+    *context_vector* is the same with the turns around it mixed in; the first passage of a turn of a conversation
+    has one. A store makes it, with the weights of the generation; what is brought along is not looked at.
+    """
 
     start: int
     stop: int
     vector: bytes
+    context_vector: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -340,33 +392,29 @@ class EmbeddedMemory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
-    """The vectors that one model made: which model, how wide, of how many live memories, how many are missing."""
+    """The vectors that one model made: which model, how wide, of how many live memories, how many are missing.
+
+    *context_weights* say how much of the turn before, after, second before and second after goes into the
+    context vector of a turn; None leaves them as they are.
+    """
 
     fingerprint: str
     dimensions: int
     model: str
+    context_weights: tuple[float, ...] | None = None
     memories: int = 0
     pending: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorHit:
-    """A memory near in meaning: the cosine of its best passage, and where that passage stands in its content."""
-
-    id: int
-    cosine: float
-    start: int
-    stop: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorHits:
     """The nearest, nearest first; those asked for by id; how many were compared, and how many had no vector."""
 
-    top: tuple[VectorHit, ...] = ()
-    also: Mapping[int, VectorHit] = field(default_factory=dict)
+    top: tuple[IndexHit, ...] = ()
+    by_id: Mapping[int, IndexHit] = field(default_factory=dict)
     total: int = 0
     missing: int = 0
+    version: int = field(default=0, compare=False)
 
 
 # --- the recall log ---------------------------------------------------------------------------
@@ -397,16 +445,29 @@ class Recall:
     hits: tuple[Recalled, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """How often a memory was shown and nearly shown, and how often each verdict was given on it."""
+
+    shown: int = 0
+    missed: int = 0
+    verdicts: Mapping[str, int] = field(default_factory=dict)
+
+
 # --- writes -----------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert:
-    """Keep a new memory and what it states."""
+    """Keep a new memory and what it states.
+
+    *tokens* are those the store's analyser makes of it, where the caller has them at hand already.
+    """
 
     memory: Memory
     facts: tuple[Fact, ...] = ()
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    tokens: TokenizedMemory | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -479,3 +540,11 @@ class Piece:
     digest: bytes
     memory_id: int
     section: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """An imported source: the fingerprint of its file, and its pieces in the order of the file."""
+
+    fingerprint: str
+    pieces: tuple[Piece, ...] = ()

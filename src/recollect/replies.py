@@ -1,9 +1,12 @@
 """What a caller asks and what a caller gets."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Final, Literal, get_args
 
+from recollect.errors import QueryError
 from recollect.records import ALL_PROJECTS, NO_FILTER, Event, Fact, Filter, Memory, Scope
 
 Mode = Literal["keyword", "semantic", "hybrid"]
@@ -12,15 +15,38 @@ ReasonCode = Literal["no_match", "below_threshold", "filtered_out", "blank_query
 MatchType = Literal["bm25", "semantic", "hybrid", "browse"]
 Degraded = Literal["no_model", "vectors_pending", "fts_unavailable", "reranker_failed"]
 
+WEIGHTED: Final = ("words", "vector", "expansion")
+"""The kinds of ranking that `Request.weights` may name."""
+_RANGES: Final = {
+    "alpha": (0.0, 1.0),
+    "min_confidence": (0.0, 1.0),
+    "recency_weight": (0.0, math.inf),
+    "min_similarity": (-1.0, 1.0),
+    "rrf_k": (0.0, math.inf),
+    "min_score": (0.0, math.inf),
+    "timeout": (0.0, math.inf),
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One search, with everything that may change its answer."""
+    """One search, with everything that may change its answer; an option without a meaning is a QueryError."""
 
     text: str
     mode: Mode = "hybrid"
     limit: int | None = None
     alpha: float | None = None
+    """What the vectors count, the words counting the rest: 0 is a search by words, 1 one by vectors."""
+    embedding: tuple[float, ...] | None = None
+    """The vector to search with, instead of the one the model would make of the text."""
+    min_confidence: float | None = None
+    recency_weight: float | None = None
+    min_similarity: float | None = None
+    rrf_k: float | None = None
+    weights: Mapping[str, float] | None = None
+    """What the kinds of ranking count: words, vector, expansion."""
+    min_score: float | None = None
+    """These six, where given, take the place of what the profile says."""
     scope: Scope = ALL_PROJECTS
     where: Filter = NO_FILTER
     include_facts: bool = True
@@ -34,6 +60,52 @@ class Request:
     """Whether the whole match set is counted by type, tag, project, source, kind, fact type and month."""
     intent: str | None = None
     """What the asker is after; whoever says so is searched for further, however sure the first hit looks."""
+    timeout: float | None = field(default=None, compare=False)
+    """After how many seconds the search is given up with SearchTimeout."""
+    cancelled: Callable[[], bool] | None = field(default=None, compare=False)
+    """Asked now and then; once it says yes, the search is given up with SearchCancelled."""
+
+    def __post_init__(self) -> None:
+        """Refuse what has no meaning."""
+        if self.mode not in get_args(Mode):
+            raise QueryError(f"no mode is called {self.mode!r}", hint=f"one of {', '.join(get_args(Mode))}")
+        for name, (least, most) in _RANGES.items():
+            value = getattr(self, name)
+            if value is not None and not (least <= value <= most and math.isfinite(value)):
+                bounds = f"from {least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
+                raise QueryError(f"{name} cannot be {value}", hint=f"give a number {bounds}")
+        for name, weight in (self.weights or {}).items():
+            if name not in WEIGHTED or not (weight >= 0 and math.isfinite(weight)):
+                hint = f"one of {', '.join(WEIGHTED)} with a number of at least 0"
+                raise QueryError(f"the ranking {name!r} cannot weigh {weight}", hint=hint)
+        if self.embedding is not None:
+            object.__setattr__(self, "embedding", tuple(float(number) for number in self.embedding))
+            if not any(self.embedding) or not all(map(math.isfinite, self.embedding)):
+                raise QueryError("the embedding has no direction", hint="give finite numbers that are not all 0")
+
+    @property
+    def asked_mode(self) -> Mode:
+        """The mode asked for; a hybrid that gives one list no weight is a search by the other."""
+        ends: Mapping[float | None, Mode] = {0.0: "keyword", 1.0: "semantic"}
+        return ends.get(self.alpha, self.mode) if self.mode == "hybrid" else self.mode
+
+    def key(self) -> str:
+        """Return what a cache may know this request by: every field that is compared, white space collapsed."""
+        values = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        return json.dumps(_plain({**values, "text": " ".join(self.text.split())}), sort_keys=True)
+
+
+def _plain(value: Any) -> Any:
+    """Return *value* as JSON may hold it, equal for equal values."""
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, frozenset):
+        return sorted(map(_plain, value))
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,9 +192,9 @@ class Evidence:
     """How likely it is that there is an answer, and what speaks for the hit most likely to be it."""
 
     id: int
-    sure: float
+    probability: float
     """The chance that there is an answer, between 0 and 1, if five of six questions have one."""
-    bar: float
+    threshold: float
     """From where on the profile calls it answered."""
     coverage: float | None = None
     """The share of the question's weight that the hit holds in words, where words count."""
@@ -149,6 +221,8 @@ class Reply:
     evidence: Evidence | None = None
     """What the outcome stands on; None where the profile does not judge or nothing can be told."""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
+    version: int | None = None
+    """The version of the store that it was read at, where an index was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,3 +264,10 @@ class Health:
     problems: tuple[str, ...]
     memories: int
     address: str
+    advice: tuple[str, ...] = ()
+    """What could be done though nothing is wrong."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems

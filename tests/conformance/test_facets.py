@@ -43,7 +43,7 @@ def fill(store: Store) -> tuple[int, ...]:
 def test_without_words_everything_admitted_is_counted(store: Store) -> None:
     fill(store)
 
-    assert store.facets(keywords=None, scope=ALL_PROJECTS, where=Filter()) == {
+    assert store.facets(query=None, scope=ALL_PROJECTS, where=Filter()) == {
         "type": {"decision": 1, "note": 2},
         "tag": {"a": 2, "b": 1},
         "project": {"p": 2, "q": 1},
@@ -59,7 +59,7 @@ def test_with_words_the_whole_match_set_is_counted(store: Store) -> None:
     store.apply([Insert(memory=Memory(content=f"cat {n}", tags=(f"t{n % 3}",))) for n in range(60)], at=NOON)
     store.apply([Insert(memory=Memory(content="dog", tags=("t1",)))], at=NOON)
 
-    counts = store.facets(keywords=asking("cat"), scope=ALL_PROJECTS, where=Filter(tags=("t1", "t2")))
+    counts = store.facets(query=asking("cat"), scope=ALL_PROJECTS, where=Filter(tags=("t1", "t2")))
 
     assert counts["tag"] == {"t1": 20, "t2": 20}
     assert counts["month"] == {"2026-05": 40}
@@ -69,7 +69,7 @@ def test_the_most_frequent_come_first_then_by_name(store: Store) -> None:
     tags = [("c",), ("b", "c"), ("a",)]
     store.apply([Insert(memory=Memory(content="cat", tags=each)) for each in tags], at=NOON)
 
-    counts = store.facets(keywords=None, scope=ALL_PROJECTS, where=Filter())
+    counts = store.facets(query=None, scope=ALL_PROJECTS, where=Filter())
 
     assert list(counts["tag"].items()) == [("c", 2), ("a", 1), ("b", 1)]
 
@@ -78,14 +78,14 @@ def test_the_most_frequent_come_first_then_by_name(store: Store) -> None:
 def test_nothing_admitted_leaves_every_facet_empty(store: Store, where: Filter) -> None:
     fill(store)
 
-    assert store.facets(keywords=asking("cat"), scope=ALL_PROJECTS, where=where) == {name: {} for name in NAMES}
-    assert store.facets(keywords=None, scope=ALL_PROJECTS, where=where) == {name: {} for name in NAMES}
+    assert store.facets(query=asking("cat"), scope=ALL_PROJECTS, where=where) == {name: {} for name in NAMES}
+    assert store.facets(query=None, scope=ALL_PROJECTS, where=where) == {name: {} for name in NAMES}
 
 
 def test_scope_is_inside_the_count(store: Store) -> None:
     fill(store)
 
-    counts = store.facets(keywords=asking("cat", "dog"), scope=Scope(projects=frozenset({"q"})), where=Filter())
+    counts = store.facets(query=asking("cat", "dog"), scope=Scope(projects=frozenset({"q"})), where=Filter())
 
     assert counts["project"] == {"q": 1}
 
@@ -93,7 +93,7 @@ def test_scope_is_inside_the_count(store: Store) -> None:
 def test_the_past_is_counted_as_it_was(store: Store) -> None:
     fill(store)
 
-    counts = store.facets(keywords=asking("cat"), scope=ALL_PROJECTS, where=Filter(as_of=NOON + DAY / 2))
+    counts = store.facets(query=asking("cat"), scope=ALL_PROJECTS, where=Filter(as_of=NOON + DAY / 2))
 
     assert counts["project"] == {"p": 3, "q": 1}
     assert counts["fact_type"] == {"kv": 3, "state": 1}
@@ -128,10 +128,10 @@ SCOPES = st.sampled_from([ALL_PROJECTS, Scope(projects=frozenset({"p"}))])
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(where=WHERE, asked=ASKED, scope=SCOPES)
 def test_counts_equal_those_made_one_memory_at_a_time(store: Store, where: Filter, asked: object, scope: Scope) -> None:
-    if store.tally(scope=ALL_PROJECTS).memories == 0:
+    if store.stats(scope=ALL_PROJECTS).memories == 0:
         fill(store)
 
-    counts = store.facets(keywords=asked, scope=scope, where=where)  # type: ignore[arg-type]
+    counts = store.facets(query=asked, scope=scope, where=where)  # type: ignore[arg-type]
 
     if asked is None:
         ids: tuple[int, ...] = store.browse(scope=scope, where=where, limit=99).ids

@@ -10,10 +10,11 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection
+from recollect.embedders.choice import Models
 from recollect.profile import load_profile
 from recollect.remember import formats
-from recollect.remember.import_files import Brought
-from recollect.surfaces.shapes import export_shape
+from recollect.remember.import_files import ImportReport
+from recollect.surfaces.serialise import archived
 from recollect.text.analyser import analyse
 
 SECRET = "ghp_" + "a1B2c3D4" * 5
@@ -27,7 +28,7 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def counts(done: Brought) -> tuple[int, int, int, int]:
+def counts(done: ImportReport) -> tuple[int, int, int, int]:
     return tuple(done.memories[name] for name in ("new", "updated", "unchanged", "removed"))  # type: ignore[return-value]
 
 
@@ -241,6 +242,40 @@ def test_a_record_with_an_id_of_its_own_is_updated_in_place(db: Recollection, tm
     ]
 
 
+@pytest.mark.req("E-09")
+def test_records_of_three_kinds_with_one_id_are_three_memories(db: Recollection, tmp_path: Path) -> None:
+    kinds = ("observation", "session_summary", "user_prompt")
+    lines = [json.dumps({"id": "1", "kind": kind, "text": f"what the {kind} says"}) for kind in kinds]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines))
+    first = db.import_(path)
+    path.write_text("\n".join(lines).replace("session_summary says", "session_summary said"))
+
+    second = db.import_(path)
+
+    assert (counts(first), counts(second)) == ((3, 0, 0, 0), (0, 1, 2, 0))
+    assert {(memory.external_id, memory.kind, memory.content) for memory in db.list().memories} == {
+        ("1", "observation", "what the observation says"),
+        ("1", "session_summary", "what the session_summary said"),
+        ("1", "user_prompt", "what the user_prompt says"),
+    }
+
+
+@pytest.mark.req("E-09")
+def test_the_same_words_of_two_kinds_stay_apart_when_their_order_changes(db: Recollection, tmp_path: Path) -> None:
+    one, two = (json.dumps({"kind": kind, "text": "We ship on Tuesday"}) for kind in ("observation", "user_prompt"))
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{one}\n{two}\n")
+    first = db.import_(path)
+    rows = {memory.kind: memory.id for memory in db.list().memories}
+    path.write_text(f"{two}\n")
+
+    second = db.import_(path)
+
+    assert (counts(first), counts(second)) == ((2, 0, 0, 0), (0, 0, 1, 1))
+    assert [(memory.kind, memory.id) for memory in db.list().memories] == [("user_prompt", rows["user_prompt"])]
+
+
 def test_a_renamed_file_moves_its_memories(db: Recollection, tmp_path: Path) -> None:
     folder = write(tmp_path / "notes", a_md="# S\n\nWe ship on Tuesday\n")
     db.import_(folder)
@@ -251,6 +286,72 @@ def test_a_renamed_file_moves_its_memories(db: Recollection, tmp_path: Path) -> 
     assert counts(done) == (0, 0, 1, 0)
     assert db.show(1).memory.source == (folder / "z.md").as_posix()
     assert contents(db) == {"We ship on Tuesday"}
+
+
+# --- as the profile decides -----------------------------------------------------------------
+
+LINT = "Run the linter before the type checker so that formatting noise never hides a real error"
+
+
+@pytest.mark.req("O-08")
+def test_oro_takes_in_a_file_what_it_takes_by_hand_for_a_duplicate(db: Recollection, tmp_path: Path) -> None:
+    db.add_all([Memory(content=f"Filler {number} about gardens, weather and lunch") for number in range(60)])
+    db.profile = load_profile("oro")
+    first = db.add(LINT, confidence=0.7)
+    folder = write(
+        tmp_path / "notes", a_txt=f"{LINT} early.\n\nCats sleep most of the day.\n\nCats sleep all day long."
+    )
+
+    done = db.import_(folder)
+
+    assert counts(done) == (2, 1, 0, 0)
+    assert db.show(first.id).wordings == (f"{LINT} early.",)
+    assert db.show(first.id).memory.confidence == 0.8
+    assert db.show(first.id).events[-1].detail["bm25"] > 0.7
+
+
+@pytest.mark.req("O-08")
+def test_oro_compares_each_part_of_a_file_with_those_before_it(db: Recollection, tmp_path: Path) -> None:
+    db.add_all([Memory(content=f"Filler {number} about gardens, weather and lunch") for number in range(200)])
+    db.profile = load_profile("oro")
+    folder = write(tmp_path / "notes", a_txt=f"{LINT}.\n\n{LINT} early.")
+
+    done = db.import_(folder)
+
+    assert counts(done) == (1, 1, 0, 0)
+
+
+@pytest.mark.req("O-09")
+@pytest.mark.parametrize(("profile", "expected"), [("oro", (1, 1, 0, 0)), ("default", (2, 0, 0, 0))])
+def test_oro_compares_the_parts_of_a_file_by_vector_too(
+    tmp_path: Path, profile: str, expected: tuple[int, ...]
+) -> None:
+    folder = write(tmp_path / "notes", a_txt="sqlite write ahead logging mode\n\nwrite ahead logging mode sqlite")
+    store, models = STORES["sqlite"](tmp_path, analyse), Models(name="hashing")
+    with Recollection(store=store, profile=load_profile(profile), models=models, clock=lambda: NOON) as db:
+        done = db.import_(folder)
+
+        assert counts(done) == expected
+
+
+@pytest.mark.req("C-23")
+def test_every_way_in_gives_facts_the_decay_rates_of_the_profile(db: Recollection, tmp_path: Path) -> None:
+    weigh = replace(db.profile.weigh, decay={"kv": 0.5, "state": 0.25})
+    db.profile = replace(db.profile, weigh=weigh)
+    shape = export_shape(Memory(content="Restored: yes", external_id="r"), ())
+    folder = write(tmp_path / "notes", a_md="Imported: yes", b_jsonl=json.dumps(shape))
+
+    db.add("Added: yes")
+    db.capture("Note: Captured: yes")
+    db.import_(folder)
+    later = replace(Memory(content="Restored: again", external_id="r"), updated_at=NOON + timedelta(days=1))
+    write(folder, b_jsonl=json.dumps(export_shape(later, ())))
+    db.import_(folder)
+
+    rates = {(fact.subject, fact.object): fact.decay_rate for fact in db.facts()}
+    assert rates == dict.fromkeys(
+        [("Added", "yes"), ("Captured", "yes"), ("Imported", "yes"), ("Restored", "again")], 0.5
+    )
 
 
 # --- trouble --------------------------------------------------------------------------------
@@ -319,7 +420,7 @@ def test_secrets_are_reported_and_never_reach_the_store(tmp_path: Path) -> None:
         kept = db.add(f"by hand {SECRET}", title=SECRET, metadata={"api_key": "k9f8d7s6a5q4"})
         write(folder, a_md=f"# Notes on {SECRET}\n\nThe key is {SECRET} still, for a while.\n")
         changed = db.import_(folder)
-        shown = [str(export_shape(*pair)) for pair in db.export()]
+        shown = [str(archived(*pair)) for pair in db.export()]
 
     raw = b"".join(path.read_bytes() for path in tmp_path.glob("notes.db*"))
     assert (first.redacted, again.redacted, kept.redacted, changed.redacted) == (7, 0, 3, 2)
@@ -343,7 +444,7 @@ def test_secrets_are_kept_when_that_is_wished(db: Recollection, tmp_path: Path) 
 
 
 def exported(db: Recollection, path: Path) -> Path:
-    lines = (json.dumps(export_shape(*pair), ensure_ascii=False) + "\n" for pair in db.export())
+    lines = (json.dumps(archived(*pair), ensure_ascii=False) + "\n" for pair in db.export())
     path.write_text("".join(lines), encoding="utf-8")
     return path
 
@@ -406,7 +507,7 @@ def test_an_export_brings_nothing_to_the_store_it_comes_from(db: Recollection, t
 
 
 def test_a_forgotten_memory_comes_back_forgotten(db: Recollection, tmp_path: Path) -> None:
-    shape = export_shape(Memory(id=40, content="no longer true", deleted_at=OLD, created_at=OLD), ("not any more",))
+    shape = archived(Memory(id=40, content="no longer true", deleted_at=OLD, created_at=OLD), ("not any more",))
     (tmp_path / "all.jsonl").write_text(json.dumps(shape))
 
     db.import_(tmp_path / "all.jsonl")
@@ -432,7 +533,7 @@ def test_an_older_export_does_not_undo_a_later_change(db: Recollection, tmp_path
 
 def test_a_newer_export_brings_the_change(db: Recollection, tmp_path: Path) -> None:
     db.add("status is open", external_id="t-1")
-    shape = export_shape(Memory(content="status is closed", external_id="t-1", updated_at=NOON + timedelta(1)), ())
+    shape = archived(Memory(content="status is closed", external_id="t-1", updated_at=NOON + timedelta(1)), ())
     (tmp_path / "all.jsonl").write_text(json.dumps(shape))
 
     done = db.import_(tmp_path / "all.jsonl")

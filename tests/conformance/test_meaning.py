@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 import recollect
 from kit import NOON, STORES
-from recollect.embedders.contract import Vector
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import ModelError, QueryError
 from recollect.profile import BUILT_IN, load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import ALL_PROJECTS, Filter
 from recollect.text.analyser import analyse
+from recollect.vectors import Vector
 
 TEXTS = (
     "Deploy the service with Docker on Fridays",
@@ -340,7 +340,7 @@ def test_in_the_background_a_memory_is_there_at_once_and_gets_its_vector_from_a_
     )
     added = db.add("An orchestra rehearses on Tuesdays")
     found = ids(db.search("orchestra", mode="keyword"))
-    db._scribe.close()  # noqa: SLF001  (waits for the thread)
+    db.flush()
 
     assert found == [added.id]
     assert store.pending(db.models.required().fingerprint, after=0, limit=9) == ()

@@ -40,8 +40,8 @@ def test_a_note_takes_the_place_of_the_one_that_had_its_name(store: Store) -> No
 def test_a_dropped_note_is_gone(store: Store) -> None:
     store.put_note("lens", "a", {})
 
-    assert store.drop_note("lens", "a") is True
-    assert store.drop_note("lens", "a") is False
+    assert store.put_note("lens", "a", None) is True
+    assert store.put_note("lens", "a", None) is False
     assert store.notes("lens") == {}
 
 
@@ -63,7 +63,7 @@ def test_notes_do_not_move_the_version_and_go_with_their_transaction(store: Stor
         with store.transaction():
             store.apply([Insert(memory=Memory(content="cat"))], at=NOON)
             store.put_note("lens", "lost", {})
-            store.drop_note("lens", "kept")
+            store.put_note("lens", "kept", None)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

@@ -34,6 +34,14 @@ def queries(store: Store, scope: Scope = ALL_PROJECTS, **how: object) -> list[st
     return [each.query for each in store.recalls(scope=scope, **how)]  # type: ignore[arg-type]
 
 
+def shown(store: Store, scope: Scope) -> dict[int, tuple[int, int]]:
+    return {row: (each.shown, each.missed) for row, each in store.usage(scope=scope).items()}
+
+
+def verdicts(store: Store, scope: Scope) -> dict[int, dict[str, int]]:
+    return {row: dict(each.verdicts) for row, each in store.usage(scope=scope).items()}
+
+
 @pytest.mark.req("C-24")
 def test_a_recall_comes_back_as_it_was(store: Store) -> None:
     shown, missed = hit(1, 7, 3), Recalled(memory_id=2, rank=2, score=0.125, shown=False)
@@ -90,9 +98,9 @@ def test_the_times_shown_and_nearly_shown_are_counted_for_live_memories_in_scope
 
     store.apply([Forget(id=gone)], at=NOON)
 
-    assert store.recall_counts(scope=MINE) == {one: (2, 1), two: (0, 1)}
-    assert store.recall_counts(scope=ALL_PROJECTS) == {one: (2, 1), two: (0, 1), theirs: (1, 0)}
-    assert never not in store.recall_counts(scope=ALL_PROJECTS)
+    assert shown(store, MINE) == {one: (2, 1), two: (0, 1)}
+    assert shown(store, ALL_PROJECTS) == {one: (2, 1), two: (0, 1), theirs: (1, 0)}
+    assert never not in store.usage(scope=ALL_PROJECTS)
 
 
 def test_questions_that_found_nothing_are_counted_most_often_first(store: Store) -> None:
@@ -114,14 +122,14 @@ def test_half_characters_in_a_question_do_not_stop_the_log(store: Store) -> None
 def test_logging_touches_neither_the_version_nor_any_memory(store: Store) -> None:
     row = add(store)
     memory, version = store.load([row], scope=ALL_PROJECTS), store.version()
-    history, tally = store.history([row], scope=ALL_PROJECTS), store.tally(scope=ALL_PROJECTS)
+    history, tally = store.history([row], scope=ALL_PROJECTS), store.stats(scope=ALL_PROJECTS)
 
     store.log_recall([recall("cat", hit(row, 1))])
 
     assert store.version() == version
     assert store.load([row], scope=ALL_PROJECTS) == memory
     assert store.history([row], scope=ALL_PROJECTS) == history
-    assert store.tally(scope=ALL_PROJECTS) == tally
+    assert store.stats(scope=ALL_PROJECTS) == tally
 
 
 def test_a_log_in_a_failed_transaction_goes_with_it(store: Store) -> None:
@@ -152,8 +160,8 @@ def test_feedback_leaves_an_event_and_is_counted(store: Store) -> None:
     event = store.history([one], scope=ALL_PROJECTS)[one][1]
     assert touched == (one,)
     assert (event.verb, event.detail) == ("feedback", {"verdict": "used", "session": "s", "query": "cat ??"})
-    assert store.feedback_counts(scope=MINE) == {one: {"used": 2, "wrong": 1}}
-    assert store.feedback_counts(scope=ALL_PROJECTS) == {one: {"used": 2, "wrong": 1}, theirs: {"useful": 1}}
+    assert verdicts(store, MINE) == {one: {"used": 2, "wrong": 1}}
+    assert verdicts(store, ALL_PROJECTS) == {one: {"used": 2, "wrong": 1}, theirs: {"useful": 1}}
     assert store.load([one], scope=ALL_PROJECTS)[one].updated_at == NOON
 
 
@@ -177,4 +185,4 @@ def test_a_search_says_in_how_many_memories_each_word_stands(store: Store) -> No
 
     found = store.match_words(asking("cat", "dog", "cow"), scope=MINE, where=Filter(types=()), limit=9)
 
-    assert found.seen == {"cat": 2, "dog": 2, "cow": 0}
+    assert found.document_frequencies == {"cat": 2, "dog": 2, "cow": 0}

@@ -5,9 +5,22 @@ from datetime import timedelta
 
 import pytest
 
-from kit import NOON, asking
+from kit import NOON, asking, in_text
 from recollect.errors import UnknownMemory
-from recollect.records import ALL_PROJECTS, Fact, Filter, Forget, Insert, Memory, ReinforceFact, Restore, Revise, Scope
+from recollect.records import (
+    ALL_PROJECTS,
+    Fact,
+    FactQuery,
+    Filter,
+    Forget,
+    Insert,
+    Memory,
+    ReinforceFact,
+    Restore,
+    Revise,
+    Scope,
+    facts_by_memory,
+)
 from recollect.stores.contract import Store
 
 DAY = timedelta(days=1)
@@ -24,7 +37,7 @@ def add(store: Store, *facts: Fact, content: str = "cat", project: str = "defaul
 
 
 def stated(store: Store, row: int) -> tuple[Fact, ...]:
-    return store.facts([row], scope=ALL_PROJECTS).get(row, ())
+    return tuple(reversed(store.facts(FactQuery(memory_ids=(row,), include_superseded=True), scope=ALL_PROJECTS)))
 
 
 def revise(store: Store, row: int, *, facts: tuple[Fact, ...] | None, **changes: object) -> None:
@@ -63,7 +76,7 @@ def test_a_memory_states_a_thing_once(store: Store) -> None:
 def test_facts_are_told_apart_by_memory_and_those_without_any_are_absent(store: Store) -> None:
     one, two, bare = add(store, SHIPS), add(store, SHIPS, OWNS), add(store)
 
-    found = store.facts([two, bare, one, 999], scope=ALL_PROJECTS)
+    found = facts_by_memory(store.facts(FactQuery(memory_ids=(two, bare, one, 999)), scope=ALL_PROJECTS))
 
     assert {row: len(facts) for row, facts in found.items()} == {one: 1, two: 2}
 
@@ -110,12 +123,12 @@ def test_facts_hide_with_a_forgotten_memory_and_come_back_with_it(store: Store) 
     before = stated(store, row)
 
     store.apply([Forget(id=row)], at=NOON)
-    hidden = stated(store, row), store.find_facts(scope=ALL_PROJECTS, limit=9)
+    hidden = stated(store, row), store.facts(FactQuery(limit=9), scope=ALL_PROJECTS)
     store.apply([Restore(id=row)], at=NOON)
 
     assert hidden == ((), ())
     assert stated(store, row) == before
-    assert store.find_facts(scope=ALL_PROJECTS, limit=9) == before
+    assert store.facts(FactQuery(limit=9), scope=ALL_PROJECTS) == before
 
 
 @pytest.mark.req("C-25")
@@ -148,7 +161,7 @@ def test_facts_are_found_by_subject_in_any_case_and_by_type_newest_first(store: 
     add(store, replace(SHIPS, subject="billing", object="Monday"))
 
     def find(**how: object) -> list[str]:
-        return [fact.object for fact in store.find_facts(scope=ALL_PROJECTS, **({"limit": 9} | how))]  # type: ignore[arg-type]
+        return [fact.object for fact in store.facts(FactQuery(**how), scope=ALL_PROJECTS)]  # type: ignore[arg-type]
 
     assert find() == ["Monday", "Bonn", "billing", "Friday"]
     assert find(subject="BILLING") == ["Monday", "Friday"]
@@ -164,7 +177,7 @@ def test_superseded_memories_are_not_asked_for_facts_but_still_state_theirs(stor
 
     revise(store, old, facts=None, superseded_by=new)
 
-    assert [fact.object for fact in store.find_facts(scope=ALL_PROJECTS, limit=9)] == ["Monday"]
+    assert [fact.object for fact in store.facts(FactQuery(limit=9), scope=ALL_PROJECTS)] == ["Monday"]
     assert [fact.object for fact in stated(store, old)] == ["Friday"]
 
 
@@ -172,8 +185,8 @@ def test_scope_is_inside_every_question_about_facts(store: Store) -> None:
     mine, theirs = add(store, SHIPS, project="mine"), add(store, OWNS, project="theirs")
     only = Scope(projects=frozenset({"mine"}))
 
-    assert list(store.facts([mine, theirs], scope=only)) == [mine]
-    assert [fact.memory_id for fact in store.find_facts(scope=only, limit=9)] == [mine]
+    assert [fact.memory_id for fact in store.facts(FactQuery(memory_ids=(mine, theirs)), scope=only)] == [mine]
+    assert [fact.memory_id for fact in store.facts(FactQuery(limit=9), scope=only)] == [mine]
 
 
 @pytest.mark.req("C-27")
@@ -193,7 +206,7 @@ def test_memories_are_filtered_by_the_type_of_their_facts(
 
     assert {match.id for match in found.top} == expected
     assert set(store.browse(scope=ALL_PROJECTS, where=where, limit=9).ids) == expected
-    assert {row for row, _ in store.match_text(["cat"], scope=ALL_PROJECTS, where=where, limit=9)} == expected
+    assert set(in_text(store, ["cat"], scope=ALL_PROJECTS, where=where)) == expected
 
 
 def test_a_failed_transaction_leaves_the_facts_as_they_were(store: Store) -> None:

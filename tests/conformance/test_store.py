@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from kit import NOON, asking, keywords
+from kit import NOON, asking, in_text, keywords
 from recollect.errors import InputError, UnknownMemory
 from recollect.records import (
     ALL_PROJECTS,
@@ -24,6 +24,7 @@ from recollect.records import (
     Restore,
     Revise,
     Scope,
+    Source,
     Word,
 )
 from recollect.stores.contract import Store
@@ -146,11 +147,11 @@ def test_ids_asked_for_get_the_score_they_would_have_had(store: Store) -> None:
     rows = add(store, "cat", "cat cat dog", "dog", "bird", "cow")
     whole = store.match_words(asking("cat", "dog"), scope=ALL_PROJECTS, where=ANY, limit=9)
 
-    short = store.match_words(asking("cat", "dog"), scope=ALL_PROJECTS, where=ANY, limit=1, also=rows)
+    short = store.match_words(asking("cat", "dog"), scope=ALL_PROJECTS, where=ANY, limit=1, score_ids=rows)
 
     assert short.top == whole.top[:1]
     assert short.total == whole.total == 3
-    assert short.also == {match.id: match for match in whole.top}
+    assert short.by_id == {match.id: match for match in whole.top}
 
 
 @pytest.mark.req("E-19")
@@ -161,9 +162,9 @@ def test_scope_is_inside_every_question(store: Store) -> None:
     assert found(store, "cat", scope=only) == [mine]
     assert list(store.load([mine, theirs], scope=only)) == [mine]
     assert store.browse(scope=only, where=ANY, limit=9).ids == (mine,)
-    assert store.match_text(["cat"], scope=only, where=ANY, limit=9) == ((mine, 1),)
+    assert in_text(store, ["cat"], scope=only, where=ANY) == {mine: 1}
     assert list(store.history([mine, theirs], scope=only)) == [mine]
-    assert store.tally(scope=only).memories == 1
+    assert store.stats(scope=only).memories == 1
     assert found(store, "cat", scope=Scope(projects=frozenset())) == []
 
 
@@ -206,7 +207,7 @@ def test_filters_are_inside_every_question_and_combine(store: Store, where: Filt
 
     assert set(found(store, "cat", where=where)) == expected
     assert set(store.browse(scope=ALL_PROJECTS, where=where, limit=9).ids) == expected
-    assert {row for row, _ in store.match_text(["cat"], scope=ALL_PROJECTS, where=where, limit=9)} == expected
+    assert set(in_text(store, ["cat"], scope=ALL_PROJECTS, where=where)) == expected
 
 
 @pytest.mark.case(112)
@@ -289,7 +290,7 @@ def test_writes_are_all_or_none(store: Store) -> None:
         store.apply([Insert(memory=Memory(content="dog")), Forget(id=999)], at=NOON)
 
     assert found(store, "dog") == []
-    assert store.tally(scope=ALL_PROJECTS).memories == 1
+    assert store.stats(scope=ALL_PROJECTS).memories == 1
 
 
 def test_a_failed_transaction_leaves_nothing_behind(store: Store) -> None:
@@ -306,25 +307,29 @@ def test_a_failed_transaction_leaves_nothing_behind(store: Store) -> None:
     assert store.sources(below="a.md") == {}
 
 
-def test_an_external_id_names_one_memory_of_a_project(store: Store) -> None:
+@pytest.mark.req("E-09")
+def test_an_external_id_names_one_memory_of_a_project_and_kind(store: Store) -> None:
     (row,) = add(store, Memory(content="one", external_id="x"))
     add(store, Memory(content="one", external_id="x", project="other"))
+    add(store, Memory(content="one", external_id="x", kind="message"))
 
     with pytest.raises(InputError):
         add(store, Memory(content="two", external_id="x"))
 
-    assert store.known("default", digests=[], external_ids=["x", "y"]).by_external_id == {"x": row}
+    assert store.known("default", external_ids=[("memory", "x"), ("memory", "y")]).by_external_id == {
+        ("memory", "x"): row
+    }
 
 
 def test_a_store_knows_the_contents_and_wordings_it_holds(store: Store) -> None:
     one, gone = add(store, "one  thing", "gone thing")
     store.apply([Merge(id=one, confidence=0.8, wording="a single thing"), Forget(id=gone)], at=NOON)
-    asked = [Memory(content=text).digest for text in ("one thing", "a single thing", "gone thing", "new")]
+    asked = [("memory", Memory(content=text).digest) for text in ("one thing", "a single thing", "gone thing", "new")]
 
-    known = store.known("default", digests=asked, external_ids=[])
+    known = store.known("default", digests=asked)
 
     assert known.by_digest == {asked[0]: one, asked[1]: one}
-    assert store.known("other", digests=asked, external_ids=[]).by_digest == {}
+    assert store.known("other", digests=asked).by_digest == {}
 
 
 def test_near_duplicates_share_a_key(store: Store) -> None:
@@ -333,7 +338,7 @@ def test_near_duplicates_share_a_key(store: Store) -> None:
 
     keys = plain_keys("a b q")
 
-    assert store.alike("default", [keys, (), plain_keys("k l")]) == ((one, two), (), ())
+    assert store.known("default", minhashes=[keys, (), plain_keys("k l")]).near == ((one, two), (), ())
 
 
 def plain_keys(text: str) -> tuple[int, ...]:
@@ -347,10 +352,10 @@ def test_text_search_counts_the_needles_in_title_and_content(store: Store) -> No
     two, one = add(store, Memory(title="Kraków", content="ABC 数据库"), Memory(content="xabcx"))
     add(store, "nothing")
 
-    counts = store.match_text(["abc", "数据"], scope=ALL_PROJECTS, where=ANY, limit=9)
+    counts = in_text(store, ["abc", "数据"], scope=ALL_PROJECTS, where=ANY, limit=9)
 
-    assert counts == ((two, 2), (one, 1))
-    assert store.match_text(["abc", "数据"], scope=ALL_PROJECTS, where=ANY, limit=1) == ((two, 2),)
+    assert list(counts.items()) == [(two, 2), (one, 1)]
+    assert in_text(store, ["abc", "数据"], scope=ALL_PROJECTS, where=ANY, limit=1) == {two: 2}
 
 
 @pytest.mark.req("E-15")
@@ -372,8 +377,7 @@ def test_sources_are_remembered_with_their_pieces_until_they_have_none(store: St
     store.record_source("notes/a.md", fingerprint="f2", pieces=pieces)
     store.record_source("notesb.md", fingerprint="g", pieces=pieces[:1])
 
-    assert store.sources(below="notes") == {"notes/a.md": "f2"}
-    assert store.pieces("notes/a.md") == pieces
+    assert store.sources(below="notes") == {"notes/a.md": Source(fingerprint="f2", pieces=pieces)}
     store.record_source("notes/a.md", fingerprint="", pieces=())
     assert store.sources(below="notes") == {}
 
@@ -382,7 +386,7 @@ def test_the_tally_counts_what_is_there(store: Store) -> None:
     a, b = add(store, Memory(content="a", type="decision", source="s"), Memory(content="b", project="p"))
     store.apply([Forget(id=b), Merge(id=a, confidence=0.9, wording="aa")], at=NOON)
 
-    tally = store.tally(scope=ALL_PROJECTS)
+    tally = store.stats(scope=ALL_PROJECTS)
 
     assert (tally.memories, tally.forgotten, tally.variants, tally.sources, tally.events) == (1, 1, 1, 1, 4)
     assert (dict(tally.projects), dict(tally.types)) == ({"default": 1}, {"decision": 1})
@@ -401,12 +405,12 @@ def test_the_index_is_made_anew_from_the_memories_with_the_same_answers(store: S
     rows = add(store, "cat dog", "dog", "bird", "cow")
     store.apply([Forget(id=rows[1]), Merge(id=rows[0], confidence=1.0, wording="kitten")], at=NOON)
     before = [store.match_words(asking(word), scope=ALL_PROJECTS, where=ANY, limit=9) for word in ("dog", "kitten")]
-    seen: list[tuple[int, int]] = []
+    seen: list[tuple[int, int, str]] = []
 
-    count = store.rebuild(lambda done, total: seen.append((done, total)))
+    count = store.rebuild(lambda *told: seen.append(told))
 
     after = [store.match_words(asking(word), scope=ALL_PROJECTS, where=ANY, limit=9) for word in ("dog", "kitten")]
-    assert (count, seen[-1]) == (3, (3, 3))
+    assert (count, seen[-1]) == (3, (3, 3, "memories"))
     assert after == before
     assert store.check() == ()
 

@@ -3,7 +3,7 @@
 import threading
 
 from kit import NOON, asking
-from recollect.records import ALL_PROJECTS, Fact, Filter, Insert, Memory, Recall
+from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Memory, Recall
 from recollect.stores.contract import Store
 
 ANY = Filter()
@@ -22,13 +22,13 @@ def test_a_reader_never_sees_half_a_transaction(store: Store) -> None:
     seen = []
     while writer.is_alive() or not seen:
         seen.append(store.match_words(asking("cat"), scope=ALL_PROJECTS, where=ANY, limit=3).total)
-        seen.append(sum(store.facets(keywords=None, scope=ALL_PROJECTS, where=ANY)["fact_type"].values()))
-        seen.append(store.vocabulary(scope=ALL_PROJECTS).get("cat", 0))
-        seen.append(len(store.find_facts(scope=ALL_PROJECTS, limit=99)))
+        seen.append(sum(store.facets(query=None, scope=ALL_PROJECTS, where=ANY)["fact_type"].values()))
+        seen.append(store.document_frequencies(scope=ALL_PROJECTS).get("cat", 0))
+        seen.append(len(store.facts(FactQuery(), scope=ALL_PROJECTS)))
     writer.join()
 
     assert [count for count in seen if count % 2] == []
-    assert store.tally(scope=ALL_PROJECTS).memories == 50
+    assert store.stats(scope=ALL_PROJECTS).memories == 50
 
 
 def test_a_log_kept_by_one_thread_is_read_by_another(store: Store) -> None:

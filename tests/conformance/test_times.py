@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from kit import NOON, asking
+from kit import NOON, asking, in_text
 from recollect.records import (
     ALL_PROJECTS,
     EmbeddedMemory,
@@ -51,7 +51,7 @@ def believed(store: Store, at: datetime | None, scope: Scope = ALL_PROJECTS, **m
     words = store.match_words(asking("cat"), scope=scope, where=where, limit=9)
     return [
         {match.id for match in words.top},
-        {row for row, _ in store.match_text(["cat"], scope=scope, where=where, limit=9)},
+        set(in_text(store, ["cat"], scope=scope, where=where)),
         set(store.browse(scope=scope, where=where, limit=9).ids),
     ]
 

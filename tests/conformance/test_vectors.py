@@ -57,7 +57,7 @@ def test_the_nearest_come_first_with_their_cosine(store: Store) -> None:
 
     found = near(store, *X)
 
-    assert [(each.id, round(each.cosine, 3)) for each in found.top] == [(one, 1.0), (two, 0.9), (three, 0.0)]
+    assert [(each.id, round(each.score, 3)) for each in found.top] == [(one, 1.0), (two, 0.9), (three, 0.0)]
     assert (found.total, found.missing) == (3, 0)
 
 
@@ -88,7 +88,7 @@ def test_the_best_passage_speaks_for_its_memory(store: Store) -> None:
 
     (found,) = near(store, *X).top
 
-    assert (found.cosine, found.start, found.stop) == (1.0, 1, 2)
+    assert (found.score, found.span) == (1.0, (1, 2))
 
 
 def test_many_passages_of_one_memory_do_not_crowd_out_the_others(store: Store) -> None:
@@ -104,13 +104,13 @@ def test_ids_asked_for_get_their_exact_cosine(store: Store) -> None:
     give(store, one, X)
     give(store, two, NEAR_X)
 
-    found = near(store, *X, limit=1, also=[two, bare, 999])
-    only = near(store, *X, limit=0, also=[two])
+    found = near(store, *X, limit=1, score_ids=[two, bare, 999])
+    only = near(store, *X, limit=0, score_ids=[two])
 
     assert [each.id for each in found.top] == [one]
-    assert {row: round(each.cosine, 3) for row, each in found.also.items()} == {two: 0.9}
+    assert {row: round(each.score, 3) for row, each in found.by_id.items()} == {two: 0.9}
     assert only.top == ()
-    assert only.also == found.also
+    assert only.by_id == found.by_id
 
 
 def test_scope_and_filters_are_a_mask_before_the_search(store: Store) -> None:
@@ -183,7 +183,7 @@ def test_two_generations_live_side_by_side(store: Store) -> None:
     generations = {
         each.fingerprint: (each.model, each.memories, each.pending) for each in store.generations(scope=ALL_PROJECTS)
     }
-    left = near(store, *X, unless="new")
+    left = near(store, *X, exclude_generation="new")
 
     assert generations == {"new": ("b", 1, 1), "old": ("a", 2, 0)}
     assert [each.id for each in left.top] == [one]
@@ -211,26 +211,10 @@ def test_vectors_written_after_a_search_are_seen_by_the_next(store: Store) -> No
     assert [each.id for each in near(store, *X).top] == [two, one]
 
 
-# --- who is near whom -----------------------------------------------------------------------
+# --- the vectors themselves -----------------------------------------------------------------
 
 
-def test_kin_are_the_nearest_among_those_asked_about_nearest_first(store: Store) -> None:
-    one, two, three, other = add(store, "one", "two", "three", "other")
-    for row, vector in zip((one, two, three, other), (X, NEAR_X, Y, X), strict=True):
-        give(store, row, vector)
-
-    kin = store.kin("old", [three, one, two], scope=ALL_PROJECTS, most=1)
-    everyone = store.kin("old", [one, two, three], scope=ALL_PROJECTS, most=9)
-
-    assert {row: {each: round(cosine, 3) for each, cosine in near.items()} for row, near in kin.items()} == {
-        one: {two: 0.9},
-        two: {one: 0.9},
-        three: {two: 0.1},
-    }
-    assert [list(everyone[row]) for row in (one, two, three)] == [[two, three], [one, three], [two, one]]
-
-
-def test_only_live_memories_of_the_scope_with_a_vector_are_kin_and_the_first_passage_speaks(store: Store) -> None:
+def test_live_memories_of_the_scope_give_their_vectors_as_they_were_put(store: Store) -> None:
     one, two, gone, bare = add(store, "one", "two", "gone", "bare")
     (foreign,) = add(store, "foreign", project="elsewhere")
     for row in (one, gone, foreign):
@@ -238,9 +222,136 @@ def test_only_live_memories_of_the_scope_with_a_vector_are_kin_and_the_first_pas
     give(store, two, Y, X)
     store.apply([Forget(id=gone)], at=NOON)
 
-    kin = store.kin("old", [one, two, gone, bare, foreign, 999], scope=Scope(projects=frozenset({"default"})), most=9)
+    found = store.vectors("old", [two, one, gone, bare, foreign, 999], scope=Scope(projects=frozenset({"default"})))
 
-    assert kin == {one: {two: 0.0}, two: {one: 0.0}}
-    assert store.kin("nobody", [one, two], scope=ALL_PROJECTS, most=9) == {}
-    assert store.kin("old", [], scope=ALL_PROJECTS, most=9) == {}
-    assert store.kin("old", [one], scope=ALL_PROJECTS, most=9) == {one: {}}
+    assert found == {
+        one: (Passage(start=0, stop=1, vector=packed(*X)),),
+        two: (Passage(start=0, stop=1, vector=packed(*Y)), Passage(start=1, stop=2, vector=packed(*X))),
+    }
+    assert store.vectors("nobody", [one, two], scope=ALL_PROJECTS) == {}
+    assert store.vectors("old", [], scope=ALL_PROJECTS) == {}
+
+
+# --- turns of a conversation ----------------------------------------------------------------
+
+MIXED = replace(OLD, context_weights=(0.5, 0.25))
+
+
+def turns(store: Store, *numbers: int, thread: str | None = "t", project: str = "default") -> tuple[int, ...]:
+    made = [Memory(content=f"turn {number}", thread=thread, turn=number, project=project) for number in numbers]
+    return store.apply([Insert(memory=each) for each in made], at=NOON)
+
+
+def contexts(store: Store, *rows: int) -> list[list[float] | None]:
+    """The first passage's context vector of each row, rounded."""
+    found = store.vectors("old", rows, scope=ALL_PROJECTS)
+    vectors = [found[row][0].context_vector for row in rows]
+    return [None if each is None else [round(number, 3) for number in array("f", each)] for each in vectors]
+
+
+def unit(*numbers: float) -> list[float]:
+    size = sum(number * number for number in numbers) ** 0.5
+    return [round(number / size, 3) for number in numbers]
+
+
+def test_a_turn_carries_something_of_the_turns_before_and_after_it(store: Store) -> None:
+    third, first, second = turns(store, 3, 1, 2)
+    (alone,) = turns(store, 1, thread=None)
+    for row, vector in zip((first, second, third, alone), (X, Y, X, X), strict=True):
+        give(store, row, vector, generation=MIXED)
+
+    assert contexts(store, first, second, third) == [unit(1, 0.25, 0, 0), unit(0.75, 1, 0, 0), unit(1, 0.5, 0, 0)]
+    assert contexts(store, alone) == [None]
+
+
+def test_only_the_first_passage_of_a_turn_has_a_context(store: Store) -> None:
+    one, two = turns(store, 1, 2)
+    give(store, one, X, Y, generation=MIXED)
+    give(store, two, Y, generation=MIXED)
+
+    first, second = store.vectors("old", [one], scope=ALL_PROJECTS)[one]
+
+    assert (first.context_vector is None, second.context_vector) == (False, None)
+
+
+def test_in_context_compares_the_context_vector_where_there_is_one(store: Store) -> None:
+    one, two = turns(store, 1, 2)
+    (alone,) = turns(store, 1, thread=None)
+    for row, vector in zip((one, two, alone), (X, Y, Y), strict=True):
+        give(store, row, vector, generation=MIXED)
+
+    bare = {each.id: round(each.score, 3) for each in near(store, *X).top}
+    within = {each.id: round(each.score, 3) for each in near(store, *X, in_context=True).top}
+
+    assert bare == {one: 1.0, two: 0.0, alone: 0.0}
+    assert within == {one: unit(1, 0.25)[0], two: unit(0.5, 1)[0], alone: 0.0}
+
+
+def test_a_context_follows_turns_that_come_change_go_and_return(store: Store) -> None:
+    one, three = turns(store, 1, 3)
+    give(store, one, X, generation=MIXED)
+    give(store, three, X, generation=MIXED)
+    before = contexts(store, one)
+    near(store, *X, in_context=True)
+
+    (two,) = turns(store, 2)
+    give(store, two, Y)
+    between = contexts(store, one)
+    store.apply([Forget(id=two)], at=NOON)
+    without = contexts(store, one)
+    store.apply([Restore(id=two)], at=NOON)
+    again = contexts(store, one)
+    memory = store.load([two], scope=ALL_PROJECTS)[two]
+    store.apply([Revise(memory=replace(memory, content="other words"))], at=NOON)
+    changed = contexts(store, one)
+
+    assert before == without == changed == [unit(1, 0, 0, 0)]
+    assert between == again == [unit(1, 0.25, 0, 0)]
+    assert round(near(store, *X, in_context=True, score_ids=[one]).by_id[one].score, 3) == 1.0
+
+
+def test_a_turn_that_moves_to_another_thread_leaves_one_context_and_joins_another(store: Store) -> None:
+    one, two = turns(store, 1, 2)
+    (other,) = turns(store, 1, thread="u")
+    for row, vector in zip((one, two, other), (X, Y, X), strict=True):
+        give(store, row, vector, generation=MIXED)
+
+    memory = store.load([two], scope=ALL_PROJECTS)[two]
+    store.apply([Revise(memory=replace(memory, thread="u"))], at=NOON)
+    moved = contexts(store, one, two, other)
+    store.apply([Revise(memory=replace(memory, thread=None))], at=NOON)
+
+    assert moved == [unit(1, 0, 0, 0), unit(0.5, 1, 0, 0), unit(1, 0.25, 0, 0)]
+    assert contexts(store, one, two, other) == [unit(1, 0, 0, 0), None, unit(1, 0, 0, 0)]
+
+
+def test_threads_of_the_same_name_in_two_projects_are_two(store: Store) -> None:
+    (mine,), (theirs,) = turns(store, 1), turns(store, 2, project="other")
+    give(store, mine, X, generation=MIXED)
+    give(store, theirs, Y, generation=MIXED)
+
+    assert contexts(store, mine, theirs) == [unit(*X), unit(*Y)]
+
+
+def test_other_weights_make_every_context_anew(store: Store) -> None:
+    one, two = turns(store, 1, 2)
+    give(store, one, X)
+    give(store, two, Y)
+    bare = contexts(store, one, two)
+    version = store.version()
+
+    taken = store.put_vectors(MIXED, ())
+    (generation,) = store.generations(scope=ALL_PROJECTS)
+    mixed, after = contexts(store, one, two), store.version()
+    store.put_vectors(MIXED, ())
+    store.put_vectors(OLD, ())
+
+    assert (bare, taken) == ([None, None], 0)
+    assert mixed == [unit(1, 0.25, 0, 0), unit(0.5, 1, 0, 0)]
+    assert generation.context_weights == (0.5, 0.25)
+    assert version < after == store.version()
+
+
+def test_no_vectors_make_no_generation(store: Store) -> None:
+    assert store.put_vectors(MIXED, ()) == 0
+    assert store.generations(scope=ALL_PROJECTS) == ()

@@ -26,19 +26,24 @@ def said(title: str, content: str, project: str = "p") -> Memory:
 def test_a_word_counts_once_for_each_memory_that_has_it_in_title_or_body(store: Store) -> None:
     add(store, said("cats", "cats cats dog"), said("", "dog"), said("dog", "x"), said("", "cats", "q"))
 
-    assert store.vocabulary(scope=ALL_PROJECTS) == {"cats": 2, "dog": 3}
-    assert store.vocabulary(scope=P) == {"dog": 3, "cats": 1}
-    assert store.vocabulary(scope=BOTH) == {"cats": 2, "dog": 3}
-    assert store.vocabulary(scope=Scope(projects=frozenset())) == {}
-    assert store.vocabulary(scope=ALL_PROJECTS, form="stem") == {"cat": 2, "dog": 3}
+    assert store.document_frequencies(scope=ALL_PROJECTS) == {"cats": 2, "dog": 3}
+    assert store.document_frequencies(scope=P) == {"dog": 3, "cats": 1}
+    assert store.document_frequencies(scope=BOTH) == {"cats": 2, "dog": 3}
+    assert store.document_frequencies(scope=Scope(projects=frozenset())) == {}
+    assert store.document_frequencies(scope=ALL_PROJECTS, form="stem") == {"cat": 2, "dog": 3}
 
 
 def test_the_most_frequent_come_first_then_by_word(store: Store) -> None:
     add(store, said("", "bb aa"), said("", "bb cc"), said("", "aa 数据"), said("", "bb"))
 
-    assert list(store.vocabulary(scope=ALL_PROJECTS).items()) == [("bb", 3), ("aa", 2), ("cc", 1), ("数据", 1)]
-    assert store.vocabulary(scope=ALL_PROJECTS, least=2) == {"bb": 3, "aa": 2}
-    assert store.vocabulary(scope=ALL_PROJECTS, limit=1) == {"bb": 3}
+    assert list(store.document_frequencies(scope=ALL_PROJECTS).items()) == [
+        ("bb", 3),
+        ("aa", 2),
+        ("cc", 1),
+        ("数据", 1),
+    ]
+    assert store.document_frequencies(scope=ALL_PROJECTS, least=2) == {"bb": 3, "aa": 2}
+    assert store.document_frequencies(scope=ALL_PROJECTS, limit=1) == {"bb": 3}
 
 
 def test_other_wordings_count_and_forgotten_memories_do_not(store: Store) -> None:
@@ -46,8 +51,8 @@ def test_other_wordings_count_and_forgotten_memories_do_not(store: Store) -> Non
 
     store.apply([Merge(id=one, confidence=0.8, wording="kittens"), Forget(id=two)], at=NOON)
 
-    assert store.vocabulary(scope=ALL_PROJECTS) == {"cats": 1, "kittens": 1}
-    assert store.spread(["cats", "kittens"], scope=ALL_PROJECTS) == {"cats": 1, "kittens": 1}
+    assert store.document_frequencies(scope=ALL_PROJECTS) == {"cats": 1, "kittens": 1}
+    assert store.document_frequencies(words=["cats", "kittens"], scope=ALL_PROJECTS) == {"cats": 1, "kittens": 1}
 
 
 @pytest.mark.parametrize("scope", [ALL_PROJECTS, P, BOTH])
@@ -55,9 +60,9 @@ def test_given_words_are_counted_alike_and_unknown_ones_are_0(store: Store, scop
     add(store, said("cats", "cats dog it's"), said("dog", "c++"), said("", "cats", "q"))
     odd = ["before", "tagged", "CATS", "cats dog", '"', "", "cat*", "{title}", "数据"]
 
-    counts = store.spread(["cats", "dog", "c++", "it's", *odd], scope=scope)
+    counts = store.document_frequencies(words=["cats", "dog", "c++", "it's", *odd], scope=scope)
 
-    words = store.vocabulary(scope=scope)
+    words = store.document_frequencies(scope=scope)
     assert {word: count for word, count in counts.items() if count} == words
     assert list(counts) == ["cats", "dog", "c++", "it's", *odd]
 
@@ -66,15 +71,15 @@ def test_a_word_in_few_titles_of_a_long_store_counts_once_too(store: Store) -> N
     many = " ".join(f"w{n}" for n in range(2000))
     add(store, said("cats", f"cats {many}"), said("", "cats"), said("cats", "w7"), said("w8", many))
 
-    words = store.vocabulary(scope=ALL_PROJECTS)
+    words = store.document_frequencies(scope=ALL_PROJECTS)
 
     assert (words["cats"], words["w7"], words["w8"], words["w9"]) == (3, 3, 2, 2)
     assert len(words) == 2001
 
 
 def test_a_store_without_memories_has_no_words(store: Store) -> None:
-    assert store.vocabulary(scope=ALL_PROJECTS) == {}
-    assert store.spread(["cat"], scope=ALL_PROJECTS, form="stem") == {"cat": 0}
+    assert store.document_frequencies(scope=ALL_PROJECTS) == {}
+    assert store.document_frequencies(words=["cat"], scope=ALL_PROJECTS, form="stem") == {"cat": 0}
 
 
 WORDS = st.lists(st.sampled_from(["aa", "bb", "cc", "dd"]), max_size=4).map(" ".join)
@@ -88,7 +93,7 @@ def test_counting_the_long_way_gives_the_same(
     store = STORES[name](Path(tmp_path_factory.mktemp("words")), plain)
     add(store, *(said(title, content, project) for title, content, project in texts))
 
-    words = store.vocabulary(scope=scope)
+    words = store.document_frequencies(scope=scope)
 
     mine = [f"{title} {content}".split() for title, content, project in texts if project in (scope.projects or ())]
     store.close()

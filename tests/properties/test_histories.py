@@ -9,19 +9,23 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kit import NOON, STORES, asking, keywords, plain
+from kit import NOON, STORES, asking, in_text, keywords, plain
 from recollect.records import (
     ALL_PROJECTS,
     AllOf,
     AndNot,
     AnyOf,
+    EmbeddedMemory,
     Fact,
+    FactQuery,
     Feedback,
     Filter,
     Forget,
+    Generation,
     Insert,
     Memory,
     Merge,
+    Passage,
     Phrase,
     Piece,
     Prefix,
@@ -34,6 +38,7 @@ from recollect.records import (
     Word,
     Write,
 )
+from recollect.vectors import pack
 
 WORD = st.sampled_from(["cat", "cats", "dog", "fox", "c++", "it's", "数据", "ß", "a.b"])
 TEXT = st.lists(WORD, min_size=1, max_size=6).map(" ".join)
@@ -76,7 +81,11 @@ MEMORY = st.builds(
     observed_at=DAYS,
     valid_from=DAYS,
     valid_until=DAYS,
+    thread=st.sampled_from([None, "t", "u"]),
+    turn=st.sampled_from([None, 0, 1, 2]),
 )
+VECTOR = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), min_size=3, max_size=3).map(pack)
+WEIGHTS = st.sampled_from([None, None, (), (0.5, 0.25), (0.5, 0.25, 0.125, 0.0625)])
 WHERE = st.builds(
     Filter,
     types=st.sampled_from([None, (), ("note",), ("note", "decision")]),
@@ -128,7 +137,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.randoms(use_true_random=False))
     def reinforce_fact(self, pick: object) -> None:
-        facts = self.stores["ram"].find_facts(scope=ALL_PROJECTS, limit=9)
+        facts = self.stores["oracle"].facts(FactQuery(limit=9), scope=ALL_PROJECTS)
         if facts:
             fact = pick.choice(facts)  # type: ignore[attr-defined]
             self.write(ReinforceFact(id=fact.id, confidence=1.0, last_reinforced=NOON))
@@ -164,6 +173,36 @@ class Histories(RuleBasedStateMachine):
         for store in self.stores.values():
             store.record_source("a/b.md", fingerprint=str(count), pieces=pieces)
 
+    @precondition(lambda self: self.rows)
+    @rule(pick=st.randoms(use_true_random=False), vectors=st.lists(VECTOR, min_size=1, max_size=4), weights=WEIGHTS)
+    def embed(self, pick: object, vectors: list[bytes], weights: tuple[float, ...] | None) -> None:
+        generation = Generation(fingerprint="f", dimensions=3, model="m", context_weights=weights)
+        rows = [pick.choice(self.rows) for _ in vectors]  # type: ignore[attr-defined]
+        held = self.stores["oracle"].load(rows, scope=ALL_PROJECTS)
+        passages = tuple(Passage(start=at, stop=at + 1, vector=vector) for at, vector in enumerate(vectors))
+        made = [EmbeddedMemory(memory_id=row, meaning=held[row].meaning, passages=passages) for row in set(rows)]
+        assert len({store.put_vectors(generation, made) for store in self.stores.values()}) == 1
+
+    @rule()
+    def drop_vectors(self) -> None:
+        assert len({store.drop_vectors("f") for store in self.stores.values()}) == 1
+
+    @rule(vector=VECTOR, scope=SCOPE, where=WHERE, limit=st.integers(0, 3), in_context=st.booleans())
+    def ask_for_vectors(self, vector: bytes, scope: Scope, where: Filter, limit: int, *, in_context: bool) -> None:
+        how = {"scope": scope, "where": where, "limit": limit, "score_ids": self.rows}
+        answers = [
+            (
+                store.nearest("f", vector, in_context=in_context, **how),  # type: ignore[arg-type]
+                store.nearest("f", vector, exclude_generation="f", **how),  # type: ignore[arg-type]
+                store.vectors("f", self.rows, scope=scope),
+                store.generations(scope=scope),
+                store.pending("f", after=1, limit=3),
+            )
+            for store in self.stores.values()
+        ]
+
+        assert answers.count(answers[0]) == len(answers)
+
     @rule()
     def rebuild(self) -> None:
         assert len({store.rebuild() for store in self.stores.values()}) == 1
@@ -173,8 +212,8 @@ class Histories(RuleBasedStateMachine):
         asked = keywords(expression, title=2.0, before=0.3)
         answers = [
             (
-                store.match_words(asked, scope=scope, where=where, limit=limit, also=self.rows),
-                store.facets(keywords=asked, scope=scope, where=where),
+                store.match_words(asked, scope=scope, where=where, limit=limit, score_ids=self.rows),
+                store.facets(query=asked, scope=scope, where=where),
             )
             for store in self.stores.values()
         ]
@@ -183,24 +222,23 @@ class Histories(RuleBasedStateMachine):
 
     @rule(scope=SCOPE, where=WHERE)
     def ask_the_rest(self, scope: Scope, where: Filter) -> None:
-        digests = [Memory(content=text).digest for text in ("cat", "dog")]
+        digests = [("memory", Memory(content=text).digest) for text in ("cat", "dog")]
         answers = [
             (
                 store.browse(scope=scope, where=where, limit=9),
-                store.match_text(["cat", "数"], scope=scope, where=where, limit=9),
+                in_text(store, ["cat", "数"], scope=scope, where=where),
                 store.load(self.rows, scope=scope),
                 store.wordings(self.rows, scope=scope),
                 store.history(self.rows, scope=scope),
-                store.facts(self.rows, scope=scope),
-                store.find_facts(scope=scope, limit=9),
-                store.facets(keywords=None, scope=scope, where=where),
-                list(store.vocabulary(scope=scope).items()),
-                store.spread(["cat", "数据", "x"], scope=scope, form="stem"),
-                store.find_facts(scope=scope, subject="STRASSE", types=where.fact_types, limit=2),
-                store.known("p", digests=digests, external_ids=[]),
-                store.alike("p", [plain(Memory(content="cat dog fox"), ()).minhash]),
-                store.pieces("a/b.md"),
-                store.tally(scope=scope),
+                store.facts(FactQuery(memory_ids=tuple(self.rows), include_superseded=True), scope=scope),
+                store.facts(FactQuery(limit=9), scope=scope),
+                store.facets(query=None, scope=scope, where=where),
+                list(store.document_frequencies(scope=scope).items()),
+                store.document_frequencies(words=["cat", "数据", "x"], scope=scope, form="stem"),
+                store.facts(FactQuery(subject="STRASSE", types=where.fact_types, limit=2), scope=scope),
+                store.known("p", digests=digests, minhashes=[plain(Memory(content="cat dog fox"), ()).minhash]),
+                store.sources(below="a"),
+                store.stats(scope=scope),
             )
             for store in self.stores.values()
         ]
@@ -214,8 +252,7 @@ class Histories(RuleBasedStateMachine):
                 store.recalls(scope=scope),
                 store.recalls(scope=scope, session="cat", memory_id=row, limit=2),
                 store.recalls(scope=scope, fact_id=row),
-                store.recall_counts(scope=scope),
-                store.feedback_counts(scope=scope),
+                store.usage(scope=scope),
                 store.unanswered(scope=scope, limit=3),
                 store.notes("ledger"),
             )

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import Final
 
-from recollect.embedders.contract import Embedder, Span, Vector
+from recollect.embedders.contract import Embedder, Span
+from recollect.vectors import Vector
 
 MOST: Final = 512
 """How many questions are remembered."""
@@ -51,6 +52,6 @@ class CachedEmbedder:
         return self._inner.covers(text)
 
     def close(self) -> None:
-        """Let go of everything held."""
+        """Close the model and forget the questions."""
         self._inner.close()
         self._known.clear()

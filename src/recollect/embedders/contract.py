@@ -5,36 +5,25 @@ lone surrogates and NUL are read as unknown characters, and what is too long is 
 """
 
 import math
-import sys
-from array import array
 from collections.abc import Sequence
-from operator import mul
 from typing import Protocol, TypeAlias
 
-Vector: TypeAlias = "array[float]"
-"""float32 numbers, `array("f")`: `numpy.frombuffer` reads them without a copy, and NumPy is not needed."""
+from recollect.errors import ModelError
+from recollect.vectors import Vector
 
 Span: TypeAlias = tuple[int, int]
 """Where a passage begins and ends in its text: `text[start:end]`."""
 
 
-def pack(vector: Sequence[float]) -> bytes:
-    """Return the vector as little-endian float32: the same bytes on every machine."""
-    return little(array("f", vector)).tobytes()
-
-
-def little(vector: Vector) -> Vector:
-    """Return *vector* with its bytes in little-endian order, or back in the machine's."""
-    if sys.byteorder == "big":
-        vector.byteswap()
-    return vector
-
-
-def mix(vectors: Sequence[Vector], weights: Sequence[float]) -> Vector:
-    """Return the unit vector between *vectors*, nearer to those that weigh more; zeros where they cancel out."""
-    total = [math.fsum(map(mul, weights, numbers)) for numbers in zip(*vectors, strict=True)]
-    length = math.sqrt(math.fsum(map(mul, total, total)))
-    return array("f", [number / length for number in total] if length > 0 else total)
+def expect(vector: Sequence[float], *, dimensions: int) -> None:
+    """Refuse a vector that has other than *dimensions* numbers or one that is not finite."""
+    if len(vector) != dimensions:
+        raise ModelError(
+            f"a vector has {len(vector)} dimensions where {dimensions} were expected",
+            hint="is another model answering than the one configured?",
+        )
+    if not all(map(math.isfinite, vector)):
+        raise ModelError("a vector holds a number that is not finite", hint="the model may be damaged")
 
 
 class Embedder(Protocol):
@@ -78,5 +67,13 @@ class Embedder(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of everything held; asking for vectors afterwards raises ModelError."""
+        """Free everything held; asking for vectors afterwards raises ModelError."""
         ...
+
+
+def generation_for(width: int, embedder: Embedder | None) -> str:
+    """Return the generation that a caller's own vector of *width* numbers belongs to.
+
+    That of the model in use where the width fits, else one that all such vectors of this width share.
+    """
+    return f"external-{width}" if embedder is None or embedder.dimensions != width else embedder.fingerprint

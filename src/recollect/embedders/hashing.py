@@ -13,10 +13,10 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
 
-from recollect.embedders.contract import Span, Vector
+from recollect.embedders.contract import Span
 from recollect.embedders.passages import cut, estimate
-from recollect.embedders.vectors import unit
 from recollect.errors import InputError, ModelError
+from recollect.vectors import Vector, unit
 
 _WORD: Final = re.compile(r"\w+")
 _WORD_WEIGHT: Final = 1.0
@@ -55,7 +55,7 @@ class HashingEmbedder:
         return True
 
     def close(self) -> None:
-        """Embed no more; there is nothing to let go of."""
+        """Embed no more; there is nothing to free."""
         self._open = False
 
     def _embed(self, text: str) -> Vector:

@@ -15,10 +15,10 @@ from http.client import HTTPException
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 
-from recollect.embedders.contract import Span, Vector
+from recollect.embedders.contract import Span, expect
 from recollect.embedders.passages import clean, cut, estimate
-from recollect.embedders.vectors import expect, unit, zero
 from recollect.errors import InputError, ModelError
+from recollect.vectors import Vector, unit, zero
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 """No answer to one request is read beyond this."""

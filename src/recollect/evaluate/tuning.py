@@ -46,11 +46,16 @@ def _shares(weights: Mapping[str, float]) -> Raw:
 
 
 def _read_vector(profile: Profile) -> Raw:
-    return () if profile.fuse.adaptive else _shares(profile.fuse.weights)
+    return () if _fixed(profile) else _shares(profile.fuse.weights)
 
 
 def _read_code(profile: Profile) -> Raw:
-    return () if profile.fuse.adaptive else _shares(profile.fuse.for_code)
+    return () if _fixed(profile) else _shares(profile.fuse.code_weights)
+
+
+def _fixed(profile: Profile) -> bool:
+    """Return whether what the lists count depends on more than their kind."""
+    return bool(profile.fuse.list_weights or profile.fuse.short_weights or profile.fuse.long_weights)
 
 
 def _share(raw: Raw) -> float:
@@ -68,7 +73,7 @@ def _turn_vector(profile: Profile, share: float) -> Profile:
 
 
 def _turn_code(profile: Profile, share: float) -> Profile:
-    return replace(profile, fuse=replace(profile.fuse, for_code=_shared(profile.fuse.for_code, share)))
+    return replace(profile, fuse=replace(profile.fuse, code_weights=_shared(profile.fuse.code_weights, share)))
 
 
 def _turn_k(profile: Profile, k: float) -> Profile:
@@ -79,9 +84,8 @@ def _turn_typo(profile: Profile, weight: float) -> Profile:
     return replace(profile, words=replace(profile.words, typo_weight=weight))
 
 
-def _turn_blend(profile: Profile, scale: float) -> Profile:
-    blend = tuple(round(part * scale, 6) for part in profile.retrieve.blend)
-    return replace(profile, retrieve=replace(profile.retrieve, blend=blend))
+def _turn_context_vectors(profile: Profile, on: float) -> Profile:
+    return replace(profile, retrieve=replace(profile.retrieve, context_vectors=on >= 0.5))
 
 
 def _read_fields(profile: Profile, *, names: Sequence[str]) -> Raw:
@@ -151,12 +155,12 @@ KNOBS: Final[Mapping[str, Knob]] = MappingProxyType(
                 grid=(0.0, 0.5, 1.0, 1.5, 2.0),
             ),
             Knob(
-                name="blend",
-                about="times what a turn's vector carries of the turns around",
-                read=lambda profile: profile.retrieve.blend,
-                start=_once,
-                turn=_turn_blend,
-                grid=(0.0, 0.5, 1.0, 1.5),
+                name="context_vectors",
+                about="whether a turn is compared with what the turns around it carry",
+                read=lambda profile: (1.0,) if profile.retrieve.context_vectors else (),
+                start=_itself,
+                turn=_turn_context_vectors,
+                grid=(0.0, 1.0),
             ),
             Knob(
                 name="typo",
@@ -229,7 +233,10 @@ class Tuning:
 
 def tunings(name: str, store: Store) -> tuple[Tuning, ...]:
     """Return what was tuned for the profile *name*, oldest first; what another release wrote otherwise is no tuning."""
-    note: Mapping[str, Any] = store.notes(KIND).get(name, {})
+    return _read(store.notes(KIND).get(name, {}))
+
+
+def _read(note: Mapping[str, Any]) -> tuple[Tuning, ...]:
     names = [each.name for each in fields(Tuning)]
     whole = (each for each in note.get("kept", ()) if each.keys() >= {*names})
     return tuple(Tuning(**{key: each[key] for key in names}) for each in whole)
@@ -237,14 +244,36 @@ def tunings(name: str, store: Store) -> tuple[Tuning, ...]:
 
 def in_force(profile: Profile, store: Store) -> Tuning | None:
     """Return the tuning that *profile* is used with; none when it was fitted from other numbers."""
-    kept = tunings(profile.name, store)
+    return _fitting(profile, tunings(profile.name, store))
+
+
+def _fitting(profile: Profile, kept: Sequence[Tuning]) -> Tuning | None:
     return kept[-1] if kept and kept[-1].fits(profile) else None
 
 
-def as_tuned(profile: Profile, store: Store) -> Profile:
-    """Return *profile* as it was tuned for this store, or as it is."""
-    tuning = in_force(profile, store)
-    return profile if tuning is None else patched(profile, tuning.values)
+class TunedProfiles:
+    """Profiles as they were tuned for one store; what was tuned is read again when the store has changed.
+
+    Nothing is asked beforehand: an answer tells the version it was read at, and only one that has moved can have
+    another tuning. So a search costs no question of its own, unless something was written since the last one.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._version: int | None = None
+        self._notes: Mapping[str, Mapping[str, Any]] = {}
+
+    def tuned(self, profile: Profile) -> Profile:
+        """Return *profile* as it was tuned, as far as is known."""
+        tuning = _fitting(profile, _read(self._notes.get(profile.name, {})))
+        return profile if tuning is None else patched(profile, tuning.values)
+
+    def moved(self, version: int | None) -> bool:
+        """Return whether *version* is another than that of the last reading; if so, what was tuned is read again."""
+        if version is None or version == self._version:
+            return False
+        self._notes, self._version = self._store.notes(KIND), version
+        return True
 
 
 def adopt(profile: Profile, fitted: "Fitted", *, store: Store, now: datetime, source: str) -> Tuning:
@@ -281,4 +310,4 @@ def _write(name: str, kept: Sequence[Tuning], store: Store) -> None:
     if kept:
         store.put_note(KIND, name, {"kept": [asdict(each) for each in kept]})
     else:
-        store.drop_note(KIND, name)
+        store.put_note(KIND, name, None)

@@ -1,19 +1,19 @@
-"""Is there an answer? How sure that is, the outcome, and when there is none, the reason.
+"""Is there an answer? How likely that is, the outcome, and when there is none, the reason.
 
-Two things speak for a hit: how much of the question's weight it holds in words, and how near it is in
-meaning. A logistic line through both, fitted on questions with and without an answer
+Two things speak for a hit: how much of the query's weight it holds in words, and how near it is in
+meaning. A logistic model of both, fitted on queries with and without an answer
 (benchmarks/silence.py), gives the chance that there is one. What else was tried adds nothing to the two.
 """
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
-from recollect.profile import Calibration, Judge, Line
-from recollect.records import Filter, Scope
+from recollect.profile import Answerability, Calibration, LogisticModel
+from recollect.records import Filter
 from recollect.replies import Evidence, Mode, Outcome, Reason
 from recollect.search.parse import Query
-from recollect.search.ranking import Candidate, Ranking
-from recollect.stores.contract import Store
+from recollect.search.state import Candidate, Ranking, SearchContext, State
 from recollect.text.tokenizer import significant
 
 STEEPEST = 30.0
@@ -22,22 +22,38 @@ CHARACTERS = 2
 """How many characters of a script without spaces make a word, about."""
 
 
-def judge(
-    hits: Sequence[Candidate], rankings: Sequence[Ranking], *, query: Query, mode: Mode, model: str, rules: Judge
+def judge(state: State, *, rules: Answerability) -> State:
+    """Say whether there is an answer among the first hits."""
+    if not state.kept:
+        return state
+    outcome, evidence = judge_hits(
+        state.kept, state.rankings, query=state.query, mode=state.mode, model=state.generation, rules=rules
+    )
+    return replace(state, outcome=outcome, evidence=evidence)
+
+
+def judge_hits(
+    hits: Sequence[Candidate],
+    rankings: Sequence[Ranking],
+    *,
+    query: Query,
+    mode: Mode,
+    model: str,
+    rules: Answerability,
 ) -> tuple[Outcome, Evidence | None]:
     """Return whether an answer is among the first of *hits*, and what speaks for the one most likely to be it.
 
-    *model* is the fingerprint of whose cosines they are. A profile without a bar takes every hit for an answer.
+    *model* is the fingerprint of whose cosines they are. A profile without a threshold takes every hit for an answer.
     """
-    if rules.bar <= 0:
+    if rules.threshold <= 0:
         return "answered", None
-    length, table = length_of(query), calibration(model, rules)
-    told = (_told(each, rankings, length=length, mode=mode, table=table, rules=rules) for each in hits[: rules.among])
+    length, table = query_length(query), calibration(model, rules)
+    told = (_told(each, rankings, length=length, mode=mode, table=table, rules=rules) for each in hits[: rules.top_k])
     known = [each for each in told if each is not None]
     if not known:
         return "weak", None
-    best = max(known, key=lambda each: each.sure)
-    return "answered" if best.sure >= rules.bar else "weak", best
+    best = max(known, key=lambda each: each.probability)
+    return "answered" if best.probability >= rules.threshold else "weak", best
 
 
 def _told(
@@ -47,7 +63,7 @@ def _told(
     length: float,
     mode: Mode,
     table: Calibration | None,
-    rules: Judge,
+    rules: Answerability,
 ) -> Evidence | None:
     """Return what speaks for *hit*; nothing can be told of a cosine alone of which no one knows what it means.
 
@@ -59,38 +75,39 @@ def _told(
     if mode == "semantic":
         if table is None or cosine is None:
             return None
-        sure = chance(table.semantic, coverage=0.0, cosine=cosine)
-        return Evidence(id=hit.id, sure=sure, bar=rules.bar, cosine=cosine)
+        likely = probability(table.semantic, coverage=0.0, cosine=cosine)
+        return Evidence(id=hit.id, probability=likely, threshold=rules.threshold, cosine=cosine)
     coverage = _coverage(hit.id, rankings)
-    held = lifted(coverage, length=length, rules=rules)
+    held = length_adjusted(coverage, length=length, rules=rules)
     if mode == "keyword" or table is None or cosine is None:
-        return Evidence(id=hit.id, sure=chance(rules.words, coverage=held), bar=rules.bar, coverage=coverage)
-    sure = chance(table.hybrid, coverage=held, cosine=cosine)
-    return Evidence(id=hit.id, sure=sure, bar=rules.bar, coverage=coverage, cosine=cosine)
+        likely = probability(rules.words, coverage=held)
+        return Evidence(id=hit.id, probability=likely, threshold=rules.threshold, coverage=coverage)
+    likely = probability(table.hybrid, coverage=held, cosine=cosine)
+    return Evidence(id=hit.id, probability=likely, threshold=rules.threshold, coverage=coverage, cosine=cosine)
 
 
-def chance(line: Line, *, coverage: float, cosine: float = 0.0) -> float:
+def probability(model: LogisticModel, *, coverage: float, cosine: float = 0.0) -> float:
     """Return how likely an answer is, between 0 and 1: more words held and a nearer meaning never make it less."""
-    raised = line.offset + line.words * coverage + line.meaning * cosine
+    raised = model.intercept + model.coverage * coverage + model.cosine * cosine
     return 1.0 / (1.0 + math.exp(-max(-STEEPEST, min(STEEPEST, raised))))
 
 
-def lifted(coverage: float, *, length: float, rules: Judge) -> float:
-    """Return what *coverage* is worth in a question of *length* words.
+def length_adjusted(coverage: float, *, length: float, rules: Answerability) -> float:
+    """Return what *coverage* is worth in a query of *length* words.
 
-    No memory repeats all of a long question, so above the usual length less of it is as telling.
+    No memory repeats all of a long query, so above the pivot less of it is as telling.
     """
-    return min(1.0, coverage * math.pow(max(1.0, length / rules.usual), rules.lift))
+    return min(1.0, coverage * math.pow(max(1.0, length / rules.length_pivot), rules.length_exponent))
 
 
-def length_of(query: Query) -> float:
+def query_length(query: Query) -> float:
     """Return how many different words *query* asks for; scripts without spaces are counted by characters."""
     words = significant(query.words)
     spaced = {stem for word in words if not word.cjk for stem in word.stems}
     return len(spaced) + sum(len(word.text) for word in words if word.cjk) / CHARACTERS
 
 
-def calibration(model: str, rules: Judge) -> Calibration | None:
+def calibration(model: str, rules: Answerability) -> Calibration | None:
     """Return what is known of the cosines of *model*: by its whole fingerprint or the longest beginning of it."""
     names = [name for name in rules.models if f"{model}-".startswith(f"{name}-")]
     return rules.models[max(names, key=len)] if names else None
@@ -98,20 +115,33 @@ def calibration(model: str, rules: Judge) -> Calibration | None:
 
 def _coverage(row: int, rankings: Sequence[Ranking]) -> float:
     """Return the most that *row* holds of what was asked, in the asker's own words."""
-    asked = [ranking for ranking in rankings if ranking.weighs_as != "expansion"]
-    entries = (ranking.also.get(row) or next((e for e in ranking.found if e.id == row), None) for ranking in asked)
-    return max((entry.coverage for entry in entries if entry is not None), default=0.0)
+    asked = (ranking.find(row)[1] for ranking in rankings if ranking.kind != "expansion")
+    return max((hit.coverage for hit in asked if hit is not None), default=0.0)
 
 
-def explain_nothing(*, store: Store, scope: Scope, unfiltered: int, dropped: Sequence[Candidate]) -> Reason:
-    """Return why nothing is shown: the store is empty, a floor was missed, a filter hid it, or no word matches."""
-    if dropped:
-        best = dropped[0].score
-        message = f"{len(dropped)} found, all under the floor of the profile; the best scored {best:.4g}"
-        return Reason(code="below_threshold", message=message, best_score=best, hidden=len(dropped))
-    if store.browse(scope=scope, where=Filter(include_superseded=True), limit=1).total == 0:
+# --- no answer ------------------------------------------------------------------------------
+
+
+def explain_nothing(state: State, context: SearchContext) -> State:
+    """Say why nothing is shown: nothing was asked, a floor was missed, a filter hid it, or no word matches."""
+    return state if state.hits else replace(state, reason=_reason(state, context))
+
+
+def _reason(state: State, context: SearchContext) -> Reason:
+    if not state.browsing and state.query.asks_nothing and state.request.embedding is None:
+        return Reason(code="blank_query", message="there is nothing to look for in this query")
+    if state.candidates:
+        count, best = len(state.candidates), state.candidates[0].score
+        message = f"{count} found, all under the floor of the profile; the best scored {best:.4g}"
+        return Reason(code="below_threshold", message=message, best_score=best, hidden=count)
+    everything = Filter(include_superseded=True)
+    held = context.ask.browse(scope=state.scope, where=everything, limit=1).total
+    if held == 0:
         return Reason(code="empty_store", message="there are no memories here yet")
-    if unfiltered:
-        message = f"{unfiltered} would match without the filters"
-        return Reason(code="filtered_out", message=message, hidden=unfiltered)
+    matching = (
+        context.ask.match_words(tier, scope=state.scope, where=everything, limit=1).total for tier in state.tiers
+    )
+    hidden = held if state.browsing else next(filter(None, matching), 0)
+    if hidden:
+        return Reason(code="filtered_out", message=f"{hidden} would match without the filters", hidden=hidden)
     return Reason(code="no_match", message="no memory holds any of these words")

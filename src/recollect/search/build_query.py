@@ -1,43 +1,53 @@
-"""A query into questions to the keyword index, tier by tier: the next tier is asked when one finds nothing."""
+"""A query into questions to the word index, tier by tier: the next tier is asked when one finds nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import pairwise
 
 from recollect.profile import Words
-from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Word, WordQuery
+from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Prefix, SubstringQuery, Word, WordQuery
 from recollect.search.parse import Query, symbol_of
-from recollect.text.tokenizer import QueryWord, significant
+from recollect.search.state import State, Tier
+from recollect.text.snippet import QueryTerms
+from recollect.text.tokenizer import QueryWord, read_words, significant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InText:
-    """Look for *needles* in the text itself, as LIKE does."""
-
-    needles: tuple[str, ...]
+def build_query(state: State, *, words: Words) -> State:
+    """Make the tiers of the query."""
+    return replace(state, tiers=tiers_of(state.query, words))
 
 
-Tier = WordQuery | InText
-
-
-def ask(query: Query, words: Words) -> tuple[Tier, ...]:
+def tiers_of(query: Query, words: Words) -> tuple[Tier, ...]:
     """Return the tiers that *words* makes of *query*; none when there is nothing to look up.
 
-    Operators over more leaves than `words.most` are read as plain words, of which only the first are asked.
+    Operators over more leaves than `max_terms` are read as plain words, of which only the first are asked.
     """
-    if query.tree is not None and _size(query.tree) <= words.most:
-        return (_keywords(query.tree, words),)
+    if query.tree is not None and _size(query.tree) <= words.max_terms:
+        return (word_query(query.tree, words),)
     if words.join == "cascade":
         return _cascade(query, words)
     leaves = _and_leaves(query, words) if words.join == "and" else _or_leaves(query, words)
     join = AllOf if words.join == "and" else AnyOf
-    bonus = _pairs(query, words) if words.join == "or" and words.pair_weight > 0 else ()
-    return _tiers(join(parts=(*leaves[: words.most], *bonus[: words.most])), query, words) if leaves else ()
+    bonus = _bigrams(query, words) if words.join == "or" and words.bigram_weight > 0 else ()
+    parts = (*leaves[: words.max_terms], *bonus[: words.max_terms])
+    return (_without_unwanted(join(parts=parts), query, words),) if leaves else ()
 
 
-def _tiers(wanted: Expression, query: Query, words: Words) -> tuple[Tier, ...]:
-    hidden = AnyOf(parts=query.unwanted[: words.most])
-    return (_keywords(AndNot(wanted=wanted, unwanted=hidden) if query.unwanted else wanted, words),)
+def word_query(expression: Expression, words: Words) -> WordQuery:
+    """Return *expression* as a question with the profile's numbers of BM25."""
+    return WordQuery(expression=expression, weights=words.fields, k1=words.k1, b=words.b, idf=words.idf)
+
+
+def substring_query(query: Query, words: Words) -> SubstringQuery | None:
+    """Return the runs of CJK characters and the words of three letters or more to look for in the text itself."""
+    runs = (_needle(word) for word in query.words if word.tokens and (word.cjk or len(_needle(word)) >= 3))
+    needles = tuple(dict.fromkeys(runs))[: words.max_terms]
+    return SubstringQuery(needles=needles) if needles else None
+
+
+def _without_unwanted(wanted: Expression, query: Query, words: Words) -> WordQuery:
+    unwanted = AnyOf(parts=query.unwanted[: words.max_terms])
+    return word_query(AndNot(wanted=wanted, unwanted=unwanted) if query.unwanted else wanted, words)
 
 
 def _size(expression: Expression) -> int:
@@ -51,12 +61,8 @@ def _size(expression: Expression) -> int:
             return 1
 
 
-def _keywords(expression: Expression, words: Words) -> WordQuery:
-    return WordQuery(expression=expression, weights=words.fields, k1=words.k1, b=words.b, idf=words.idf)
-
-
 def _chosen(query: Query, words: Words) -> Sequence[QueryWord]:
-    return significant(query.words) if words.significant else query.words
+    return significant(query.words) if words.drop_stopwords else query.words
 
 
 def _or_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
@@ -67,11 +73,11 @@ def _or_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
     return (*(Word(text=stem) for stem in stems), *query.exact)
 
 
-def _pairs(query: Query, words: Words) -> tuple[Bigram, ...]:
-    """Return each two significant words of the question that follow one another, stop words between them left out."""
+def _bigrams(query: Query, words: Words) -> tuple[Bigram, ...]:
+    """Return each two significant words of the query that follow one another, stop words between them left out."""
     stems = [word.stems[0] for word in significant(query.words) if word.stems and not word.cjk]
     pairs = dict.fromkeys(pair for pair in pairwise(stems) if pair[0] != pair[1])
-    return tuple(Bigram(first=first, second=second, weight=words.pair_weight) for first, second in pairs)
+    return tuple(Bigram(first=first, second=second, weight=words.bigram_weight) for first, second in pairs)
 
 
 def _and_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
@@ -91,18 +97,53 @@ def _exact(word: QueryWord) -> Expression:
 
 
 def _cascade(query: Query, words: Words) -> tuple[Tier, ...]:
-    """Return boocode's tiers: word index, then substrings all together, then LIKE, each term by itself."""
+    """Return boocode's tiers: any word of the index, then all of them, then each term by itself in the text."""
     runs = [word for word in query.words if word.tokens]
     if not runs and not query.exact:
         return ()
-    leaves = tuple(dict.fromkeys((*(_exact(word) for word in runs), *query.exact)))
-    tiers: list[Tier] = []
-    if not any(word.cjk for word in runs):
-        tiers.extend(_tiers(AnyOf(parts=leaves[: words.most]), query, words))
-    tiers.extend(_tiers(AllOf(parts=leaves[: words.most]), query, words))
-    needles = tuple(dict.fromkeys(_needle(word) for word in runs if word.cjk or len(_needle(word)) >= 3))
-    return (*tiers, InText(needles=needles[: words.most])) if needles else tuple(tiers)
+    leaves = tuple(dict.fromkeys((*(_exact(word) for word in runs), *query.exact)))[: words.max_terms]
+    joins = (AllOf,) if any(word.cjk for word in runs) else (AnyOf, AllOf)
+    substrings = substring_query(query, words)
+    tiers = (_without_unwanted(join(parts=leaves), query, words) for join in joins)
+    return (*tiers, *(() if substrings is None else (substrings,)))
 
 
 def _needle(word: QueryWord) -> str:
     return "".join(word.tokens) if word.cjk else word.text.lower()
+
+
+# --- what a reader is shown of it -----------------------------------------------------------
+
+
+def query_terms(tiers: Sequence[Tier]) -> QueryTerms:
+    """Return the tokens that a snippet marks."""
+    leaves = [leaf for tier in tiers for leaf in _leaves(tier)]
+    words = [leaf for leaf in leaves if isinstance(leaf, Word)]
+    phrases = [leaf for leaf in leaves if isinstance(leaf, Phrase)]
+    return QueryTerms(
+        stems=frozenset(word.text for word in words if word.form == "stem"),
+        tokens=frozenset(word.text for word in words if word.form == "exact")
+        | frozenset(text for phrase in phrases for text in phrase.texts),
+        prefixes=tuple(leaf.text for leaf in leaves if isinstance(leaf, Prefix)),
+    )
+
+
+def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
+    match tier:
+        case SubstringQuery(needles=needles):
+            words = [word for needle in needles for word in read_words(needle)]
+            return [Word(text=token, form="exact") for word in words for token in word.tokens]
+        case WordQuery(expression=expression):
+            return _wanted(expression)
+
+
+def _wanted(expression: Expression) -> list[Word | Prefix | Phrase]:
+    match expression:
+        case AnyOf(parts=parts) | AllOf(parts=parts):
+            return [leaf for part in parts for leaf in _wanted(part)]
+        case AndNot(wanted=wanted):
+            return _wanted(wanted)
+        case Word() | Prefix() | Phrase():
+            return [expression]
+        case Bigram():
+            return []  # its words are there themselves

@@ -1,92 +1,120 @@
 """No answer twice: near-repeats of a better hit are left out, and where a profile asks for it, likeness costs."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
 
-from recollect.profile import Fit
-from recollect.search.ranking import Candidate
+from recollect.profile import Diversify
+from recollect.search.state import Candidate, Drop, State
 
-RUN = 5
+SHINGLE: Final = 5
 """How many words next to each other are compared as one."""
+_WORD: Final = re.compile(r"\w+")
+_ASCII: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 
-Runs = frozenset[tuple[str, ...]]
+Shingles = frozenset[tuple[str, ...]]
 
 
-def vary(candidates: Sequence[Candidate], texts: Mapping[int, str], *, rules: Fit, limit: int) -> tuple[Candidate, ...]:
-    """Return the first *limit* candidates without near-repeats, in the order that a wish for diversity makes.
+def diversify(state: State, *, rules: Diversify, limit: int) -> State:
+    """Keep the first *limit* candidates without near-repeats, in the order that a wish for diversity makes.
 
     Diversity is sought among twice as many; without it the first of a longer answer are those of a shorter one.
     """
-    if rules.repeats >= 1.0 and rules.diversity >= 1.0:
-        return tuple(candidates[:limit])
-    plain = rules.diversity >= 1.0
-    kept, runs = _without_repeats(candidates, texts, repeats=rules.repeats, most=limit if plain else 2 * limit)
-    return marginal(kept, runs, share=rules.diversity)[:limit]
+    chosen, repeats = choose(state.kept, {row: each.content for row, each in state.memories.items()}, rules, limit)
+    shown = {each.id for each in chosen}
+    others = (each for each in state.candidates if each.id not in shown)
+    return replace(state, candidates=(*chosen, *(_dropped(each, repeats, limit) for each in others)))
+
+
+def _dropped(candidate: Candidate, repeats: Mapping[int, int], limit: int) -> Candidate:
+    if candidate.drop is not None:
+        return candidate
+    if candidate.id in repeats:
+        told = f"near-repeats are shown; it says what #{repeats[candidate.id]} says"
+        return replace(candidate, drop=Drop(code="near_repeat", surfaces_if=told))
+    return replace(candidate, drop=Drop(code="limit", surfaces_if=f"the limit is higher than {limit}"))
+
+
+def choose(
+    candidates: Sequence[Candidate], texts: Mapping[int, str], rules: Diversify, limit: int
+) -> tuple[tuple[Candidate, ...], dict[int, int]]:
+    """Return those to show, and what each near-repeat that was met on the way repeats."""
+    if rules.max_overlap >= 1.0 and rules.mmr_lambda >= 1.0:
+        return tuple(candidates[:limit]), {}
+    most = limit if rules.mmr_lambda >= 1.0 else 2 * limit
+    kept, shingled, repeats = _without_repeats(candidates, texts, max_overlap=rules.max_overlap, most=most)
+    return maximal_marginal_relevance(kept, shingled, mmr_lambda=rules.mmr_lambda)[:limit], repeats
 
 
 def _without_repeats(
-    candidates: Sequence[Candidate], texts: Mapping[int, str], *, repeats: float, most: int
-) -> tuple[list[Candidate], dict[int, Runs]]:
+    candidates: Sequence[Candidate], texts: Mapping[int, str], *, max_overlap: float, most: int
+) -> tuple[list[Candidate], dict[int, Shingles], dict[int, int]]:
     kept: list[Candidate] = []
-    runs: dict[int, Runs] = {}
+    shingled: dict[int, Shingles] = {}
+    repeats: dict[int, int] = {}
     seen: set[tuple[str, ...]] = set()
     shortest = math.inf
     for each in candidates:
-        mine = runs_of(texts[each.id])
-        shared = seen.intersection(mine)
-        # Hardly any text shares so much with all the others together, which is quickly seen.
-        alike = runs.items() if len(shared) > repeats * min(len(mine), shortest) else ()
-        like = [other for other, known in alike if len(shared & known) / min(len(mine), len(known)) > repeats]
-        if any(_say_the_same(texts[each.id], texts[other]) for other in like):
-            continue
-        kept.append(each)
-        runs[each.id] = mine
         if len(kept) == most:
             break
+        mine = shingles(texts[each.id])
+        shared = seen.intersection(mine)
+        # Hardly any text shares so much with all the others together, which is quickly seen.
+        near = shingled.items() if len(shared) > max_overlap * min(len(mine), shortest) else ()
+        alike = (other for other, known in near if len(shared & known) / min(len(mine), len(known)) > max_overlap)
+        same = next((other for other in alike if _say_the_same(texts[each.id], texts[other])), None)
+        if same is not None:
+            repeats[each.id] = same
+            continue
+        kept.append(each)
+        shingled[each.id] = mine
         seen |= mine
         shortest = min(shortest, len(mine))
-    return kept, runs
+    return kept, shingled, repeats
 
 
 def _say_the_same(one: str, other: str) -> bool:
-    from recollect.remember.differences import differences  # noqa: PLC0415  (dear to load, and few answers hold a repeat)
+    from recollect.text.differences import differences  # noqa: PLC0415  (slow to load, and few answers hold a repeat)
 
     return not differences(one, other)
 
 
-def runs_of(text: str) -> Runs:
-    """Return the runs of words in *text*; a short text is one run."""
-    words = text.lower().split()
-    if len(words) <= RUN:
+def shingles(text: str) -> Shingles:
+    """Return the runs of five words in *text*, whatever their punctuation and case; a short text is one run."""
+    # The same words either way; English is read several times as fast without a pattern.
+    words = text.lower().translate(_ASCII).split() if text.isascii() else _WORD.findall(text.casefold())
+    if len(words) <= SHINGLE:
         return frozenset({tuple(words)})
-    return frozenset(zip(*(words[at:] for at in range(RUN)), strict=False))
+    return frozenset(zip(*(words[at:] for at in range(SHINGLE)), strict=False))
 
 
-def overlap(one: Runs, other: Runs) -> float:
+def overlap(one: Shingles, other: Shingles) -> float:
     """Return how much of the smaller set is in the larger."""
     return len(one & other) / min(len(one), len(other))
 
 
-def marginal(candidates: Sequence[Candidate], runs: Mapping[int, Runs], *, share: float) -> tuple[Candidate, ...]:
+def maximal_marginal_relevance(
+    candidates: Sequence[Candidate], shingled: Mapping[int, Shingles], *, mmr_lambda: float
+) -> tuple[Candidate, ...]:
     """Maximal marginal relevance (Carbonell & Goldstein, SIGIR 1998) over scores relative to the best."""
-    if share >= 1.0 or len(candidates) < 2:
+    if mmr_lambda >= 1.0 or len(candidates) < 2:
         return tuple(candidates)
     top = candidates[0].score or 1.0
     left, chosen = list(candidates), list[Candidate]()
+
+    def value(each: Candidate) -> tuple[float, float, int]:
+        likeness = max((overlap(shingled[each.id], shingled[other.id]) for other in chosen), default=0.0)
+        return marginal_relevance(each.score / top, likeness, mmr_lambda), each.score, -each.id
+
     while left:
-        best = max(left, key=lambda each: _worth(each, chosen, runs, share=share, top=top))
+        best = max(left, key=value)
         chosen.append(best)
         left.remove(best)
     return tuple(chosen)
 
 
-def _worth(
-    candidate: Candidate, chosen: Sequence[Candidate], runs: Mapping[int, Runs], *, share: float, top: float
-) -> tuple[float, float, int]:
-    likeness = max((overlap(runs[candidate.id], runs[other.id]) for other in chosen), default=0.0)
-    return marginal_value(candidate.score / top, likeness, share), candidate.score, -candidate.id
-
-
-def marginal_value(relevance: float, likeness: float, share: float) -> float:
-    """Return share x relevance - (1 - share) x likeness."""
-    return share * relevance - (1.0 - share) * likeness
+def marginal_relevance(relevance: float, likeness: float, mmr_lambda: float) -> float:
+    """Return lambda x relevance - (1 - lambda) x likeness."""
+    return mmr_lambda * relevance - (1.0 - mmr_lambda) * likeness

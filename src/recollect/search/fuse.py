@@ -5,48 +5,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from recollect.profile import Fuse, Profile
-from recollect.replies import Mode, Share
-from recollect.search.parse import Query
-from recollect.search.ranking import Candidate, Found, Ranking
+from recollect.profile import Fuse, Normaliser
+from recollect.records import IndexHit
+from recollect.replies import Share
+from recollect.search.state import Candidate, Ranking, State
 
 BELOW_ONE: Final = math.nextafter(1.0, 0.0)
 
 
-def plain(scores: Sequence[float]) -> list[float]:
-    """Leave the scores as they are."""
-    return list(scores)
+# --- normalisers ----------------------------------------------------------------------------
 
 
-def over_top(scores: Sequence[float]) -> list[float]:
+def max_norm(scores: Sequence[float]) -> list[float]:
     """Divide by the best score, so that the best is 1."""
     top = max(scores, default=0.0)
     return [score / top if top > 0 else 0.0 for score in scores]
-
-
-def over_25(scores: Sequence[float]) -> list[float]:
-    """Oro: a 25th, at most 1 and at least 0."""
-    return [min(1.0, max(0.0, score / 25.0)) for score in scores]
-
-
-def squashed(scores: Sequence[float]) -> list[float]:
-    """Engram: |x| / (1 + |x|), always under 1, for infinity too; what is no number counts as 0."""
-    return [_squash(score) for score in scores]
-
-
-def lifted(scores: Sequence[float]) -> list[float]:
-    """Boocode: 0.3 + 0.69 x / (1 + x), in [0, 1) for what matched at all."""
-    return [0.3 + 0.69 * _squash(score) if score > 0 else 0.0 for score in scores]
-
-
-def counted(scores: Sequence[float]) -> list[float]:
-    """Boocode's LIKE tier: 0.3 and 0.15 for each term that stands in the text, at most 0.85."""
-    return [min(0.85, 0.3 + 0.15 * score) for score in scores]
-
-
-def tanh(scores: Sequence[float]) -> list[float]:
-    """Cortex, later: the hyperbolic tangent of a tenth."""
-    return [math.tanh(abs(score) / 10.0) for score in scores]
 
 
 def min_max(scores: Sequence[float]) -> list[float]:
@@ -55,104 +28,135 @@ def min_max(scores: Sequence[float]) -> list[float]:
     return [(score - low) / (high - low) if high > low else 1.0 for score in scores]
 
 
-NORMALISERS: Final[Mapping[str, Callable[[Sequence[float]], list[float]]]] = {
-    "plain": plain,
-    "over_top": over_top,
-    "over_25": over_25,
-    "squashed": squashed,
-    "lifted": lifted,
-    "counted": counted,
-    "tanh": tanh,
-    "min_max": min_max,
-}
+def divide(score: float, divisor: float) -> float:
+    """Oro: the score divided, at most 1 and at least 0."""
+    return min(1.0, max(0.0, score / divisor))
 
 
-def _squash(score: float) -> float:
+def saturate(score: float) -> float:
+    """Engram: |x| / (1 + |x|), always under 1, for infinity too; what is no number counts as 0."""
     size = abs(score)
     if math.isnan(size):
         return 0.0
     return min(BELOW_ONE, size / (1.0 + size)) if math.isfinite(size) else BELOW_ONE
 
 
-Shares = dict[int, tuple[Share, ...]]
+def shifted_saturate(score: float) -> float:
+    """Boocode: 0.3 + 0.69 x / (1 + x), in [0, 1) for what matched at all."""
+    return 0.3 + 0.69 * saturate(score) if score > 0 else 0.0
 
 
-def fuse(rankings: Sequence[Ranking], rules: Fuse, *, weights: Mapping[str, float]) -> tuple[Candidate, ...]:
-    """Return every memory of any ranking, best first, ties by id."""
+def term_count(score: float) -> float:
+    """Boocode's LIKE tier: 0.3 and 0.15 for each term that stands in the text, at most 0.85."""
+    return min(0.85, 0.3 + 0.15 * score)
+
+
+NORMALISERS: Final[Mapping[Normaliser, Callable[[Sequence[float], float], list[float]]]] = {
+    "plain": lambda scores, _: list(scores),
+    "max_norm": lambda scores, _: max_norm(scores),
+    "min_max": lambda scores, _: min_max(scores),
+    "divide": lambda scores, divisor: [divide(score, divisor) for score in scores],
+    "saturate": lambda scores, _: [saturate(score) for score in scores],
+    "shifted_saturate": lambda scores, _: [shifted_saturate(score) for score in scores],
+    "term_count": lambda scores, _: [term_count(score) for score in scores],
+    "tanh": lambda scores, _: [math.tanh(abs(score) / 10.0) for score in scores],
+}
+"""How scores are mapped, by the names that profiles use; `divide` takes the divisor of the profile."""
+
+
+def normalise(kind: str, scores: Sequence[float], rules: Fuse) -> list[float]:
+    """Return the *scores* of a ranking of this *kind* as *rules* map them; counts of substrings as `term_count`."""
+    name = rules.normalise.get(kind, "term_count" if kind == "text" else "plain")
+    return NORMALISERS[name](scores, rules.divisor)
+
+
+# --- fusion ---------------------------------------------------------------------------------
+
+
+def fuse(state: State, *, rules: Fuse, fallback: bool) -> State:
+    """Make one order of the rankings."""
+    return replace(state, candidates=combine(state.rankings, rules, words=len(state.query.words), fallback=fallback))
+
+
+def combine(rankings: Sequence[Ranking], rules: Fuse, *, words: int, fallback: bool = False) -> tuple[Candidate, ...]:
+    """Return the candidates of *rankings* for a query of so many *words*, best first, ties by id.
+
+    A list that is the only one, or with *fallback* the only one that found anything, keeps its own scores.
+    """
+    answering = [ranking for ranking in rankings if ranking.hits]
+    if len(rankings) == 1 or (fallback and len(answering) == 1):
+        (alone,) = answering or rankings
+        return order_alone(alone, rules)
+    return fuse_lists(rankings, rules, weights=list_weights(rankings, rules, words=words))
+
+
+def order_alone(ranking: Ranking, rules: Fuse) -> tuple[Candidate, ...]:
+    """Return the one list there is, its own scores normalised, best first, ties by id."""
+    names = {**rules.normalise, **rules.normalise_single}
+    return fuse_lists([ranking], replace(rules, method="sum", normalise=names), weights=[1.0])
+
+
+def fuse_lists(rankings: Sequence[Ranking], rules: Fuse, *, weights: Sequence[float]) -> tuple[Candidate, ...]:
+    """Return every memory of any ranking that weighs, best first, ties by id."""
     method = reciprocal_ranks if rules.method == "rrf" else weighted_sum
-    asked = [ranking for ranking in rankings if weights.get(ranking.weighs_as, 0.0) > 0]
-    everyone = sorted({entry.id for ranking in asked for entry in ranking.found})
-    shares: Shares = dict.fromkeys(everyone, ())
-    for ranking in asked:
-        for row, share in method(ranking, everyone, rules, weights[ranking.weighs_as] * ranking.weight).items():
+    pairs = zip(rankings, weights, strict=True)
+    asked = [(ranking, weight) for ranking, weight in pairs if weight > 0 and (ranking.hits or ranking.by_id)]
+    everyone = sorted({hit.id for ranking, _ in asked for hit in ranking.hits})
+    shares: dict[int, tuple[Share, ...]] = dict.fromkeys(everyone, ())
+    for ranking, weight in asked:
+        for row, share in method(ranking, everyone, rules, weight).items():
             shares[row] += (share,)
     candidates = (Candidate(id=row, shares=given) for row, given in shares.items())
     return tuple(sorted(candidates, key=lambda each: (-each.fused, each.id)))
 
 
-def combine(
-    rankings: Sequence[Ranking], profile: Profile, *, mode: Mode, query: Query, alpha: float | None
-) -> tuple[Candidate, ...]:
-    """Return the candidates of *rankings* as the profile orders them in this mode."""
-    asked = [ranking for ranking in rankings if ranking.found or ranking.also] or list(rankings[:1])
-    expanded = any(ranking.weighs_as == "expansion" for ranking in rankings)
-    if len(rankings) == 1 or (mode != "hybrid" and not expanded):
-        return order_alone(rankings[0], profile.fuse)
-    answering = [ranking for ranking in asked if ranking.found]
-    if profile.retrieve.fall_back and len(answering) == 1:
-        return order_alone(answering[0], profile.fuse)
-    code = max(ranking.code_share for ranking in rankings)
-    return fuse(asked, profile.fuse, weights=weights_for(profile.fuse, words=len(query.words), alpha=alpha, code=code))
-
-
-def order_alone(ranking: Ranking, rules: Fuse) -> tuple[Candidate, ...]:
-    """Return the one list there is, its own scores normalised, best first, ties by id."""
-    names = {**rules.normalise, **rules.alone}
-    return fuse([ranking], replace(rules, method="sum", normalise=names), weights={ranking.weighs_as: 1.0})
-
-
 def reciprocal_ranks(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
     """Reciprocal rank fusion (Cormack, Clarke & Büttcher, SIGIR 2009): weight / (k + rank) and the rank's bonus."""
     given = {}
-    for rank, entry in enumerate(ranking.found, start=1):
-        bonus = rules.bonus[rank - 1] if rank <= len(rules.bonus) else 0.0
+    for rank, hit in enumerate(ranking.hits, start=1):
+        bonus = rules.rank_bonus[rank - 1] if rank <= len(rules.rank_bonus) else 0.0
         points = weight / (rules.k + rank) + bonus
-        given[entry.id] = Share(ranking=ranking.name, rank=rank, points=points, native=entry.score)
-    last = len(ranking.found) + 1
+        given[hit.id] = Share(ranking=ranking.name, rank=rank, points=points, native=hit.score)
+    last = len(ranking.hits) + 1
     for row in everyone:
-        if row not in given and (rules.missing == "last" or row in ranking.also):
+        if row not in given and (rules.missing == "last" or row in ranking.by_id):
             points = weight / (rules.k + last) if rules.missing == "last" else 0.0
-            given[row] = Share(ranking=ranking.name, rank=None, points=points, native=_also(ranking, row))
+            native = ranking.by_id[row].score if row in ranking.by_id else None
+            given[row] = Share(ranking=ranking.name, rank=None, points=points, native=native)
     return given
 
 
 def weighted_sum(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
     """The ranking's normalised scores times its weight; a memory it does not know gets nothing of it."""
-    entries: list[tuple[int | None, Found]] = list(enumerate(ranking.found, start=1))
-    ranked = {entry.id for entry in ranking.found}
-    entries += [(None, ranking.also[row]) for row in everyone if row in ranking.also and row not in ranked]
-    normalise = NORMALISERS[rules.normalise.get(ranking.weighs_as, "plain")]
-    scores = normalise([entry.score for _, entry in entries])
+    entries: list[tuple[int | None, IndexHit]] = list(enumerate(ranking.hits, start=1))
+    ranked = {hit.id for hit in ranking.hits}
+    entries += [(None, ranking.by_id[row]) for row in everyone if row in ranking.by_id and row not in ranked]
+    scores = normalise(ranking.kind, [hit.score for _, hit in entries], rules)
     return {
-        entry.id: Share(ranking=ranking.name, rank=rank, points=weight * score, native=entry.score)
-        for (rank, entry), score in zip(entries, scores, strict=True)
+        hit.id: Share(ranking=ranking.name, rank=rank, points=weight * score, native=hit.score)
+        for (rank, hit), score in zip(entries, scores, strict=True)
     }
 
 
-def _also(ranking: Ranking, row: int) -> float | None:
-    return ranking.also[row].score if row in ranking.also else None
+# --- weights --------------------------------------------------------------------------------
 
 
-def weights_for(rules: Fuse, *, words: int, alpha: float | None, code: float = 0.0) -> Mapping[str, float]:
-    """Return what each ranking counts for a question of so many *words* where this share of all is *code*."""
-    if alpha is not None:
-        return {**rules.weights, "words": 1.0 - alpha, "text": 1.0 - alpha, "vector": alpha}
+def list_weights(rankings: Sequence[Ranking], rules: Fuse, *, words: int) -> list[float]:
+    """Return what each of *rankings* counts: by its place where the profile says so, else by its kind."""
+    if rules.list_weights:
+        last = len(rules.list_weights) - 1
+        return [rules.list_weights[min(place, last)] for place in range(len(rankings))]
+    code = max((ranking.code_share for ranking in rankings), default=0.0)
+    by_kind = kind_weights(rules, words=words, code=code)
+    return [by_kind.get(ranking.kind, 0.0) * ranking.weight for ranking in rankings]
+
+
+def kind_weights(rules: Fuse, *, words: int, code: float = 0.0) -> Mapping[str, float]:
+    """Return what each kind of ranking counts for a query of so many *words* where this share of all is *code*."""
     chosen = {
-        name: weight * (1 - code) + rules.for_code.get(name, weight) * code for name, weight in rules.weights.items()
+        name: weight * (1 - code) + rules.code_weights.get(name, weight) * code
+        for name, weight in rules.weights.items()
     }
-    chosen = {"text": chosen.get("words", 0.0), **chosen}
-    for most, of_words, of_vector in rules.adaptive:
-        chosen |= {"words": of_words, "text": of_words, "vector": of_vector}
-        if words <= most:
-            break
-    return chosen
+    chosen |= rules.short_weights if words <= rules.short_query else {}
+    chosen |= rules.long_weights if words >= rules.long_query else {}
+    return {**chosen, "text": chosen.get("words", 0.0)}

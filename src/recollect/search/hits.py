@@ -1,75 +1,62 @@
-"""The last stage: the best few, with a snippet and the reason each was found."""
+"""The last stages: the best few as hits, with a snippet and the reason each was found; and the newest, for nothing."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import replace
 
-from recollect.profile import Profile
-from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Fact, Memory, Phrase, Prefix, Word, WordQuery
+from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
-from recollect.search.build_query import InText, Tier
-from recollect.search.gather import Gathered
-from recollect.search.ranking import Candidate
-from recollect.search.retrieve import Desk
+from recollect.search.build_query import query_terms
+from recollect.search.state import Candidate, SearchContext, State
 from recollect.search.weigh import mean_confidence
-from recollect.text.snippet import QueryTerms, snippet
-from recollect.text.tokenizer import read_words
+from recollect.text.snippet import snippet
 
-Facets = Mapping[str, Mapping[str, int]]
-
-
-def facet(tiers: Sequence[Tier], desk: Desk) -> Facets:
-    """Count every memory that the words match, not only those shown; nothing when nothing was asked for."""
-    asked = next((tier for tier in tiers if isinstance(tier, WordQuery)), None)
-    return {} if asked is None else desk.store.facets(keywords=asked, scope=desk.scope, where=desk.where)
+SHOWN = 160
+"""How many characters of a memory are shown for which nothing was asked."""
 
 
-def facet_all(desk: Desk) -> Facets:
-    """Count every memory that the filters admit."""
-    return desk.store.facets(keywords=None, scope=desk.scope, where=desk.where)
+def load(state: State, context: SearchContext, *, usage: bool) -> State:
+    """Load the memories of the candidates, and how they were used where a factor looks at it."""
+    ids = [each.id for each in state.candidates]
+    if not ids:
+        return state
+    memories = context.ask.load(ids, scope=state.scope)
+    return replace(state, memories=memories, usage=context.ask.usage(scope=state.scope) if usage else {})
 
 
-def clamp(limit: int | None, profile: Profile) -> int:
-    """Return how many hits to show: the profile's number for none or less, never more than it allows."""
-    return min(limit, profile.most) if limit is not None and limit > 0 else profile.limit
+def load_facts(state: State, context: SearchContext) -> State:
+    """Load what the candidates that are kept state."""
+    asked = FactQuery(memory_ids=tuple(each.id for each in state.kept))
+    return replace(state, facts=facts_by_memory(context.ask.facts(asked, scope=state.scope))) if state.kept else state
 
 
-def fit(
-    candidates: Sequence[Candidate],
-    memories: Mapping[int, Memory],
-    *,
-    gathered: Gathered,
-    facts: Mapping[int, tuple[Fact, ...]],
-    now: datetime,
-    snippets: bool = True,
-) -> tuple[Hit, ...]:
-    """Return *candidates* as hits, in their order; without *snippets* theirs are blank."""
-    wanted = looked_for(gathered.tiers)
-    passages = best_passages(gathered)
-    return tuple(
+def build_hits(state: State) -> State:
+    """Make hits of the candidates that are kept, in their order."""
+    terms, passages = query_terms(state.tiers), _best_passages(state)
+    hits = tuple(
         Hit(
             rank=rank,
-            memory=memories[each.id],
+            memory=state.memories[each.id],
             score=each.score,
             match_type=_match_type(each),
-            snippet=snippet(_spoken(memories[each.id], passages.get(each.id)), wanted) if snippets else "",
+            snippet=snippet(_text(state.memories[each.id], passages), terms) if state.request.snippets else "",
             shares=each.shares,
             factors=each.factors,
-            facts=facts.get(each.id, ()),
-            effective_confidence=mean_confidence(facts.get(each.id, ()), now),
+            facts=state.facts.get(each.id, ()) if state.request.include_facts else (),
+            effective_confidence=mean_confidence(state.facts.get(each.id, ()), state.now),
         )
-        for rank, each in enumerate(candidates, start=1)
+        for rank, each in enumerate(state.kept, start=1)
     )
+    return replace(state, hits=hits, total=_total(state))
 
 
-def best_passages(gathered: Gathered) -> Mapping[int, tuple[int, int]]:
-    """Return where the best passage of each memory stands, when meaning alone was asked for."""
-    if gathered.mode != "semantic":
-        return {}
-    return {entry.id: entry.span for entry in gathered.ranking("vector").found if entry.span is not None}
+def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
+    """Return where the best passage of each memory stands, when vectors alone were asked."""
+    nearest = state.ranking("vector").hits if state.mode == "semantic" else ()
+    return {hit.id: hit.span for hit in nearest if hit.span is not None}
 
 
-def _spoken(memory: Memory, span: tuple[int, int] | None) -> str:
-    return memory.content if span is None else memory.content[span[0] : span[1]]
+def _text(memory: Memory, passages: Mapping[int, tuple[int, int]]) -> str:
+    return memory.content[slice(*passages.get(memory.id, (None, None)))]
 
 
 def _match_type(candidate: Candidate) -> MatchType:
@@ -79,38 +66,27 @@ def _match_type(candidate: Candidate) -> MatchType:
     return "hybrid" if "words" in by else "semantic"
 
 
-def looked_for(tiers: Sequence[Tier]) -> QueryTerms:
-    """Return the tokens that a snippet marks."""
-    leaves = [leaf for tier in tiers for leaf in _leaves(tier)]
-    words = [leaf for leaf in leaves if isinstance(leaf, Word)]
-    phrases = [leaf for leaf in leaves if isinstance(leaf, Phrase)]
-    return QueryTerms(
-        stems=frozenset(word.text for word in words if word.form == "stem"),
-        tokens=frozenset(word.text for word in words if word.form == "exact")
-        | frozenset(text for phrase in phrases for text in phrase.texts),
-        prefixes=tuple(leaf.text for leaf in leaves if isinstance(leaf, Prefix)),
+def _total(state: State) -> int:
+    """Return how many hits a long enough answer would have."""
+    passed = [each for each in state.candidates if each.drop is None or each.drop.code in ("near_repeat", "limit")]
+    whole = state.mode == "keyword" and len(passed) == len(state.candidates)
+    return max(state.ranking("words").total, len(passed)) if whole else len(passed)
+
+
+def browse(state: State, context: SearchContext, *, limit: int) -> State:
+    """Show the newest memories that the filters admit."""
+    page = context.ask.browse(scope=state.scope, where=state.where, limit=limit)
+    memories = context.ask.load(page.ids, scope=state.scope)
+    hits = tuple(
+        Hit(rank=rank, memory=memory, score=0.0, match_type="browse", snippet=memory.content[:SHOWN])
+        for rank, memory in enumerate(memories.values(), start=1)
     )
+    return replace(state, browsing=True, hits=hits, total=page.total, outcome="answered" if hits else "none")
 
 
-def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
-    if isinstance(tier, InText):
-        return [
-            Word(text=token, form="exact")
-            for needle in tier.needles
-            for word in read_words(needle)
-            for token in word.tokens
-        ]
-    assert isinstance(tier, WordQuery)  # noqa: S101  (the other kind of tier)
-    return _wanted(tier.expression)
-
-
-def _wanted(expression: Expression) -> list[Word | Prefix | Phrase]:
-    match expression:
-        case AnyOf(parts=parts) | AllOf(parts=parts):
-            return [leaf for part in parts for leaf in _wanted(part)]
-        case AndNot(wanted=wanted):
-            return _wanted(wanted)
-        case Word() | Prefix() | Phrase():
-            return [expression]
-        case Bigram():
-            return []  # its words are there themselves
+def count_facets(state: State, context: SearchContext) -> State:
+    """Count every memory that the words match, or that the filters admit where nothing was asked for."""
+    asked = next((tier for tier in state.tiers if isinstance(tier, WordQuery)), None)
+    if asked is None and not state.browsing:
+        return state
+    return replace(state, facets=context.ask.facets(query=asked, scope=state.scope, where=state.where))

@@ -1,15 +1,14 @@
-"""What a question is after, and other ways to ask it.
+"""What a query is after, and paraphrases of it.
 
-The cues are English: a question in another language is general, and is asked as it stands.
+The cues are English: a query in another language is general, and is asked as it stands.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from recollect.errors import InputError, QueryError
+from recollect.errors import QueryError
 from recollect.text.normalise import fold, is_cjk
 from recollect.text.tokenizer import STOPWORDS, segment
 
@@ -30,37 +29,11 @@ def boost(query: str, booster: Booster) -> str:
     return f"{plain} {BOOSTERS[booster]}" if plain else ""
 
 
-KEYS: Final = ("queries", "expansions")
-_FENCE: Final = re.compile(r"```[a-zA-Z]{0,16}\s(.*?)```", re.DOTALL)
-_HINT: Final = 'answer with a JSON array of strings, or {"queries": […]}; the original query is searched alone'
-
-
-def read_expansions(answer: str) -> tuple[str, ...]:
-    """Return the queries in *answer*: a JSON array, bare, in a code fence, or under "queries" or "expansions".
-
-    Blank ones and repeats are left out. Anything else is refused with InputError.
-    """
-    fenced = _FENCE.search(answer)
-    try:
-        found = json.loads(fenced[1] if fenced else answer)
-    except (ValueError, RecursionError) as error:
-        raise InputError("the expansion answer is not JSON", hint=_HINT) from error
-    if isinstance(found, dict):
-        found = next((found[key] for key in KEYS if key in found), None)
-    if not isinstance(found, list) or not all(isinstance(one, str) for one in found):
-        raise InputError("the expansion answer holds no list of queries", hint=_HINT)
-    return tuple(dict.fromkeys(" ".join(one.split()) for one in found if one.strip()))
-
-
 Intent = Literal["error", "question", "implementation", "architecture", "general"]
 Reason = Literal["declarative", "solution", "how", "design"]
 
 WEIGHTS: Final[Mapping[Reason, float]] = {"declarative": 0.85, "solution": 0.80, "how": 0.75, "design": 0.75}
-"""What another way to ask counts beside the question itself, which counts 1."""
-
-STRONG_SCORE: Final = 0.85
-STRONG_GAP: Final = 0.15
-_ROUNDING: Final = 1e-9
+"""What a variant counts beside the query itself, which counts 1, where lists weigh by their kind."""
 
 _CUES: Final[Mapping[Intent, str]] = {
     "error": (
@@ -84,8 +57,13 @@ _CUES: Final[Mapping[Intent, str]] = {
 }
 """The intents in the order they are tried, each with what gives it away."""
 
-_WAYS: Final[Mapping[Intent, tuple[tuple[Reason, str], ...]]] = {
-    "error": (("declarative", "{plain}"), ("solution", "{terms} fix solution")),
+_PATTERNS: Final[Mapping[Intent, tuple[tuple[Reason, str], ...]]] = {
+    "error": (
+        ("declarative", "{plain}"),
+        ("solution", "{terms} debug"),
+        ("solution", "{terms} fix"),
+        ("solution", "{terms} solution"),
+    ),
     "question": (("declarative", "{plain}"), ("how", "how {terms} works"), ("design", "{terms} design decision")),
     "implementation": (("how", "how to {terms}"), ("design", "{terms} design pattern")),
     "architecture": (("design", "{terms} design decision"), ("how", "how {terms} works")),
@@ -103,8 +81,8 @@ _OPENING: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Expansion:
-    """Another way to ask, what it counts beside the original (1), and why it was made."""
+class Paraphrase:
+    """A query in other words, what it counts beside the original (1), and why it was made."""
 
     text: str
     weight: float
@@ -132,28 +110,18 @@ def declarative(query: str) -> str:
     return _OPENING.sub("", plain, count=1).strip() or plain
 
 
-def expansions(query: str, *, most: int = 4, weights: Mapping[Reason, float] = WEIGHTS) -> tuple[Expansion, ...]:
-    """Return at most *most* other ways to ask *query*, the weightiest first; none of them is the query itself."""
+def paraphrases(query: str, *, most: int = 4) -> tuple[Paraphrase, ...]:
+    """Return at most *most* paraphrases of *query*, the weightiest first; none of them is the query itself."""
     terms, plain = " ".join(key_terms(query)), declarative(query)
     if not terms or any(is_cjk(char) for char in query):
         return ()
-    ways = (
-        Expansion(text=way.format(plain=plain, terms=terms), weight=weights[reason], reason=reason)
-        for reason, way in _WAYS[intent(query)]
+    made = (
+        Paraphrase(text=pattern.format(plain=plain, terms=terms), weight=WEIGHTS[reason], reason=reason)
+        for reason, pattern in _PATTERNS[intent(query)]
     )
-    heaviest_last = sorted(ways, key=lambda way: (way.weight, way.text))
-    distinct = {_same(way.text): way for way in heaviest_last if _same(way.text) != _same(query)}
-    return tuple(sorted(distinct.values(), key=lambda way: (-way.weight, way.text)))[: max(most, 0)]
-
-
-def strong_signal(top: float, second: float | None, *, intent_given: bool) -> bool:
-    """Tell whether the best hit stands out so far that other ways to ask would only add noise.
-
-    Someone who said what they are after is asked to look further: then no signal is strong.
-    """
-    if intent_given or not top >= STRONG_SCORE - _ROUNDING:
-        return False
-    return second is None or top - second >= STRONG_GAP - _ROUNDING
+    heaviest_last = sorted(made, key=lambda each: (each.weight, each.text))
+    distinct = {_same(each.text): each for each in heaviest_last if _same(each.text) != _same(query)}
+    return tuple(sorted(distinct.values(), key=lambda each: (-each.weight, each.text)))[: max(most, 0)]
 
 
 def _same(text: str) -> str:

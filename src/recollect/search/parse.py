@@ -7,15 +7,31 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Literal
 
-from recollect.records import NO_FILTER, AllOf, AndNot, AnyOf, Expression, Filter, Phrase, Prefix, Word
+from recollect.records import (
+    FILTER_FIELDS,
+    NO_FILTER,
+    AllOf,
+    AndNot,
+    AnyOf,
+    Expression,
+    Filter,
+    Phrase,
+    Prefix,
+    Scope,
+    Word,
+)
 from recollect.text.dates import TimeSpan, parse_moment
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import QueryWord, read_words
 
 Kind = Literal["word", "phrase", "prefix", "exclude", "filter", "and", "or", "not", "open", "close"]
-FILTERS = frozenset({"type", "tag", "source", "project", "kind", "since", "until", "on"})
-MOST = 4096
-"""How many signs of a query are read; what comes after them in a longer one is not asked."""
+DATES = ("since", "until", "on")
+NAMES = {each.key: each.name for each in FILTER_FIELDS}
+"""The filters that take a name, and their fields in `Filter`; `projects` narrows the scope instead."""
+MAX_TOKENS = 4096
+"""How many tokens of a query are read; what comes after them in a longer one is not asked."""
+MAX_NESTING = 40
+"""How deep parentheses may nest; deeper ones are read as plain text."""
 OPERATORS: dict[str, Kind] = {"AND": "and", "OR": "or", "NOT": "not"}
 INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "exclude": ("exclude", ("unphrase", "unword")),
@@ -25,9 +41,9 @@ INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "close": ("close", ("close",)),
 }
 
-_SIGN = re.compile(
+_TOKEN = re.compile(
     r"""
-    (?P<filter>(?<!\S)(?P<key>[a-z]+):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s"]+)))
+    (?P<filter>(?<!\S)(?P<key>[a-z_]+):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s"]+)))
   | (?P<exclude>(?<![^\s(])-(?:"(?P<unphrase>[^"]+)"|(?P<unword>[^\W\d_][^\s"()]*)))
   | (?P<phrase>(?<![^\s(])"(?P<inside>[^"]+)"(?=[\s).,;:!?]|$))
   | (?P<prefix>(?<![^\s(])(?P<stem>[^\s"()*:-][^\s"()*]*)\*(?=[\s)]|$))
@@ -40,32 +56,26 @@ _SIGN = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sign:
-    """One sign of a query: its kind, its text, and for a filter its key."""
+class Token:
+    """One token of a query: its kind, its text, and for a filter its key."""
 
     kind: Kind
     text: str
     key: str = ""
 
 
-def lex(text: str) -> list[Sign]:
-    """Return the signs of *text*, in order; a quote that closes nothing is no sign at all."""
-    return [_sign(match) for match in islice(_SIGN.finditer(text), MOST)]
+def lex(text: str) -> list[Token]:
+    """Return the tokens of *text*, in order; a quote that closes nothing is no token at all."""
+    return [_token(match) for match in islice(_TOKEN.finditer(text), MAX_TOKENS)]
 
 
-def _sign(match: re.Match[str]) -> Sign:
+def _token(match: re.Match[str]) -> Token:
     whole, kind = match.group(), match.lastgroup
-    if kind == "filter" and match["key"] in FILTERS:
-        return Sign(kind="filter", text=match["quoted"] or match["value"], key=match["key"])
+    if kind == "filter" and match["key"] in (*NAMES, *DATES):
+        return Token(kind="filter", text=match["quoted"] or match["value"], key=match["key"])
     if kind in INSIDE:
-        return Sign(kind=INSIDE[kind][0], text=next(match[name] for name in INSIDE[kind][1] if match[name]))
-    return Sign(kind=OPERATORS.get(whole, "word"), text=whole.replace('"', ""))
-
-
-NAMES = ("project", "type", "tag", "source", "kind")
-DATES = ("since", "until", "on")
-DEEPEST = 40
-"""How deep parentheses may nest; deeper ones are read as plain text."""
+        return Token(kind=INSIDE[kind][0], text=next(match[name] for name in INSIDE[kind][1] if match[name]))
+    return Token(kind=OPERATORS.get(whole, "word"), text=whole.replace('"', ""))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,45 +100,51 @@ class Query:
         """Whether nothing in it can be looked up."""
         return self.tree is None and not self.words and not self.exact
 
+    def narrow(self, scope: Scope) -> Scope:
+        """Return *scope* with no other projects than the query names, if it names any."""
+        if self.projects is None:
+            return scope
+        return Scope(projects=self.projects if scope.projects is None else scope.projects & self.projects)
+
 
 def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
     """Return what *text* asks, its filters joined with *where*."""
-    signs: list[Sign] = []
-    names: list[Sign] = []
+    tokens: list[Token] = []
+    names: list[Token] = []
     spans: list[tuple[str, TimeSpan]] = []
-    for sign in lex(text):
-        span = parse_moment(sign.text, now=now) if sign.key in DATES else None
-        if sign.key in NAMES:
-            names.append(sign)
+    for token in lex(text):
+        span = parse_moment(token.text, now=now) if token.key in DATES else None
+        if token.key in NAMES:
+            names.append(token)
         elif span is not None:
-            spans.append((sign.key, span))
+            spans.append((token.key, span))
         else:
-            signs.append(_literal(sign) if sign.kind == "filter" else sign)
+            tokens.append(_literal(token) if token.kind == "filter" else token)
     query = Query(
-        text=" ".join(_written(sign) for sign in signs),
+        text=" ".join(_written(token) for token in tokens),
         where=_bounded(_named(where, names), spans),
-        projects=frozenset(sign.text for sign in names if sign.key == "project") or None,
+        projects=frozenset(token.text for token in names if token.key == "project") or None,
     )
-    tree = _tree(signs)
-    return replace(query, **({"words": _spoken(signs), "tree": tree} if tree else _plain(signs)))
+    tree = _tree(tokens)
+    return replace(query, **({"words": _spoken(tokens), "tree": tree} if tree else _plain(tokens)))
 
 
-def _written(sign: Sign) -> str:
-    return f"-{sign.text}" if sign.kind == "exclude" else sign.text
+def _written(token: Token) -> str:
+    return f"-{token.text}" if token.kind == "exclude" else token.text
 
 
-def _literal(sign: Sign) -> Sign:
+def _literal(token: Token) -> Token:
     """Return a filter whose value means nothing as the word it looks like."""
-    return Sign(kind="word", text=f"{sign.key}:{sign.text}")
+    return Token(kind="word", text=f"{token.key}:{token.text}")
 
 
-def _named(where: Filter, filters: Sequence[Sign]) -> Filter:
+def _named(where: Filter, filters: Sequence[Token]) -> Filter:
     """Return *where* with the names that *filters* wish for beside its own; a list that admits nothing stays so."""
     wishes: dict[str, Any] = {}
-    for key in NAMES[1:]:
-        own, more = getattr(where, f"{key}s"), [sign.text for sign in filters if sign.key == key]
-        if more and own != ():
-            wishes[f"{key}s"] = tuple(dict.fromkeys((*(own or ()), *more)))
+    for key in {token.key: None for token in filters if token.key != "project"}:
+        own, more = getattr(where, NAMES[key]), [token.text for token in filters if token.key == key]
+        if own != ():
+            wishes[NAMES[key]] = tuple(dict.fromkeys((*(own or ()), *more)))
     return replace(where, **wishes) if wishes else where
 
 
@@ -141,17 +157,17 @@ def _bounded(where: Filter, spans: Sequence[tuple[str, TimeSpan]]) -> Filter:
     return replace(where, since=since, until=until) if spans else where
 
 
-def _spoken(signs: Sequence[Sign]) -> tuple[QueryWord, ...]:
-    """Return the words a reader would see in *signs*, operators apart."""
-    text = " ".join(sign.text for sign in signs if sign.kind in ("word", "phrase", "prefix"))
+def _spoken(tokens: Sequence[Token]) -> tuple[QueryWord, ...]:
+    """Return the words a reader would see in *tokens*, operators apart."""
+    text = " ".join(token.text for token in tokens if token.kind in ("word", "phrase", "prefix"))
     return read_words(text)
 
 
-def _plain(signs: Sequence[Sign]) -> dict[str, object]:
-    """Read *signs* as plain words, phrases, prefixes and exclusions; operators are words here."""
-    words = read_words(" ".join(sign.text for sign in signs if sign.kind in ("word", "and", "or", "not")))
-    exact = [_leaf(sign) for sign in signs if sign.kind in ("phrase", "prefix")]
-    unwanted = [_leaf(sign) for sign in signs if sign.kind == "exclude"]
+def _plain(tokens: Sequence[Token]) -> dict[str, object]:
+    """Read *tokens* as plain words, phrases, prefixes and exclusions; operators are words here."""
+    words = read_words(" ".join(token.text for token in tokens if token.kind in ("word", "and", "or", "not")))
+    exact = [_leaf(token) for token in tokens if token.kind in ("phrase", "prefix")]
+    unwanted = [_leaf(token) for token in tokens if token.kind == "exclude"]
     return {
         "words": words,
         "exact": tuple(dict.fromkeys(leaf for leaf in exact if leaf is not None)),
@@ -159,11 +175,11 @@ def _plain(signs: Sequence[Sign]) -> dict[str, object]:
     }
 
 
-def _leaf(sign: Sign) -> Phrase | Prefix | Word | None:
-    if sign.kind == "prefix":
-        folded = fold(sign.text).strip()
-        return Prefix(text=folded) if folded.isalnum() else _phrase(sign.text)
-    return _phrase(sign.text)
+def _leaf(token: Token) -> Phrase | Prefix | Word | None:
+    if token.kind == "prefix":
+        folded = fold(token.text).strip()
+        return Prefix(text=folded) if folded.isalnum() else _phrase(token.text)
+    return _phrase(token.text)
 
 
 def _phrase(text: str) -> Phrase | Word | None:
@@ -182,25 +198,25 @@ def symbol_of(word: QueryWord) -> str:
     return next((stem for stem in word.stems if stem[-1] in "+#"), "")
 
 
-def _tree(signs: Sequence[Sign]) -> Expression | None:
-    """Return *signs* as a tree when they hold operators in a sensible order, else None."""
-    if not any(sign.kind in ("and", "or", "not") for sign in signs):
+def _tree(tokens: Sequence[Token]) -> Expression | None:
+    """Return *tokens* as a tree when they hold operators in a sensible order, else None."""
+    if not any(token.kind in ("and", "or", "not") for token in tokens):
         return None
-    reader = _Reader(signs)
+    reader = _Reader(tokens)
     tree = reader.any_of(0)
-    return tree if reader.at == len(signs) and not reader.failed else None
+    return tree if reader.at == len(tokens) and not reader.failed else None
 
 
 class _Reader:
-    """A reader of signs by descent: OR over AND over NOT; words side by side are joined by AND."""
+    """A reader of tokens by descent: OR over AND over NOT; words side by side are joined by AND."""
 
-    def __init__(self, signs: Sequence[Sign]) -> None:
-        self.signs = signs
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.tokens = tokens
         self.at = 0
         self.failed = False
 
     def _next(self) -> str:
-        return self.signs[self.at].kind if self.at < len(self.signs) else "end"
+        return self.tokens[self.at].kind if self.at < len(self.tokens) else "end"
 
     def any_of(self, depth: int) -> Expression | None:
         parts = [self.all_of(depth)]
@@ -221,7 +237,7 @@ class _Reader:
                 self.at += 1
                 unwanted.append(self.one(depth))
             elif kind == "exclude":
-                unwanted.append(_phrase(self.signs[self.at].text))
+                unwanted.append(_phrase(self.tokens[self.at].text))
                 self.at += 1
             else:
                 wanted.append(self.one(depth))
@@ -235,20 +251,20 @@ class _Reader:
 
     def one(self, depth: int) -> Expression | None:
         kind = self._next()
-        if kind in ("end", "and", "or", "not", "close") or depth > DEEPEST:
+        if kind in ("end", "and", "or", "not", "close") or depth > MAX_NESTING:
             self.failed = True
             return None
-        sign = self.signs[self.at]
+        token = self.tokens[self.at]
         self.at += 1
         if kind != "open":
-            return _leaf(sign)
+            return _leaf(token)
         inner = self.any_of(depth + 1)
         self.failed |= self._next() != "close"
         self.at += 1
         return inner
 
     def _follows(self, kinds: tuple[str, ...]) -> bool:
-        after = self.signs[self.at + 1].kind if self.at + 1 < len(self.signs) else "end"
+        after = self.tokens[self.at + 1].kind if self.at + 1 < len(self.tokens) else "end"
         return after in kinds
 
     def _complete(self, parts: Sequence[Expression | None]) -> tuple[Expression, ...]:

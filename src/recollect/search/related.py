@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from recollect.embedders.contract import Embedder, pack
 from recollect.errors import ModelError
-from recollect.profile import Profile
-from recollect.records import NO_FILTER, AnyOf, Memory, Scope, Word, WordQuery
+from recollect.records import NO_FILTER, AnyOf, FactQuery, Memory, Scope, Word
 from recollect.replies import Related
-from recollect.search.diversify import overlap, runs_of
-from recollect.stores.contract import Store
+from recollect.search.build_query import word_query
+from recollect.search.diversify import overlap, shingles
+from recollect.search.state import SearchContext
 from recollect.text.tokenizer import read_words, significant
+from recollect.vectors import pack
 
-FACTS = 1000
+MAX_FACTS = 1000
 """How many facts about one subject are looked at."""
 
 
@@ -24,83 +24,66 @@ class _Nearness:
     scores: Mapping[int, float]
 
 
-def related(
-    memory: Memory,
-    *,
-    store: Store,
-    scope: Scope,
-    profile: Profile,
-    embedder: Embedder | None = None,
-    limit: int | None = None,
-) -> tuple[Related, ...]:
+def related(memory: Memory, context: SearchContext, *, scope: Scope, limit: int | None = None) -> tuple[Related, ...]:
     """Return the memories nearest to *memory* with the reasons, best first; itself and near-repeats left out."""
-    most = profile.related.limit if limit is None or limit < 1 else min(limit, profile.most)
-    near = _nearness(memory, store, scope, profile, embedder, depth=max(profile.retrieve.depth, 2 * most))
-    shared = _shared_subjects(memory, store, scope)
+    rules = context.profile.related
+    most = rules.limit if limit is None or limit < 1 else min(limit, context.profile.max_limit)
+    near = _nearness(memory, context, scope, depth=max(context.profile.retrieve.depth, 2 * most))
+    shared = _shared_subjects(memory, context, scope)
     scores = {
-        row: near.scores.get(row, 0.0) + profile.related.fact * len(shared.get(row, ()))
+        row: near.scores.get(row, 0.0) + rules.fact_weight * len(shared.get(row, ()))
         for row in {*near.scores, *shared} - {memory.id}
     }
-    memories = store.load(sorted(scores), scope=scope)
-    mine = runs_of(memory.content)
+    memories = context.store.load(sorted(scores), scope=scope)
+    mine = shingles(memory.content)
+    # Where a profile shows every repeat, two equal texts still are one.
+    alike = min(context.profile.diversify.max_overlap, 0.99)
     kept = [
         row
         for row in sorted(memories, key=lambda row: (-scores[row], row))
-        if overlap(mine, runs_of(memories[row].content)) <= _repeats(profile)
+        if overlap(mine, shingles(memories[row].content)) <= alike
     ]
     return tuple(
         Related(memory=memories[row], score=scores[row], reasons=_reasons(row, near, shared)) for row in kept[:most]
     )
 
 
-def _repeats(profile: Profile) -> float:
-    """Return how much alike two texts may be; where a profile allows all, two equal texts still are one."""
-    return min(profile.fit.repeats, 0.99)
-
-
-def _nearness(
-    memory: Memory, store: Store, scope: Scope, profile: Profile, embedder: Embedder | None, *, depth: int
-) -> _Nearness:
+def _nearness(memory: Memory, context: SearchContext, scope: Scope, *, depth: int) -> _Nearness:
+    embedder = context.embedder
     if embedder is not None:
         try:
             (vector,) = embedder.embed_passages([f"{memory.title}\n{memory.content}".strip()])
         except ModelError:
-            return _by_words(memory, store, scope, profile, depth=depth)
-        nears = store.nearest(embedder.fingerprint, pack(vector), scope=scope, where=NO_FILTER, limit=depth)
-        if nears.top:
-            least = max(0.0, profile.retrieve.min_similarity)
-            return _Nearness(by="meaning", scores={near.id: near.cosine for near in nears.top if near.cosine > least})
-    return _by_words(memory, store, scope, profile, depth=depth)
+            return _by_words(memory, context, scope, depth=depth)
+        found = context.store.nearest(embedder.fingerprint, pack(vector), scope=scope, where=NO_FILTER, limit=depth)
+        if found.top:
+            least = max(0.0, context.profile.retrieve.min_similarity)
+            return _Nearness(by="meaning", scores={hit.id: hit.score for hit in found.top if hit.score > least})
+    return _by_words(memory, context, scope, depth=depth)
 
 
-def _by_words(memory: Memory, store: Store, scope: Scope, profile: Profile, *, depth: int) -> _Nearness:
-    """Ask for the memory's rarest words, as a question would; the score is how much of them another holds."""
-    stems = dict.fromkeys(
-        stem for word in significant(read_words(f"{memory.title} {memory.content}")) for stem in word.stems
-    )
-    spread = store.spread(list(stems), scope=scope, form="stem")
-    rarest = sorted((stem for stem in stems if spread[stem] > 1), key=lambda stem: (spread[stem], stem))
+def _by_words(memory: Memory, context: SearchContext, scope: Scope, *, depth: int) -> _Nearness:
+    """Ask for the memory's rarest words, as a query would; the score is how much of them another holds."""
+    text = f"{memory.title} {memory.content}"
+    stems = dict.fromkeys(stem for word in significant(read_words(text)) for stem in word.stems)
+    held = context.store.document_frequencies(words=list(stems), scope=scope, form="stem")
+    rarest = sorted((stem for stem in stems if held[stem] > 1), key=lambda stem: (held[stem], stem))
     if not rarest:
         return _Nearness(by="words", scores={})
-    asked = WordQuery(
-        expression=AnyOf(parts=tuple(Word(text=stem) for stem in rarest[: profile.related.words])),
-        weights=profile.words.fields,
-        k1=profile.words.k1,
-        b=profile.words.b,
-    )
-    matches = store.match_words(asked, scope=scope, where=NO_FILTER, limit=depth)
-    return _Nearness(by="words", scores={match.id: match.coverage for match in matches.top})
+    leaves = tuple(Word(text=stem) for stem in rarest[: context.profile.related.max_terms])
+    asked = word_query(AnyOf(parts=leaves), context.profile.words)
+    found = context.store.match_words(asked, scope=scope, where=NO_FILTER, limit=depth)
+    return _Nearness(by="words", scores={hit.id: hit.coverage for hit in found.top})
 
 
-def _shared_subjects(memory: Memory, store: Store, scope: Scope) -> dict[int, tuple[str, ...]]:
+def _shared_subjects(memory: Memory, context: SearchContext, scope: Scope) -> dict[int, tuple[str, ...]]:
     """Return, for each other memory, the subjects that both state something about."""
     shared: dict[int, tuple[str, ...]] = {}
-    subjects = {
-        fact.subject.casefold(): fact.subject for fact in store.facts([memory.id], scope=scope).get(memory.id, ())
-    }
+    stated = context.store.facts(FactQuery(memory_ids=(memory.id,)), scope=scope)
+    subjects = {fact.subject.casefold(): fact.subject for fact in reversed(stated)}
     for _, subject in sorted(subjects.items()):
-        holders = {fact.memory_id for fact in store.find_facts(scope=scope, subject=subject, limit=FACTS)}
-        for row in holders - {memory.id}:
+        facts = context.store.facts(FactQuery(subject=subject, limit=MAX_FACTS), scope=scope)
+        for row in {fact.memory_id for fact in facts} - {memory.id}:
             shared[row] = (*shared.get(row, ()), subject)
     return shared
 

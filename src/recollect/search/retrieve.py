@@ -1,166 +1,347 @@
-"""Questions to the store: a list of candidates by words, a list by meaning, each with scores of its own."""
+"""The rankings of a search: what the indexes are asked, in which order, and how the lists complete each other."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from recollect.embedders.contract import Embedder, mix, pack
-from recollect.profile import Retrieve
-from recollect.records import AnyOf, Fact, Filter, Memory, Scope, VectorHit, VectorHits, WordHit, WordHits, WordQuery
-from recollect.search.build_query import InText, Tier
-from recollect.search.fuse import NORMALISERS
-from recollect.search.parse import Query
-from recollect.search.ranking import Found, Ranking
-from recollect.search.spelling import mended, tolerate, vocabulary_of
-from recollect.stores.contract import Store
+from recollect.embedders.contract import Embedder, generation_for
+from recollect.errors import ModelError, WordIndexUnavailable
+from recollect.profile import Expand, Fuse, Retrieve, Words
+from recollect.records import AnyOf, IndexHit, Passage, SubstringQuery, VectorHits, WordHits, WordQuery
+from recollect.replies import Degraded, Mode
+from recollect.search.build_query import substring_query, word_query
+from recollect.search.expand import by_vocabulary
+from recollect.search.fuse import normalise
+from recollect.search.spelling import correct_query, fuzzy_expand, unknown_words, vocabulary_of
+from recollect.search.state import Ranking, SearchContext, State, Tier
+from recollect.vectors import WIDTH, matrix, mix, pack, unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """Where a search asks: the store, what the reader may see, and who turns words into meaning."""
+class QueryVector:
+    """What is compared with the vectors of one generation."""
 
-    store: Store
-    scope: Scope
-    where: Filter
-    embedder: Embedder | None = None
-    blend: tuple[float, ...] = ()
-    lens: Callable[[Memory, Sequence[Fact]], float] | None = None
-    """What the lens in use makes of a memory and its facts."""
-    former: Callable[[], Embedder | None] = lambda: None
-    """Finds the model before this one, whose vectors serve for what the new one has not reached."""
-    typo_weight: float = 0.0
-    """What a word near to one that no memory holds counts; 0 asks for words as they are typed."""
+    generation: str
+    vector: bytes
 
 
-def by_words(
-    tiers: Sequence[Tier], desk: Desk, *, depth: int, also: Sequence[int] = (), query: Query | None = None
-) -> Ranking:
-    """Return what the first tier with any match finds; words of *query* that no memory holds may be mistyped."""
-    ranking = Ranking(name="words", found=())
-    asked: list[Tier] = []
-    for tier in tiers:
-        ranking = _ask(tier, desk, depth=depth, also=also, query=query)
-        asked += ranking.asked
-        if ranking.found:
-            break
-    return replace(ranking, asked=(*asked, *tiers[len(asked) :]))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """How the indexes are asked in one search."""
+
+    state: State
+    context: SearchContext
+    rules: Retrieve
+    words: Words
+    depth: int
+
+    def match_words(self, tier: Tier, *, depth: int, score_ids: Sequence[int] = ()) -> WordHits:
+        """Ask the word index."""
+        state = self.state
+        return self.context.ask.match_words(
+            tier, scope=state.scope, where=state.where, limit=depth, score_ids=score_ids
+        )
+
+    def nearest(
+        self, asked: QueryVector, *, depth: int, score_ids: Sequence[int], exclude: str | None = None
+    ) -> VectorHits:
+        """Ask the vectors of a generation; memories that have some of the generation *exclude* are left to it."""
+        return self.context.ask.nearest(
+            asked.generation,
+            asked.vector,
+            scope=self.state.scope,
+            where=self.state.where,
+            limit=depth,
+            score_ids=score_ids,
+            exclude_generation=exclude,
+            in_context=self.rules.context_vectors,
+        )
 
 
-def _ask(tier: Tier, desk: Desk, *, depth: int, also: Sequence[int], query: Query | None) -> Ranking:
-    match tier:
-        case WordQuery():
-            matches = desk.store.match_words(tier, scope=desk.scope, where=desk.where, limit=depth, also=also)
-            asked = tier if query is None else _tolerant(tier, query, matches, desk)
-            if asked is not tier:
-                matches = desk.store.match_words(asked, scope=desk.scope, where=desk.where, limit=depth, also=also)
-            return Ranking(
-                name="words",
-                asked=(asked,),
-                seen=matches.seen,
-                found=tuple(_match(match) for match in matches.top),
-                also={row: _match(match) for row, match in matches.also.items()},
-                total=matches.total,
-                code_share=matches.code_share,
-            )
-        case InText(needles=needles):
-            counts = desk.store.match_text(needles, scope=desk.scope, where=desk.where, limit=depth)
-            found = tuple(Found(id=row, score=count, coverage=count / len(needles)) for row, count in counts)
-            return Ranking(name="words", kind="text", found=found, total=len(found), asked=(tier,))
-
-
-def _tolerant(keywords: WordQuery, query: Query, matches: WordHits, desk: Desk) -> WordQuery:
-    return tolerate(
-        keywords,
-        query,
-        matches.seen,
-        weight=desk.typo_weight,
-        words=lambda: vocabulary_of(desk.store, desk.scope),
-    )
-
-
-def mend(query: Query, words: Ranking, desk: Desk) -> str:
-    """Return the question as it was probably meant, where *words* tells that some of its words are unknown."""
-    if desk.typo_weight <= 0:
-        return query.text
-    return mended(query.text, query, seen=words.seen, words=lambda: vocabulary_of(desk.store, desk.scope))
-
-
-def by_meaning(
-    text: str, desk: Desk, *, depth: int, least: float, also: Sequence[int] = (), meant: str = ""
-) -> Ranking:
-    """Return the memories nearest in meaning to *text*, of both generations while a new one fills.
-
-    What was probably *meant* by it counts beside it, as words near to an unknown one do.
-    """
-    if desk.embedder is None:
-        return Ranking(name="vector", found=())
-    texts = {text: 1.0} if meant in ("", text) else {text: 1.0 - desk.typo_weight, meant: desk.typo_weight}
-    nears = _nearest(texts, desk.embedder, desk, depth=depth, also=also, unless=None)
-    former = desk.former() if nears.missing else None
-    if former is not None:
-        unless = desk.embedder.fingerprint
-        nears = _joined(nears, _nearest(texts, former, desk, depth=depth, also=also, unless=unless))
-    ordered = sorted(nears.top, key=lambda near: (-near.cosine, near.id))[:depth]
-    return Ranking(
-        name="vector",
-        found=tuple(_near(near) for near in ordered if near.cosine >= least),
-        also={row: _near(near) for row, near in nears.also.items()},
-        total=nears.total,
-        missing=nears.missing,
-    )
-
-
-def _nearest(
-    texts: Mapping[str, float],
-    embedder: Embedder,
-    desk: Desk,
+def retrieve(
+    state: State,
+    context: SearchContext,
     *,
+    rules: Retrieve,
+    words: Words,
+    expand: Expand,
+    fuse: Fuse,
+    smoothing: bool,
     depth: int,
-    also: Sequence[int],
-    unless: str | None,
-) -> VectorHits:
-    vectors = embedder.embed_queries(list(texts))
-    return desk.store.nearest(
-        embedder.fingerprint,
-        pack(vectors[0] if len(vectors) == 1 else mix(vectors, list(texts.values()))),
-        scope=desk.scope,
-        where=desk.where,
-        limit=depth,
-        also=also,
-        unless=unless,
-        blend=desk.blend,
-    )
+) -> State:
+    """Ask the indexes for the lists of candidates."""
+    probe = Probe(state=state, context=context, rules=rules, words=words, depth=depth)
+    mode, degraded = choose_mode(state, context, rules)
+    if state.query.asks_nothing and state.request.embedding is None:
+        return replace(state, mode=mode, degraded=degraded)
+    try:
+        found = _ask(probe, mode, fuse=fuse, smoothing=smoothing)
+    except ModelError:
+        if state.request.without_model == "fail":
+            raise
+        mode, degraded = "keyword", "no_model"
+        found = _ask(probe, mode, fuse=fuse, smoothing=smoothing)
+    if mode != "semantic" and not is_strong(found.rankings[0], rules, fuse):
+        found = replace(found, rankings=(*found.rankings, *_expansions(probe, found.version, expand)))
+    degraded = next((each.degraded for each in found.rankings if each.degraded), degraded)
+    return replace(found, mode=mode, degraded=degraded, tiers=found.ranking("words").tiers or state.tiers)
 
 
-def _joined(new: VectorHits, old: VectorHits) -> VectorHits:
-    return VectorHits(
-        top=(*new.top, *old.top),
-        also={**old.also, **new.also},
-        total=new.total + old.total,
-        missing=old.missing,
-    )
+def choose_mode(state: State, context: SearchContext, rules: Retrieve) -> tuple[Mode, Degraded | None]:
+    """Return the mode that the request amounts to here, and what is missing for the one it asked for."""
+    request = state.request
+    if request.asked_mode == "keyword":
+        return "keyword", None
+    if request.embedding is not None:
+        return "semantic" if state.query.asks_nothing else request.asked_mode, None
+    if context.embedder is None:
+        if request.without_model == "fail":
+            raise ModelError("there is no embedding model", hint="run: recollect model install minilm")
+        return "keyword", "no_model"
+    if request.asked_mode == "hybrid" and rules.skip_unknown_scripts and not context.embedder.covers(state.query.text):
+        return "keyword", None
+    return request.asked_mode, None
 
 
-def is_strong(ranking: Ranking, rules: Retrieve, normaliser: str) -> bool:
+def is_strong(words: Ranking, rules: Retrieve, fuse: Fuse) -> bool:
     """Return whether the words alone are so sure that the rest may be skipped: a high score, far ahead."""
     top, gap = rules.short_circuit
-    if top <= 0 or not ranking.found:
+    if top <= 0 or not words.hits:
         return False
-    scores = NORMALISERS[normaliser]([entry.score for entry in ranking.found[:2]])
+    scores = normalise(words.kind, [hit.score for hit in words.hits[:2]], fuse)
     return scores[0] >= top and (len(scores) == 1 or scores[0] - scores[1] >= gap)
 
 
-def unwanted(query: Query, desk: Desk, rows: Sequence[int], weights: WordQuery) -> set[int]:
-    """Return those of *rows* that hold what the query excludes."""
-    if not query.unwanted or not rows:
-        return set()
-    expression = AnyOf(parts=query.unwanted)
-    asked = WordQuery(expression=expression, weights=weights.weights, k1=weights.k1, b=weights.b)
-    return set(desk.store.match_words(asked, scope=desk.scope, where=desk.where, limit=1, also=rows).also)
+def _ask(probe: Probe, mode: Mode, *, fuse: Fuse, smoothing: bool) -> State:
+    """Return the state with the lists of *mode*, the words first."""
+    if mode == "keyword":
+        return replace(probe.state, rankings=(search_words(probe),))
+    if probe.state.query.tree is not None:
+        return _by_tree(probe, mode)
+    if mode == "semantic":
+        return _with_vectors(probe, (), *search_vectors(probe))
+    return _hybrid(probe, fuse=fuse, smoothing=smoothing)
 
 
-def _match(match: WordHit) -> Found:
-    return Found(id=match.id, score=match.score, coverage=match.coverage)
+def _by_tree(probe: Probe, mode: Mode) -> State:
+    """Ask for what the operators admit, and how near each of those is."""
+    words = search_words(probe)
+    near, asked = search_vectors(probe, depth=0, score_ids=[hit.id for hit in words.hits])
+    if mode == "hybrid":
+        return _with_vectors(probe, (words,), near, asked)
+    ranked = tuple(sorted(near.by_id.values(), key=lambda hit: (-hit.score, hit.id)))
+    return _with_vectors(probe, (), replace(near, hits=ranked, by_id={}), asked)
 
 
-def _near(near: VectorHit) -> Found:
-    return Found(id=near.id, score=near.cosine, span=(near.start, near.stop))
+def _hybrid(probe: Probe, *, fuse: Fuse, smoothing: bool) -> State:
+    """Ask both lists; in the end each may know the exact score of every candidate of the other."""
+    rules, words = probe.rules, None
+    if rules.short_circuit[0] > 0:
+        words = search_words(probe)
+        if is_strong(words, rules, fuse):
+            return replace(probe.state, rankings=(words,))
+    near, asked = search_vectors(probe)
+    if words is None or rules.cross_score:
+        words = search_words(probe, score_ids=_ids(near, rules), correct=False)
+    corrected, tiers = _corrected(probe, words)
+    if tiers != probe.state.tiers:
+        near, asked = search_vectors(probe, corrected=corrected)
+        again = search_words(replace(probe, state=replace(probe.state, tiers=tiers)), score_ids=_ids(near, rules))
+        words = replace(again, document_frequencies=words.document_frequencies)
+    if not rules.cross_score and not smoothing:
+        return _with_vectors(probe, (words,), near, asked)
+    ranked = {hit.id for hit in near.hits}
+    unranked = [hit.id for hit in words.hits if hit.id not in ranked] if rules.cross_score else []
+    by_id, vectors = cross_score(probe, asked, unranked, others=sorted(ranked) if smoothing else ())
+    return replace(_with_vectors(probe, (words,), replace(near, by_id=by_id), asked), vectors=vectors)
+
+
+def _ids(near: Ranking, rules: Retrieve) -> list[int]:
+    return [hit.id for hit in near.hits] if rules.cross_score else []
+
+
+def _with_vectors(probe: Probe, words: tuple[Ranking, ...], near: Ranking, asked: Sequence["QueryVector"]) -> State:
+    return replace(probe.state, rankings=(*words, near), generation=asked[0].generation)
+
+
+# --- words ----------------------------------------------------------------------------------
+
+
+def search_words(probe: Probe, *, score_ids: Sequence[int] = (), correct: bool = True) -> Ranking:
+    """Return what the first tier with any match finds.
+
+    Words that no memory holds may be mistyped; then what may be meant by them is asked for too.
+    Where the word index cannot be used, the text of the memories is searched instead.
+    """
+    found = _first_match(probe, probe.state.tiers, score_ids)
+    tiers = _corrected(probe, found)[1] if correct else probe.state.tiers
+    if tiers == probe.state.tiers:
+        return found
+    return replace(_first_match(probe, tiers, score_ids), document_frequencies=found.document_frequencies)
+
+
+def _first_match(probe: Probe, tiers: Sequence[Tier], score_ids: Sequence[int]) -> Ranking:
+    found = Ranking(name="words", tiers=tuple(tiers))
+    for tier in tiers:
+        try:
+            hits = probe.match_words(tier, depth=probe.depth, score_ids=score_ids)
+        except WordIndexUnavailable:
+            return _by_substrings(probe)
+        found = _ranking(tier, hits, found)
+        if hits.top:
+            break
+    return found
+
+
+def _ranking(tier: Tier, hits: WordHits, before: Ranking) -> Ranking:
+    return Ranking(
+        name="words",
+        kind="text" if isinstance(tier, SubstringQuery) else "words",
+        hits=hits.top,
+        by_id=hits.by_id,
+        total=hits.total,
+        code_share=hits.code_share,
+        tiers=before.tiers,
+        document_frequencies={**before.document_frequencies, **hits.document_frequencies},
+        version=hits.version,
+    )
+
+
+def _by_substrings(probe: Probe) -> Ranking:
+    substrings = substring_query(probe.state.query, probe.words)
+    empty = Ranking(name="words", kind="text", tiers=() if substrings is None else (substrings,))
+    hits = None if substrings is None else probe.match_words(substrings, depth=probe.depth)
+    found = empty if substrings is None or hits is None else _ranking(substrings, hits, empty)
+    return replace(found, degraded="fts_unavailable")
+
+
+def _corrected(probe: Probe, words: Ranking) -> tuple[str, tuple[Tier, ...]]:
+    """Return the text as it was probably meant, and the tiers with what may be meant by unknown words."""
+    query, tiers, weight = probe.state.query, probe.state.tiers, probe.words.typo_weight
+    unknown = unknown_words(query, words.document_frequencies) if weight > 0 else []
+    if not unknown:
+        return query.text, tiers
+    vocabulary = vocabulary_of(probe.context, probe.state.scope, version=words.version)
+    fuzzy = (
+        fuzzy_expand(tier, unknown, vocabulary, weight=weight) if isinstance(tier, WordQuery) else tier
+        for tier in tiers
+    )
+    return correct_query(query.text, unknown, vocabulary), tuple(fuzzy)
+
+
+def _expansions(probe: Probe, version: int | None, expand: Expand) -> tuple[Ranking, ...]:
+    """Return a list for each variant of the query, none where no variant finds anything."""
+    state, context = probe.state, probe.context
+    if expand.max_variants <= 0 or state.query.tree is not None:
+        return ()
+    variants = state.variants
+    if context.embedder is not None and state.request.asked_mode != "keyword":
+        vocabulary = vocabulary_of(context, state.scope, version=version)
+        near = by_vocabulary(state.query, vocabulary, context.embedder, rules=expand, words=probe.words)
+        variants = (*variants, *near)
+    lists = tuple(
+        replace(
+            _first_match(probe, [variant.tier], ()),
+            name=f"expansion {number}",
+            kind="expansion",
+            weight=variant.weight,
+        )
+        for number, variant in enumerate(variants[: expand.max_variants], start=1)
+    )
+    return lists if any(each.hits for each in lists) else ()
+
+
+# --- vectors --------------------------------------------------------------------------------
+
+
+def search_vectors(
+    probe: Probe, *, depth: int | None = None, score_ids: Sequence[int] = (), corrected: str = ""
+) -> tuple[Ranking, tuple[QueryVector, ...]]:
+    """Return the memories nearest to the query, and the vectors that were compared, the generation in use first.
+
+    The query as it was probably meant, *corrected*, counts beside it. While a new generation fills, what it lacks
+    is compared with the vectors of the model before.
+    """
+    depth = probe.depth if depth is None else depth
+    asked = [_query_vector(probe, probe.context.embedder, corrected)]
+    found = probe.nearest(asked[0], depth=depth, score_ids=score_ids)
+    missing = found.missing
+    previous = previous_embedder(probe) if missing else None
+    if previous is not None:
+        asked.append(_query_vector(probe, previous, corrected))
+        older = probe.nearest(asked[1], depth=depth, score_ids=score_ids, exclude=asked[0].generation)
+        by_id, missing = {**older.by_id, **found.by_id}, older.missing
+        found = replace(found, top=(*found.top, *older.top), by_id=by_id, total=found.total + older.total)
+    least = probe.rules.min_similarity if depth else -1.0
+    nearest = sorted(found.top, key=lambda hit: (-hit.score, hit.id))[:depth]
+    ranking = Ranking(
+        name="vector",
+        hits=tuple(hit for hit in nearest if hit.score >= least),
+        by_id=found.by_id,
+        total=found.total,
+        degraded="vectors_pending" if missing else None,
+        version=found.version,
+    )
+    return _without_unwanted(ranking, probe), tuple(asked)
+
+
+def _query_vector(probe: Probe, embedder: Embedder | None, corrected: str) -> QueryVector:
+    given, text, weight = probe.state.request.embedding, probe.state.query.text, probe.words.typo_weight
+    if given is not None:
+        return QueryVector(generation=generation_for(len(given), embedder), vector=pack(unit(given)))
+    if embedder is None:
+        raise ModelError("there is no embedding model", hint="run: recollect model install minilm")
+    probe.context.watch.check()
+    if corrected in ("", text):
+        (vector,) = embedder.embed_queries([text])
+    else:
+        vector = mix(embedder.embed_queries([text, corrected]), [1.0 - weight, weight])
+    return QueryVector(generation=embedder.fingerprint, vector=pack(vector))
+
+
+def previous_embedder(probe: Probe) -> Embedder | None:
+    """Return the newest other model that made vectors here and can still be loaded."""
+    current = probe.context.embedder
+    if current is None or probe.state.request.embedding is not None:
+        return None
+    generations = probe.context.ask.generations(scope=probe.state.scope)
+    others = (each.model for each in generations if each.fingerprint != current.fingerprint)
+    return next((found for model in others if (found := probe.context.named(model)) is not None), None)
+
+
+def _without_unwanted(near: Ranking, probe: Probe) -> Ranking:
+    """Return *near* without what a plain query excludes."""
+    query = probe.state.query
+    if not query.unwanted or not near.hits:
+        return near
+    excluded = word_query(AnyOf(parts=query.unwanted), probe.words)
+    out = probe.match_words(excluded, depth=1, score_ids=[hit.id for hit in near.hits]).by_id
+    return replace(near, hits=tuple(hit for hit in near.hits if hit.id not in out))
+
+
+def cross_score(
+    probe: Probe, asked: Sequence[QueryVector], ids: Sequence[int], *, others: Sequence[int]
+) -> tuple[Mapping[int, IndexHit], Mapping[int, bytes]]:
+    """Return the exact cosine of each of *ids*, and the first vector of those and *others* in the generation in use."""
+    scores: dict[int, IndexHit] = {}
+    vectors: dict[int, bytes] = {}
+    wanted = [*ids, *others]
+    for each in asked:
+        left = [row for row in wanted if row not in vectors]
+        held = probe.context.ask.vectors(each.generation, left, scope=probe.state.scope) if left else {}
+        scores |= _best_passages(each.vector, {row: held[row] for row in ids if row in held}, probe.rules)
+        if each is asked[0]:
+            vectors = {row: passages[0].vector for row, passages in held.items()}
+            wanted = [row for row in ids if row not in held]
+    return scores, vectors
+
+
+def _best_passages(query: bytes, held: Mapping[int, Sequence[Passage]], rules: Retrieve) -> dict[int, IndexHit]:
+    """Return the best passage of each memory, the first of equals."""
+    passages = [(row, passage) for row, several in held.items() for passage in several]
+    rows = [(each.context_vector if rules.context_vectors else None) or each.vector for _, each in passages]
+    cosines = matrix(rows, dimensions=len(query) // WIDTH).products(query, range(len(rows))) if rows else []
+    best: dict[int, IndexHit] = {}
+    for (row, passage), cosine in zip(passages, cosines, strict=True):
+        if row not in best or cosine > best[row].score:
+            best[row] = IndexHit(id=row, score=cosine, span=(passage.start, passage.stop))
+    return best

@@ -1,4 +1,4 @@
-"""A candidate is known by its company: it rises towards the better ones among those nearest to it in meaning.
+"""Neighbour smoothing: a candidate rises towards the better ones among those nearest to it in meaning.
 
 What speaks of the same thing tends to answer the same question (van Rijsbergen's cluster hypothesis; Diaz
 smoothed scores by it, CIKM 2005). Here nobody is lowered, so what alone holds a rare name stays where it is; the
@@ -9,31 +9,41 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from recollect.profile import Profile
+from recollect.profile import Smooth
 from recollect.replies import Share
-from recollect.search.gather import Gathered
-from recollect.search.ranking import Candidate
-from recollect.search.retrieve import Desk
+from recollect.search.state import Candidate, State
+from recollect.vectors import WIDTH, matrix
 
 
-def beside_kin(
-    candidates: tuple[Candidate, ...], gathered: Gathered, desk: Desk, profile: Profile
-) -> tuple[Candidate, ...]:
-    """Return *candidates* with what their kin give them, best first, where words and meaning were both asked."""
-    rules = profile.kin
-    if rules.weight <= 0 or gathered.mode != "hybrid" or desk.embedder is None:
-        return candidates
-    first = candidates[: rules.top]
-    kin = desk.store.kin(desk.embedder.fingerprint, [each.id for each in first], scope=desk.scope, most=rules.most)
-    return (*lift(first, kin, weight=rules.weight), *candidates[rules.top :])
+def smooth(state: State, *, rules: Smooth) -> State:
+    """Give the first candidates what their neighbours give them, where words and vectors were both asked."""
+    if rules.weight <= 0 or state.mode != "hybrid":
+        return state
+    first = state.candidates[: rules.top_k]
+    vectors = {each.id: state.vectors[each.id] for each in first if each.id in state.vectors}
+    near = neighbours(vectors, most=rules.max_neighbours)
+    lifted = lift(first, near, weight=rules.weight)
+    return replace(state, candidates=(*lifted, *state.candidates[rules.top_k :]))
+
+
+def neighbours(vectors: Mapping[int, bytes], *, most: int) -> dict[int, dict[int, float]]:
+    """Return for each memory the *most* others nearest to it, nearest first, with their cosines."""
+    held = sorted(vectors)
+    if not held:
+        return {}
+    block = matrix([vectors[row] for row in held], dimensions=len(vectors[held[0]]) // WIDTH)
+    return {
+        row: {held[at]: cosine for at, cosine in others}
+        for row, others in zip(held, block.nearest_others(most), strict=True)
+    }
 
 
 def lift(
-    candidates: Sequence[Candidate], kin: Mapping[int, Mapping[int, float]], *, weight: float
+    candidates: Sequence[Candidate], near: Mapping[int, Mapping[int, float]], *, weight: float
 ) -> tuple[Candidate, ...]:
-    """Return *candidates*, each with so much of what its kin are ahead of it, on the mean by their cosines."""
+    """Return *candidates*, each with so much of what its neighbours are ahead of it, on the mean by their cosines."""
     scores = {each.id: each.fused for each in candidates}
-    lifted = (_with(each, weight * _ahead(each.id, kin.get(each.id, {}), scores)) for each in candidates)
+    lifted = (_with(each, weight * _ahead(each.id, near.get(each.id, {}), scores)) for each in candidates)
     return tuple(sorted(lifted, key=lambda each: (-each.fused, each.id)))
 
 
@@ -46,4 +56,4 @@ def _ahead(row: int, near: Mapping[int, float], scores: Mapping[int, float]) -> 
 def _with(candidate: Candidate, points: float) -> Candidate:
     if points <= 0:
         return candidate
-    return replace(candidate, shares=(*candidate.shares, Share(ranking="kin", rank=None, points=points)))
+    return replace(candidate, shares=(*candidate.shares, Share(ranking="neighbours", rank=None, points=points)))

@@ -1,31 +1,27 @@
-"""Why a memory was or was not found: its rank in each list, what kept it out, and what would bring it in."""
+"""Why a memory was or was not found: its rank in each list, what kept it out, and what would bring it in.
 
-from collections.abc import Callable, Sequence
+The stages of the search itself are run, and what became of the memory is read from what they know.
+"""
+
 from dataclasses import dataclass, replace
-from datetime import datetime
+from typing import Final
 
-from recollect.embedders.contract import Embedder
-from recollect.profile import Profile
-from recollect.records import Filter
+from recollect.profile import Smooth
+from recollect.records import AnyOf, Filter, Scope
 from recollect.replies import Request
-from recollect.rerankers.contract import Reranker
-from recollect.search import above, as_asked, depth_for, narrowed, relative_floor, subjects_of
-from recollect.search.fuse import combine
-from recollect.search.gather import Gathered, gather
-from recollect.search.hits import clamp
+from recollect.search.build_query import word_query
+from recollect.search.diversify import diversify
 from recollect.search.parse import parse
-from recollect.search.ranking import Candidate
-from recollect.search.rerank import read_again
-from recollect.search.retrieve import Desk
-from recollect.search.smooth import beside_kin
-from recollect.search.weigh import lean, spans_in, weigh
-from recollect.stores.contract import Store
+from recollect.search.pipeline import Pipeline, as_asked, prepare
+from recollect.search.state import Candidate, Drop, SearchContext, State
 
-DEEP = 100_000
+DEEP: Final = 100_000
+"""How many candidates a list brings when a rank is looked for."""
+EVERYTHING: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class ListRank:
     """Where a memory stands in one list."""
 
     ranking: str
@@ -35,138 +31,113 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Why:
-    """Whether a memory is in the answer, its standing in each list, what blocks it, the least change that helps."""
+    """Whether a memory is in the answer, its rank in each list, what blocks it, the least change that helps."""
 
     id: int
     found: bool
     rank: int | None
-    lists: tuple[Standing, ...]
+    lists: tuple[ListRank, ...]
     blocked_by: str | None = None
     surfaces_if: str | None = None
     score: float | None = None
 
 
-def why(
-    memory_id: int,
-    request: Request,
-    *,
-    store: Store,
-    profile: Profile,
-    now: datetime,
-    embedder: Embedder | None = None,
-    reranker: Callable[[], Reranker | None] = lambda: None,
-) -> Why:
+def why(memory_id: int, request: Request, context: SearchContext) -> Why:
     """Explain the place of *memory_id* in the answer to *request*."""
-    query = parse(request.text, now=now, where=request.where)
-    desk = Desk(
-        store=store,
-        scope=narrowed(request.scope, query),
-        where=query.where,
-        embedder=embedder,
-        blend=profile.retrieve.blend,
-        typo_weight=profile.words.typo_weight,
-    )
-    limit = clamp(request.limit, profile)
-    usual = gather(request, query, desk, profile, depth=depth_for(limit, profile))
-    shown = _ordered(usual, request, profile, desk, now)
-    kept = above(shown, getattr(profile.floor, usual.mode), relative_floor(query, usual, profile))
-    deep = gather(request, query, desk, profile, depth=DEEP)
-    memories = store.load([each.id for each in kept], scope=desk.scope)
-    read = read_again(shown, kept, memories, query=query, gathered=usual, rules=profile.rerank, reranker=reranker)
-    place = next((rank for rank, each in enumerate(read.kept, start=1) if each.id == memory_id), None)
-    mine = next((each for each in read.weighed if each.id == memory_id), None)
-    lists = (*(_standing(deep, name, memory_id) for name in _names(deep)), *_second(mine))
-    base = Why(
-        id=memory_id,
-        found=place is not None and place <= limit,
-        rank=place,
-        lists=tuple(each for each in lists if each.rank is not None or each.score is not None),
-        score=None if mine is None else mine.score,
-    )
-    if base.found:
-        return base
-    mine = next((each for each in shown if each.id == memory_id), None)
-    blocked, helps = _blocked(memory_id, base, mine, shown, desk, usual, profile=profile, limit=limit)
-    return replace(base, blocked_by=blocked, surfaces_if=helps)
+    pipeline, state, watched = prepare(request, context)
+    states = dict(pipeline.trace(state, watched))
+    final = states["reason"]
+    mine = next((each for each in final.candidates if each.id == memory_id), None)
+    rank = next((hit.rank for hit in final.hits if hit.id == memory_id), None)
+    lists = (*_lists(memory_id, request, watched), *_reranked(mine))
+    told = Why(id=memory_id, found=rank is not None, rank=rank, lists=lists, score=None if mine is None else mine.score)
+    if told.found:
+        return told
+    if mine is not None and mine.drop is not None:
+        return _dropped(told, mine.drop, states["rerank"], request, context)
+    blocked, helps = _missing(told, final, request, watched)
+    return replace(told, blocked_by=blocked, surfaces_if=helps)
 
 
-def _ordered(
-    gathered: Gathered, request: Request, profile: Profile, desk: Desk, now: datetime
-) -> tuple[Candidate, ...]:
-    query = parse(request.text, now=now, where=request.where)
-    candidates = combine(gathered.rankings, profile, mode=gathered.mode, query=query, alpha=request.alpha)
-    candidates = beside_kin(candidates, gathered, desk, profile)
-    memories = desk.store.load([each.id for each in candidates], scope=desk.scope)
-    asked = as_asked(profile, request.mode)
-    subjects = subjects_of(memories, desk, asked)
-    weighed = weigh([each for each in candidates if each.id in memories], subjects, profile=asked, now=now)
-    return lean(weighed, memories, spans_in(query.text, now=now), sway=asked.weigh.date_sway)
+def _lists(memory_id: int, request: Request, context: SearchContext) -> tuple[ListRank, ...]:
+    """Return where a memory stands in each list, however deep."""
+    of = replace(context.profile.retrieve, depth=DEEP, depth_per_limit=0, min_similarity=-1.0, cross_score=False)
+    deep = replace(context, profile=replace(context.profile, retrieve=of, smooth=Smooth()))
+    pipeline, state, _ = prepare(replace(request, min_similarity=None), deep)
+    asking = Pipeline(stages=tuple(stage for stage in pipeline.stages if stage.name in _ASKING))
+    places = ((each.name, *each.find(memory_id)) for each in asking.run(state, deep).rankings)
+    return tuple(ListRank(ranking=name, rank=rank, score=hit.score) for name, rank, hit in places if hit is not None)
 
 
-def _names(gathered: Gathered) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(("words", "vector", *(each.name for each in gathered.rankings))))
+_ASKING: Final = ("build_query", "expand", "retrieve")
 
 
-def _standing(gathered: Gathered, name: str, memory_id: int) -> Standing:
-    ranking = gathered.ranking(name)
-    for rank, entry in enumerate(ranking.found, start=1):
-        if entry.id == memory_id:
-            return Standing(ranking=name, rank=rank, score=entry.score)
-    also = ranking.also.get(memory_id)
-    return Standing(ranking=name, rank=None, score=None if also is None else also.score)
-
-
-def _second(candidate: Candidate | None) -> tuple[Standing, ...]:
+def _reranked(candidate: Candidate | None) -> tuple[ListRank, ...]:
     """Return where a candidate stands among those that the reranker read, if it did."""
     shares = () if candidate is None else candidate.shares
     return tuple(
-        Standing(ranking="rerank", rank=share.rank, score=share.native) for share in shares if share.ranking == "rerank"
+        ListRank(ranking="rerank", rank=share.rank, score=share.native) for share in shares if share.ranking == "rerank"
     )
 
 
-def _blocked(
-    memory_id: int,
-    standing: Why,
-    mine: Candidate | None,
-    shown: Sequence[Candidate],
-    desk: Desk,
-    gathered: Gathered,
-    *,
-    profile: Profile,
-    limit: int,
-) -> tuple[str, str]:
-    """Return what keeps a memory out and the smallest change that would bring it in."""
-    outside = _outside(memory_id, desk)
+def _dropped(told: Why, drop: Drop, before: State, request: Request, context: SearchContext) -> Why:
+    """Say what a stage dropped a candidate for; beyond the limit, which rank it would have."""
+    if drop.code == "limit":
+        asked = as_asked(context.profile, request)
+        longer = diversify(before, rules=asked.diversify, limit=len(before.candidates))
+        rank = next((at for at, each in enumerate(longer.kept, start=1) if each.id == told.id), None)
+        repeat = next((each.drop for each in longer.candidates if each.id == told.id and each.drop), None)
+        drop = repeat or Drop(code="limit", surfaces_if=f"limit is at least {rank} (it is {asked.limit})")
+        told = replace(told, rank=rank)
+    return replace(told, blocked_by=drop.code, surfaces_if=drop.surfaces_if)
+
+
+def _missing(told: Why, final: State, request: Request, context: SearchContext) -> tuple[str, str]:
+    """Return what keeps a memory from being a candidate at all, and the smallest change that would make it one."""
+    outside = _outside(told.id, final.scope, final.where, context)
     if outside is not None:
-        return outside
-    if standing.rank is not None:
-        return "limit", f"limit is at least {standing.rank} (it is {limit})"
-    if mine is not None:
-        floor = max(getattr(profile.floor, gathered.mode), profile.floor.relative * shown[0].score)
-        return "floor", f"the floor is at most {mine.score:.4g} (it is {floor:.4g})"
-    ranks = [each.rank for each in standing.lists if each.rank is not None]
+        query = parse(request.text, now=context.now, where=request.where)
+        own = _outside(told.id, query.narrow(request.scope), query.where, context)
+        return own or ("lens", f"it is not looked at through the lens {request.lens}")
+    if final.browsing:
+        return "limit", f"the limit is higher than {len(final.hits)}"
+    if any(hit.id == told.id for ranking in final.rankings for hit in ranking.hits):
+        return "weight", "the list that found it weighs more than 0"
+    if _excluded(told.id, final, context):
+        return "excluded", "the query does not exclude one of its words"
+    return _unranked(told, least=as_asked(context.profile, request).retrieve.min_similarity)
+
+
+def _unranked(told: Why, *, least: float) -> tuple[str, str]:
+    """Return why no list brought a memory: too far, too deep, or nothing of it was asked for."""
+    far = [each.score for each in told.lists if each.ranking == "vector" and each.score is not None]
+    if far and far[0] < least:
+        return "similarity", f"min_similarity is at most {far[0]:.4g} (it is {least:.4g})"
+    ranks = [each.rank for each in told.lists if each.rank is not None]
     if ranks:
         return "depth", f"each list brings at least {min(ranks)} candidates"
     return "no_match", "the query holds one of its words, or it has a vector and the mode asks for meaning"
 
 
-def _outside(memory_id: int, desk: Desk) -> tuple[str, str] | None:
+def _excluded(memory_id: int, final: State, context: SearchContext) -> bool:
+    if not final.query.unwanted:
+        return False
+    asked = word_query(AnyOf(parts=final.query.unwanted), context.profile.words)
+    found = context.ask.match_words(asked, scope=final.scope, where=final.where, limit=1, score_ids=[memory_id])
+    return memory_id in found.by_id
+
+
+def _outside(memory_id: int, scope: Scope, where: Filter, context: SearchContext) -> tuple[str, str] | None:
     """Return the reason why a memory is not among those searched at all, if it is not."""
-    found = desk.store.load([memory_id], scope=desk.scope).get(memory_id)
+    found = context.ask.load([memory_id], scope=scope).get(memory_id)
     if found is None:
         return "scope", "its project is searched"
-    if found.deleted_at is not None:
+    if found.deleted_at is not None and where.as_of is None:
         return "forgotten", f"it is restored: recollect restore {memory_id}"
-    if found.superseded_by is not None and not desk.where.include_superseded:
+    if found.superseded_by is not None and not where.include_superseded and where.as_of is None:
         return "superseded", f"superseded memories are included; #{found.superseded_by} took its place"
-    if not _admitted(memory_id, desk):
-        return "filter", "the filters are loosened"
-    return None
-
-
-def _admitted(memory_id: int, desk: Desk) -> bool:
-    wide = replace(desk.where, include_superseded=True)
+    wide = replace(where, include_superseded=True)
     if wide == Filter(include_superseded=True):
-        return True
-    page = desk.store.browse(scope=desk.scope, where=wide, limit=DEEP)
-    return memory_id in page.ids
+        return None
+    admitted = context.ask.browse(scope=scope, where=wide, limit=EVERYTHING).ids
+    return None if memory_id in admitted else ("filter", "the filters are loosened")

@@ -1,9 +1,9 @@
 """What every store can do. Nothing is optional; one suite (tests/conformance) tests them all.
 
-A store keeps memories and finds them by word. It ranks by FTS5's BM25 with N, df and the average
+A store keeps memories and finds them by word and by vector. It ranks by FTS5's BM25 with N, df and the average
 length of the projects searched, ties by id, so the same history gives the same answers everywhere.
-Soft-deleted memories answer `load`, `history`, questions about a moment at which they were still there
-(`Where.as_of`), and nothing else. Such a question reads the tokens of what was forgotten since then anew,
+Forgotten memories answer `load`, `history`, questions about a moment at which they were still there
+(`Filter.as_of`), and nothing else. Such a question reads the tokens of what was forgotten since then anew,
 and counts them in; the words of a memory are always those of today, because an edit is a correction:
 a belief changes when another memory supersedes it.
 """
@@ -18,17 +18,23 @@ from recollect.records import (
     EmbeddedMemory,
     Event,
     Fact,
+    FactQuery,
     Filter,
     Form,
     Generation,
     Known,
     Memory,
     Page,
+    Passage,
     Piece,
+    Progress,
     Recall,
     Scope,
+    Source,
     StoreStats,
+    SubstringQuery,
     TokenizedMemory,
+    Usage,
     VectorHits,
     WordHits,
     WordQuery,
@@ -40,7 +46,10 @@ Analyse = Callable[[Memory, Sequence[str]], TokenizedMemory]
 
 
 ALIKE = 20
-"""How many near-duplicates a store names for one sketch, at most."""
+"""How many near-duplicates a store names for one minhash, at most."""
+
+ANSWERING = frozenset({"lens", "tuning"})
+"""The kinds of notes that change answers, so that `version` grows with them."""
 
 
 def unknown(row: int) -> UnknownMemory:
@@ -53,39 +62,39 @@ def unknown_fact(row: int) -> UnknownMemory:
     return UnknownMemory(f"no fact has the id {row}", hint="see: recollect facts")
 
 
-def taken(memory: Memory) -> InputError:
-    """Return the error for an external id that names another memory already."""
-    return InputError(
-        f"the external id {memory.external_id!r} is taken in project {memory.project!r}",
-        hint="update that memory instead",
-    )
-
-
-def too_wide(vector: bytes, generation: Generation) -> InputError:
+def too_wide(vector: bytes, dimensions: int) -> InputError:
     """Return the error for a vector that does not fit its generation."""
     return InputError(
-        f"a vector has {len(vector) // 4} dimensions, this model's have {generation.dimensions}",
+        f"a vector has {len(vector) // 4} dimensions, this model's have {dimensions}",
         hint="is this the same model? run: recollect model list",
     )
 
 
-class Store(Protocol):
-    """One place where memories live."""
+EXTERNAL = "external-"
+"""How the fingerprint of a generation begins whose vectors callers brought; nobody could make them again."""
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Hold the only pen: what is read inside stays true until the end, and all is written or none."""
-        ...
+
+def unused_generations(generations: Sequence[Generation]) -> tuple[Generation, ...]:
+    """Return those of *generations*, newest first, that a newer one has taken the place of in every memory."""
+    made = [each for each in generations if not each.fingerprint.startswith(EXTERNAL)]
+    complete = next((at for at, each in enumerate(made) if each.pending == 0), len(made))
+    return tuple(made[complete + 1 :])
+
+
+class MemoryStore(Protocol):
+    """Memories, what they state, and what became of them."""
 
     def apply(self, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
         """Do *writes*, all or none, each leaving an event; return the id each one touched.
 
-        Durable and findable by word when it returns. An unknown id raises UnknownMemory. A memory that is given
-        a successor is superseded since then; a fact is confirmed now. What brings such a date keeps it.
+        Durable and findable by word when it returns. An unknown id raises UnknownMemory, an external id that
+        another memory of the project and kind has InputError. A memory that is given a successor is superseded
+        since then; a fact is confirmed now. What brings such a date keeps it.
         """
         ...
 
     def load(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]:
-        """Return the memories of *ids* that exist in *scope*, forgotten ones too."""
+        """Return the memories of *ids* that exist in *scope*, forgotten ones too, in the order of *ids*."""
         ...
 
     def wordings(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:
@@ -96,39 +105,21 @@ class Store(Protocol):
         """Return the events of each of *ids*, oldest first."""
         ...
 
-    def facts(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Fact, ...]]:
-        """Return what each of *ids* states, by fact id; memories that are forgotten or state nothing are absent."""
+    def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
+        """Return the facts that *query* asks for, the newest first; those of forgotten memories never."""
         ...
 
-    def find_facts(
-        self, *, scope: Scope, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int
-    ) -> tuple[Fact, ...]:
-        """Return the facts about *subject* (in any case) of these *types*, the newest first.
+    def known(
+        self,
+        project: str,
+        *,
+        digests: Sequence[tuple[str, bytes]] = (),
+        external_ids: Sequence[tuple[str, str]] = (),
+        minhashes: Sequence[Sequence[int]] = (),
+    ) -> Known:
+        """Return which (kind, digest), which (kind, external id) and what near each minhash *project* holds.
 
-        Those of forgotten and superseded memories are left out; None leaves open, no types match nothing.
-        """
-        ...
-
-    def known(self, project: str, *, digests: Sequence[bytes], external_ids: Sequence[str]) -> Known:
-        """Return which contents (live ones) and which external ids (forgotten ones too) *project* holds."""
-        ...
-
-    def alike(self, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
-        """Return, for each sketch, the live memories of *project* sharing a key with it, by id, at most 20."""
-        ...
-
-    def match_words(
-        self, keywords: WordQuery, *, scope: Scope, where: Filter, limit: int, also: Sequence[int] = ()
-    ) -> WordHits:
-        """Return the best *limit* memories for *keywords* and the scores of *also* that match."""
-        ...
-
-    def match_text(
-        self, needles: Sequence[str], *, scope: Scope, where: Filter, limit: int
-    ) -> tuple[tuple[int, int], ...]:
-        """Return (id, how many needles its title and text hold), most first, then by id.
-
-        Needles are lower case; only ASCII letters match in either case, as LIKE has it.
+        Contents and minhashes of live memories, external ids of forgotten ones too; near ones by id, at most 20.
         """
         ...
 
@@ -136,24 +127,57 @@ class Store(Protocol):
         """Return memories newest first (`Memory.when`, then id)."""
         ...
 
-    def vocabulary(self, *, scope: Scope, form: Form = "exact", least: int = 1, limit: int = 200_000) -> dict[str, int]:
-        """Return the tokens of two characters or more and how many live memories hold each in title or body.
+    def stats(self, *, scope: Scope) -> StoreStats:
+        """Count what is here."""
+        ...
 
-        Those in fewer than *least* memories are left out; the most frequent come first, then by token.
+
+class WordIndex(Protocol):
+    """Memories by their words."""
+
+    def match_words(
+        self,
+        query: WordQuery | SubstringQuery,
+        *,
+        scope: Scope,
+        where: Filter,
+        limit: int,
+        score_ids: Sequence[int] = (),
+    ) -> WordHits:
+        """Return the best *limit* memories for *query*, ties by id, and the scores of those of *score_ids* that match.
+
+        A damaged index is rebuilt first; where that cannot be done, a WordQuery raises WordIndexUnavailable.
+        A SubstringQuery reads the memories themselves and needs no index.
         """
         ...
 
-    def spread(self, words: Sequence[str], *, scope: Scope, form: Form = "exact") -> dict[str, int]:
-        """Return how many live memories hold each of these tokens in title or body: 0 for one that none holds."""
+    def document_frequencies(
+        self,
+        *,
+        scope: Scope,
+        form: Form = "exact",
+        words: Sequence[str] | None = None,
+        least: int = 1,
+        limit: int = 200_000,
+    ) -> dict[str, int]:
+        """Return how many live memories hold each of *words* in title or body: 0 for one that none holds.
+
+        None asks for the whole vocabulary: the tokens of two characters or more in at least *least* memories,
+        the *limit* most frequent, the most frequent first, then by token.
+        """
         ...
 
-    def facets(self, *, keywords: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
+    def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         """Count the whole match set, or all that *where* admits, by what can be filtered by.
 
         By type, tag, project, source, kind, fact_type (once for each memory) and month ("2026-05", in UTC);
         the most frequent first, then by name.
         """
         ...
+
+
+class VectorIndex(Protocol):
+    """Memories by their vectors, one generation for each model."""
 
     def generations(self, *, scope: Scope) -> tuple[Generation, ...]:
         """Return the generations of vectors, newest first, counted within *scope*."""
@@ -166,7 +190,9 @@ class Store(Protocol):
     def put_vectors(self, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
         """Keep vectors in place of older ones of the same generation; return how many memories took theirs.
 
-        A memory that changed since, or is gone, takes none. A vector of another width is refused.
+        A memory that changed since, or is gone, takes none. A vector of another width is refused. Other
+        `context_weights` than the generation has make all its context vectors anew; with no vectors to keep,
+        a generation that does not exist is not made.
         """
         ...
 
@@ -182,43 +208,30 @@ class Store(Protocol):
         scope: Scope,
         where: Filter,
         limit: int,
-        also: Sequence[int] = (),
-        unless: str | None = None,
-        blend: tuple[float, ...] = (),
+        score_ids: Sequence[int] = (),
+        exclude_generation: str | None = None,
+        in_context: bool = False,
     ) -> VectorHits:
-        """Return the memories whose best passage is nearest to *vector*, ties by id, and the cosines of *also*.
+        """Return the memories whose best passage is nearest to *vector*, ties by id, and the cosines of *score_ids*.
 
-        *blend* mixes into each turn of a conversation so much of the turn before, after, second before and
-        second after; what is stored stays as it was made.
-
-        Memories that have vectors of the generation *unless* are left to it.
+        *in_context* compares the context vector of a passage that has one. Memories that have vectors of the
+        generation *exclude_generation* are left to it.
         """
         ...
 
-    def kin(self, fingerprint: str, ids: Sequence[int], *, scope: Scope, most: int) -> dict[int, dict[int, float]]:
-        """Return for each of *ids* the *most* others among them nearest to it, nearest first, with their cosines.
+    def vectors(self, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+        """Return the passages of those of *ids* that are live, in *scope* and embedded, in their order in the text.
 
-        The first passage speaks for a memory; one without a vector of this generation, or outside *scope*, is
-        nobody's kin.
+        A turn of a conversation has a context vector, which follows its neighbours: when one is embedded, changed,
+        forgotten or restored, it is made anew in the same transaction.
         """
         ...
 
-    def put_note(self, kind: str, name: str, value: Mapping[str, object]) -> None:
-        """Keep a small JSON value under a name, in place of one that had it.
 
-        Notes are no memories: they belong to no project, and `version` does not grow with them.
-        """
-        ...
+class RecallLog(Protocol):
+    """What was searched for, what was shown, and what became of it."""
 
-    def notes(self, kind: str) -> dict[str, Mapping[str, Any]]:
-        """Return the notes of a kind, by name."""
-        ...
-
-    def drop_note(self, kind: str, name: str) -> bool:
-        """Drop a note; return whether there was one."""
-        ...
-
-    def log_recall(self, recalled: Sequence[Recall]) -> None:
+    def log_recall(self, recalls: Sequence[Recall]) -> None:
         """Keep what was recalled. Nothing else is touched: `version` does not grow, memories get no event.
 
         The last of the log may be lost with the power; what was written before it is not.
@@ -240,43 +253,58 @@ class Store(Protocol):
         """
         ...
 
-    def recall_counts(self, *, scope: Scope) -> dict[int, tuple[int, int]]:
-        """Return how often each live memory was shown and nearly shown; those never recalled are absent."""
+    def usage(self, *, scope: Scope) -> dict[int, Usage]:
+        """Return how often each live memory was shown and judged; those that never were are absent."""
         ...
 
     def unanswered(self, *, scope: Scope, limit: int) -> tuple[tuple[str, int], ...]:
         """Return the queries whose outcome was none and how often, most often first, then by query."""
         ...
 
-    def feedback_counts(self, *, scope: Scope) -> dict[int, dict[str, int]]:
-        """Return how often each verdict was given on each live memory; those without any are absent."""
-        ...
 
-    def sources(self, *, below: str) -> dict[str, str]:
-        """Return each imported source at or below the folder *below*, with the fingerprint of its file."""
-        ...
+class SourceLedger(Protocol):
+    """What was imported from where."""
 
-    def pieces(self, source: str) -> tuple[Piece, ...]:
-        """Return what was imported from *source*, in the order of the file."""
+    def sources(self, *, below: str) -> dict[str, Source]:
+        """Return each imported source at or below the folder *below*, by name."""
         ...
 
     def record_source(self, source: str, *, fingerprint: str, pieces: Sequence[Piece]) -> None:
         """Remember that *source* now consists of *pieces*; no pieces means it is gone."""
         ...
 
-    def tally(self, *, scope: Scope) -> StoreStats:
-        """Count what is here."""
+
+class Notes(Protocol):
+    """Small named JSON values: lenses, tunings, ledgers of sessions. They belong to no project."""
+
+    def put_note(self, kind: str, name: str, value: Mapping[str, object] | None) -> bool:
+        """Keep *value* in place of the note that has this name, or drop that one; return whether there was one."""
+        ...
+
+    def notes(self, kind: str) -> dict[str, Mapping[str, Any]]:
+        """Return the notes of a kind, by name."""
+        ...
+
+
+class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes, Protocol):
+    """One place where memories live."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Open a write transaction: what is read inside stays true until the end, and all is written or none."""
         ...
 
     def version(self) -> int:
-        """Return a number that grows with every write of memories, facts, vectors or sources, from any process."""
+        """Return a number that grows with every write that can change an answer, from any process.
+
+        Those of memories, facts, vectors, sources, and of notes of the kinds in ANSWERING.
+        """
         ...
 
     def check(self) -> tuple[str, ...]:
         """Return what is wrong, one line each; nothing when all is well."""
         ...
 
-    def rebuild(self, progress: Callable[[int, int], None] | None = None) -> int:
+    def rebuild(self, progress: Progress | None = None) -> int:
         """Make every derived index anew from the memories; return how many were indexed."""
         ...
 

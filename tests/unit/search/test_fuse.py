@@ -2,61 +2,66 @@
 
 import itertools
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.profile import Fuse, load_profile
+from recollect.profile import BUILT_IN, Fuse, load_profile
+from recollect.records import IndexHit
 from recollect.search.fuse import (
     NORMALISERS,
     combine,
-    counted,
-    fuse,
-    lifted,
+    divide,
+    fuse_lists,
+    kind_weights,
+    list_weights,
+    max_norm,
     min_max,
+    normalise,
     order_alone,
-    over_25,
-    over_top,
-    squashed,
-    tanh,
-    weights_for,
+    saturate,
+    shifted_saturate,
+    term_count,
 )
-from recollect.search.parse import Query
-from recollect.search.ranking import Candidate, Found, Ranking
+from recollect.search.state import Candidate, Ranking
 
 ENGRAM = load_profile("engram").fuse
 PLAIN = Fuse(method="rrf", k=60.0, weights={"words": 1.0, "vector": 1.0})
 
 
 def ranking(name: str, *ids: int, kind: str = "") -> Ranking:
-    return Ranking(name=name, kind=kind, found=tuple(Found(id=row, score=1.0 / at) for at, row in enumerate(ids, 1)))
+    return Ranking(name=name, kind=kind, hits=tuple(IndexHit(id=row, score=1.0 / at) for at, row in enumerate(ids, 1)))
+
+
+def fuse(rankings: Sequence[Ranking], rules: Fuse) -> tuple[Candidate, ...]:
+    return fuse_lists(rankings, rules, weights=list_weights(rankings, rules, words=3))
 
 
 def fused(rules: Fuse, *rankings: Ranking) -> dict[int, float]:
-    return {each.id: each.fused for each in fuse(rankings, rules, weights=rules.weights)}
+    return {each.id: each.fused for each in fuse(rankings, rules)}
 
 
 @pytest.mark.case(1)
 @pytest.mark.req("E-06")
-def test_squashing_maps_any_size_below_one() -> None:
-    assert squashed([0, 1, -1, 0.5, 99]) == pytest.approx([0, 0.5, 0.5, 1 / 3, 0.99], abs=1e-12)
+def test_saturation_maps_any_size_below_one() -> None:
+    assert [saturate(score) for score in (0, 1, -1, 0.5, 99)] == pytest.approx([0, 0.5, 0.5, 1 / 3, 0.99], abs=1e-12)
 
 
 @pytest.mark.req("E-06")
 @given(st.floats(allow_nan=True, allow_infinity=True))
-def test_squashed_values_are_never_negative_and_never_one(score: float) -> None:
-    (value,) = squashed([score])
-
-    assert 0.0 <= value < 1.0
+def test_saturated_values_are_never_negative_and_never_one(score: float) -> None:
+    assert 0.0 <= saturate(score) < 1.0
 
 
 @pytest.mark.case(2)
 @pytest.mark.req("E-11")
 @pytest.mark.parametrize("rules", [ENGRAM, PLAIN, load_profile("default").fuse])
 def test_nothing_fused_is_nothing(rules: Fuse) -> None:
-    assert fuse([], rules, weights=rules.weights) == ()
-    assert fuse([ranking("words")], rules, weights=rules.weights) == ()
+    assert fuse([], rules) == ()
+    assert fuse([ranking("words")], rules) == ()
 
 
 @pytest.mark.case(3)
@@ -73,13 +78,35 @@ def test_a_memory_in_both_lists_adds_up() -> None:
     assert scores == pytest.approx({1: 0.165574, 2: 0.052258, 3: 0.052258}, abs=1e-6)
 
 
-@pytest.mark.case(5, 19)
+@pytest.mark.case(5)
 @pytest.mark.req("E-08")
-def test_an_expansion_counts_single_wherever_it_stands() -> None:
+def test_the_first_two_lists_count_double_and_the_others_once_whatever_they_are() -> None:
+    words, vector = ranking("words", 1), ranking("vector", 2)
+    variant, another = (ranking(name, 1, kind="expansion") for name in ("expansion 1", "expansion 2"))
+
+    scores = fused(ENGRAM, words, vector, variant)
+    moved = fused(ENGRAM, words, variant, vector)
+    without_vectors = fused(ENGRAM, words, variant, another)
+    weighed = fused(ENGRAM, words, vector, replace(variant, weight=0.5))
+
+    assert scores == weighed == pytest.approx({1: 0.149180, 2: 0.082787}, abs=1e-6)
+    assert moved == pytest.approx({1: 2 * 0.082787, 2: 0.066393}, abs=1e-6)
+    assert without_vectors == pytest.approx({1: 2 * 0.082787 + 0.066393}, abs=1e-6)
+
+
+@pytest.mark.req("E-08")
+def test_an_empty_list_keeps_its_place() -> None:
+    lists = [ranking("words", 1), ranking("vector"), ranking("expansion 1", 1, kind="expansion")]
+
+    assert fused(ENGRAM, *lists) == pytest.approx({1: 0.082787 + 0.066393}, abs=1e-6)
+
+
+@pytest.mark.case(19)
+def test_where_lists_weigh_by_their_kind_an_expansion_counts_single_wherever_it_stands() -> None:
+    rules = Fuse(weights={"words": 2.0, "vector": 2.0, "expansion": 1.0}, rank_bonus=(0.05, 0.02, 0.02))
     lists = [ranking("words", 1), ranking("vector", 2), ranking("words of a variant", 1, kind="expansion")]
 
-    scores = fused(ENGRAM, *lists)
-    moved = fused(ENGRAM, lists[0], lists[2], lists[1])
+    scores, moved = fused(rules, *lists), fused(rules, lists[0], lists[2], lists[1])
 
     assert scores[1] == pytest.approx(0.149180, abs=1e-6)
     assert moved == pytest.approx(scores)
@@ -113,7 +140,7 @@ def test_a_missing_rank_adds_nothing(k: float, words: int, vector: int, expected
 
 @pytest.mark.case(9)
 def test_equal_scores_are_ordered_by_id() -> None:
-    found = fuse([ranking("words", 1, 2, 3), ranking("vector", 2, 1, 4)], PLAIN, weights=PLAIN.weights)
+    found = fuse([ranking("words", 1, 2, 3), ranking("vector", 2, 1, 4)], PLAIN)
 
     assert [each.id for each in found] == [1, 2, 3, 4]
 
@@ -143,11 +170,10 @@ def test_a_small_k_favours_one_first_rank_and_a_large_k_two_middling_ones() -> N
 @given(
     st.permutations(["words", "vector", "expansion"]), st.lists(st.lists(st.integers(1, 9), unique=True), max_size=3)
 )
-def test_the_order_of_the_lists_does_not_matter(names: list[str], lists: list[list[int]]) -> None:
+def test_where_lists_weigh_by_their_kind_their_order_does_not_matter(names: list[str], lists: list[list[int]]) -> None:
     rankings = [ranking(name, *ids) for name, ids in zip(names, lists, strict=False)]
 
-    forward = fuse(rankings, ENGRAM, weights=ENGRAM.weights)
-    backward = fuse(rankings[::-1], ENGRAM, weights=ENGRAM.weights)
+    forward, backward = fuse(rankings, PLAIN), fuse(rankings[::-1], PLAIN)
 
     assert [(each.id, each.fused) for each in forward] == [(each.id, pytest.approx(each.fused)) for each in backward]
 
@@ -155,7 +181,7 @@ def test_the_order_of_the_lists_does_not_matter(names: list[str], lists: list[li
 @pytest.mark.case(13)
 @pytest.mark.req("N-04")
 def test_a_candidate_knows_its_rank_in_each_list() -> None:
-    best = fuse([ranking("vector", 1, 2), ranking("words", 2, 3)], PLAIN, weights=PLAIN.weights)[0]
+    best = fuse([ranking("vector", 1, 2), ranking("words", 2, 3)], PLAIN)[0]
 
     assert best.id == 2
     assert {share.ranking: share.rank for share in best.shares} == {"vector": 2, "words": 1}
@@ -178,7 +204,7 @@ def test_nornicdbs_worked_example() -> None:
     [(1, 0.5, 1.5), (2, 0.5, 1.5), (3, 1.0, 1.0), (5, 1.0, 1.0), (6, 1.5, 0.5), (9, 1.5, 0.5)],
 )
 def test_nornicdbs_weights_depend_on_the_number_of_words(words: int, vector: float, keyword: float) -> None:
-    weights = weights_for(load_profile("nornicdb").fuse, words=words, alpha=None)
+    weights = kind_weights(load_profile("nornicdb").fuse, words=words)
 
     assert (weights["vector"], weights["words"]) == (vector, keyword)
 
@@ -188,8 +214,8 @@ def test_nornicdbs_weights_depend_on_the_number_of_words(words: int, vector: flo
 def test_boocodes_merge_of_one_sided_hits() -> None:
     rules = Fuse(method="sum", weights={"words": 0.3, "vector": 0.7})
     words, vector = (
-        Ranking(name="words", found=(Found(id=2, score=1.0),)),
-        Ranking(name="vector", found=(Found(id=1, score=0.9),)),
+        Ranking(name="words", hits=(IndexHit(id=2, score=1.0),)),
+        Ranking(name="vector", hits=(IndexHit(id=1, score=0.9),)),
     )
 
     assert fused(rules, words, vector) == pytest.approx({1: 0.63, 2: 0.30})
@@ -199,16 +225,16 @@ def test_boocodes_merge_of_one_sided_hits() -> None:
 @pytest.mark.req("C-17", "E-09")
 def test_a_memory_of_both_lists_is_one_candidate_with_the_sum() -> None:
     rules = Fuse(method="sum", weights={"words": 0.3, "vector": 0.7})
-    lists = [Ranking(name=name, found=(Found(id=1, score=0.5),)) for name in ("words", "vector")]
+    lists = [Ranking(name=name, hits=(IndexHit(id=1, score=0.5),)) for name in ("words", "vector")]
 
     assert fused(rules, *lists) == pytest.approx({1: 0.5})
 
 
 @pytest.mark.case(20)
 def test_the_first_ranks_get_a_bonus_and_the_shares_add_up() -> None:
-    rules = Fuse(method="rrf", k=60.0, weights={"words": 1.0}, bonus=(0.05, 0.02, 0.02))
+    rules = Fuse(method="rrf", k=60.0, weights={"words": 1.0}, rank_bonus=(0.05, 0.02, 0.02))
 
-    found = fuse([ranking("words", 1, 2, 3, 4)], rules, weights=rules.weights)
+    found = fuse([ranking("words", 1, 2, 3, 4)], rules)
 
     bonuses = [each.shares[0].points - 1 / (60 + rank) for rank, each in enumerate(found, start=1)]
     assert bonuses == pytest.approx([0.05, 0.02, 0.02, 0.0])
@@ -222,34 +248,50 @@ def test_a_missing_list_may_count_as_the_rank_after_its_last() -> None:
     assert scores == pytest.approx({1: 0.032522, 2: 0.032522, 3: 0.031498, 4: 0.031498}, abs=1e-6)
 
 
+@pytest.mark.req("O-22")
+def test_the_divisor_is_a_setting() -> None:
+    rules = Fuse(normalise={"words": "divide"}, divisor=50.0)
+
+    assert normalise("words", [25.0, 60.0], rules) == [0.5, 1.0]
+
+
+@pytest.mark.req("B-08")
+def test_counts_of_substrings_have_their_normaliser_in_every_profile() -> None:
+    assert all(normalise("text", [1, 2], load_profile(name).fuse) == pytest.approx([0.45, 0.6]) for name in BUILT_IN)
+
+
 @pytest.mark.req("O-02")
 @pytest.mark.parametrize(("raw", "expected"), [(0.0, 0.0), (2.5, 0.1), (25.0, 1.0), (99.0, 1.0), (-3.0, 0.0)])
 def test_oros_normaliser_divides_by_25_and_clips(raw: float, expected: float) -> None:
-    assert over_25([raw]) == [pytest.approx(expected)]
+    assert divide(raw, 25.0) == pytest.approx(expected)
 
 
 @pytest.mark.case(21)
 @pytest.mark.parametrize(("raw", "low", "high"), [(25, 0.95, 1.01), (10, 0.70, 0.85), (5, 0.40, 0.55), (1, 0.08, 0.12)])
 def test_the_tangent_normaliser(raw: float, low: float, high: float) -> None:
-    assert low < tanh([-raw])[0] < high
-    assert tanh([0.0]) == [0.0]
+    rules = Fuse(normalise={"words": "tanh"})
+
+    (zero, mapped) = normalise("words", [0.0, -raw], rules)
+
+    assert low < mapped < high
+    assert zero == 0.0
 
 
 @pytest.mark.case(71)
 @pytest.mark.req("B-08")
 def test_the_like_tier_counts_terms_up_to_a_cap() -> None:
-    assert counted([1, 2, 3, 4]) == pytest.approx([0.45, 0.60, 0.75, 0.85])
+    assert [term_count(count) for count in (1, 2, 3, 4)] == pytest.approx([0.45, 0.60, 0.75, 0.85])
 
 
 @pytest.mark.req("B-06")
 @given(st.floats(min_value=0.0, allow_infinity=True, allow_nan=False))
 def test_boocodes_keyword_scores_lie_in_zero_to_one(score: float) -> None:
-    assert 0.0 <= lifted([score])[0] < 1.0
+    assert 0.0 <= shifted_saturate(score) < 1.0
 
 
 def test_relative_normalisers_give_the_best_one() -> None:
-    assert over_top([4.0, 1.0]) == [1.0, 0.25]
-    assert over_top([]) == []
+    assert max_norm([4.0, 1.0]) == [1.0, 0.25]
+    assert max_norm([]) == []
     assert min_max([4.0, 1.0, 2.5]) == [1.0, 0.0, 0.5]
     assert min_max([2.0, 2.0]) == [1.0, 1.0]
 
@@ -257,25 +299,18 @@ def test_relative_normalisers_give_the_best_one() -> None:
 @pytest.mark.parametrize("name", sorted(NORMALISERS))
 @given(st.lists(st.floats(min_value=0.0, max_value=1e6)))
 def test_a_normaliser_never_changes_the_order(name: str, scores: list[float]) -> None:
-    mapped = NORMALISERS[name](scores)
+    mapped = NORMALISERS[name](scores, 25.0)
 
     order = sorted(range(len(scores)), key=lambda at: scores[at])
     assert all(mapped[a] <= mapped[b] + 1e-12 for a, b in itertools.pairwise(order))
 
 
-@pytest.mark.req("C-16")
-def test_alpha_moves_the_weight_from_words_to_vectors() -> None:
-    weights = weights_for(load_profile("cortex").fuse, words=3, alpha=0.25)
-
-    assert (weights["words"], weights["vector"]) == (0.75, 0.25)
-
-
-def test_complete_scores_count_for_candidates_of_the_other_list() -> None:
+def test_cross_scores_count_for_candidates_of_the_other_list() -> None:
     rules = Fuse(method="sum", weights={"words": 0.5, "vector": 0.5})
-    words = Ranking(name="words", found=(Found(id=1, score=1.0),))
-    vector = Ranking(name="vector", found=(Found(id=2, score=0.8),), also={1: Found(id=1, score=0.6)})
+    words = Ranking(name="words", hits=(IndexHit(id=1, score=1.0),))
+    vector = Ranking(name="vector", hits=(IndexHit(id=2, score=0.8),), by_id={1: IndexHit(id=1, score=0.6)})
 
-    found = fuse([words, vector], rules, weights=rules.weights)
+    found = fuse([words, vector], rules)
 
     assert [(each.id, round(each.fused, 3)) for each in found] == [(1, 0.8), (2, 0.4)]
     assert [share.rank for share in found[0].shares] == [1, None]
@@ -283,16 +318,15 @@ def test_complete_scores_count_for_candidates_of_the_other_list() -> None:
 
 @pytest.mark.req("N-06")
 def test_nornicdb_falls_back_to_the_list_that_has_anything() -> None:
-    profile, query = load_profile("nornicdb"), Query(text="a b c")
-    empty, full = Ranking(name="words", found=()), Ranking(name="vector", found=(Found(id=1, score=0.9),))
+    empty, full = Ranking(name="words", hits=()), Ranking(name="vector", hits=(IndexHit(id=1, score=0.9),))
 
-    (only,) = combine([empty, full], profile, mode="hybrid", query=query, alpha=None)
+    (only,) = combine([empty, full], load_profile("nornicdb").fuse, words=3, fallback=True)
 
     assert only.fused == pytest.approx(0.9)
 
 
 def test_a_list_alone_keeps_its_own_normalised_scores() -> None:
-    (best,) = order_alone(Ranking(name="words", found=(Found(id=1, score=5.0),)), load_profile("oro").fuse)
+    (best,) = order_alone(Ranking(name="words", hits=(IndexHit(id=1, score=5.0),)), load_profile("oro").fuse)
 
     assert best.fused == pytest.approx(0.2)
 

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.search.parse import MOST, Sign, lex
+from recollect.search.parse import MAX_TOKENS, Token, lex
 
 
-def signs(text: str) -> list[tuple[str, str]]:
-    return [(sign.kind, sign.text) for sign in lex(text)]
+def tokens(text: str) -> list[tuple[str, str]]:
+    return [(token.kind, token.text) for token in lex(text)]
 
 
 @pytest.mark.parametrize(
@@ -40,25 +40,25 @@ def signs(text: str) -> list[tuple[str, str]]:
         (" \t\n", []),
     ],
 )
-def test_a_text_is_read_as_its_signs(text: str, expected: list[tuple[str, str]]) -> None:
-    assert signs(text) == expected
+def test_a_text_is_read_as_its_tokens(text: str, expected: list[tuple[str, str]]) -> None:
+    assert tokens(text) == expected
 
 
 def test_a_filter_knows_its_key() -> None:
-    assert lex("since:2026-01-02") == [Sign(kind="filter", text="2026-01-02", key="since")]
+    assert lex("since:2026-01-02") == [Token(kind="filter", text="2026-01-02", key="since")]
 
 
 @given(st.text(st.characters()))
-def test_any_text_has_signs_and_none_of_them_is_empty_but_a_lone_quote(text: str) -> None:
-    assert all(sign.text or '"' in text for sign in lex(text))
+def test_any_text_has_tokens_and_none_of_them_is_empty_but_a_lone_quote(text: str) -> None:
+    assert all(token.text or '"' in text for token in lex(text))
 
 
 @given(st.lists(st.from_regex(r"[a-z]{1,6}", fullmatch=True), max_size=9))
 def test_plain_words_come_back_as_they_are(words: list[str]) -> None:
-    assert signs(" ".join(words)) == [("word", word) for word in words]
+    assert tokens(" ".join(words)) == [("word", word) for word in words]
 
 
 def test_a_very_long_text_is_read_from_its_beginning() -> None:
-    read = lex("first " + "x " * 2 * MOST)
+    read = lex("first " + "x " * 2 * MAX_TOKENS)
 
-    assert (len(read), read[0].text) == (MOST, "first")
+    assert (len(read), read[0].text) == (MAX_TOKENS, "first")

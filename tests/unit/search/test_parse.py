@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from kit import NOON
 from recollect.records import AllOf, AndNot, AnyOf, Expression, Filter, Phrase, Prefix, Word
-from recollect.search.parse import DEEPEST, Query, parse
+from recollect.search.parse import MAX_NESTING, Query, parse
 
 
 def read(text: str, where: Filter | None = None) -> Query:
@@ -113,7 +113,7 @@ def test_operators_that_make_no_sense_are_words(text: str) -> None:
 
 
 def test_brackets_may_nest_but_not_without_end() -> None:
-    fine, deep = DEEPEST - 1, DEEPEST * 3
+    fine, deep = MAX_NESTING - 1, MAX_NESTING * 3
 
     assert read("(" * fine + "a OR b" + ")" * fine).tree == AnyOf(parts=(exact("a"), exact("b")))
     assert read("(" * deep + "a OR b" + ")" * deep).tree is None

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from kit import NOON
 from recollect import Recollection, Reply
-from recollect.embedders.choice import Models
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.embedders.models import Models
 from recollect.errors import ModelError, ProfileError
 from recollect.profile import BUILT_IN, Profile, Rerank, load_profile, read_profile
 from recollect.records import Memory
 from recollect.replies import Mode, Request, Share
-from recollect.search import search
-from recollect.search.ranking import Candidate
-from recollect.search.rerank import rerank, windows
+from recollect.search import SearchContext, search
+from recollect.search.rerank import mix_scores, windows
+from recollect.search.state import Candidate
 from recollect.search.why import why
+from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
-from recollect.stores.ram import RamStore
 from recollect.text.analyser import analyse
 from recollect.text.snippet import QueryTerms
 
@@ -57,7 +57,7 @@ class Broken(Judging):
 def candidates(*points: float) -> list[Candidate]:
     """Return candidates 1, 2, … that the words gave these points."""
     return [
-        Candidate(id=row, shares=(Share(ranking="words", rank=row, points=each, native=each),), factors={"standing": 1})
+        Candidate(id=row, shares=(Share(ranking="words", rank=row, points=each, native=each),), factors={"prior": 1})
         for row, each in enumerate(points, start=1)
     ]
 
@@ -72,7 +72,7 @@ def by_text(scores: dict[str, float]) -> Judging:
 def test_the_score_is_mixed_of_both_opinions_on_the_scale_of_the_first() -> None:
     reader = by_text({"a": 0.1, "b": 0.9})
 
-    read = rerank(candidates(8.0, 4.0), {1: ["a"], 2: ["b"]}, question="q", reranker=reader, weight=0.25)
+    read = mix_scores(candidates(8.0, 4.0), {1: ["a"], 2: ["b"]}, query="q", reranker=reader, weight=0.25)
 
     assert [each.id for each in read] == [1, 2]
     assert [each.score for each in read] == pytest.approx([0.75 * 8 + 0.25 * 0.1 * 8, 0.75 * 4 + 0.25 * 0.9 * 8])
@@ -82,7 +82,7 @@ def test_the_score_is_mixed_of_both_opinions_on_the_scale_of_the_first() -> None
 def test_the_weight_moves_the_order(weight: float, order: list[int]) -> None:
     reader = by_text({"a": 0.1, "b": 0.9})
 
-    read = rerank(candidates(8.0, 4.0), {1: ["a"], 2: ["b"]}, question="q", reranker=reader, weight=weight)
+    read = mix_scores(candidates(8.0, 4.0), {1: ["a"], 2: ["b"]}, query="q", reranker=reader, weight=weight)
 
     assert [each.id for each in read] == order
 
@@ -90,8 +90,8 @@ def test_the_weight_moves_the_order(weight: float, order: list[int]) -> None:
 def test_the_best_window_counts() -> None:
     reader = by_text({"a": 0.5, "poor": 0.0, "rich": 0.9})
 
-    read = rerank(
-        candidates(1.0, 1.0), {1: ["a"], 2: ["poor", "rich", "poor"]}, question="q", reranker=reader, weight=1
+    read = mix_scores(
+        candidates(1.0, 1.0), {1: ["a"], 2: ["poor", "rich", "poor"]}, query="q", reranker=reader, weight=1
     )
 
     assert [(each.id, each.score) for each in read] == [(2, 0.9), (1, 0.5)]
@@ -101,7 +101,7 @@ def test_ties_keep_the_former_order() -> None:
     reader = Judging(lambda _, __: 0.5)
     former = [replace(each, id=9 - each.id) for each in candidates(1.0, 1.0, 1.0)]
 
-    read = rerank(former, {each.id: ["same"] for each in former}, question="q", reranker=reader, weight=0.5)
+    read = mix_scores(former, {each.id: ["same"] for each in former}, query="q", reranker=reader, weight=0.5)
 
     assert [each.id for each in read] == [8, 7, 6]
     assert [each.shares[-1].rank for each in read] == [1, 2, 3]
@@ -109,9 +109,9 @@ def test_ties_keep_the_former_order() -> None:
 
 def test_factors_still_weigh_what_was_read() -> None:
     reader = Judging(lambda _, __: 1.0)
-    old = replace(candidates(1.0)[0], factors={"standing": 0.5})
+    old = replace(candidates(1.0)[0], factors={"prior": 0.5})
 
-    (read,) = rerank([old], {1: ["text"]}, question="q", reranker=reader, weight=0.5)
+    (read,) = mix_scores([old], {1: ["text"]}, query="q", reranker=reader, weight=0.5)
 
     assert read.score == 0.5
 
@@ -119,7 +119,7 @@ def test_factors_still_weigh_what_was_read() -> None:
 def test_the_share_of_the_reranker_carries_its_rank_and_its_own_score() -> None:
     reader = by_text({"a": 0.1, "b": 0.9})
 
-    read = rerank(candidates(1.0, 0.5), {1: ["a"], 2: ["b"]}, question="q", reranker=reader, weight=0.5)
+    read = mix_scores(candidates(1.0, 0.5), {1: ["a"], 2: ["b"]}, query="q", reranker=reader, weight=0.5)
 
     shares = {each.id: each.shares[-1] for each in read}
     assert shares[1] == Share(ranking="rerank", rank=2, points=0.05, native=0.1)
@@ -139,7 +139,7 @@ def test_only_the_first_change_places_and_every_score_is_explained(
     reader = Judging(lambda _, text: scores[int(text) - 1])
     texts = {each.id: [str(each.id)] for each in former[:top]}
 
-    read = rerank(former, texts, question="q", reranker=reader, weight=weight)
+    read = mix_scores(former, texts, query="q", reranker=reader, weight=weight)
 
     ids = [each.id for each in read]
     assert sorted(ids[:top]) == [each.id for each in former[:top]]
@@ -159,7 +159,7 @@ WANTED = QueryTerms(stems=frozenset({"cat", "feed"}))
 
 
 def shown(text: str, *, near: tuple[int, int] | None = None, **rules: int) -> list[str]:
-    spans = windows(text, WANTED, near=near, rules=Rerank(**{"window": 60, "windows": 1, **rules}))
+    spans = windows(text, WANTED, near=near, rules=Rerank(**{"window_chars": 60, "max_windows": 1, **rules}))
     return [text[start:end] for start, end in spans]
 
 
@@ -180,7 +180,7 @@ def test_the_window_is_where_most_of_the_wanted_words_stand() -> None:
 def test_further_windows_hold_other_places() -> None:
     text = f"a cat sleeps {FILLER} Anna feeds the cat at noon. {FILLER}"
 
-    first, second = shown(text, windows=5)
+    first, second = shown(text, max_windows=5)
 
     assert "feeds the cat" in first
     assert "a cat sleeps" in second
@@ -197,7 +197,7 @@ def test_the_passage_is_read_beside_the_words_where_two_windows_are_read() -> No
     text = f"a cat sleeps {FILLER} She pours milk into the bowl. {FILLER} another cat"
     at = text.index("She")
 
-    first, second = shown(text, near=(at, at + 29), windows=2)
+    first, second = shown(text, near=(at, at + 29), max_windows=2)
 
     assert first.startswith("a cat sleeps")
     assert second == "She pours milk into the bowl."
@@ -212,7 +212,9 @@ def test_a_text_that_offers_nothing_is_read_from_its_beginning() -> None:
 def test_a_text_without_spaces_is_cut_where_the_window_ends() -> None:
     text = "无" * 200 + "喂猫" + "无" * 200
 
-    (span,) = windows(text, QueryTerms(stems=frozenset({"喂猫"})), near=None, rules=Rerank(window=50, windows=1))
+    (span,) = windows(
+        text, QueryTerms(stems=frozenset({"喂猫"})), near=None, rules=Rerank(window_chars=50, max_windows=1)
+    )
 
     assert "喂猫" in text[slice(*span)]
     assert span[1] - span[0] == 50
@@ -220,7 +222,7 @@ def test_a_text_without_spaces_is_cut_where_the_window_ends() -> None:
 
 @given(text=st.text(alphabet="cat feeds\n猫", max_size=400), window=st.integers(50, 120), most=st.integers(1, 4))
 def test_windows_lie_in_the_text_and_are_no_larger_or_more_than_asked(text: str, window: int, most: int) -> None:
-    spans = windows(text, WANTED, near=None, rules=Rerank(window=window, windows=most))
+    spans = windows(text, WANTED, near=None, rules=Rerank(window_chars=window, max_windows=most))
 
     assert 1 <= len(spans) <= most
     assert all(0 <= start <= end <= len(text) and end - start <= window for start, end in spans)
@@ -234,7 +236,7 @@ TEXTS = [f"The ship sails to harbour {at} with cargo {at * at}" for at in range(
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
     models = Models(name="hashing")
-    made = RamStore(analyse)
+    made = open_store(":memory:", analyse)
     with Recollection(store=made, profile=load_profile("default"), models=models, clock=lambda: NOON) as db:
         voyages = [Memory(content=text, title=f"Voyage {at}", pinned=at % 7 == 0) for at, text in enumerate(TEXTS)]
         gardens = [Memory(content=f"Bed {at} of the garden holds roses") for at in range(200)]
@@ -246,7 +248,8 @@ def ask(store: Store, text: str = "ship harbour cargo", *, reader: Judging | Non
     profile = more.pop("profile", load_profile("default"))
     request = Request(text=text, **{"mode": "keyword", "limit": 100, **more})  # type: ignore[arg-type]
     assert isinstance(profile, Profile)
-    reply = search(request, store=store, profile=profile, now=NOON, embedder=HashingEmbedder(), reranker=lambda: reader)
+    context = SearchContext(store=store, profile=profile, now=NOON, embedder=HashingEmbedder(), reranker=lambda: reader)
+    reply = search(request, context)
     return replace(reply, timings_ms={})
 
 
@@ -260,7 +263,7 @@ def last_first(_: str, text: str) -> float:
 def test_the_first_are_read_again_in_every_mode_and_nobody_is_lost_or_added(
     store: Store, name: str, mode: Mode
 ) -> None:
-    profile = replace(load_profile(name), rerank=Rerank(top=10, weight=1.0))
+    profile = replace(load_profile(name), rerank=Rerank(top_k=10, weight=1.0))
     former, reader = ask(store, mode=mode, profile=profile), Judging(last_first)
 
     reply = ask(store, mode=mode, profile=profile, reader=reader)
@@ -313,7 +316,7 @@ def test_operators_are_not_read_again(store: Store, query: str) -> None:
     assert reader.read == []
 
 
-@pytest.mark.parametrize("rules", [Rerank(top=0), Rerank(weight=0.0)])
+@pytest.mark.parametrize("rules", [Rerank(top_k=0), Rerank(weight=0.0)])
 def test_who_wants_nothing_of_it_pays_nothing(store: Store, rules: Rerank) -> None:
     profile, reader = replace(load_profile("default"), rerank=rules), Judging(last_first)
 
@@ -328,7 +331,7 @@ def test_without_hits_no_reranker_is_asked_for(store: Store) -> None:
         raise AssertionError("it was loaded for nothing")
 
     request = Request(text="xylophone", mode="keyword")
-    reply = search(request, store=store, profile=load_profile("default"), now=NOON, reranker=loaded)
+    reply = search(request, SearchContext(store=store, profile=load_profile("default"), now=NOON, reranker=loaded))
 
     assert reply.outcome == "none"
 
@@ -346,7 +349,9 @@ def test_why_tells_what_the_second_reading_made_of_a_memory(store: Store) -> Non
     request = Request(text="ship harbour cargo", mode="keyword")
     reader = Judging(last_first)
 
-    told = why(hit.id, request, store=store, profile=load_profile("default"), now=NOON, reranker=lambda: reader)
+    context = SearchContext(store=store, profile=load_profile("default"), now=NOON, reranker=lambda: reader)
+
+    told = why(hit.id, request, context)
 
     share = hit.share("rerank")
     assert (told.found, told.rank, told.score) == (True, 1, hit.score)
@@ -358,7 +363,7 @@ def test_why_tells_what_the_second_reading_made_of_a_memory(store: Store) -> Non
 
 
 @pytest.mark.parametrize(
-    "line", ["top = -1", "weight = 1.5", "weight = nan", "windows = 0", "window = 10", "window = 'wide'"]
+    "line", ["top_k = -1", "weight = 1.5", "weight = nan", "max_windows = 0", "window_chars = 10", "top_k = 'all'"]
 )
 def test_a_number_that_makes_no_sense_is_refused(line: str) -> None:
     with pytest.raises(ProfileError, match=r"mine\.rerank\.") as caught:
@@ -368,5 +373,5 @@ def test_a_number_that_makes_no_sense_is_refused(line: str) -> None:
 
 
 def test_a_profile_names_only_what_differs() -> None:
-    assert read_profile("[rerank]\ntop = 5", name="mine").rerank == Rerank(top=5)
+    assert read_profile("[rerank]\ntop_k = 5", name="mine").rerank == Rerank(top_k=5)
     assert {load_profile(name).rerank for name in BUILT_IN} == {Rerank()}

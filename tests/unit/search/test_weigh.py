@@ -2,31 +2,32 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kit import NOON
-from recollect.profile import Profile, Weigh, load_profile
-from recollect.records import Fact, Memory
-from recollect.replies import Share
-from recollect.search import above
-from recollect.search.ranking import Candidate
+from recollect.decay import effective_confidence
+from recollect.profile import Factor, Floor, Profile, Weigh, load_profile
+from recollect.records import ALL_PROJECTS, Fact, Memory
+from recollect.replies import Mode, Request, Share
+from recollect.search.parse import Query
+from recollect.search.state import Candidate, State
 from recollect.search.weigh import (
-    WEIGHERS,
+    FACTORS,
     Subject,
+    apply_floor,
     confidence,
     dated,
-    effective,
     fact_confidence,
     half_life,
-    importance,
+    informativeness,
     lens,
     mean_confidence,
+    prior,
     recency,
-    standing,
-    stated,
     type_weight,
     weigh,
 )
@@ -43,6 +44,22 @@ def fact(*, rate: float = 0.01, days: float = 0.0, sure: float = 1.0) -> Fact:
     return Fact(
         subject="a", predicate="is", object="b", type="kv", confidence=sure, decay_rate=rate, last_reinforced=reinforced
     )
+
+
+def weighing(
+    candidates: list[Candidate], subjects: dict[int, Subject], profile: Profile, *, mode: Mode = "keyword"
+) -> State:
+    state = State(
+        request=Request(text="x"),
+        query=Query(text="x"),
+        scope=ALL_PROJECTS,
+        now=NOON,
+        mode=mode,
+        candidates=tuple(candidates),
+        memories={row: subject.memory for row, subject in subjects.items()},
+        facts={row: subject.facts for row, subject in subjects.items()},
+    )
+    return weigh(state, rules=profile.weigh)
 
 
 @pytest.mark.case(22)
@@ -66,10 +83,10 @@ def test_oros_worked_example_falls_below_its_floor() -> None:
     oro = load_profile("oro")
     candidate = Candidate(id=1, shares=(Share(ranking="words", rank=1, points=0.1),))
 
-    (weighed,) = weigh([candidate], {1: aged(30, id=1)}, profile=oro, now=NOON)
+    weighed = weighing([candidate], {1: aged(30, id=1)}, oro)
 
-    assert weighed.score == pytest.approx(0.04)
-    assert above([weighed], oro.floor.keyword, 0.0) == ()
+    assert weighed.candidates[0].score == pytest.approx(0.04)
+    assert apply_floor(weighed, rules=oro.floor).kept == ()
 
 
 @pytest.mark.case(25)
@@ -77,7 +94,7 @@ def test_of_two_like_memories_the_newer_comes_first() -> None:
     shares = (Share(ranking="words", rank=1, points=1.0),)
     candidates = [Candidate(id=1, shares=shares), Candidate(id=2, shares=shares)]
 
-    found = weigh(candidates, {1: aged(90, id=1), 2: aged(0, id=2)}, profile=load_profile("oro"), now=NOON)
+    found = weighing(candidates, {1: aged(90, id=1), 2: aged(0, id=2)}, load_profile("oro")).candidates
 
     assert [each.id for each in found] == [2, 1]
     assert found[0].score > found[1].score
@@ -92,8 +109,8 @@ def test_a_memory_without_facts_has_full_confidence() -> None:
 @pytest.mark.case(27, 28)
 @pytest.mark.req("C-21")
 def test_a_fact_fades_from_when_it_was_last_reinforced() -> None:
-    assert effective(fact(), NOON) >= 0.99
-    assert effective(fact(days=69.3147), NOON) == pytest.approx(0.5, abs=1e-4)
+    assert effective_confidence(fact(), NOON) >= 0.99
+    assert effective_confidence(fact(days=69.3147), NOON) == pytest.approx(0.5, abs=1e-4)
 
 
 @pytest.mark.req("C-21")
@@ -101,12 +118,25 @@ def test_a_memory_is_worth_the_mean_of_its_facts() -> None:
     assert mean_confidence([fact(sure=1.0), fact(sure=0.5)], NOON) == pytest.approx(0.75)
 
 
+@pytest.mark.req("C-22")
+def test_a_superseded_fact_does_not_pull_the_mean_down() -> None:
+    superseded = replace(fact(sure=0.0), state="superseded")
+    stating = replace(aged(0, id=1), facts=(fact(sure=0.6), superseded))
+    candidate = Candidate(id=1, shares=(Share(ranking="words", rank=1, points=1.0),))
+
+    weighed = weighing([candidate], {1: stating}, load_profile("cortex"))
+    kept = apply_floor(weighed, rules=Floor(min_confidence=0.5)).kept
+
+    assert [each.factors["fact_confidence"] for each in kept] == [pytest.approx(0.6)]
+    assert mean_confidence([superseded], NOON) == 1.0
+
+
 @pytest.mark.req("C-23")
 def test_facts_fade_at_the_rate_of_their_type() -> None:
-    rates = load_profile("cortex").weigh.decay
+    rates = load_profile("cortex").weigh.decay_rates
 
-    assert effective(fact(rate=rates["identity"], days=100), NOON) > 0.9
-    assert effective(fact(rate=rates["temporal"], days=100), NOON) < 0.001
+    assert effective_confidence(fact(rate=rates["identity"], days=100), NOON) > 0.9
+    assert effective_confidence(fact(rate=rates["temporal"], days=100), NOON) < 0.001
 
 
 @pytest.mark.case(29)
@@ -145,31 +175,6 @@ def test_a_pinned_memory_does_not_age() -> None:
     assert dated(aged(0, source="2020-01-01.md", pinned=True), RULES, NOON) == 1.0
 
 
-@pytest.mark.case(34)
-@pytest.mark.parametrize(
-    ("about", "expected"),
-    [
-        ({"kind": "bugfix", "age_days": 0}, 1.3),
-        ({"kind": "discovery", "age_days": 7}, 0.55),
-        ({"kind": "feature", "age_days": 14}, 0.30),
-        ({"kind": "change", "age_days": 0, "feedback": 1}, 1.20),
-        ({"kind": "change", "age_days": 0, "feedback": -1}, 0.60),
-        ({"kind": "bugfix", "age_days": 0, "concepts": ("security", "gotcha")}, 1.41),
-        ({"kind": "discovery", "age_days": 0, "retrievals": 7}, 1.145),
-        ({"kind": "bugfix", "age_days": -3}, 1.3),
-        ({"kind": "unheard of", "age_days": 0}, 1.0),
-    ],
-)
-def test_engrams_importance(about: dict[str, object], expected: float) -> None:
-    assert importance(**about) == pytest.approx(expected, abs=0.05)  # type: ignore[arg-type]
-
-
-@pytest.mark.case(35)
-@pytest.mark.parametrize(("days", "expected"), [(7, 0.45), (14, 0.225)])
-def test_engrams_importance_halves_each_week(days: float, expected: float) -> None:
-    assert importance("change", age_days=days) == pytest.approx(expected)
-
-
 @pytest.mark.req("O-05")
 def test_a_memory_is_four_fifths_sure_unless_told() -> None:
     assert confidence(Subject(memory=Memory(content="x")), RULES, NOON) == 0.8
@@ -177,7 +182,7 @@ def test_a_memory_is_four_fifths_sure_unless_told() -> None:
 
 @pytest.mark.req("O-18")
 def test_a_type_weighs_what_the_profile_says() -> None:
-    rules = Weigh(types={"decision": 1.2})
+    rules = Weigh(type_weights={"decision": 1.2})
 
     assert type_weight(aged(0, type="decision"), rules, NOON) == 1.2
     assert type_weight(aged(0, type="gotcha"), rules, NOON) == 1.0
@@ -195,7 +200,7 @@ def test_a_lens_weighs_what_it_says() -> None:
 def test_the_default_factor_stays_within_its_bounds(days: float, sure: float, pinned: bool) -> None:  # noqa: FBT001
     rules = load_profile("default").weigh
 
-    factor = standing(aged(days, confidence=sure, pinned=pinned), rules, NOON)
+    factor = prior(aged(days, confidence=sure, pinned=pinned), rules, NOON)
 
     assert rules.bounds[0] <= factor <= rules.bounds[1]
 
@@ -209,22 +214,22 @@ def test_decay_never_removes_a_hit_of_the_default_profile(ages: list[float], dat
     subjects = {row: aged(days, id=row) for row, days in enumerate(ages)}
     plain = replace(profile, weigh=replace(profile.weigh, factors=()))
 
-    with_decay = above(weigh(candidates, subjects, profile=profile, now=NOON), 0.0, profile.floor.relative)
-    without = above(weigh(candidates, subjects, profile=plain, now=NOON), 0.0, profile.floor.relative)
+    with_decay, without = (
+        {each.id for each in apply_floor(weighing(candidates, subjects, each, mode="hybrid"), rules=each.floor).kept}
+        for each in (profile, plain)
+    )
 
-    assert {each.id for each in with_decay} == {each.id for each in without}
+    assert with_decay == without
 
 
 def test_every_factor_a_profile_may_name_exists() -> None:
-    from recollect.profile import FACTORS  # noqa: PLC0415
-
-    assert set(FACTORS) == set(WEIGHERS)
+    assert set(get_args(Factor)) == set(FACTORS)
 
 
 def test_a_profile_without_factors_changes_nothing() -> None:
     candidate = Candidate(id=1, shares=(Share(ranking="words", rank=1, points=0.3),))
 
-    (weighed,) = weigh([candidate], {1: aged(99)}, profile=Profile(), now=NOON)
+    (weighed,) = weighing([candidate], {1: aged(99)}, Profile()).candidates
 
     assert weighed.score == 0.3
 
@@ -241,10 +246,10 @@ def test_a_turn_counts_by_how_much_it_states_and_what_is_no_turn_is_as_it_is() -
         "Ann: I went to the pottery class in Leeds on Friday and made two bowls for my sister.",
     ]
 
-    weights = [stated(said(text), rules, NOON) for text in turns]
+    weights = [informativeness(said(text), rules, NOON) for text in turns]
 
     assert weights == sorted(weights)
-    assert weights[0] == pytest.approx(1 - rules.stated_sway)
+    assert weights[0] == pytest.approx(1 - rules.informativeness_shift)
     assert 0.6 <= weights[0] < weights[1] < 0.75 < weights[2] < 1.0
-    assert [stated(said(text, thread=None), rules, NOON) for text in turns] == [1.0, 1.0, 1.0]
-    assert stated(said(turns[0]), RULES, NOON) == 1.0
+    assert [informativeness(said(text, thread=None), rules, NOON) for text in turns] == [1.0, 1.0, 1.0]
+    assert informativeness(said(turns[0]), RULES, NOON) == 1.0

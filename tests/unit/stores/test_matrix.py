@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.stores.matrix import NumpyMatrix, PlainMatrix, empty_matrix
+from recollect.vectors import NumpyMatrix, PlainMatrix, matrix, unit, unpack
 
 VECTORS = st.lists(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), min_size=1, max_size=12)
 
@@ -22,7 +22,7 @@ def packed(numbers: list[float]) -> bytes:
 def test_both_matrices_find_the_same_products_and_equally_good_rows(
     vectors: list[list[float]], query: list[float], take: int
 ) -> None:
-    fast = empty_matrix(3).grown([], [packed(vector) for vector in vectors])
+    fast = matrix([packed(vector) for vector in vectors], dimensions=3)
     plain = PlainMatrix().grown([], [packed(vector) for vector in vectors])
     rows = list(range(len(vectors)))
 
@@ -30,18 +30,18 @@ def test_both_matrices_find_the_same_products_and_equally_good_rows(
 
     assert isinstance(fast, NumpyMatrix)
     assert fast.products(packed(query), rows) == pytest.approx(products, abs=1e-6)
-    for matrix in (fast, plain):
-        best = matrix.best(packed(query), matrix.places(rows), take)
+    for each in (fast, plain):
+        best = each.best(packed(query), each.places(rows), take)
         values = sorted((products[row] for row in best), reverse=True)
         assert values == pytest.approx(sorted(products, reverse=True)[:take], abs=1e-6)
 
 
 @given(VECTORS)
 def test_growing_keeps_the_rows_told_and_adds_the_new_below(vectors: list[list[float]]) -> None:
-    for empty in (PlainMatrix(), empty_matrix(3)):
-        matrix = empty.grown([], [packed(vector) for vector in vectors])
+    for empty in (PlainMatrix(), matrix([], dimensions=3)):
+        whole = empty.grown([], [packed(vector) for vector in vectors])
 
-        grown = matrix.grown([0], [packed([1.0, 0.0, 0.0])])
+        grown = whole.grown([0], [packed([1.0, 0.0, 0.0])])
 
         assert grown.products(packed([1.0, 0.0, 0.0]), [0, 1]) == pytest.approx([vectors[0][0], 1.0], abs=1e-6)
 
@@ -49,13 +49,25 @@ def test_growing_keeps_the_rows_told_and_adds_the_new_below(vectors: list[list[f
 @given(VECTORS, st.integers(1, 12))
 def test_both_matrices_know_equally_near_rows(vectors: list[list[float]], most: int) -> None:
     rows = [packed(vector) for vector in vectors]
-    fast = empty_matrix(3).grown([], rows).alike(range(len(rows)), most=most)
-    plain = PlainMatrix().grown([], rows).alike(range(len(rows)), most=most)
+    fast = matrix(rows, dimensions=3).nearest_others(most)
+    plain = PlainMatrix().grown([], rows).nearest_others(most)
 
     for own, (one, two) in enumerate(zip(fast, plain, strict=True)):
         assert len(one) == len(two) == min(most, len(rows) - 1)
         assert own not in {at for at, _ in (*one, *two)}
         assert [product for _, product in one] == pytest.approx([product for _, product in two], abs=1e-6)
+
+
+@given(VECTORS, st.lists(st.floats(0, 1, width=32), max_size=4))
+def test_both_matrices_mix_neighbours_alike(vectors: list[list[float]], weights: list[float]) -> None:
+    rows = [packed(vector) for vector in vectors]
+    fast = matrix(rows, dimensions=3).in_context(weights)
+    plain = PlainMatrix().grown([], rows).in_context(weights)
+
+    for one, two, own in zip(fast, plain, rows, strict=True):
+        assert list(unpack(one)) == pytest.approx(list(unpack(two)), abs=1e-3)
+        if not any(weights) and any(unpack(own)):
+            assert list(unpack(one)) == pytest.approx(list(unit(unpack(own))), abs=1e-6)
 
 
 WITHOUT_NUMPY = """

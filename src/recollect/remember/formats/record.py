@@ -64,6 +64,7 @@ KEPT: Final = frozenset({"name", "description", "path", "workerrole", "requireme
 FIELDS: Final[Mapping[str, tuple[tuple[str, ...], Convert]]] = {
     "title": (("title", "name"), as_line),
     "type": (("type", "category"), as_line),
+    "kind": (("kind", "doc_type"), as_line),
     "tags": (("tags", "labels"), as_tags),
     "project": (("project",), as_line),
     "source": (("source",), as_line),

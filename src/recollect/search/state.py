@@ -1,0 +1,191 @@
+"""What travels between the stages of a search, and what a search works with."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from time import perf_counter
+from typing import Literal
+
+from recollect.embedders.contract import Embedder
+from recollect.errors import SearchCancelled, SearchTimeout
+from recollect.profile import Profile
+from recollect.records import Fact, Filter, IndexHit, Memory, Scope, SubstringQuery, Usage, WordQuery
+from recollect.replies import Degraded, Evidence, Hit, Mode, Outcome, Reason, Request, Share
+from recollect.rerankers.contract import Reranker
+from recollect.search.parse import Query
+from recollect.stores.contract import Store
+
+Tier = WordQuery | SubstringQuery
+"""One question to the word index; a query is a cascade of them."""
+Boost = Callable[[Memory, Sequence[Fact]], float]
+"""What a lens makes of a memory and its facts."""
+DropCode = Literal["floor", "confidence", "near_repeat", "limit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """What one question to one index found, best first; `by_id` has the exact scores of some it did not rank."""
+
+    name: str
+    hits: tuple[IndexHit, ...] = ()
+    by_id: Mapping[int, IndexHit] = field(default_factory=dict)
+    total: int = 0
+    code_share: float = 0.0
+    """How much of what was searched is program text."""
+    kind: str = ""
+    """Which weight and normaliser it takes; its name unless told."""
+    weight: float = 1.0
+    """What it counts beside others of its kind."""
+    tiers: tuple[Tier, ...] = ()
+    """What was asked for it, of the word index."""
+    document_frequencies: Mapping[str, int] = field(default_factory=dict)
+    """How many memories hold each word that was asked for."""
+    degraded: Degraded | None = None
+    """What could not run as it should."""
+    version: int | None = None
+    """The version of the store that it was read at."""
+
+    def __post_init__(self) -> None:
+        """Go by the name where no kind is told."""
+        object.__setattr__(self, "kind", self.kind or self.name)
+
+    def find(self, memory_id: int) -> tuple[int | None, IndexHit | None]:
+        """Return the rank and the entry of a memory, as far as this ranking knows them."""
+        ranked = ((rank, hit) for rank, hit in enumerate(self.hits, start=1) if hit.id == memory_id)
+        return next(ranked, (None, self.by_id.get(memory_id)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """Why a candidate is not shown, and the least change that would show it."""
+
+    code: DropCode
+    surfaces_if: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A memory with the shares each ranking gave it and the named factors that weigh it."""
+
+    id: int
+    shares: tuple[Share, ...]
+    factors: Mapping[str, float] = field(default_factory=dict)
+    drop: Drop | None = None
+
+    @property
+    def fused(self) -> float:
+        """What the rankings gave together."""
+        return math.fsum(share.points for share in self.shares)
+
+    @property
+    def score(self) -> float:
+        """The sum of the shares times the product of the factors."""
+        return self.fused * math.prod(self.factors.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variant:
+    """Another way to ask, as a question to the word index, and what it counts beside others."""
+
+    tier: Tier
+    weight: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What a search knows; each stage makes the next one of it."""
+
+    request: Request
+    """As the lens it names leaves it."""
+    query: Query
+    scope: Scope
+    now: datetime
+    boost: Boost | None = None
+    mode: Mode = "hybrid"
+    """The mode that the request amounts to here."""
+    tiers: tuple[Tier, ...] = ()
+    """What is asked of the word index; after retrieving, with what may be meant by mistyped words."""
+    variants: tuple[Variant, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
+    generation: str = ""
+    """The fingerprint of the vectors that were compared."""
+    vectors: Mapping[int, bytes] = field(default_factory=dict)
+    """The vector of the first passage of each candidate, where stages look at them."""
+    candidates: tuple[Candidate, ...] = ()
+    """Best first; what was dropped stays among them and says why."""
+    memories: Mapping[int, Memory] = field(default_factory=dict)
+    facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)
+    usage: Mapping[int, Usage] = field(default_factory=dict)
+    browsing: bool = False
+    """Whether nothing was asked for, so that the newest are shown."""
+    degraded: Degraded | None = None
+    outcome: Outcome = "none"
+    evidence: Evidence | None = None
+    hits: tuple[Hit, ...] = ()
+    total: int = 0
+    facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    suggestions: tuple[str, ...] = ()
+    reason: Reason | None = None
+
+    @property
+    def where(self) -> Filter:
+        """Which memories the request and the query admit."""
+        return self.query.where
+
+    @property
+    def version(self) -> int | None:
+        """The version of the store that the indexes answered at; None where none was asked."""
+        return next((each.version for each in self.rankings if each.version is not None), None)
+
+    @property
+    def kept(self) -> tuple[Candidate, ...]:
+        """The candidates that no stage has dropped."""
+        return tuple(each for each in self.candidates if each.drop is None)
+
+    def ranking(self, name: str) -> Ranking:
+        """Return the ranking *name*, empty if it was not asked for."""
+        return next((each for each in self.rankings if each.name == name), Ranking(name=name))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """When to give up: at a moment of `perf_counter`, or when the caller says so."""
+
+    until: float = math.inf
+    cancelled: Callable[[], bool] = lambda: False
+
+    @classmethod
+    def over(cls, request: Request) -> "Watch":
+        """Return a watch that starts now."""
+        until = math.inf if request.timeout is None else perf_counter() + request.timeout
+        return cls(until=until) if request.cancelled is None else cls(until=until, cancelled=request.cancelled)
+
+    def check(self) -> None:
+        """Raise if it is time to give up."""
+        if self.cancelled():
+            raise SearchCancelled("the search was cancelled", hint="ask again when you need the answer")
+        if perf_counter() >= self.until:
+            raise SearchTimeout("the search took longer than it was given", hint="give it more time, or narrow it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchContext:
+    """What a search works with: the store, how to rank, the time, and the models."""
+
+    store: Store
+    profile: Profile
+    now: datetime
+    embedder: Embedder | None = None
+    named: Callable[[str], Embedder | None] = lambda _: None
+    """Finds a model by its name: vectors of the one before serve until the new ones are made."""
+    reranker: Callable[[], Reranker | None] = lambda: None
+    look_through: Callable[[Request], tuple[Request, Boost | None]] = lambda request: (request, None)
+    """Returns a request as the lens it names leaves it, and what that lens makes of a memory."""
+    watch: Watch = Watch()
+
+    @property
+    def ask(self) -> Store:
+        """The store, unless the search is to be given up."""
+        self.watch.check()
+        return self.store

@@ -1,0 +1,193 @@
+"""When the first hits are an answer, and how likely that is."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kit import NOON
+from recollect.profile import BUILT_IN, Answerability, Calibration, LogisticModel, load_profile
+from recollect.records import IndexHit
+from recollect.replies import Share
+from recollect.search.answerability import calibration, judge_hits, length_adjusted, probability, query_length
+from recollect.search.parse import Query, parse
+from recollect.search.state import Candidate, Ranking
+
+KNOWN = Calibration(
+    hybrid=LogisticModel(intercept=-6, coverage=6, cosine=12), semantic=LogisticModel(intercept=-4, cosine=10)
+)
+RULES = Answerability(
+    threshold=0.5,
+    top_k=3,
+    length_pivot=6,
+    length_exponent=0.5,
+    words=LogisticModel(intercept=-3, coverage=10),
+    models={"toy-1": KNOWN},
+)
+WORDS = Ranking(name="words", hits=tuple(IndexHit(id=row, score=2.0, coverage=0.6) for row in (1, 2, 3, 4)))
+SHORT = parse("gardener salary", now=NOON)
+MODEL = "toy-1-256"
+SHARES = st.floats(min_value=0, max_value=1)
+COSINES = st.floats(min_value=-1, max_value=1)
+SLOPES = st.floats(min_value=0, max_value=50)
+
+
+def hit(row: int, cosine: float | None = None) -> Candidate:
+    words = Share(ranking="words", rank=row, points=0.3, native=2.0)
+    near = () if cosine is None else (Share(ranking="vector", rank=None, points=0.1, native=cosine),)
+    return Candidate(id=row, shares=(words, *near))
+
+
+def asking(text: str) -> Query:
+    return parse(text, now=NOON)
+
+
+# --- what speaks for a hit ------------------------------------------------------------------
+
+
+def test_words_and_meaning_together_make_an_answer() -> None:
+    outcome, evidence = judge_hits([hit(1, 0.5)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+
+    assert evidence is not None
+    assert (outcome, evidence.id, evidence.coverage, evidence.cosine, evidence.threshold) == (
+        "answered",
+        1,
+        0.6,
+        0.5,
+        0.5,
+    )
+    assert evidence.probability == probability(KNOWN.hybrid, coverage=0.6, cosine=0.5) > 0.9
+
+
+def test_a_far_vector_speaks_against_a_hit() -> None:
+    outcome, _ = judge_hits([hit(1, 0.05)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+
+    assert outcome == "weak"
+
+
+def test_a_vector_that_is_not_there_yet_does_not() -> None:
+    outcome, evidence = judge_hits([hit(1)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+
+    assert outcome == "answered"
+    assert evidence is not None
+    assert evidence.cosine is None
+    assert evidence.probability == probability(RULES.words, coverage=0.6)
+
+
+def test_a_word_that_only_an_expansion_asked_for_is_no_evidence() -> None:
+    other = replace(WORDS, kind="expansion")
+
+    outcome, evidence = judge_hits([hit(1)], [other], query=SHORT, mode="keyword", model="", rules=RULES)
+
+    assert outcome == "weak"
+    assert evidence is not None
+    assert evidence.coverage == 0.0
+
+
+def test_the_likeliest_of_the_first_hits_speaks_and_later_ones_are_not_heard() -> None:
+    hits = [hit(1, 0.0), hit(2, 0.3), hit(3, 0.1), hit(4, 0.9)]
+
+    outcome, evidence = judge_hits(hits, [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+    alone, _ = judge_hits(hits[:1], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+
+    assert evidence is not None
+    assert (outcome, evidence.id, alone) == ("answered", 2, "weak")
+
+
+def test_a_profile_without_a_threshold_takes_every_hit_for_an_answer() -> None:
+    told = judge_hits([hit(1, 0.0)], [], query=SHORT, mode="hybrid", model=MODEL, rules=Answerability())
+
+    assert told == ("answered", None)
+
+
+# --- models ---------------------------------------------------------------------------------
+
+
+def test_a_model_of_which_nothing_is_known_neither_helps_nor_harms() -> None:
+    told = [
+        judge_hits([hit(1, cosine)], [WORDS], query=SHORT, mode="hybrid", model="new-1", rules=RULES)
+        for cosine in (0.0, 1.0)
+    ]
+
+    assert told[0] == told[1]
+    assert told[0] == judge_hits([hit(1)], [WORDS], query=SHORT, mode="keyword", model="", rules=RULES)
+
+
+def test_by_its_meaning_alone_such_a_model_never_answers() -> None:
+    known, _ = judge_hits([hit(1, 0.9)], [], query=SHORT, mode="semantic", model=MODEL, rules=RULES)
+    unknown = judge_hits([hit(1, 1.0)], [], query=SHORT, mode="semantic", model="new-1", rules=RULES)
+
+    assert known == "answered"
+    assert unknown == ("weak", None)
+
+
+@pytest.mark.parametrize(
+    ("model", "found"),
+    [("toy-1", 0), ("toy-1-256", 0), ("toy-1-512", 1), ("toy-1-512-abc", 1), ("toy-12", None), ("", None)],
+)
+def test_a_model_is_known_by_the_longest_beginning_of_its_fingerprint(model: str, found: int | None) -> None:
+    tables = [KNOWN, Calibration(semantic=LogisticModel(cosine=1))]
+    rules = Answerability(models={"toy-1": tables[0], "toy-1-512": tables[1]})
+
+    assert calibration(model, rules) is (None if found is None else tables[found])
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_what_a_built_in_profile_says_of_a_model_grows_with_what_speaks_for_a_hit(name: str) -> None:
+    rules = load_profile(name).answerability
+
+    assert (rules.threshold > 0) == (name == "default")
+    assert rules.threshold == 0 or rules.words.coverage > 0
+    assert all(table.hybrid.coverage > 0 and table.hybrid.cosine > 0 for table in rules.models.values())
+    assert all(table.semantic.cosine > 0 == table.semantic.coverage for table in rules.models.values())
+
+
+# --- long questions -------------------------------------------------------------------------
+
+
+def test_of_a_long_question_less_needs_to_be_held() -> None:
+    rules, few = replace(RULES, words=LogisticModel(intercept=-5, coverage=10)), replace(WORDS.hits[0], coverage=0.3)
+    words = Ranking(name="words", hits=(few,))
+    long = asking("gardener " + " ".join(f"word{number}" for number in range(23)))
+
+    short_outcome, _ = judge_hits([hit(1)], [words], query=SHORT, mode="keyword", model="", rules=rules)
+    long_outcome, evidence = judge_hits([hit(1)], [words], query=long, mode="keyword", model="", rules=rules)
+
+    assert (short_outcome, long_outcome) == ("weak", "answered")
+    assert evidence is not None
+    assert evidence.coverage == 0.3
+    assert query_length(long) == 24
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [("", 0), ("What is the salary?", 1), ("salary salaries SALARY", 1), ("園丁的薪水是多少", 4), ("薪水 salary", 2)],
+)
+def test_a_question_is_as_long_as_its_different_words(text: str, length: float) -> None:
+    assert query_length(asking(text)) == length
+
+
+@given(coverage=SHARES, length=st.floats(0, 500), more=st.floats(0, 500))
+def test_a_longer_question_never_lowers_what_is_held_nor_raises_it_above_all(
+    coverage: float, length: float, more: float
+) -> None:
+    held = length_adjusted(coverage, length=length, rules=RULES)
+
+    assert coverage <= held <= length_adjusted(coverage, length=length + more, rules=RULES) <= 1
+    assert length_adjusted(coverage, length=length, rules=replace(RULES, length_exponent=0.0)) == coverage
+
+
+# --- the chance -----------------------------------------------------------------------------
+
+
+@given(intercept=st.floats(-100, 100), slopes=st.tuples(SLOPES, SLOPES), coverage=SHARES, cosine=COSINES, more=SHARES)
+def test_the_chance_lies_between_none_and_all_and_never_falls_with_more_evidence(
+    *, intercept: float, slopes: tuple[float, float], coverage: float, cosine: float, more: float
+) -> None:
+    model = LogisticModel(intercept=intercept, coverage=slopes[0], cosine=slopes[1])
+
+    likely = probability(model, coverage=coverage, cosine=cosine)
+
+    assert 0 <= likely <= probability(model, coverage=coverage + more, cosine=cosine) <= 1
+    assert likely <= probability(model, coverage=coverage, cosine=cosine + more)

@@ -1,0 +1,124 @@
+"""Near-repeats and diversity (research cases 80, 81, 95)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recollect.profile import Diversify
+from recollect.replies import Share
+from recollect.search.diversify import choose, marginal_relevance, maximal_marginal_relevance, overlap, shingles
+from recollect.search.state import Candidate
+from recollect.text.differences import differences
+
+LONG = "the nightly job copies every table to the archive and then checks the row counts of each of them"
+
+
+def candidates(*scores: float) -> list[Candidate]:
+    return [
+        Candidate(id=row, shares=(Share(ranking="words", rank=row, points=score),))
+        for row, score in enumerate(scores, start=1)
+    ]
+
+
+def kept(found: list[Candidate], texts: dict[int, str], *, limit: int = 9, **rules: float) -> list[int]:
+    return [each.id for each in choose(found, texts, Diversify(**rules), limit)[0]]
+
+
+@pytest.mark.case(95)
+@pytest.mark.req("O-10")
+def test_of_four_results_two_sharing_a_long_run_of_words_three_remain() -> None:
+    texts = {1: LONG, 2: "something else entirely about lunch", 3: f"{LONG} as usual", 4: "short"}
+
+    chosen, repeats = choose(candidates(0.9, 0.8, 0.7, 0.6), texts, Diversify(max_overlap=0.6), 9)
+
+    assert [each.id for each in chosen] == [1, 2, 4]
+    assert repeats == {3: 1}
+
+
+def test_a_profile_that_does_not_mind_repeats_keeps_them() -> None:
+    assert kept(candidates(0.9, 0.8), {1: LONG, 2: LONG}) == [1, 2]
+
+
+def test_numbers_make_a_difference() -> None:
+    texts = {1: "deadline is October 15 for the tax report", 2: "deadline is October 16 for the tax report"}
+
+    assert kept(candidates(0.9, 0.8), texts, max_overlap=0.9) == [1, 2]
+
+
+@pytest.mark.case(80)
+def test_full_relevance_keeps_the_order_and_few_candidates_stay_as_they_are() -> None:
+    found = candidates(0.9, 0.8, 0.7)
+    runs = {each.id: shingles("same text") for each in found}
+
+    assert maximal_marginal_relevance(found, runs, mmr_lambda=1.0) == tuple(found)
+    assert maximal_marginal_relevance([], {}, mmr_lambda=0.5) == ()
+    assert maximal_marginal_relevance(found[:1], runs, mmr_lambda=0.5) == tuple(found[:1])
+
+
+@pytest.mark.case(81)
+@pytest.mark.parametrize(
+    ("relevance", "likeness", "mmr_lambda", "expected"),
+    [(0.8, 0.5, 1, 0.8), (0.8, 0.5, 0, -0.5), (0.8, 0.6, 0.5, 0.1), (1, 0.5, 0.7, 0.55)],
+)
+def test_the_marginal_relevance(relevance: float, likeness: float, mmr_lambda: float, expected: float) -> None:
+    assert marginal_relevance(relevance, likeness, mmr_lambda) == pytest.approx(expected)
+
+
+def test_likeness_to_a_better_hit_costs() -> None:
+    found = candidates(0.9, 0.85, 0.8)
+    texts = {1: LONG, 2: LONG + " again", 3: "a quite different thing about the garden"}
+
+    assert kept(found, texts, mmr_lambda=0.5) == [1, 3, 2]
+
+
+def test_an_opposite_is_no_repeat() -> None:
+    texts = {1: "Restart the server after the update", 2: "Do not restart the server after the update"}
+
+    assert kept(candidates(0.9, 0.8), texts, max_overlap=0.6) == [1, 2]
+
+
+WORDS = st.sampled_from(["one", "two", "red", "not", "fox", "3"])
+TEXTS = st.lists(st.lists(WORDS, max_size=14).map(" ".join), max_size=12)
+
+
+@given(TEXTS, st.sampled_from([0.0, 0.3, 0.6, 0.9]), st.integers(1, 12))
+def test_left_out_is_what_overlaps_too_much_with_one_that_was_kept(
+    texts: list[str], repeats: float, limit: int
+) -> None:
+    numbered = dict(enumerate(texts, start=1))
+    found = candidates(*(1.0 for _ in texts))
+
+    chosen = kept(found, numbered, max_overlap=repeats, limit=limit)
+
+    wanted: list[int] = []
+    for row, text in numbered.items():
+        like = [other for other in wanted if overlap(shingles(text), shingles(numbered[other])) > repeats]
+        if all(differences(text, numbered[other]) for other in like):
+            wanted.append(row)
+    assert chosen == wanted[:limit]
+
+
+@pytest.mark.req("O-10")
+@pytest.mark.parametrize(
+    "again",
+    [
+        "the nightly job copies every table, to the archive; and then checks the row counts (of each of them)!",
+        "The Nightly Job Copies Every Table To The Archive And Then Checks The Row Counts Of Each Of Them",
+        LONG.upper(),
+        f"“{LONG}”…",
+    ],
+)
+def test_a_repeat_is_one_whatever_its_punctuation_and_capitals(again: str) -> None:
+    assert kept(candidates(0.9, 0.8), {1: LONG, 2: again}, max_overlap=0.9) == [1]
+
+
+@given(st.text(alphabet="ab_ 1.,;-!\0\n\t", max_size=40))
+def test_english_and_other_texts_are_cut_into_the_same_words(text: str) -> None:
+    assert {word for run in shingles(f"{text} é") for word in run} - {"é"} == {
+        word for run in shingles(text) for word in run
+    }
+
+
+@pytest.mark.parametrize(("text", "count"), [("", 1), ("one two", 1), ("a b c d e", 1), ("a b c d e f", 2)])
+def test_a_text_has_a_shingle_for_each_five_words_in_a_row(text: str, count: int) -> None:
+    assert len(shingles(text)) == count
