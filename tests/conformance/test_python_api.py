@@ -8,7 +8,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from recollect.embedders.models import Models
 
 import recollect
 from kit import NOON
