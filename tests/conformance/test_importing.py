@@ -429,7 +429,7 @@ def test_a_newer_export_brings_the_change(db: Recollection, tmp_path: Path) -> N
 
 def test_an_export_cannot_make_itself_more_trusted_than_its_door(db: Recollection, tmp_path: Path) -> None:
     path = exported(filled(db), tmp_path / "all.jsonl")
-    store = STORES["ram"](tmp_path, analyse)
+    store = STORES["memory"](tmp_path, analyse)
 
     with Recollection(store=store, profile=db.profile, clock=lambda: NOON) as other:
         other.import_(path, trust="agent")
