@@ -7,10 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from recollect.embedders.choice import Models
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection
+from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.remember import formats
 from recollect.remember.import_files import ImportReport
