@@ -54,6 +54,20 @@ def test_each_format_gives_one_memory_for_each_of_its_parts(db: Recollection, tm
     assert new == {"people.csv": 4, "setup.json": 3, "three.txt": 3, "code.md": 2}
 
 
+@pytest.mark.req("N-16")
+def test_a_record_is_found_by_each_of_its_labels(db: Recollection, tmp_path: Path) -> None:
+    records = (
+        {"text": "Ida maintains the parser", "labels": ["Person", "Developer"]},
+        {"text": "Bea", "labels": "Person"},
+    )
+    folder = write(tmp_path / "notes", nodes_jsonl="\n".join(map(json.dumps, records)))
+
+    db.import_(folder)
+
+    assert contents(db, "tag:Developer") == {"Ida maintains the parser"}
+    assert contents(db, "tag:Person") == {"Ida maintains the parser", "Bea"}
+
+
 @pytest.mark.case(93)
 def test_a_second_import_brings_nothing_new(db: Recollection, tmp_path: Path) -> None:
     folder = write(

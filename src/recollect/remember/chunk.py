@@ -6,13 +6,12 @@ stays in one chunk unless it alone is more than four chunks long.
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from recollect.text.code import Span, whole_blocks
+from recollect.text.code import Span, is_inside, span_around, whole_blocks
 
 # Strongest first. A match ends where the next chunk may begin.
 _GOOD_BREAKS: Final = (
@@ -56,11 +55,6 @@ def chunk(text: str, *, max_chars: int = 1500, min_chars: int = 50) -> tuple[Chu
     return _chunks(text, _joined(spans, most=most, least=least))
 
 
-def is_inside(position: int, spans: Sequence[Span]) -> bool:
-    """Tell whether a cut at *position* would part one of *spans*, which are sorted and disjoint."""
-    return _around(position, spans) is not None
-
-
 # --- where to cut ---------------------------------------------------------------------------
 
 
@@ -84,7 +78,7 @@ def _cut(text: str, span: Span, *, most: int, least: int, blocks: Sequence[Span]
 def _forced(text: str, span: Span, high: int, blocks: Sequence[Span]) -> int:
     """Return a cut near *high* where there is no break: between two characters, or behind a whole span."""
     begin, end = span
-    block = _around(high, blocks)
+    block = span_around(high, blocks)
     back = range(high, begin, -1) if block is None else ()
     ahead = range(high if block is None else block[1], end)
     places = (at for at in chain(back, ahead) if _is_seam(text, at) and not is_inside(at, blocks))
@@ -109,12 +103,6 @@ def _is_seam(text: str, position: int) -> bool:
 
 
 # --- spans ----------------------------------------------------------------------------------
-
-
-def _around(position: int, spans: Sequence[Span]) -> Span | None:
-    """Return the one of *spans* that a cut at *position* would part."""
-    index = bisect_right(spans, (position, -1)) - 1
-    return spans[index] if index >= 0 and position < spans[index][1] else None
 
 
 def _stripped(text: str, span: Span) -> Span:

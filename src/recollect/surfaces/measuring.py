@@ -124,13 +124,8 @@ def _embedder(
     """Return the model in use, with its vectors kept; who chose none can ask for words alone."""
     if modes == ("keyword",) or (db.models.name == "none" and "semantic" not in modes):
         return None
-    return evaluate.cache.DiskCachedEmbedder(db.models.required(), Path(folder).expanduser() if folder else _cache())
-
-
-def _cache() -> Path:
-    from platformdirs import user_cache_path  # noqa: PLC0415  (only this verb asks)
-
-    return user_cache_path("recollect", appauthor=False) / "vectors"
+    cache = evaluate.cache
+    return cache.DiskCachedEmbedder(db.models.required(), Path(folder).expanduser() if folder else cache.user_cache())
 
 
 # --- what is told and written ---------------------------------------------------------------

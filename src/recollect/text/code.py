@@ -1,7 +1,8 @@
 """Find code in a text: fenced blocks, private keys, and whether the whole of it is a program."""
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 Span = tuple[int, int]
@@ -59,6 +60,17 @@ def whole_blocks(text: str) -> tuple[Span, ...]:
         else:
             merged.append((begin, end))
     return tuple(merged)
+
+
+def is_inside(position: int, spans: Sequence[Span]) -> bool:
+    """Tell whether a cut at *position* would part one of *spans*, which are sorted and disjoint."""
+    return span_around(position, spans) is not None
+
+
+def span_around(position: int, spans: Sequence[Span]) -> Span | None:
+    """Return the one of *spans* that a cut at *position* would part."""
+    index = bisect_right(spans, (position, -1)) - 1
+    return spans[index] if index >= 0 and position < spans[index][1] else None
 
 
 def _private_keys(text: str) -> Iterator[Span]:

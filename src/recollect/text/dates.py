@@ -7,10 +7,11 @@ miss a date than take an ordinary word for it. Time grows with the length of the
 
 import re
 import unicodedata
+from calendar import monthrange
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -52,12 +53,7 @@ def step(moment: datetime, unit: str, count: int) -> datetime:
         return midnight(moved.year, moved.month, moved.day, like=moment)
     year, month = divmod(moment.year * 12 + moment.month - 1 + count * MONTHS_OF[unit], 12)
     first = midnight(year, month + 1, 1, like=moment)
-    return first.replace(day=min(moment.day, _length(first)))
-
-
-def _length(first: datetime) -> int:
-    """Return how many days the month has that begins with *first*."""
-    return (first.replace(day=28) + timedelta(days=4)).replace(day=1).toordinal() - first.toordinal()
+    return first.replace(day=min(moment.day, monthrange(first.year, first.month)[1]))
 
 
 def begin(unit: str, now: datetime) -> datetime:
@@ -128,11 +124,6 @@ UNITS: Final = {
         "year": "y yr yrs year years 年 년",
     }.items()
     for name in names.split()
-}
-PRECISION: Final = {
-    "minute": timedelta(minutes=1),
-    "second": timedelta(seconds=1),
-    "fraction": timedelta(microseconds=1),
 }
 
 BEHIND_KOREAN: Final = r"(?=$|[^가-힣]|에|의|는|은|말|중|간|부터|까지)"
@@ -216,22 +207,10 @@ def _quarter(match: re.Match[str], now: datetime) -> TimeSpan:
 
 def _time(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read a date with a time; the span lasts as long as the smallest part that was written."""
-    day = midnight(int(match["year"]), int(match["month"]), int(match["day"]), like=now)
-    fraction = int((match["fraction"] or "0").ljust(6, "0"))
-    start = day.replace(
-        hour=int(match["hour"]), minute=int(match["minute"]), second=int(match["second"] or 0), microsecond=fraction
-    )
-    if match["zone"]:
-        start = start.replace(tzinfo=_zone(match["zone"])).astimezone(now.tzinfo)
-    written = [length for part, length in PRECISION.items() if match[part]]
-    return TimeSpan(start=start, end=start + min(written))
-
-
-def _zone(text: str) -> timezone:
-    if text in "zZ":
-        return UTC
-    ahead = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
-    return timezone(-ahead if text.startswith("-") else ahead)
+    moment = datetime.fromisoformat(match[0].upper())
+    start = moment.astimezone(now.tzinfo) if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+    unit = "microseconds" if match["fraction"] else "seconds" if match["second"] else "minutes"
+    return TimeSpan(start=start, end=start + timedelta(**{unit: 1}))
 
 
 def _ago(match: re.Match[str], now: datetime) -> TimeSpan:
@@ -299,6 +278,7 @@ MONTH: Final = (
 FULL, NAME = rf"(?P<name>{'|'.join(MONTH_NAMES)})\b", rf"(?P<name>{MONTH})\b\.?"
 YEAR, MODERN = r"(?P<year>[12]\d{3})", r"(?P<year>(?:19|20)\d\d|2100)"
 DAY, NTH = r"(?P<day>\d{1,2})", r"(?:st|nd|rd|th)"
+SECOND = r"(?P<second>:\d\d(?P<fraction>[.,]\d{1,9})?)?"
 COUNT = r"(?P<count>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple)"
 UNIT = r"(?P<unit>mins?|minutes?|hrs?|hours?|days?|wks?|weeks?|months?|quarters?|yrs?|years?)"
 WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAY_NAMES)})\b"
@@ -338,11 +318,7 @@ def _any(unit: str) -> str:
 # --- the tables -----------------------------------------------------------------------------
 
 PLAIN: Final = (
-    _west(
-        rf"{OPEN}{YEAR}-(?P<month>\d\d)-{DAY}[t ](?P<hour>\d\d):(?P<minute>\d\d)"
-        rf"(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,6}})\d{{0,3}})?)?(?P<zone>z|[+-]\d\d:?\d\d)?{CLOSE}",
-        _time,
-    ),
+    _west(rf"{OPEN}{YEAR}-\d\d-\d\d[t ]\d\d:\d\d{SECOND}(?:z|[+-]\d\d:?\d\d)?{CLOSE}", _time),
     _west(rf"{OPEN}{YEAR}(?P<dash>[-/])(?P<month>\d{{1,2}})(?P=dash){DAY}{CLOSE}", _calendar),
     _west(rf"{OPEN}{YEAR}[-/](?P<month>0[1-9]|1[0-2]){CLOSE}", _calendar),
     _west(rf"\b{NAME}\s{{1,2}}{DAY}{NTH}?(?:(?:,\s?|\s){MODERN}\b|(?!\w|[.:]\d|{THING}))", _calendar, NAMES),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import FileError
 from recollect.remember.formats import FORMATS, READERS, SUFFIXES, Parsed, read_file
-from recollect.remember.formats.record import Origin
+from recollect.remember.formats.record import CONTENT, FIELDS, Origin
 
 ORIGIN = Origin(source="/notes/a")
 
@@ -97,6 +97,16 @@ def test_a_broken_file_raises_one_line_with_a_hint(tmp_path: Path) -> None:
 
     assert str(caught.value) == f"{path} is not JSON: line 3: Expecting ':' delimiter"
     assert caught.value.hint
+
+
+def test_the_page_about_formats_names_every_suffix_and_every_name_of_a_field() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
+
+    for each in FORMATS:
+        assert all(f"`{suffix}`" in rows[each.name] for suffix in each.suffixes if suffix)
+    for field, (names, _) in (*FIELDS.items(), ("content", (CONTENT, None))):
+        assert " ".join(f"`{name}`" for name in names) in rows[field]
 
 
 # --- laws -----------------------------------------------------------------------------------

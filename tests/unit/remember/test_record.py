@@ -34,6 +34,26 @@ def test_a_full_record_fills_every_field_it_names() -> None:
     assert memory.metadata == {"mood": "good", "Colour": ["red"], "Name": "Shipping"}
 
 
+@pytest.mark.req("N-16")
+@pytest.mark.parametrize(
+    ("given", "tags"),
+    [
+        ({"labels": ["Person", "Developer"]}, ("Person", "Developer")),
+        ({"labels": [{"name": "bug"}, {"name": "help wanted"}]}, ("bug", "help wanted")),
+        ({"Labels": "Person, Developer"}, ("Person", "Developer")),
+        ({"labels": ["b", "c"], "tags": "a, b"}, ("a", "b", "c")),
+    ],
+)
+def test_several_labels_on_one_record_are_tags_beside_those_it_has(
+    given: dict[str, object], tags: tuple[str, ...]
+) -> None:
+    memory = as_memory({"text": "t", **given}, origin=ORIGIN, line=1)
+
+    assert memory is not None
+    assert memory.tags == tags
+    assert memory.metadata == {}
+
+
 @pytest.mark.req("N-01")
 def test_the_names_that_search_looks_at_stay_in_the_metadata() -> None:
     kept: dict[str, object] = {

@@ -5,7 +5,8 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from recollect.remember.formats.record import Origin, Parsed, Record, as_memory, clean
+from recollect.remember.formats.record import Origin, Parsed, Record, as_memory
+from recollect.remember.formats.values import clean
 
 _DELIMITERS: Final = ",;\t|"
 _LARGEST: Final = 2**31 - 1

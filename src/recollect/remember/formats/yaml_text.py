@@ -13,17 +13,8 @@ import yaml
 
 from recollect.errors import FileError
 from recollect.remember.formats.entries import of_object, parse
-from recollect.remember.formats.record import (
-    DEEPEST,
-    Entry,
-    Origin,
-    Parsed,
-    TooMuch,
-    as_text,
-    flatten,
-    is_scalar,
-    plain,
-)
+from recollect.remember.formats.record import Entry, Origin, Parsed
+from recollect.remember.formats.values import DEEPEST, TooMuch, as_text, flatten, is_scalar, plain
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BROKEN: Final = (yaml.YAMLError, ValueError, OverflowError)

@@ -1,4 +1,4 @@
-"""Reading recollect's own export back."""
+"""Reading the entries of structured files: recollect's own export, taken back without loss."""
 
 import json
 from dataclasses import replace
