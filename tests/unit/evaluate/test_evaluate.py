@@ -32,7 +32,7 @@ from recollect.evaluate.report import report_of
 from recollect.evaluate.runs import parse_json
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, Scope
-from recollect.search import search
+from recollect.search import SearchContext, search
 from recollect.stores.ram import RamStore
 from recollect.text.analyser import analyse
 from recollect.vectors import Vector
@@ -80,8 +80,8 @@ def test_only_the_order_is_asked_for_and_it_is_that_of_every_search() -> None:
     answers = answer([query], TALK, store=store, profile=DEFAULT, mode="keyword", now=JUNE)
 
     asked = replace(request_for(query, "keyword"), snippets=True, include_facts=True)
-    whole = search(asked, store=store, profile=DEFAULT, now=JUNE)
-    bare = search(request_for(query, "keyword"), store=store, profile=DEFAULT, now=JUNE)
+    context = SearchContext(store=store, profile=DEFAULT, now=JUNE)
+    whole, bare = search(asked, context), search(request_for(query, "keyword"), context)
     assert answers["qa"].ids == tuple(hit.memory.external_id for hit in whole.hits)
     assert answers["qa"].scores == tuple(hit.score for hit in whole.hits)
     assert request_for(query, "keyword").limit == DEPTH

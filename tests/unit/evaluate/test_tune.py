@@ -54,14 +54,15 @@ def test_a_profile_has_only_the_knobs_it_has_a_use_for() -> None:
     assert "k" not in starts(DEFAULT)
     assert starts(load_profile("cortex"))["k"] == 60.0
     assert "vector" not in starts(load_profile("nornicdb"))  # its weights go by the length of the question
+    assert "vector" not in starts(load_profile("engram"))  # and those of engram by the place of the list
 
 
 def test_one_number_shares_the_weight_between_words_and_vectors() -> None:
-    engram = load_profile("engram")
+    oro = load_profile("oro")
 
-    turned = patched(engram, {"vector": 0.75})
+    turned = patched(oro, {"vector": 0.75})
 
-    assert turned.fuse.weights == {"words": 1.0, "vector": 3.0, "expansion": 1.0}
+    assert turned.fuse.weights == {"words": 0.5, "vector": 1.5}
 
 
 def test_no_knob_goes_beyond_its_grid() -> None:

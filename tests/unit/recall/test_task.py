@@ -7,7 +7,7 @@ from recollect.replies import Evidence, Outcome, Reply
 
 
 def reply(query: str, outcome: Outcome, sure: float) -> Reply:
-    evidence = Evidence(id=1, sure=sure, bar=0.5)
+    evidence = Evidence(id=1, probability=sure, threshold=0.5)
     return Reply(query=query, mode="hybrid", profile="default", outcome=outcome, evidence=evidence)
 
 

@@ -45,7 +45,7 @@ def test_a_weak_answer_and_a_missing_model_are_never_hidden() -> None:
 
 
 def test_what_an_outcome_stands_on_is_told_to_those_who_ask() -> None:
-    both = Evidence(id=3, sure=0.8125, bar=0.5, coverage=0.6, cosine=0.25)
+    both = Evidence(id=3, probability=0.8125, threshold=0.5, coverage=0.6, cosine=0.25)
     words = replace(REPLY, evidence=replace(both, cosine=None))
 
     told = reply_text(replace(REPLY, evidence=both), explain=True).splitlines()[-1]
