@@ -83,7 +83,8 @@ def retrieve(
     if mode != "semantic" and not is_strong(found.rankings[0], rules, fuse):
         found = replace(found, rankings=(*found.rankings, *_expansions(probe, found.version, expand)))
     degraded = next((each.degraded for each in found.rankings if each.degraded), degraded)
-    return replace(found, mode=mode, degraded=degraded, tiers=found.ranking("words").tiers or state.tiers)
+    tiers = next((each.tiers for each in found.rankings if each.name == "words"), state.tiers)
+    return replace(found, mode=mode, degraded=degraded, tiers=tiers)
 
 
 def choose_mode(state: State, context: SearchContext, rules: Retrieve) -> tuple[Mode, Degraded | None]:
