@@ -459,11 +459,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insert:
-    """Keep a new memory and what it states."""
+    """Keep a new memory and what it states.
+
+    *tokens* are those the store's analyser makes of it, where the caller has them at hand already.
+    """
 
     memory: Memory
     facts: tuple[Fact, ...] = ()
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    tokens: TokenizedMemory | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ DRIVERS = {
     "uvicorn": ("surfaces/",),
 }
 # A library that may be missing is fetched by its name, so names count too; the machine's report only says a version.
-NAMED = {**DRIVERS, "apsw": (*DRIVERS["apsw"], "evaluate/machine.py")}
+NAMED = {**DRIVERS, "apsw": (*DRIVERS["apsw"], "evaluate/report.py")}
 ROOMS = ("recollect.stores", "recollect.embedders", "recollect.rerankers")
 CONTRACTS = tuple(f"{room}.contract" for room in ROOMS)
 PURE = ("remember/", "search/")

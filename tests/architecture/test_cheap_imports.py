@@ -10,10 +10,10 @@ import pytest
 HEAVY = ("mcp", "numpy", "onnx", "onnxruntime", "starlette", "tokenizers", "uvicorn")
 IDLE = (
     "recollect.evaluate.evaluate",
-    "recollect.evaluate.tune_here",
+    "recollect.evaluate.tune",
     "recollect.recall.inject",
-    "recollect.remember.intake",
-    "recollect.remember.keep",
+    "recollect.remember.context",
+    "recollect.remember.ingest",
     "recollect.search.related",
     "recollect.search.why",
     "recollect.surfaces.demo",

@@ -41,7 +41,10 @@ def test_imports_go_downward() -> None:
 
 def test_a_downward_import_is_kept(tmp_path: Path) -> None:
     good = package(
-        tmp_path, search="import recollect.text\nimport recollect.remember", remember="import recollect.stores"
+        tmp_path,
+        search="import recollect.text\nimport recollect.stores",
+        evaluate="import recollect.search\nimport recollect.remember",
+        remember="import recollect.stores",
     )
 
     done = lint(good)
@@ -51,10 +54,18 @@ def test_a_downward_import_is_kept(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("room", "imported"),
-    [("text", "search"), ("search", "surfaces"), ("stores", "text"), ("records", "errors")],
+    [
+        ("text", "search"),
+        ("search", "surfaces"),
+        ("stores", "text"),
+        ("errors", "records"),
+        ("search", "remember"),
+        ("remember", "recall"),
+        ("recall", "search"),
+    ],
 )
 def test_an_upward_or_sideways_import_is_seen(tmp_path: Path, room: str, imported: str) -> None:
-    bad = package(tmp_path, **({"search": ""} | {room: f"import recollect.{imported}"}))
+    bad = package(tmp_path, **({"search": "", "remember": "", "recall": ""} | {room: f"import recollect.{imported}"}))
 
     done = lint(bad)
 

@@ -3,17 +3,17 @@
 import pytest
 
 from recollect import Filter, InputError, Memory, Recollection
-from recollect.remember.ingest import Kept
+from recollect.remember.ingest import IngestResult
 
 FIRST = "always run ruff before pyright for linting"
 SECOND = "always run ruff before pyright for linting checks"
 
 
-def add(db: Recollection, *texts: str) -> list[Kept]:
+def add(db: Recollection, *texts: str) -> list[IngestResult]:
     return [db.add(text) for text in texts]
 
 
-def batch(db: Recollection, *texts: str) -> list[Kept]:
+def batch(db: Recollection, *texts: str) -> list[IngestResult]:
     return list(db.add_all([Memory(content=text) for text in texts]))
 
 

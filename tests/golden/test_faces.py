@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import click
@@ -12,18 +13,20 @@ from snapshot import FOLDER, matches
 from kit import NOON
 from recollect import Recollection
 from recollect.profile import load_profile
-from recollect.stores.ram import RamStore
+from recollect.recall.lens import Lens
+from recollect.stores.choice import open_store
 from recollect.surfaces.cli import cli, written
 from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.serialise import serialise
 from recollect.text.analyser import analyse
 
 COMMANDS = cli.list_commands(click.Context(cli))
 
 
 @pytest.fixture
-def db() -> Iterator[Recollection]:
+def db(tmp_path: Path) -> Iterator[Recollection]:
     """A small store whose every face is the same on every day and on every machine."""
-    store = RamStore(analyse)
+    store = open_store(str(tmp_path / "notes.db"), analyse)
     with Recollection(store=store, profile=load_profile("default"), clock=lambda: NOON, address="notes.db") as opened:
         day = datetime(2026, 3, 2, tzinfo=UTC)
         opened.add(
@@ -46,12 +49,25 @@ def db() -> Iterator[Recollection]:
         yield opened
 
 
+@pytest.fixture
+def used_db(db: Recollection) -> Recollection:
+    """The small store after some use: facts that contradict each other, a lens, searches in the log."""
+    db.add("Port: 5432", project="shop")
+    db.add("Port: 5433", project="web")
+    db.keep_lens(Lens(name="work", projects=("shop",), types=("decision",), since="2026-01", boosts={"type:x": 2.0}))
+    for query in ("port", "port", "port", "xylophone"):
+        db.search(query, session="s", limit=1)
+    db.flush()
+    return db
+
+
 def answered(db: Recollection, verb: str, **given: Any) -> tuple[str, str]:
     """Return the answer of *verb* as text and as JSON, without how long it took."""
-    answer = OPERATIONS[verb].run(db, given, None)
-    if isinstance(answer.value, dict) and "timings_ms" in answer.value:
-        answer.value["timings_ms"] = {"total": 0.0}
-    return answer.text, written(json.loads(json.dumps(answer.value), parse_float=lambda text: round(float(text), 6)))
+    answer = OPERATIONS[verb].answer(db, given)
+    value = serialise(answer.value)
+    if "timings_ms" in value:
+        value["timings_ms"] = {"total": 0.0}
+    return answer.text(), written(json.loads(json.dumps(value), parse_float=lambda text: round(float(text), 6)))
 
 
 @pytest.mark.parametrize("name", ["recollect", *COMMANDS])
@@ -93,3 +109,56 @@ def test_an_answer_reads_as_it_did(db: Recollection, name: str, verb: str, given
 
     assert matches(f"answers/{name}.txt", text)
     assert matches(f"answers/{name}.json", value)
+
+
+@pytest.mark.parametrize(
+    ("name", "verb", "given"),
+    [
+        ("restore", "restore", {"id": 2}),
+        ("search-facets", "search", {"query": "deploy", "mode": "keyword", "facets": True, "limit": 1}),
+        ("decisions", "decisions", {"query": "deploy", "mode": "keyword", "limit": 1}),
+        ("why", "why", {"id": 2, "query": "deployment minutes", "mode": "keyword"}),
+        ("why-not", "why", {"id": 5, "query": "deployment minutes", "mode": "keyword"}),
+        ("related", "related", {"id": 7}),
+        ("facts", "facts", {}),
+        ("stale", "stale", {"below": 0.95}),
+        ("conflicts", "conflicts", {}),
+        ("reinforce", "reinforce", {"ids": ("3",)}),
+        ("pin", "pin", {"id": 1}),
+        ("pin-off", "pin", {"id": 1, "off": True}),
+        ("supersede", "supersede", {"id": 2, "by": 1}),
+        ("feedback", "feedback", {"id": 1, "verdict": "useful"}),
+        ("inject", "inject", {"task": "Fix the deploy timeout", "session": "s"}),
+        ("inject-nothing", "inject", {"task": "quantum chromodynamics"}),
+        ("capture", "capture", {"text": "[MEMORY] type=gotcha tags=db: Close cursors\nok"}),
+        ("timeline", "timeline", {"query": "timeout"}),
+        ("lens-create", "lens", {"action": "create", "name": "old", "type": ("note",), "boost": ("tag:docker=1.5",)}),
+        ("lens-list", "lens", {"action": "list"}),
+        ("lens-drop", "lens", {"action": "drop", "name": "work"}),
+        ("log-recent", "log", {"report": "recent"}),
+        ("log-provenance", "log", {"report": "provenance", "fact": 3}),
+        ("log-never-recalled", "log", {"report": "never-recalled"}),
+        ("log-never-used", "log", {"report": "never-used"}),
+        ("log-unanswered", "log", {"report": "unanswered"}),
+        ("consolidate", "consolidate", {"dry_run": True}),
+        ("consolidate-undo", "consolidate", {"undo": True}),
+        ("reindex", "reindex", {}),
+        ("tune-show", "tune", {"show": True}),
+        ("tune", "tune", {"dry_run": True}),
+    ],
+)
+def test_an_answer_of_a_store_in_use_reads_as_it_did(
+    used_db: Recollection, name: str, verb: str, given: dict[str, Any]
+) -> None:
+    text, value = answered(used_db, verb, **given)
+
+    assert matches(f"answers/{name}.txt", text)
+    assert matches(f"answers/{name}.json", value)
+
+
+def test_an_export_reads_as_it_did(used_db: Recollection) -> None:
+    answer = OPERATIONS["export"].answer(used_db, {})
+
+    lines = [json.dumps(serialise(each), ensure_ascii=False) for each in answer.value]
+    assert answer.stream
+    assert matches("answers/export.jsonl", "\n".join(lines))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from recollect.records import Memory
-from recollect.remember.dedup import Candidate, Verdict, judge
+from recollect.remember.dedup import DedupResult, DuplicateCandidate, decide
 from recollect.text.differences import Kind, differences
 
 PAIRS = Path(__file__).with_name("pairs.jsonl")
@@ -25,11 +25,11 @@ class Pair:
 
 
 @cache
-def _verdicts(pair: Pair) -> tuple[Verdict, Verdict]:
+def _results(pair: Pair) -> tuple[DedupResult, DedupResult]:
     """Judge the pair both ways round: either text may be the one that came first."""
     return (
-        judge(Memory(content=pair.b), [Candidate(id=1, content=pair.a)]),
-        judge(Memory(content=pair.a), [Candidate(id=1, content=pair.b)]),
+        decide(Memory(content=pair.b), [DuplicateCandidate(memory=Memory(id=1, content=pair.a))]),
+        decide(Memory(content=pair.a), [DuplicateCandidate(memory=Memory(id=1, content=pair.b))]),
     )
 
 
@@ -39,11 +39,11 @@ def _pairs(*labels: str) -> list[Pair]:
 
 
 def _merges(pair: Pair) -> bool:
-    return any(verdict.decision in MERGING for verdict in _verdicts(pair))
+    return any(result.decision in MERGING for result in _results(pair))
 
 
 def _links(pair: Pair) -> bool:
-    return all(verdict.of is not None or "proposes" in verdict.evidence for verdict in _verdicts(pair))
+    return all(result.of is not None or "proposes" in result.evidence for result in _results(pair))
 
 
 def test_the_pairs_cover_every_kind_of_difference() -> None:
@@ -99,6 +99,6 @@ def test_most_near_twins_are_told_apart_by_the_kind_of_word_that_differs(kind: K
 def test_the_judgement_does_not_depend_on_which_text_came_first() -> None:
     pairs = _pairs("same", "twin", "other")
 
-    lopsided = [pair for pair in pairs if len({verdict.decision in MERGING for verdict in _verdicts(pair)}) > 1]
+    lopsided = [pair for pair in pairs if len({result.decision in MERGING for result in _results(pair)}) > 1]
 
     assert lopsided == []

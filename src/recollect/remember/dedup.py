@@ -12,9 +12,8 @@ one text has and the other has not, another order of the words, a question again
 
 import re
 import unicodedata
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
@@ -32,23 +31,34 @@ from recollect.text.differences import (
 )
 from recollect.text.tokenizer import word_set
 
+RESTATED: Final = 0.7
+"""The share of words that a restatement has in common with what it restates."""
+NEAR: Final = 0.5
+"""The share of words from which on two memories are linked."""
+COSINE: Final = 0.85
+"""The cosine above which two memories are linked; profile `oro` takes the one for a duplicate of the other."""
+BM25: Final = 0.7
+"""The normalised BM25 above which profile `oro` takes a memory for a duplicate."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A memory that may say the same: what it says, in all its wordings, and how near a model thinks it is."""
+class DuplicateCandidate:
+    """A memory that may say the same as a new one, with its variants and how near it is, where that is known."""
 
-    id: int
-    content: str
-    wordings: tuple[str, ...] = ()
-    confidence: float = 0.8
-    type: str = "note"
+    memory: Memory
+    variants: tuple[str, ...] = ()
     cosine: float | None = None
-    section: str | None = None
-    when: datetime | None = None
+    bm25: float | None = None
+    """The normalised BM25 of the new memory's own words."""
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return its content and the variants merged into it."""
+        return (self.memory.content, *self.variants)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class DedupResult:
     """What a new memory is, to which one, and why."""
 
     decision: Decision
@@ -56,152 +66,154 @@ class Verdict:
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
-def judge(
-    new: Memory,
-    candidates: Sequence[Candidate],
-    *,
-    jaccard: float = 0.7,
-    near: float = 0.5,
-    cosine: float = 0.85,
-) -> Verdict:
+DISTINCT: Final = DedupResult(decision="distinct")
+
+
+def is_standalone(memory: Memory) -> bool:
+    """Return whether *memory* is never merged: a record with its own id, or a turn of a conversation."""
+    return memory.external_id is not None or memory.thread is not None
+
+
+def decide(new: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
     """Return what *new* is to the *candidates*: the strongest decision wins, then the nearest words, then the id.
 
-    *jaccard* is the share of words a restatement needs, *near* the share a link needs; a cosine above *cosine*
-    proposes a link and nothing more. A memory with an external id stays by itself, whatever it says.
+    A cosine proposes a link and nothing more. A memory with an external id stays by itself, whatever it says.
     """
-    found = [_compare(new, candidate, jaccard=jaccard, near=near, cosine=cosine) for candidate in candidates]
-    linked = [verdict for verdict in found if verdict is not None]
-    if not linked:
-        return Verdict(decision="distinct")
-    return min(linked, key=lambda verdict: (_STRENGTH[verdict.decision], *_nearness(verdict)))
+    compared = (_compare(new, candidate) for candidate in _closest(new, candidates))
+    return min((result for result in compared if result is not None), key=_rank, default=DISTINCT)
 
 
-def judge_oro(
-    *,
-    of: int,
-    bm25_normalised: float | None,
-    cosine: float | None,
-    confidence: float,
-    other: float,
-    bm25_above: float = 0.7,
-    cosine_above: float = 0.85,
-) -> Verdict:
-    """Decide as profile `oro` does: near enough to the top hit *of* by either score is a duplicate of it.
+def decide_oro(_: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
+    """Decide as profile `oro` does: a duplicate of the nearest by cosine, else by BM25, if it is near enough."""
+    by_cosine = max(candidates, key=lambda each: (each.cosine or 0.0, -each.memory.id), default=None)
+    by_words = max(candidates, key=lambda each: (each.bm25 or 0.0, -each.memory.id), default=None)
+    if by_cosine is None or by_words is None:
+        return DISTINCT
+    evidence = {"bm25": by_words.bm25, "cosine": by_cosine.cosine}
+    near = by_cosine if (by_cosine.cosine or 0.0) > COSINE else by_words if (by_words.bm25 or 0.0) > BM25 else None
+    return DedupResult(
+        decision="restates" if near else "distinct", of=near.memory.id if near else None, evidence=evidence
+    )
 
-    The evidence holds the confidence to keep, the higher one of *confidence* (the new one's) and *other*.
-    """
-    evidence = {"bm25": bm25_normalised, "cosine": cosine}
-    if (bm25_normalised or 0.0) > bm25_above or (cosine or 0.0) > cosine_above:
-        return Verdict(decision="restates", of=of, evidence={**evidence, "confidence": max(confidence, other)})
-    return Verdict(decision="distinct", evidence=evidence)
+
+Decide = Callable[[Memory, Sequence[DuplicateCandidate]], DedupResult]
+DECIDE: Final[Mapping[str, Decide]] = {"words": decide, "bm25": decide_oro}
+"""How a profile decides, by the name it gives."""
 
 
 def says_the_same(a: str, b: str) -> bool:
     """Return whether *a* and *b* differ in nothing that carries meaning, nor in the order of what is said."""
-    if not _same_marks(a, b):
+    if not _same_values(a, b):
         return False
-    ours, theirs = _line(a, b), _line(b, a)
+    ours, theirs = _content_words(a, b), _content_words(b, a)
     shared = set(ours) & set(theirs)
     kept, others = ([word for word in line if word in shared] for line in (ours, theirs))
-    return _lighter(ours, shared) == kept and _lighter(theirs, shared) == others and _same_order(kept, others)
+    left, right = (_without_light_nouns(line, shared) for line in (ours, theirs))
+    return left == kept and right == others and _same_order(kept, others)
 
 
 # --- one candidate --------------------------------------------------------------------------
 
+MAX_COMPARED: Final = 5
+"""How many of those that share much of its words a memory is compared with, word for word."""
 _words: Final = lru_cache(maxsize=256)(word_set)
 
-_STRENGTH: Final[Mapping[Decision, int]] = {
-    "identical": 0,
-    "restates": 1,
-    "updates": 2,
-    "conflicts": 3,
-    "distinct": 4,
-}
+_STRENGTH: Final = ("identical", "restates", "updates", "conflicts", "distinct")
 
 
-def _nearness(verdict: Verdict) -> tuple[float, int]:
-    """Return a key that puts the nearest words first and settles ties by id."""
-    share, of = verdict.evidence["jaccard"], verdict.of or verdict.evidence.get("proposes")
-    return -float(str(share)), int(str(of))
+def _closest(new: Memory, candidates: Sequence[DuplicateCandidate]) -> Iterable[DuplicateCandidate]:
+    """Return the candidates above the cosine, and of the others the few that share most words.
+
+    Lines made from one pattern share most of their words, so that without a limit each would meet all the others.
+    """
+    others = [each for each in candidates if (each.cosine or 0.0) <= COSINE]
+    if len(others) <= MAX_COMPARED:
+        return candidates
+    others.sort(key=lambda each: -max(_word_jaccard(new.content, text) for text in each.texts))
+    return [*(each for each in candidates if (each.cosine or 0.0) > COSINE), *others[:MAX_COMPARED]]
 
 
-def _compare(new: Memory, candidate: Candidate, *, jaccard: float, near: float, cosine: float) -> Verdict | None:
+def _rank(result: DedupResult) -> tuple[int, float, int]:
+    """Return a key that puts the strongest decision first, then the nearest words, then the lowest id."""
+    share, of = result.evidence["jaccard"], result.of or result.evidence.get("proposes")
+    return _STRENGTH.index(result.decision), -float(str(share)), int(str(of))
+
+
+def _compare(new: Memory, candidate: DuplicateCandidate) -> DedupResult | None:
     """Return what *new* is to one candidate, or None when they have nothing to do with each other."""
-    texts = (candidate.content, *candidate.wordings)
-    proposed = (candidate.cosine or 0.0) > cosine
-    if not proposed and max(_shared_words(new.content, text) for text in texts) < near / 2:
+    row, text = candidate.memory.id, candidate.memory.content
+    linked = (candidate.cosine or 0.0) > COSINE
+    if not linked and max(_word_jaccard(new.content, text) for text in candidate.texts) < NEAR / 2:
         return None  # spelling cannot hide that much; most candidates end here, cheaply
-    share = max(_share(new.content, text) for text in texts)
-    kinds = differences(new.content, candidate.content)
-    evidence: dict[str, object] = {"jaccard": round(share, 4), "differs": list(kinds)}
+    share = max(_similarity(new.content, text) for text in candidate.texts)
+    evidence: dict[str, object] = {"jaccard": round(share, 4), "differs": list(differences(new.content, text))}
     if candidate.cosine is not None:
         evidence["cosine"] = candidate.cosine
-    decision = _decide(new, candidate, share=share, jaccard=jaccard, near=near)
+    decision = _decision(new, candidate, close=share >= NEAR)
     if decision != "distinct":
-        return Verdict(decision=decision, of=candidate.id, evidence=evidence)
-    if share >= near or proposed:
-        return Verdict(decision="distinct", evidence={**evidence, "proposes": candidate.id})
+        return DedupResult(decision=decision, of=row, evidence=evidence)
+    if share >= NEAR or linked:
+        return DedupResult(decision="distinct", evidence={**evidence, "proposes": row})
     return None
 
 
-def _decide(new: Memory, candidate: Candidate, *, share: float, jaccard: float, near: float) -> Decision:
+def _decision(new: Memory, candidate: DuplicateCandidate, *, close: bool) -> Decision:
     """Return the strongest decision that holds."""
-    texts = (candidate.content, *candidate.wordings)
     if new.external_id is not None:
         return "distinct"
-    if any(_identical(new.content, text) for text in texts):
+    if any(_identical(new.content, text) for text in candidate.texts):
         return "identical"
-    if differences(new.content, candidate.content):
-        return _change(new, candidate, close=share >= near, near=near)
-    same = any(_share(new.content, text) >= jaccard and says_the_same(new.content, text) for text in texts)
-    return "restates" if same else "distinct"
+    if differences(new.content, candidate.memory.content):
+        return _change(new, candidate.memory, close=close)
+    near = (text for text in candidate.texts if _similarity(new.content, text) >= RESTATED)
+    return "restates" if any(says_the_same(new.content, text) for text in near) else "distinct"
 
 
 def _identical(a: str, b: str) -> bool:
     """Return whether *a* and *b* are the same words in the same order."""
     words, others = (re.findall(r"\w+", spaced(text).casefold()) for text in (a, b))
-    return words == others and bool(words) and _same_marks(a, b)
+    return words == others and bool(words) and _same_values(a, b)
 
 
-def _same_marks(a: str, b: str) -> bool:
+def _same_values(a: str, b: str) -> bool:
     """Return whether values, names and negations agree, and all that punctuation can change a meaning with."""
-    return not differences(a, b) and _asks(a) == _asks(b) and _signs(a) == _signs(b)
+    return not differences(a, b) and _is_question(a) == _is_question(b) and _symbols(a) == _symbols(b)
 
 
-def _share(a: str, b: str) -> float:
+def _similarity(a: str, b: str) -> float:
     """Return the share of words in common, as written or once short forms, numbers and plurals are spelled alike."""
-    return max(_shared_words(a, b), _overlap(_line(a, b), _line(b, a)))
+    return max(_word_jaccard(a, b), _jaccard(_content_words(a, b), _content_words(b, a)))
 
 
-def _shared_words(a: str, b: str) -> float:
+def _word_jaccard(a: str, b: str) -> float:
     """Return the Jaccard similarity of the words of *a* and *b* as they are written."""
     ours, theirs = _words(a), _words(b)
-    return _overlap(ours, theirs) if ours or theirs else 1.0
+    return _jaccard(ours, theirs) if ours or theirs else 1.0
 
 
-def _overlap(ours: Iterable[Hashable], theirs: Iterable[Hashable]) -> float:
+def _jaccard(ours: Iterable[Hashable], theirs: Iterable[Hashable]) -> float:
     """Return how many of the distinct words of both are in both; 0 when there are none."""
     left, right = set(ours), set(theirs)
     return len(left & right) / max(1, len(left | right))
 
 
-def _asks(text: str) -> bool:
+def _is_question(text: str) -> bool:
     """Return whether *text* ends as a question."""
     return unicodedata.normalize("NFKC", text).rstrip(" \n\t\"')*_`").endswith("?")
 
 
-def _signs(text: str) -> list[str]:
+def _symbols(text: str) -> list[str]:
     """Return the signs that mean something by themselves: a range, a "!" before a word, C#, arrows, ticks, emoji."""
-    found = ((sign.group(sign.lastindex or 0), sign.lastindex) for sign in _SIGN.finditer(text))
-    return [sign.replace("\u2013", "-") for sign, told in found if told or _speaks(sign)]
+    found = ((sign.group(sign.lastindex or 0), sign.lastindex) for sign in _SYMBOL.finditer(text))
+    return [sign.replace("\u2013", "-") for sign, told in found if told or _is_symbol(sign)]
 
 
-def _speaks(sign: str) -> bool:
+def _is_symbol(sign: str) -> bool:
     """Return whether a character is a symbol that stands for something, not mere punctuation or currency."""
     return unicodedata.category(sign) in {"So", "Sm", "No", "Co", "Cn"} and sign != "°"
 
 
-_SIGN: Final = re.compile(
+_SYMBOL: Final = re.compile(
     r"(?<![\d/:.-])\d+\s?([-/\u2013])\s?\d+(?![\d/:-]|\.\d)|(?<![\w!])(!)(?=\w)|(?<=\w)(#)|[^\w\s]|[^\W\d_a-zA-Z]"
 )
 
@@ -230,7 +242,7 @@ _LIGHT: Final = _set("check step process procedure")
 """Nouns that add nothing to the activity before them: linting, linting checks."""
 _INVARIABLE: Final = _set("news means goods customs lens series species headquarters savings glasses")
 _OPENING: Final = re.compile(r"^\W*(?:note|remember|important|fyi)\b[:,]?\s*(?:that\b)?", re.IGNORECASE)
-_SOME: Final = re.compile(r"\ba (few|little|bit)\b", re.IGNORECASE)
+_QUANTIFIER: Final = re.compile(r"\ba (few|little|bit)\b", re.IGNORECASE)
 _CONTRACTIONS: Final = {"can't": "can not", "cannot": "can not", "won't": "will not", "let's": "let"}
 _ENDINGS: Final = (("n't", "not"), ("'re", "are"), ("'ll", "will"), ("'ve", "have"), ("'m", "am"))
 _RELATIONS: Final = _set("""in on at within by for from to into with during after before until when if while because
@@ -241,21 +253,21 @@ _SEARCHED: Final = 400
 
 
 @lru_cache(maxsize=256)
-def _line(text: str, other: str) -> tuple[str, ...]:
+def _content_words(text: str, other: str) -> tuple[str, ...]:
     """Return the words of *text* that count, each in the form *other* would use for it."""
     there = {word.text for word in said(other)}
-    words = said(_SOME.sub(r"a-\1", _OPENING.sub("", text)))
-    parts = (part for word in words for part in _parts(word, there))
-    return tuple(common for part in parts if (common := _common(part)) not in _FILLERS)
+    words = said(_QUANTIFIER.sub(r"a-\1", _OPENING.sub("", text)))
+    parts = (part for word in words for part in _split_word(word, there))
+    return tuple(common for part in parts if (common := _canonical(part)) not in _FILLERS)
 
 
-def _lighter(line: Sequence[str], shared: set[str]) -> list[str]:
+def _without_light_nouns(line: Sequence[str], shared: set[str]) -> list[str]:
     """Return *line* without the light nouns that the other text leaves away behind the same activity."""
     pairs = zip(["", *line], line, strict=False)
     return [word for before, word in pairs if word in shared or not (word in _LIGHT and before.endswith("ing"))]
 
 
-def _parts(said_word: Said, there: set[str]) -> list[str]:
+def _split_word(said_word: Said, there: set[str]) -> list[str]:
     """Return a contraction or a hyphenated word in its parts, unless the other text writes it as one."""
     word = said_word.text
     if word in _CONTRACTIONS:
@@ -269,7 +281,7 @@ def _parts(said_word: Said, there: set[str]) -> list[str]:
     return [joined] if joined in there else [part for part in word.split("-") if part]
 
 
-def _common(word: str) -> str:
+def _canonical(word: str) -> str:
     """Return the word that stands for *word* and its synonyms."""
     one = word if word in _INVARIABLE | _FILLERS else singular(word)
     return _SYNONYMS.get(word) or _SYNONYMS.get(one, one)
@@ -331,25 +343,27 @@ _COUNTED: Final = _set("""ticket issue pr bug case order invoice room user page 
 """Nouns whose number tells one thing from another instead of measuring it."""
 
 
-def _change(new: Memory, candidate: Candidate, *, close: bool, near: float) -> Decision:
+def _change(new: Memory, old: Memory, *, close: bool) -> Decision:
     """Return "updates" or "conflicts" where two texts say something else about the same thing, else "distinct"."""
-    if not close and _overlap(_told(new.content), _told(candidate.content)) < near:
+    if not close and _jaccard(_statement(new.content), _statement(old.content)) < NEAR:
         return "distinct"
-    kinds = set(differences(new.content, candidate.content))
-    cue = None if _CUE.search(candidate.content) else _CUE.search(new.content)
+    kinds = set(differences(new.content, old.content))
+    cue = None if _CUE.search(old.content) else _CUE.search(new.content)
     if kinds == {"negation"}:
-        against = _against(new.content, candidate.content)
-        return "distinct" if not against else "updates" if cue else "conflicts"
-    older = candidate.when is not None and NEVER < new.when < candidate.when
-    asked = _asks(new.content) or _asks(candidate.content)
-    if "negation" in kinds or older or asked or new.section != candidate.section:
+        contradicted = _contradicts(new.content, old.content)
+        return "distinct" if not contradicted else "updates" if cue else "conflicts"
+    dated_before = NEVER < new.when < old.when
+    question = _is_question(new.content) or _is_question(old.content)
+    if "negation" in kinds or dated_before or question or new.section != old.section:
         return "distinct"
-    return "updates" if _same_slot(new.content, candidate.content, cue=cue) else "distinct"
+    return "updates" if _same_slot(new.content, old.content, cue=cue) else "distinct"
 
 
-def _against(a: str, b: str) -> bool:
+def _contradicts(a: str, b: str) -> bool:
     """Return whether *a* and *b* are one sentence but for the words that turn it round."""
-    ours, theirs = ({root(word) for word in _line(_ASIDE.sub(" ", text), other)} for text, other in ((a, b), (b, a)))
+    ours, theirs = (
+        {root(word) for word in _content_words(_ASIDE.sub(" ", text), other)} for text, other in ((a, b), (b, a))
+    )
     apart = ours ^ theirs
     opposed = {word for pair in OPPOSITES if apart.issuperset(pair) for word in pair}
     negated = {word for word in apart for prefix in NEGATING if prefix + word in apart}
@@ -359,9 +373,9 @@ def _against(a: str, b: str) -> bool:
 
 def _same_slot(a: str, b: str, *, cue: re.Match[str] | None) -> bool:
     """Return whether *a* gives another value than *b* to one slot of one subject; *cue* says in *a* that it changed."""
-    ours, theirs = _told(a), _told(b)
-    start = _alike(ours, theirs)
-    end = min(_alike(ours[::-1], theirs[::-1]), len(ours) - start, len(theirs) - start)
+    ours, theirs = _statement(a), _statement(b)
+    start = _common_prefix(ours, theirs)
+    end = min(_common_prefix(ours[::-1], theirs[::-1]), len(ours) - start, len(theirs) - start)
     new, old = ours[start : len(ours) - end], theirs[start : len(theirs) - end]
     if start == 0 or not new or not old or any(word.kind not in _VALUES for word in new + old):
         return False
@@ -369,17 +383,17 @@ def _same_slot(a: str, b: str, *, cue: re.Match[str] | None) -> bool:
     verb, subject = ours[holder].text, ours[:holder]
     if verb in _COUNTED or _weight(ours[:start] + ours[len(ours) - end :]) < (1 if cue else 2):
         return False
-    changed = cue is not None and (verb in _USING or len(_told(a[: cue.start()])) <= start)
+    changed = cue is not None and (verb in _USING or len(_statement(a[: cue.start()])) <= start)
     return changed or (verb in _HOLDING and _weight(subject) > 0)
 
 
-def _told(text: str) -> list[Said]:
+def _statement(text: str) -> list[Said]:
     """Return the words that count, with the ways to say that something changed left out."""
-    words = (Said(word.kind, _common(word.text)) for word in said(_ASIDE.sub(" ", _CHANGED.sub(" is ", text))))
+    words = (Said(word.kind, _canonical(word.text)) for word in said(_ASIDE.sub(" ", _CHANGED.sub(" is ", text))))
     return [word for word in words if word.text not in _FILLERS]
 
 
-def _alike(ours: Sequence[Said], theirs: Sequence[Said]) -> int:
+def _common_prefix(ours: Sequence[Said], theirs: Sequence[Said]) -> int:
     """Return how many words *ours* and *theirs* have in common before the first that differs."""
     pairs = zip(ours, theirs, strict=False)
     return next((n for n, (one, other) in enumerate(pairs) if one != other), min(len(ours), len(theirs)))

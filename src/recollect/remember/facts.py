@@ -17,7 +17,7 @@ FactType = Literal[
     "kv", "relationship", "preference", "temporal", "identity", "location", "decision", "state", "config"
 ]
 
-DECAY: Final[Mapping[str, float]] = MappingProxyType(
+DECAY_RATES: Final[Mapping[str, float]] = MappingProxyType(
     {
         "identity": 0.001,
         "decision": 0.002,
@@ -30,19 +30,20 @@ DECAY: Final[Mapping[str, float]] = MappingProxyType(
         "temporal": 0.1,
     }
 )
-"""How fast each type of fact fades, per day since it was last reinforced (the third Cortex document's numbers)."""
+"""How fast the confidence of each type of fact decays, a day since its last reinforcement (third Cortex document)."""
 
-MOST: Final = 10
+MAX_FACTS: Final = 10
 """How many facts one memory may have; more of them would be noise."""
 
 
-def extract(memory: Memory, rates: Mapping[str, float] = DECAY) -> tuple[Fact, ...]:
-    """Return the facts of *memory* in the order of its text, at most `MOST`, none twice, fading at these *rates*."""
+def extract(memory: Memory, rates: Mapping[str, float] = DECAY_RATES) -> tuple[Fact, ...]:
+    """Return the facts of *memory* in the order of its text, at most `MAX_FACTS`, none twice, with decay *rates*."""
     found: dict[tuple[str, str, str], Fact] = {}
     for fact in _facts(memory):
-        if _sound(fact):
+        if _is_complete(fact):
             found.setdefault((fact.subject.casefold(), fact.predicate, fact.object.casefold()), fact)
-    return tuple(replace(fact, decay_rate=rates.get(fact.type, DECAY["kv"])) for fact in found.values())[:MOST]
+    facts = list(found.values())[:MAX_FACTS]
+    return tuple(replace(fact, decay_rate=rates.get(fact.type, DECAY_RATES["kv"])) for fact in facts)
 
 
 # --- the rules ------------------------------------------------------------------------------
@@ -59,13 +60,15 @@ class _Rule:
     type: FactType
     confidence: float
     shape: re.Pattern[str]
-    needs: frozenset[str]
+    keywords: frozenset[str]
 
 
-def _rule(kind: FactType, confidence: float, predicate: str, *, needs: str, subject: str = r"[^,;:()]{1,80}?") -> _Rule:
+def _rule(
+    kind: FactType, confidence: float, predicate: str, *, keywords: str, subject: str = r"[^,;:()]{1,80}?"
+) -> _Rule:
     """Return the rule for sentences of the form subject, *predicate*, object."""
     shape = rf"(?P<s>{subject})\s+(?:also\s+|now\s+|currently\s+|usually\s+)?(?P<p>{predicate})\s+(?P<o>\S.*)"
-    return _Rule(kind, confidence, re.compile(shape, re.IGNORECASE), frozenset(needs.split()))
+    return _Rule(kind, confidence, re.compile(shape, re.IGNORECASE), frozenset(keywords.split()))
 
 
 _WE: Final = r"we|i|they|you|the [\w-]+|[A-Z][\w-]+"
@@ -79,7 +82,7 @@ _RULES: Final = (
         0.7,
         r"(?:have\s+|has\s+)?(?:decided\s+(?:to\s+use|to|on|against|that)|agreed\s+(?:to|on|that)|chose(?:n)?(?:\s+to)?"
         r"|picked|selected|settled\s+on|went\s+with|switched\s+to|will\s+use|are\s+going\s+with|opted\s+for)",
-        needs="decided agreed chose chosen picked selected settled went switched will going opted",
+        keywords="decided agreed chose chosen picked selected settled went switched will going opted",
         subject=_WE,
     ),
     _Rule("identity", 0.7, re.compile(r"(?P<s>my)\s+(?P<p>name\s+is)\s+(?P<o>\S.*)", re.IGNORECASE), frozenset({"my"})),
@@ -93,14 +96,14 @@ _RULES: Final = (
         "identity",
         0.7,
         r"works?\s+as|is\s+known\s+as|is\s+called|is\s+named|goes\s+by",
-        needs="work works known called named goes",
+        keywords="work works known called named goes",
     ),
     _rule(
         "location",
         0.7,
         r"lives?\s+(?:in|at|on)|(?:is|are)\s+(?:located|based|hosted|stored|deployed)\s+(?:in|at|on|to)|runs?\s+(?:on|in)"
         r"|moved\s+to|resides?\s+(?:in|at|on)",
-        needs="live lives located based hosted stored deployed run runs moved reside resides",
+        keywords="live lives located based hosted stored deployed run runs moved reside resides",
     ),
     _Rule(
         "state",
@@ -116,7 +119,7 @@ _RULES: Final = (
         "preference",
         0.7,
         r"(?:strongly\s+)?(?:prefers?|likes?|loves?|dislikes?|hates?|favou?rs?|avoids?)(?:\s+to)?",
-        needs="prefer prefers like likes love loves dislike dislikes hate hates favor favors favour favours"
+        keywords="prefer prefers like likes love loves dislike dislikes hate hates favor favors favour favours"
         " avoid avoids",
     ),
     _Rule(
@@ -125,20 +128,20 @@ _RULES: Final = (
         re.compile(r"(?P<s>)(?:please\s+)?(?P<p>always|never)\s+(?P<o>\S.*)", re.IGNORECASE),
         frozenset({"always", "never"}),
     ),
-    _rule("preference", 0.7, r"always|never", needs="always never", subject=r"we|i|you|the user"),
+    _rule("preference", 0.7, r"always|never", keywords="always never", subject=r"we|i|you|the user"),
     _rule(
         "relationship",
         0.7,
         r"uses?|depends?\s+on|owns?|(?:is|are)\s+owned\s+by|manages?|maintains?|leads?|reports?\s+to|belongs?\s+to"
         r"|(?:is|are)\s+part\s+of|requires?|needs?|contains?|replaces?|replaced|calls?|extends?|implements?"
         r"|works?\s+(?:on|with|for|at)|(?:is|are)\s+responsible\s+for|is|are",
-        needs="use uses depend depends own owns manage manages maintain maintains lead leads report reports belong"
+        keywords="use uses depend depends own owns manage manages maintain maintains lead leads report reports belong"
         " belongs require requires need needs contain contains replace replaces replaced call calls extend extends"
         " implement implements work works is are",
     ),
 )
 
-_NEEDED: Final = frozenset[str]().union(*(rule.needs for rule in _RULES))
+_KEYWORDS: Final = frozenset[str]().union(*(rule.keywords for rule in _RULES))
 
 _MONTH: Final = (
     r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
@@ -161,7 +164,7 @@ _OPENING: Final = re.compile(rf"^(?:{_CUES.pattern}):\s+", re.IGNORECASE)
 _CLAUSE: Final = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|can|should|must|do|does|we|i|you|there|if|when)\b", re.IGNORECASE
 )
-_NOBODY: Final = re.compile(
+_PRONOUN: Final = re.compile(
     r"(?:it|this|that|these|those|there|he|she|they|which|what|who|where|when|if|and|but|so|because|how|why|note|then|here)\b",
     re.IGNORECASE,
 )
@@ -191,7 +194,7 @@ def _facts(memory: Memory) -> Iterator[Fact]:
             yield pair
             continue
         for sentence in _SENTENCE.split(text):
-            yield from _stated(sentence[:500])
+            yield from _from_sentence(sentence[:500])
 
 
 def _pair(text: str, about: str) -> Fact | None:
@@ -207,16 +210,16 @@ def _pair(text: str, about: str) -> Fact | None:
     return _fact("kv", 0.9, said, text)
 
 
-def _stated(sentence: str) -> Iterator[Fact]:
+def _from_sentence(sentence: str) -> Iterator[Fact]:
     """Yield the fact a sentence states, and the date it names."""
     text = (_OPENING.sub("", sentence) if ":" in sentence else sentence).rstrip(" .!")
     if not text or text.endswith("?"):
         return
-    words = _NEEDED.intersection(text.casefold().split())
-    likely = (rule for rule in _RULES if not rule.needs.isdisjoint(words)) if words else ()
+    words = _KEYWORDS.intersection(text.casefold().split())
+    likely = (rule for rule in _RULES if not rule.keywords.isdisjoint(words)) if words else ()
     rule, match = next(((rule, match) for rule in likely if (match := rule.shape.fullmatch(text))), (None, None))
     subject = ""
-    if rule is not None and match is not None and not _NOBODY.match(match["s"]):
+    if rule is not None and match is not None and not _PRONOUN.match(match["s"]):
         subject = match["s"] or "we"
         said = (subject, match["p"].replace("'", ""), _REASON.split(match["o"], maxsplit=1)[0])
         yield _fact(rule.type, rule.confidence, said, sentence)
@@ -238,11 +241,11 @@ def _fact(kind: FactType, confidence: float, said: tuple[str, str, str], quote: 
         object=thing.strip().strip("\"'`").rstrip(" .,;"),
         type=kind,
         confidence=confidence,
-        decay_rate=DECAY[kind],
+        decay_rate=DECAY_RATES[kind],
         quote=quote.strip(),
     )
 
 
-def _sound(fact: Fact) -> bool:
+def _is_complete(fact: Fact) -> bool:
     """Return whether *fact* is whole: parts long enough to mean something and a subject short enough to be one."""
     return 0 < len(fact.subject) <= 80 and len(fact.predicate) >= 2 and 2 <= len(fact.object) <= 300

@@ -1,38 +1,43 @@
-"""Importing: files and folders into memories. Idempotent; changed and vanished files are noticed."""
+"""Import files and folders as memories. Idempotent; changed and vanished files are noticed."""
 
 import gc
 import hashlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from recollect.errors import FileError, InputError, RecollectError
-from recollect.records import Memory, Piece, Progress, Trust
-from recollect.remember.clean import tidy
+from recollect.records import Memory, Piece, Progress, Source
+from recollect.remember.context import Draft, IngestContext
 from recollect.remember.find_files import LARGEST, Refused, find_files
 from recollect.remember.formats import Exported, Parsed, read_file
-from recollect.remember.ingest import keep
-from recollect.remember.redact import redact_memory
-from recollect.remember.restore_export import Returning, reclaim
-from recollect.remember.sync_source import Door, Holders, Settled, lose, mark, pieces_of, record, settle
-
-TRUSTED: Sequence[Trust] = ("untrusted", "agent", "owner")
+from recollect.remember.ingest import embed_drafts, ingest_drafts
+from recollect.remember.restore_export import restore_export
+from recollect.remember.sync_source import (
+    SourceDiff,
+    SourceIndex,
+    piece_key,
+    pieces_of,
+    remove_source,
+    source_diff,
+    sync_source,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """A file, or a part of one, that could not be taken in."""
+    """A file, or a part of one, that could not be imported."""
 
     path: str
     reason: str
 
 
 @dataclass(slots=True, kw_only=True)
-class Brought:
+class ImportReport:
     """What an import did."""
 
     files: Counter[str] = field(default_factory=Counter)
@@ -40,29 +45,49 @@ class Brought:
     redacted: int = 0
     errors: list[Problem] = field(default_factory=list)
 
+    def fail(self, path: Path, reason: str) -> None:
+        """Count a file that could not be read."""
+        self.files["failed"] += 1
+        self.errors.append(Problem(path=str(path), reason=reason))
 
-def bring(paths: Sequence[Path], door: Door, *, progress: Progress | None = None) -> Brought:
+    def count(self, diff: SourceDiff, drafts: Sequence[Draft]) -> None:
+        """Count what a file brought."""
+        self.files["imported"] += 1
+        self.memories["new"] += len(diff.new)
+        self.memories["updated"] += len(diff.updated)
+        self.memories["unchanged"] += diff.unchanged
+        self.memories["removed"] += diff.removed
+        self.redacted += sum(drafts[place].redacted for place in (*diff.new, *diff.updated))
+
+
+def import_files(paths: Sequence[str | Path], context: IngestContext, progress: Progress | None = None) -> ImportReport:
     """Import *paths*; one bad file never stops the rest, a store in trouble stops it all."""
-    done, holders = Brought(), Holders(door.store)
-    found = list(find_files(paths))
-    seen = {source_of(each) for each in found if isinstance(each, Path)}
+    if context.profile.dedup == "words":
+        # There a vector only proposes links, and looking for each draft would cost more than all else of an import;
+        # consolidation proposes them later, from the vectors stored by then.
+        context = replace(context, embedder=None)
+    roots = [Path(path).expanduser() for path in paths]
+    recorded = {name: held for root in roots for name, held in context.store.sources(below=source_of(root)).items()}
+    report, index = ImportReport(), SourceIndex(context.store)
+    found = list(find_files(roots))
     for number, each in enumerate(found, start=1):
         if isinstance(each, Refused):
-            done.files["failed"] += 1
-            done.errors.append(Problem(path=str(each.path), reason=each.reason))
+            report.fail(each.path, each.reason)
             continue
-        done.files["scanned"] += 1
+        report.files["scanned"] += 1
         if progress is not None:
             progress(number, len(found), each.name)
-        with _undisturbed():
-            _bring_file(each, door, holders, done)
-    _notice_vanished(paths, seen, door, holders, done)
-    return done
+        with _without_gc():
+            _import_file(each, recorded, context, index, report)
+    _remove_vanished(
+        recorded.keys() - {source_of(each) for each in found if isinstance(each, Path)}, context, index, report
+    )
+    return report
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Let the collector of cycles rest: a file becomes many values without any, which it would go through in vain."""
+def _without_gc() -> Iterator[None]:
+    """Pause the collector of cycles: a file becomes many values without any, which it would go through in vain."""
     running = gc.isenabled()
     gc.disable()
     try:
@@ -77,31 +102,32 @@ def source_of(path: Path) -> str:
     return os.fsencode(path.absolute().as_posix()).decode("utf-8", "backslashreplace")
 
 
-def _bring_file(path: Path, door: Door, holders: Holders, done: Brought) -> None:
+def _import_file(
+    path: Path, recorded: Mapping[str, Source], context: IngestContext, index: SourceIndex, report: ImportReport
+) -> None:
     source, fingerprint = source_of(path), _fingerprint(path)
-    held = door.store.sources(below=source).get(source)
+    held = recorded.get(source)
     if fingerprint and held is not None and held.fingerprint == fingerprint:
-        done.files["skipped"] += 1
-        done.memories["unchanged"] += len(held.pieces)
+        report.files["skipped"] += 1
+        report.memories["unchanged"] += len(held.pieces)
         return
     try:
         parsed = _read(path)
-        through = [_through(door, memory, parsed.exported.get(at)) for at, memory in enumerate(parsed.memories)]
-        with door.store.transaction():
-            drafts = [memory for memory, _ in through]
-            take = _take_back if parsed.exported else _take
-            settled = take(source, fingerprint, drafts, parsed, door, holders)
+        drafts = [_prepare(memory, parsed.exported.get(at), context) for at, memory in enumerate(parsed.memories)]
+        with context.store.transaction():
+            if parsed.exported:
+                diff = _restore(source, fingerprint, drafts, parsed.exported, context, index)
+            else:
+                diff = sync_source(source, fingerprint, drafts, context, index)
     except InputError as error:
-        done.files["failed"] += 1
-        done.errors.append(Problem(path=str(path), reason=f"{error}; {error.hint}" if error.hint else str(error)))
+        report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
         return
-    done.files["imported"] += 1
-    done.errors.extend(Problem(path=str(path), reason=problem) for problem in parsed.problems)
-    _count(done, settled, [secrets for _, secrets in through])
+    report.errors.extend(Problem(path=str(path), reason=problem) for problem in parsed.problems)
+    report.count(diff, drafts)
 
 
 def _fingerprint(path: Path) -> str:
-    """Return what the bytes of *path* are known by; blank where reading it will say what is wrong with it."""
+    """Return a digest of the bytes of *path*; blank where reading it will say what is wrong with it."""
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
@@ -122,52 +148,34 @@ def _read(path: Path) -> Parsed:
         raise FileError(f"it cannot be understood: {said}", hint="please report this") from error
 
 
-def _through(door: Door, memory: Memory, exported: Exported | None) -> tuple[Memory, int]:
-    """Return *memory* as it passes the *door*, and how many secrets stay outside."""
-    project = memory.project if memory.project != "default" else door.project or "default"
-    trust = door.trust if exported is None else min(memory.trust, door.trust, key=TRUSTED.index)
-    if (project, trust) != (memory.project, memory.trust):
-        memory = replace(memory, project=project, trust=trust)
-    ready = tidy(memory)
-    redacted = redact_memory(ready) if door.redacting else None
-    return (redacted.memory, redacted.count) if redacted else (ready, 0)
+def _prepare(memory: Memory, exported: Exported | None, context: IngestContext) -> Draft:
+    """Return *memory* ready to be stored; only an export of our own may say that it is less trusted than its writer."""
+    return context.prepare(context.assign(memory, trust=None if exported is None else memory.trust))
 
 
-def _take(source: str, fingerprint: str, drafts: Sequence[Memory], _: Parsed, door: Door, holders: Holders) -> Settled:
-    return settle(source, fingerprint, drafts, door, holders)
+def _restore(
+    source: str,
+    fingerprint: str,
+    drafts: Sequence[Draft],
+    exported: Mapping[int, Exported],
+    context: IngestContext,
+    index: SourceIndex,
+) -> SourceDiff:
+    """Restore an export of our own; records of another kind in the same file are ingested as new ones."""
+    ours = sorted(exported)
+    others = [place for place in range(len(drafts)) if place not in exported]
+    results = dict(zip(ours, restore_export([(drafts[at], exported[at]) for at in ours], context), strict=True))
+    rest = embed_drafts([drafts[at] for at in others], context)
+    results |= zip(others, ingest_drafts(rest, context), strict=True)
+    pieces = [Piece(digest=piece_key(draft.memory), memory_id=results[at].id) for at, draft in enumerate(drafts)]
+    index.record(source, fingerprint, before=pieces_of(source, context.store), after=pieces)
+    return source_diff(results, total=len(drafts))
 
 
-def _take_back(
-    source: str, fingerprint: str, drafts: Sequence[Memory], parsed: Parsed, door: Door, holders: Holders
-) -> Settled:
-    """Take in an export of our own; records of another kind in the same file are kept as new ones."""
-    ours = sorted(parsed.exported)
-    others = [place for place in range(len(drafts)) if place not in parsed.exported]
-    returning = [Returning(memory=drafts[place], exported=parsed.exported[place]) for place in ours]
-    rest = [drafts[place] for place in others]
-    kept = dict(zip(ours, reclaim(returning, store=door.store, now=door.now), strict=True))
-    kept |= zip(others, keep(rest, store=door.store, analyse=door.analyse, now=door.now, redacting=False), strict=True)
-    pieces = [Piece(digest=mark(draft), memory_id=kept[place].id) for place, draft in enumerate(drafts)]
-    record(source, fingerprint, pieces_of(source, door.store), pieces, door.store, holders)
-    new = tuple(place for place, outcome in kept.items() if outcome.decision not in ("identical", "restates"))
-    updated = tuple(place for place, outcome in kept.items() if place not in new and outcome.written)
-    return Settled(new=new, updated=updated, unchanged=len(drafts) - len(new) - len(updated))
-
-
-def _notice_vanished(paths: Sequence[Path], seen: set[str], door: Door, holders: Holders, done: Brought) -> None:
+def _remove_vanished(unseen: set[str], context: IngestContext, index: SourceIndex, report: ImportReport) -> None:
     """Forget what came from files that are no longer there."""
-    for root in paths:
-        for source in door.store.sources(below=source_of(root)):
-            if source in seen or Path(source).exists():
-                continue
-            with door.store.transaction():
-                done.memories["removed"] += lose(source, door, holders)
-            done.files["removed"] += 1
-
-
-def _count(done: Brought, settled: Settled, secrets: Sequence[int]) -> None:
-    done.memories["new"] += len(settled.new)
-    done.memories["updated"] += len(settled.updated)
-    done.memories["unchanged"] += settled.unchanged
-    done.memories["removed"] += settled.removed
-    done.redacted += sum(secrets[place] for place in (*settled.new, *settled.updated))
+    for source in sorted(unseen):
+        if not Path(source).exists():
+            with context.store.transaction():
+                report.memories["removed"] += remove_source(source, context, index)
+            report.files["removed"] += 1

@@ -1,118 +1,116 @@
-"""Reclaiming: what recollect itself exported comes back as it was, with its dates, wordings, successors and silence.
+"""Restore what recollect itself exported: with its dates, variants and successors, forgotten if it was forgotten.
 
-Nothing is judged anew: these memories were judged where they come from. What the store already holds stays as it is,
-unless the export knows of a later change.
+Nothing is deduplicated anew: that was done where these memories come from. What the store already holds stays as
+it is, unless the export knows of a later change.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 
 from recollect.records import ALL_PROJECTS, Forget, Insert, Memory, Merge, Revise, Write
-from recollect.remember.facts import extract
+from recollect.remember.context import Draft, IngestContext, revised
 from recollect.remember.formats import Exported
-from recollect.remember.ingest import Kept
+from recollect.remember.ingest import IngestResult
 from recollect.stores.contract import Store
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Returning:
-    """An exported memory, ready to be kept, and what the export says beside it."""
-
-    memory: Memory
-    exported: Exported
+Restored = tuple[Draft, Exported]
+"""An exported memory, ready to be stored, and what the export says beside it."""
 
 
-def reclaim(returning: Sequence[Returning], *, store: Store, now: datetime) -> tuple[Kept, ...]:
-    """Put *returning* back, all or none, and return what became of each, in order."""
-    with store.transaction():
-        known = _known(returning, store)
-        new = [place for place in range(len(returning)) if place not in known]
-        inserts = [
-            Insert(
-                memory=returning[place].memory,
-                facts=extract(returning[place].memory),
-                detail={"decision": "reclaimed"},
-            )
-            for place in new
-        ]
-        fresh = dict(zip(new, store.apply(inserts, at=now), strict=True))
-        ids = [fresh[place] if place in fresh else known[place] for place in range(len(returning))]
-        changes = _changes({row: returning[place].memory for place, row in known.items()}, store)
-        later = [*changes.values(), *_wordings(returning, ids, store), *_successions(returning, ids, fresh)]
-        if later:
-            store.apply(later, at=now)
-        for place, row in fresh.items():
-            deleted = returning[place].memory.deleted_at
-            if deleted is not None:
-                store.apply([Forget(id=row, detail={"reason": "was forgotten when exported"})], at=deleted)
+def restore_export(exported: Sequence[Restored], context: IngestContext) -> tuple[IngestResult, ...]:
+    """Put *exported* back in the caller's transaction, and return what became of each, in order."""
+    store, now = context.store, context.now
+    memories = [draft.memory for draft, _ in exported]
+    existing = _find_existing(memories, store)
+    held = store.load(sorted(set(existing.values())), scope=ALL_PROJECTS) if existing else {}
+    new = [place for place in range(len(memories)) if place not in existing]
+    inserts = [
+        Insert(memory=memories[at], facts=context.facts(memories[at]), detail={"decision": "restored"}) for at in new
+    ]
+    inserted = dict(zip(new, store.apply(inserts, at=now), strict=True))
+    ids = [(existing | inserted)[place] for place in range(len(memories))]
+    changes = _later_changes({row: memories[place] for place, row in existing.items()}, held, context)
+    confidences = {row: memory.confidence for row, memory in held.items()}
+    writes = [
+        *changes.values(),
+        *_variants(exported, ids, confidences, store),
+        *_successors(exported, ids, inserted),
+    ]
+    if writes:
+        store.apply(writes, at=now)
+    for place, row in inserted.items():
+        deleted = memories[place].deleted_at
+        if deleted is not None:
+            store.apply([Forget(id=row, detail={"reason": "was forgotten when exported"})], at=deleted)
     return tuple(
-        Kept(id=row, decision="distinct")
-        if place in fresh
-        else Kept(id=row, decision="identical", of=row, written=row in changes)
-        for place, row in enumerate(ids)
+        IngestResult(id=row, decision="distinct", redacted=draft.redacted)
+        if place in inserted
+        else IngestResult(id=row, decision="identical", of=row, redacted=draft.redacted, written=row in changes)
+        for place, (row, (draft, _)) in enumerate(zip(ids, exported, strict=True))
     )
 
 
-def _known(returning: Sequence[Returning], store: Store) -> dict[int, int]:
-    """Return by place the memory that already holds it: by its external id, else by its words and its turn."""
+def _find_existing(memories: Sequence[Memory], store: Store) -> dict[int, int]:
+    """Return by place the memory that holds it already: by its external id, else by its words and its turn."""
     found: dict[int, int] = {}
-    for project in sorted({each.memory.project for each in returning}):
-        mine = {place: each.memory for place, each in enumerate(returning) if each.memory.project == project}
+    for project in sorted({memory.project for memory in memories}):
+        mine = {place: memory for place, memory in enumerate(memories) if memory.project == project}
         known = store.known(
             project,
             digests=[(memory.kind, memory.digest) for memory in mine.values() if memory.external_id is None],
-            external_ids=[
-                (memory.kind, memory.external_id) for memory in mine.values() if memory.external_id is not None
-            ],
+            external_ids=[(each.kind, each.external_id) for each in mine.values() if each.external_id is not None],
         )
-        held = store.load(sorted(known.by_digest.values()), scope=ALL_PROJECTS)
+        held = store.load(sorted(known.by_digest.values()), scope=ALL_PROJECTS) if known.by_digest else {}
         for place, memory in mine.items():
             row = known.by_digest.get((memory.kind, memory.digest))
             named = known.by_external_id.get((memory.kind, memory.external_id or ""))
             if named is not None:
                 found[place] = named
-            elif row is not None and memory.deleted_at is None and _same_place(memory, held[row]):
+            elif row is not None and memory.deleted_at is None and _same_turn(memory, held[row]):
                 found[place] = row
     return found
 
 
-def _same_place(memory: Memory, held: Memory) -> bool:
+def _same_turn(memory: Memory, held: Memory) -> bool:
     """Return whether two memories of the same words are one: a turn said twice is two, a record with an id its own."""
     return held.external_id == memory.external_id and (memory.thread, memory.turn) == (held.thread, held.turn)
 
 
-def _changes(known: Mapping[int, Memory], store: Store) -> dict[int, Write]:
+def _later_changes(
+    memories: Mapping[int, Memory], held: Mapping[int, Memory], context: IngestContext
+) -> dict[int, Write]:
     """Return the changes that bring records with external ids to a later state than the store knows, by id."""
     changes: dict[int, Write] = {}
-    for row, held in store.load(sorted(known), scope=ALL_PROJECTS).items():
-        memory = known[row]
-        if memory.external_id is not None and memory.updated_at > held.updated_at:
-            lasting = ("id", "created_at", "updated_at", "deleted_at", "superseded_by", "superseded_at")
-            new = replace(memory, **{name: getattr(held, name) for name in lasting})
-            changes |= {} if new == held else {row: Revise(memory=new)}
+    for row, memory in memories.items():
+        old = held[row]
+        if memory.external_id is not None and memory.updated_at > old.updated_at:
+            new = revised(old, memory)
+            changes |= {} if new == old else {row: Revise(memory=new, facts=context.facts(new))}
     return changes
 
 
-def _wordings(returning: Sequence[Returning], ids: Sequence[int], store: Store) -> list[Write]:
-    """Return what gives each memory the other wordings it had."""
-    told = {ids[place]: each for place, each in enumerate(returning) if each.exported.wordings}
-    known, held = store.wordings(list(told), scope=ALL_PROJECTS), store.load(list(told), scope=ALL_PROJECTS)
+def _variants(
+    exported: Sequence[Restored], ids: Sequence[int], confidences: Mapping[int, float], store: Store
+) -> list[Write]:
+    """Return what gives each memory the variants it had."""
+    with_variants = {ids[place]: each for place, each in enumerate(exported) if each[1].wordings}
+    known = store.wordings(list(with_variants), scope=ALL_PROJECTS) if with_variants else {}
     return [
-        Merge(id=row, confidence=max(each.memory.confidence, held[row].confidence), wording=text)
-        for row, each in told.items()
-        for text in dict.fromkeys(each.exported.wordings)
+        Merge(id=row, confidence=max(draft.memory.confidence, confidences.get(row, 0.0)), wording=text)
+        for row, (draft, told) in with_variants.items()
+        for text in dict.fromkeys(told.wordings)
         if text.strip() and text not in known.get(row, ())
     ]
 
 
-def _successions(returning: Sequence[Returning], ids: Sequence[int], fresh: Mapping[int, int]) -> list[Write]:
+def _successors(exported: Sequence[Restored], ids: Sequence[int], inserted: Mapping[int, int]) -> list[Write]:
     """Return what points each superseded memory to its successor, by the id that one has here."""
-    here = {each.exported.id: row for each, row in zip(returning, ids, strict=True) if each.exported.id is not None}
+    here = {told.id: row for (_, told), row in zip(exported, ids, strict=True) if told.id is not None}
     writes: list[Write] = []
-    for place, row in fresh.items():
-        by = here.get(returning[place].exported.superseded_by or 0)
+    for place, row in inserted.items():
+        draft, told = exported[place]
+        by = here.get(told.superseded_by or 0)
         if by is not None and by != row:
-            memory = replace(returning[place].memory, id=row, superseded_by=by)
+            memory = replace(draft.memory, id=row, superseded_by=by)
             writes.append(Revise(memory=memory, verb="supersede", detail={"by": by}))
     return writes

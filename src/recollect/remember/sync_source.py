@@ -1,31 +1,17 @@
-"""Settling one source: from the pieces it held before to those it holds now. What is gone is forgotten, not lost."""
+"""Bring the store from what a source held before to what it holds now. What is gone is forgotten, not lost."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 
-from recollect.records import ALL_PROJECTS, Forget, Memory, Piece, Revise, Trust, Write, digest
-from recollect.remember.facts import extract
-from recollect.remember.ingest import Kept, States, keep
-from recollect.stores.contract import Analyse, Store
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Door:
-    """Where drafts come in: the store and what every import needs to know."""
-
-    store: Store
-    analyse: Analyse
-    now: datetime
-    project: str | None = None
-    trust: Trust = "owner"
-    redacting: bool = True
-    states: States = extract
+from recollect.records import ALL_PROJECTS, Forget, Memory, Piece, Revise, Write, digest
+from recollect.remember.context import Draft, IngestContext, revised
+from recollect.remember.ingest import MERGED, IngestResult, embed_drafts, ingest_drafts
+from recollect.stores.contract import Store
 
 
-class Holders:
-    """Which sources hold which memories: read when first asked, then kept up to date by those who settle sources."""
+class SourceIndex:
+    """Which sources hold which memories: read when first asked for, then kept up to date by `record`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -33,27 +19,25 @@ class Holders:
 
     def other(self, row: int, source: str) -> str | None:
         """Return a source besides *source* that holds memory *row*, if any does."""
-        return min(self._all().get(row, set()) - {source}, default=None)
+        if self._sources is None:
+            self._sources = defaultdict(set)
+            for name, held in self._store.sources(below="/").items():
+                for piece in held.pieces:
+                    self._sources[piece.memory_id].add(name)
+        return min(self._sources.get(row, set()) - {source}, default=None)
 
-    def move(self, source: str, before: Sequence[Piece], after: Sequence[Piece]) -> None:
-        """Note that *source* held *before* and now holds *after*."""
+    def record(self, source: str, fingerprint: str, *, before: Sequence[Piece], after: Sequence[Piece]) -> None:
+        """Store that *source* no longer holds *before* but *after*."""
+        self._store.record_source(source, fingerprint=fingerprint, pieces=after)
         if self._sources is not None:
             for piece in before:
                 self._sources.get(piece.memory_id, set()).discard(source)
             for piece in after:
                 self._sources.setdefault(piece.memory_id, set()).add(source)
 
-    def _all(self) -> dict[int, set[str]]:
-        if self._sources is None:
-            self._sources = defaultdict(set)
-            for source, held in self._store.sources(below="/").items():
-                for piece in held.pieces:
-                    self._sources[piece.memory_id].add(source)
-        return self._sources
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settled:
+class SourceDiff:
     """What a source brought: new, updated and unchanged pieces by their place in it, and how many went."""
 
     new: tuple[int, ...] = ()
@@ -62,38 +46,38 @@ class Settled:
     removed: int = 0
 
 
-def settle(source: str, fingerprint: str, drafts: Sequence[Memory], door: Door, holders: Holders) -> Settled:
-    """Bring the store from what *source* held before to *drafts*."""
-    marks = [mark(draft) for draft in drafts]
-    before = pieces_of(source, door.store)
-    left = _by_mark(before)
-    same = [left[each].pop(0) if left[each] else None for each in marks]
-    gone = _in_order(before, left)
-    revised = _revisions(drafts, same, _its_own(gone, source, door.store, holders))
-    fresh = [place for place, piece in enumerate(same) if piece is None and place not in revised]
-    new = [drafts[place] for place in fresh]
-    kept = keep(new, store=door.store, analyse=door.analyse, now=door.now, redacting=False, states=door.states)
-    held = {place: piece.memory_id for place, piece in enumerate(same) if piece is not None}
-    held |= {place: piece.memory_id for place, piece in revised.items()}
-    held |= {place: outcome.id for place, outcome in zip(fresh, kept, strict=True)}
-    edited = set(revised.values())
-    vanished = {piece.memory_id for piece in gone if piece not in edited} - set(held.values())
-    losses = _losses(vanished, source, door.store, holders)
-    writes = [*_revise(drafts, revised, door), *losses]
+def sync_source(
+    source: str, fingerprint: str, drafts: Sequence[Draft], context: IngestContext, index: SourceIndex
+) -> SourceDiff:
+    """Ingest what is new in *source*, revise what was edited and forget what is gone, in the caller's transaction."""
+    before, keys = pieces_of(source, context.store), [piece_key(draft.memory) for draft in drafts]
+    unchanged, gone = _match(before, keys)
+    held = context.store.load([piece.memory_id for piece in gone], scope=ALL_PROJECTS) if gone else {}
+    own = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
+    edited = _pair_edits(drafts, unchanged, [piece for piece in gone if _is_sole(piece, own, source, index)])
+    fresh = [place for place in range(len(drafts)) if place not in unchanged and place not in edited]
+    results = dict(zip(fresh, ingest_drafts(embed_drafts([drafts[at] for at in fresh], context), context), strict=True))
+    ids = {place: piece.memory_id for place, piece in (unchanged | edited).items()}
+    ids |= {place: result.id for place, result in results.items()}
+    lost = {row: memory for row, memory in own.items() if row not in set(ids.values())}
+    losses = list(_losses(lost, source, index))
+    writes = [*(_revision(drafts[at].memory, own[piece.memory_id], context) for at, piece in edited.items()), *losses]
     if writes:
-        door.store.apply(writes, at=door.now)
-    pieces = [Piece(digest=each, memory_id=held[at], section=drafts[at].section) for at, each in enumerate(marks)]
-    record(source, fingerprint, before, pieces, door.store, holders)
-    return _settled(fresh, kept, revised=revised, losses=losses, total=len(drafts))
+        context.store.apply(writes, at=context.now)
+    pieces = [Piece(digest=key, memory_id=ids[at], section=drafts[at].memory.section) for at, key in enumerate(keys)]
+    index.record(source, fingerprint, before=before, after=pieces)
+    return source_diff(results, edited=edited, total=len(drafts), losses=losses)
 
 
-def lose(source: str, door: Door, holders: Holders) -> int:
+def remove_source(source: str, context: IngestContext, index: SourceIndex) -> int:
     """Forget what came from *source* alone, now that it is gone; return how many memories that was."""
-    before = pieces_of(source, door.store)
-    writes = _losses({piece.memory_id for piece in before}, source, door.store, holders)
+    before = pieces_of(source, context.store)
+    held = context.store.load(sorted({piece.memory_id for piece in before}), scope=ALL_PROJECTS)
+    own = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
+    writes = list(_losses(own, source, index))
     if writes:
-        door.store.apply(writes, at=door.now)
-    record(source, "", before, (), door.store, holders)
+        context.store.apply(writes, at=context.now)
+    index.record(source, "", before=before, after=())
     return sum(isinstance(write, Forget) for write in writes)
 
 
@@ -103,58 +87,45 @@ def pieces_of(source: str, store: Store) -> tuple[Piece, ...]:
     return () if held is None else held.pieces
 
 
-def record(
-    source: str, fingerprint: str, before: Sequence[Piece], after: Sequence[Piece], store: Store, holders: Holders
-) -> None:
-    """Remember that *source* no longer holds *before* but *after*."""
-    store.record_source(source, fingerprint=fingerprint, pieces=after)
-    holders.move(source, before, after)
+def piece_key(memory: Memory) -> bytes:
+    """Return what a piece is known by from one import to the next: its words, where they stand, and its kind."""
+    parts = (memory.external_id or "", memory.section or "", memory.title, memory.type, memory.content)
+    return digest("\x1f".join(parts if memory.kind == "memory" else (*parts, memory.kind)))
 
 
-def mark(draft: Memory) -> bytes:
-    """Return what a piece is known by from one import to the next: its words and where they stand."""
-    return digest("\x1f".join((draft.external_id or "", draft.section or "", draft.title, draft.type, draft.content)))
-
-
-def _settled(
-    fresh: Sequence[int], kept: Sequence[Kept], *, revised: Mapping[int, Piece], losses: Sequence[Write], total: int
-) -> Settled:
-    """Count what became of the drafts."""
-    outcomes = list(zip(fresh, kept, strict=True))
-    same = ("identical", "restates")
-    new = tuple(place for place, outcome in outcomes if outcome.decision not in same)
-    touched = tuple(place for place, outcome in outcomes if outcome.decision in same and outcome.written)
-    updated = tuple(sorted((*revised, *touched)))
+def source_diff(
+    results: Mapping[int, IngestResult],
+    *,
+    total: int,
+    edited: Collection[int] = (),
+    losses: Sequence[Write] = (),
+) -> SourceDiff:
+    """Count what became of *total* drafts: *results* of those ingested, by place, *edited* ones, and what went."""
+    new = tuple(place for place, result in results.items() if result.decision not in MERGED)
+    touched = [place for place, result in results.items() if result.decision in MERGED and result.written]
+    updated = tuple(sorted((*edited, *touched)))
     removed = sum(isinstance(write, Forget) for write in losses)
-    return Settled(new=new, updated=updated, unchanged=total - len(new) - len(updated), removed=removed)
+    return SourceDiff(new=new, updated=updated, unchanged=total - len(new) - len(updated), removed=removed)
 
 
-# --- what is the same -----------------------------------------------------------------------
+# --- what is the same, what was edited, what is gone ----------------------------------------
 
 
-def _by_mark(pieces: Sequence[Piece]) -> dict[bytes, list[Piece]]:
-    by_mark: dict[bytes, list[Piece]] = defaultdict(list)
-    for piece in pieces:
-        by_mark[piece.digest].append(piece)
-    return by_mark
+def _match(before: Sequence[Piece], keys: Sequence[bytes]) -> tuple[dict[int, Piece], list[Piece]]:
+    """Return the pieces that are there again, by their new place, and those that are not, in their order."""
+    left: dict[bytes, list[int]] = defaultdict(list)
+    for at, piece in enumerate(before):
+        left[piece.digest].append(at)
+    unchanged = {place: before[left[key].pop(0)] for place, key in enumerate(keys) if left[key]}
+    return unchanged, [before[at] for at in sorted(at for places in left.values() for at in places)]
 
 
-def _in_order(before: Sequence[Piece], left: Mapping[bytes, list[Piece]]) -> list[Piece]:
-    remaining = {id(piece) for pieces in left.values() for piece in pieces}
-    return [piece for piece in before if id(piece) in remaining]
+def _is_sole(piece: Piece, own: Mapping[int, Memory], source: str, index: SourceIndex) -> bool:
+    """Return whether the memory of *piece* belongs to *source* alone, so that an edit may change it."""
+    return piece.memory_id in own and index.other(piece.memory_id, source) is None
 
 
-# --- what was edited ------------------------------------------------------------------------
-
-
-def _its_own(gone: Sequence[Piece], source: str, store: Store, holders: Holders) -> list[Piece]:
-    """Return those of *gone* whose memory lives and belongs to *source* alone, so that an edit may change it."""
-    held = store.load([piece.memory_id for piece in gone], scope=ALL_PROJECTS)
-    mine = {row for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
-    return [piece for piece in gone if piece.memory_id in mine and holders.other(piece.memory_id, source) is None]
-
-
-def _revisions(drafts: Sequence[Memory], same: Sequence[Piece | None], gone: Sequence[Piece]) -> dict[int, Piece]:
+def _pair_edits(drafts: Sequence[Draft], unchanged: Collection[int], gone: Sequence[Piece]) -> dict[int, Piece]:
     """Pair what is new with what is gone when both stand in the same section: that text was edited."""
     waiting: dict[str, list[Piece]] = defaultdict(list)
     for piece in gone:
@@ -162,36 +133,25 @@ def _revisions(drafts: Sequence[Memory], same: Sequence[Piece | None], gone: Seq
             waiting[piece.section].append(piece)
     pairs = {}
     for place, draft in enumerate(drafts):
-        if same[place] is None and draft.external_id is None and draft.section and waiting[draft.section]:
-            pairs[place] = waiting[draft.section].pop(0)
+        section = draft.memory.section
+        if place not in unchanged and draft.memory.external_id is None and section and waiting[section]:
+            pairs[place] = waiting[section].pop(0)
     return pairs
 
 
-def _revise(drafts: Sequence[Memory], pairs: Mapping[int, Piece], door: Door) -> Iterator[Write]:
-    held = door.store.load([piece.memory_id for piece in pairs.values()], scope=ALL_PROJECTS)
-    lasting = ("id", "project", "confidence", "pinned", "created_at", "updated_at", "superseded_by", "superseded_at")
-    for place, piece in pairs.items():
-        old = held[piece.memory_id]
-        new = replace(drafts[place], **{name: getattr(old, name) for name in lasting})
-        yield Revise(memory=new, facts=door.states(new))
+def _revision(new: Memory, old: Memory, context: IngestContext) -> Revise:
+    memory = revised(old, new, "project", "confidence", "pinned")
+    return Revise(memory=memory, facts=context.facts(memory))
 
 
-# --- what is gone ---------------------------------------------------------------------------
+def _losses(lost: Mapping[int, Memory], source: str, index: SourceIndex) -> Iterator[Write]:
+    """Yield what follows when the memories *lost*, which belong to *source*, no longer stand in it.
 
-
-def _losses(vanished: Collection[int], source: str, store: Store, holders: Holders) -> list[Write]:
-    """Return what follows when the memories *vanished* no longer stand in *source*.
-
-    One that belongs to it is forgotten; where another source says the same, it belongs to that one from now on.
+    One is forgotten; where another source says the same, it belongs to that one from now on.
     """
-    writes: list[Write] = []
-    for row, memory in store.load(sorted(vanished), scope=ALL_PROJECTS).items():
-        if memory.deleted_at is not None or memory.source != source:
-            continue
-        other = holders.other(row, source)
+    for row, memory in sorted(lost.items()):
+        other = index.other(row, source)
         if other is None:
-            writes.append(Forget(id=row, detail={"reason": "gone from its source", "source": source}))
+            yield Forget(id=row, detail={"reason": "gone from its source", "source": source})
         else:
-            moved = replace(memory, source=other, line=None)
-            writes.append(Revise(memory=moved, verb="move", detail={"from": source}))
-    return writes
+            yield Revise(memory=replace(memory, source=other, line=None), verb="move", detail={"from": source})

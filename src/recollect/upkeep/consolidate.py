@@ -1,13 +1,20 @@
-"""Merging what intake missed: proposed first, applied on demand, undone on demand. Nothing is deleted."""
+"""Find what intake missed: merges and links are proposed first, applied on demand, undone on demand.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+Candidates are found by words (minhash) and by the vectors stored. Only what the text comparison of intake calls the
+same is merged; where the profile takes a high cosine for a duplicate (`oro`), that merges too, unless a number, a date,
+a name or a negation differs. Everything else that is near is proposed as a link. Nothing is deleted.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from recollect.profile import Weigh
+from recollect.decay import age_days, half_life_decay
 from recollect.records import (
     ALL_PROJECTS,
+    NO_FILTER,
+    Event,
     FactQuery,
     Filter,
     Forget,
@@ -19,17 +26,19 @@ from recollect.records import (
     Write,
     facts_by_memory,
 )
-from recollect.remember.dedup import Candidate, judge
-from recollect.remember.ingest import stands_alone
-from recollect.search.weigh import Subject, half_life
-from recollect.stores.contract import Analyse, Store
+from recollect.remember.context import IngestContext
+from recollect.remember.dedup import COSINE, DedupResult, DuplicateCandidate, decide, is_standalone
+from recollect.remember.ingest import MAX_NEAREST, MERGED
+from recollect.stores.contract import Store
 from recollect.upkeep.facts import repeated
 
 VERB: Final = "consolidate"
+BATCH: Final = 500
+"""How many memories are compared at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
+class MergeProposal:
     """Two memories that say the same: *gone* goes into *kept*."""
 
     kept: int
@@ -38,136 +47,203 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinkProposal:
+    """A memory and an earlier one that is near it, for a person to look at."""
+
+    id: int
+    near: int
+    evidence: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidation:
     """What was proposed, and whether it was done."""
 
-    merges: tuple[Proposal, ...] = ()
+    merges: tuple[MergeProposal, ...] = ()
+    links: tuple[LinkProposal, ...] = ()
     faded: tuple[int, ...] = ()
     facts: tuple[tuple[int, int], ...] = ()
     """Facts said twice: the one kept, the one superseded."""
     applied: bool = False
-    problems: tuple[str, ...] = field(default=())
 
 
-def draw_up(
-    store: Store, *, analyse: Analyse, scope: Scope, rules: Weigh, now: datetime, floor: float, most: int
-) -> Consolidation:
-    """Return what a consolidation would do."""
+def plan_consolidation(context: IngestContext, *, floor: float = 0.0, limit: int = 50) -> Consolidation:
+    """Return what a consolidation would do: at most *limit* merges and links; what has decayed below *floor* goes."""
+    memories = _live(context)
+    merges, links = _propose(memories, context, limit=limit)
+    facts = context.store.facts(FactQuery(), scope=context.scope)
     return Consolidation(
-        merges=propose(store, analyse=analyse, scope=scope, most=most),
-        faded=faded(store, scope=scope, rules=rules, now=now, floor=floor),
-        facts=same_facts(store, scope=scope),
+        merges=tuple(merges),
+        links=tuple(_not_linked_yet(links, context)[:limit]),
+        faded=tuple(_faded(memories.values(), context, floor)),
+        facts=tuple((kept.id, lost.id) for kept, lost in repeated(facts)),
     )
 
 
-def propose(store: Store, *, analyse: Analyse, scope: Scope, most: int = 50) -> tuple[Proposal, ...]:
-    """Return the merges worth making, at most *most*: later memories go into earlier ones that say the same."""
-    memories = _live(store, scope)
-    found: list[Proposal] = []
-    gone: set[int] = set()
-    for memory in memories.values():
-        if len(found) == most:
-            break
-        rivals = [each for each in _rivals(memory, store, analyse, memories) if each.id not in gone]
-        verdict = judge(memory, rivals)
-        if verdict.decision in ("identical", "restates") and verdict.of is not None:
-            found.append(Proposal(kept=verdict.of, gone=memory.id, evidence=verdict.evidence))
-            gone.add(memory.id)
-    return tuple(found)
-
-
-def _live(store: Store, scope: Scope) -> dict[int, Memory]:
-    ids = sorted(store.browse(scope=scope, where=Filter(), limit=2**62).ids)
-    return {row: memory for row, memory in store.load(ids, scope=scope).items() if not stands_alone(memory)}
-
-
-def _rivals(memory: Memory, store: Store, analyse: Analyse, memories: Mapping[int, Memory]) -> list[Candidate]:
-    (near,) = store.known(memory.project, minhashes=[analyse(memory, ()).minhash]).near
-    earlier = [row for row in near if row < memory.id and row in memories]
-    wordings = store.wordings(earlier, scope=ALL_PROJECTS)
-    return [
-        Candidate(
-            id=row,
-            content=memories[row].content,
-            wordings=wordings.get(row, ()),
-            confidence=memories[row].confidence,
-            type=memories[row].type,
-            section=memories[row].section,
-            when=memories[row].when,
-        )
-        for row in earlier
-    ]
-
-
-def same_facts(store: Store, *, scope: Scope) -> tuple[tuple[int, int], ...]:
-    """Return the facts that are said twice: the one to keep and the one to give up."""
-    facts = store.facts(FactQuery(), scope=scope)
-    return tuple((kept.id, lost.id) for kept, lost in repeated(facts))
-
-
-def _give_up(lost: Sequence[int], store: Store) -> list[Write]:
-    """Return the writes that supersede facts; nothing is left of their confidence."""
-    facts = {fact.id: fact for fact in store.facts(FactQuery(), scope=ALL_PROJECTS) if fact.id in lost}
-    rows = sorted({fact.memory_id for fact in facts.values()})
-    memories = store.load(rows, scope=ALL_PROJECTS)
-    stated = facts_by_memory(
-        store.facts(FactQuery(memory_ids=tuple(rows), include_superseded=True), scope=ALL_PROJECTS)
-    )
-    writes: list[Write] = [
-        Revise(
-            memory=memories[row],
-            verb=VERB,
-            facts=tuple(replace(fact, state="superseded") if fact.id in facts else fact for fact in stated[row]),
-        )
-        for row in rows
-    ]
-    gone = (
-        ReinforceFact(id=row, confidence=0.0, last_reinforced=fact.last_reinforced, detail={"by": VERB})
-        for row, fact in facts.items()
-    )
-    return [*writes, *gone]
-
-
-def faded(store: Store, *, scope: Scope, rules: Weigh, now: datetime, floor: float) -> tuple[int, ...]:
-    """Return the memories whose confidence has faded below *floor*; pinned ones never do."""
-    subjects = (Subject(memory=memory) for memory in _live(store, scope).values() if floor > 0)
-    return tuple(
-        each.memory.id
-        for each in subjects
-        if not each.memory.pinned and each.memory.confidence * half_life(each, rules, now) < floor
-    )
-
-
-def consolidate(plan: Consolidation, *, store: Store, now: datetime) -> None:
-    """Make the merges, supersede facts said twice and forget what has faded, all or none."""
-    merges, gone = plan.merges, plan.faded
-    rows = [row for each in merges for row in (each.kept, each.gone)]
-    held = store.load(rows, scope=ALL_PROJECTS)
-    writes: list[Write] = []
-    for each in merges:
-        kept, other = held[each.kept], held[each.gone]
-        sure = max(kept.confidence, other.confidence)
-        held[kept.id] = replace(kept, confidence=sure)
-        told = {"by": VERB, "of": other.id, **each.evidence}
-        writes.append(Merge(id=kept.id, confidence=sure, wording=other.content, detail=told))
-        writes.append(Revise(memory=replace(other, superseded_by=kept.id), verb=VERB, detail={"into": kept.id}))
-    writes += [Forget(id=row, detail={"reason": "faded", "by": VERB}) for row in gone]
+def apply_consolidation(plan: Consolidation, *, store: Store, now: datetime) -> None:
+    """Do what *plan* proposes, all or none; a link becomes an event of the later memory."""
+    rows = {row for each in plan.merges for row in (each.kept, each.gone)} | {each.id for each in plan.links}
     with store.transaction():
-        store.apply(_give_up([lost for _, lost in plan.facts], store), at=now)
+        memories = store.load(sorted(rows), scope=ALL_PROJECTS)
+        writes = [*_supersede_facts({lost for _, lost in plan.facts}, store), *_merge(plan.merges, memories)]
+        writes += [
+            Revise(memory=memories[each.id], verb="link", detail={"proposes": each.near, **each.evidence})
+            for each in plan.links
+        ]
+        writes += [Forget(id=row, detail={"reason": "faded", "by": VERB}) for row in plan.faded]
         store.apply(writes, at=now)
 
 
-def undo(store: Store, *, scope: Scope, now: datetime) -> tuple[int, ...]:
-    """Bring back every memory that a consolidation merged away; return them."""
+def undo_consolidation(context: IngestContext) -> tuple[int, ...]:
+    """Bring back every memory that a consolidation merged into another; return them."""
+    store, scope = context.store, context.scope
     ids = store.browse(scope=scope, where=Filter(include_superseded=True), limit=2**62).ids
     memories = store.load(ids, scope=scope)
     events = store.history([row for row, memory in memories.items() if memory.superseded_by], scope=scope)
-    merged = sorted(row for row, told in events.items() if _last(told) == VERB)
+    merged = sorted(row for row, told in events.items() if _last_verb(told) == VERB)
     back = [Revise(memory=replace(memories[row], superseded_by=None), verb="unmerge") for row in merged]
-    store.apply(back, at=now)
+    store.apply(back, at=context.now)
     return tuple(merged)
 
 
-def _last(events: Sequence[object]) -> str:
-    verbs = [event.verb for event in events if event.verb in (VERB, "unmerge", "supersede")]  # type: ignore[attr-defined]
+def _last_verb(events: Sequence[Event]) -> str:
+    """Return the last verb that says whether a memory is merged into another."""
+    verbs = [event.verb for event in events if event.verb in (VERB, "unmerge", "supersede")]
     return verbs[-1] if verbs else ""
+
+
+# --- what is proposed -----------------------------------------------------------------------
+
+
+def _live(context: IngestContext) -> dict[int, Memory]:
+    """Return the memories that may be merged, by id."""
+    ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=2**62).ids)
+    loaded = context.store.load(ids, scope=context.scope)
+    return {row: memory for row, memory in loaded.items() if not is_standalone(memory)}
+
+
+def _propose(
+    memories: Mapping[int, Memory], context: IngestContext, *, limit: int
+) -> tuple[list[MergeProposal], list[LinkProposal]]:
+    """Compare each memory with the earlier ones near it; return what to merge and what to link."""
+    variants = context.store.wordings(list(memories), scope=context.scope)
+    merges: dict[int, MergeProposal] = {}
+    links = []
+    for memory, near in _near(list(memories.values()), context):
+        if len(merges) == limit:
+            break
+        earlier = [row for row in near if row < memory.id and row in memories and row not in merges]
+        candidates = [
+            DuplicateCandidate(memory=memories[row], variants=variants.get(row, ()), cosine=near[row])
+            for row in earlier
+            if memories[row].kind == memory.kind
+        ]
+        result = decide(memory, candidates)
+        into = _merged_into(result, context)
+        if into is not None:
+            merges[memory.id] = MergeProposal(kept=into, gone=memory.id, evidence=result.evidence)
+        elif (link := _link(memory, result)) is not None:
+            links.append(link)
+    return list(merges.values()), links
+
+
+def _near(memories: Sequence[Memory], context: IngestContext) -> Iterator[tuple[Memory, dict[int, float | None]]]:
+    """Yield each memory with those near it by words or by vector, and their cosines where they are known."""
+    generations = [each for each in context.store.generations(scope=context.scope) if each.memories]
+    fingerprint = max(generations, key=lambda each: each.memories).fingerprint if generations else None
+    for start in range(0, len(memories), BATCH):
+        batch = memories[start : start + BATCH]
+        by_words = _by_words(batch, context)
+        by_vector = _by_vector(batch, fingerprint, context.store) if fingerprint else {}
+        for memory in batch:
+            yield memory, {**dict.fromkeys(by_words[memory.id]), **by_vector.get(memory.id, {})}
+
+
+def _by_words(memories: Sequence[Memory], context: IngestContext) -> dict[int, tuple[int, ...]]:
+    near: dict[int, tuple[int, ...]] = {}
+    for project in {memory.project for memory in memories}:
+        mine = [memory for memory in memories if memory.project == project]
+        known = context.store.known(project, minhashes=[context.analyse(memory, ()).minhash for memory in mine])
+        near |= {memory.id: rows for memory, rows in zip(mine, known.near, strict=True)}
+    return near
+
+
+def _by_vector(memories: Sequence[Memory], fingerprint: str, store: Store) -> dict[int, dict[int, float]]:
+    """Return the memories nearest to each by its first passage, with their cosines."""
+    passages = store.vectors(fingerprint, [memory.id for memory in memories], scope=ALL_PROJECTS)
+    near = {}
+    for memory in memories:
+        if memory.id in passages:
+            scope, where = Scope(projects=frozenset({memory.project})), Filter(kinds=(memory.kind,))
+            vector = passages[memory.id][0].vector
+            hits = store.nearest(fingerprint, vector, scope=scope, where=where, limit=MAX_NEAREST + 1)
+            near[memory.id] = {hit.id: hit.score for hit in hits.top if hit.id != memory.id}
+    return near
+
+
+def _merged_into(result: DedupResult, context: IngestContext) -> int | None:
+    """Return the memory that one with this *result* is merged into, if it may be merged."""
+    if result.decision in MERGED:
+        return result.of
+    if context.profile.dedup == "bm25" and _cosine(result) > COSINE and not result.evidence["differs"]:
+        return int(str(result.evidence["proposes"]))
+    return None
+
+
+def _link(memory: Memory, result: DedupResult) -> LinkProposal | None:
+    """Return the link that *result* is worth: another value, the contrary, or a high cosine."""
+    near = result.of or result.evidence.get("proposes")
+    if near is None or (result.decision == "distinct" and _cosine(result) <= COSINE):
+        return None
+    evidence = {key: each for key, each in result.evidence.items() if key != "proposes"}
+    return LinkProposal(id=memory.id, near=int(str(near)), evidence={"decision": result.decision, **evidence})
+
+
+def _cosine(result: DedupResult) -> float:
+    return float(str(result.evidence.get("cosine") or 0.0))
+
+
+def _not_linked_yet(links: Sequence[LinkProposal], context: IngestContext) -> list[LinkProposal]:
+    """Return the *links* that no event names yet, the nearest by cosine first."""
+    events = context.store.history([each.id for each in links], scope=context.scope) if links else {}
+    known = {
+        (row, event.detail.get(name)) for row, told in events.items() for event in told for name in ("of", "proposes")
+    }
+    fresh = [each for each in links if (each.id, each.near) not in known]
+    return sorted(fresh, key=lambda each: (-float(str(each.evidence.get("cosine", 0.0))), each.id))
+
+
+def _faded(memories: Iterable[Memory], context: IngestContext, floor: float) -> Iterator[int]:
+    """Yield the memories whose confidence has decayed below *floor*; pinned ones never do."""
+    for memory in memories:
+        left = half_life_decay(age_days(memory.created_at, context.now), context.profile.weigh.half_life_days)
+        if not memory.pinned and memory.confidence * left < floor:
+            yield memory.id
+
+
+# --- what is written ------------------------------------------------------------------------
+
+
+def _merge(merges: Sequence[MergeProposal], memories: dict[int, Memory]) -> Iterator[Write]:
+    for each in merges:
+        kept, gone = memories[each.kept], memories[each.gone]
+        confidence = max(kept.confidence, gone.confidence)
+        memories[kept.id] = replace(kept, confidence=confidence)
+        detail = {"by": VERB, "of": gone.id, **each.evidence}
+        yield Merge(id=kept.id, confidence=confidence, wording=gone.content, detail=detail)
+        yield Revise(memory=replace(gone, superseded_by=kept.id), verb=VERB, detail={"into": kept.id})
+
+
+def _supersede_facts(lost: set[int], store: Store) -> Iterator[Write]:
+    """Yield the writes that supersede the facts *lost*; nothing is left of their confidence."""
+    facts = [fact for fact in store.facts(FactQuery(), scope=ALL_PROJECTS) if fact.id in lost] if lost else []
+    rows = tuple(sorted({fact.memory_id for fact in facts}))
+    if not rows:
+        return
+    memories = store.load(rows, scope=ALL_PROJECTS)
+    stated = facts_by_memory(store.facts(FactQuery(memory_ids=rows, include_superseded=True), scope=ALL_PROJECTS))
+    for row in rows:
+        now = tuple(replace(fact, state="superseded") if fact.id in lost else fact for fact in stated[row])
+        yield Revise(memory=memories[row], verb=VERB, facts=now)
+    for fact in facts:
+        yield ReinforceFact(id=fact.id, confidence=0.0, last_reinforced=fact.last_reinforced, detail={"by": VERB})

@@ -1,48 +1,54 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import Memory
-from recollect.remember.dedup import Candidate, Verdict, judge, judge_oro, says_the_same
+from recollect.remember.dedup import DedupResult, DuplicateCandidate, decide, decide_oro, says_the_same
 from recollect.text.differences import OPPOSITES
 
 MERGING = {"identical", "restates"}
 
 
-def judged(new: str, old: str) -> Verdict:
-    return judge(Memory(content=new), [Candidate(id=7, content=old)])
+def candidate(content: str, **about: Any) -> DuplicateCandidate:
+    return DuplicateCandidate(memory=Memory(**{"content": content, "id": 7, **about}))
+
+
+def judged(new: str, old: str) -> DedupResult:
+    return decide(Memory(content=new), [candidate(old)])
 
 
 @pytest.mark.case(82)
 def test_a_longer_wording_of_the_same_rule_restates_it() -> None:
-    verdict = judged("always run ruff before pyright for linting checks", "always run ruff before pyright for linting")
+    result = judged("always run ruff before pyright for linting checks", "always run ruff before pyright for linting")
 
-    assert verdict.decision == "restates"
-    assert verdict.of == 7
-    assert verdict.evidence == {"jaccard": 0.875, "differs": []}
+    assert result.decision == "restates"
+    assert result.of == 7
+    assert result.evidence == {"jaccard": 0.875, "differs": []}
 
 
 @pytest.mark.case(83)
 def test_two_unrelated_memories_are_distinct() -> None:
-    verdict = judged("the cafeteria closes at two", "always run ruff before pyright")
+    result = judged("the cafeteria closes at two", "always run ruff before pyright")
 
-    assert verdict == Verdict(decision="distinct")
+    assert result == DedupResult(decision="distinct")
 
 
 def test_nothing_to_compare_with_is_distinct() -> None:
-    assert judge(Memory(content="alone"), []) == Verdict(decision="distinct")
+    assert decide(Memory(content="alone"), []) == DedupResult(decision="distinct")
 
 
 @pytest.mark.parametrize(
     "new", ["we deploy on fridays", "We deploy on Fridays!", "We  deploy\non Fridays.", "  We deploy, on Fridays"]
 )
 def test_case_spacing_and_punctuation_leave_a_text_identical(new: str) -> None:
-    verdict = judged(new, "We deploy on Fridays.")
+    result = judged(new, "We deploy on Fridays.")
 
-    assert (verdict.decision, verdict.of) == ("identical", 7)
+    assert (result.decision, result.of) == ("identical", 7)
 
 
 @pytest.mark.parametrize(
@@ -80,10 +86,10 @@ def test_another_wording_without_another_meaning_restates(new: str, old: str) ->
     ],
 )
 def test_a_change_of_order_mood_or_one_small_word_is_never_merged(new: str, old: str) -> None:
-    verdict = judged(new, old)
+    result = judged(new, old)
 
-    assert verdict.decision == "distinct"
-    assert verdict.evidence["proposes"] == 7
+    assert result.decision == "distinct"
+    assert result.evidence["proposes"] == 7
 
 
 @pytest.mark.parametrize(
@@ -99,9 +105,9 @@ def test_a_change_of_order_mood_or_one_small_word_is_never_merged(new: str, old:
     ],
 )
 def test_another_value_for_the_same_slot_updates(new: str, old: str) -> None:
-    verdict = judged(new, old)
+    result = judged(new, old)
 
-    assert (verdict.decision, verdict.of) == ("updates", 7)
+    assert (result.decision, result.of) == ("updates", 7)
 
 
 @pytest.mark.parametrize(
@@ -114,9 +120,9 @@ def test_another_value_for_the_same_slot_updates(new: str, old: str) -> None:
     ],
 )
 def test_the_opposite_conflicts(new: str, old: str) -> None:
-    verdict = judged(new, old)
+    result = judged(new, old)
 
-    assert (verdict.decision, verdict.of) == ("conflicts", 7)
+    assert (result.decision, result.of) == ("conflicts", 7)
 
 
 @pytest.mark.parametrize(
@@ -135,67 +141,58 @@ def test_near_twins_about_different_things_stay_distinct(new: str, old: str) -> 
 
 
 def test_an_older_record_updates_nothing() -> None:
-    old = Candidate(id=7, content="The retry limit is 3.", when=datetime(2026, 5, 1, tzinfo=UTC))
+    old = candidate("The retry limit is 3.", observed_at=datetime(2026, 5, 1, tzinfo=UTC))
     late = Memory(content="The retry limit is 5.", observed_at=datetime(2026, 4, 1, tzinfo=UTC))
 
-    assert judge(late, [old]).decision == "distinct"
+    assert decide(late, [old]).decision == "distinct"
 
 
 def test_the_same_words_under_another_heading_update_nothing() -> None:
-    old = Candidate(id=7, content="The retry limit is 3.", section="Mail")
+    old = candidate("The retry limit is 3.", section="Mail")
     new = Memory(content="The retry limit is 5.", section="Billing")
 
-    assert judge(new, [old]).decision == "distinct"
+    assert decide(new, [old]).decision == "distinct"
 
 
 @pytest.mark.req("O-09")
 def test_a_cosine_only_ever_proposes_a_link() -> None:
-    near = Candidate(id=7, content="Deploys happen at the end of the week.", cosine=0.99)
+    near = replace(candidate("Deploys happen at the end of the week."), cosine=0.99)
 
-    verdict = judge(Memory(content="We ship on Fridays."), [near])
+    result = decide(Memory(content="We ship on Fridays."), [near])
 
-    assert (verdict.decision, verdict.of) == ("distinct", None)
-    assert verdict.evidence["proposes"] == 7
+    assert (result.decision, result.of) == ("distinct", None)
+    assert result.evidence["proposes"] == 7
 
 
 def test_a_low_cosine_proposes_nothing() -> None:
-    far = Candidate(id=7, content="Deploys happen at the end of the week.", cosine=0.85)
+    far = replace(candidate("Deploys happen at the end of the week."), cosine=0.85)
 
-    assert judge(Memory(content="We ship on Fridays."), [far]) == Verdict(decision="distinct")
+    assert decide(Memory(content="We ship on Fridays."), [far]) == DedupResult(decision="distinct")
 
 
 def test_a_record_with_its_own_id_stays_by_itself() -> None:
-    verdict = judge(Memory(content="We ship.", external_id="a-1"), [Candidate(id=7, content="We ship.")])
+    result = decide(Memory(content="We ship.", external_id="a-1"), [candidate("We ship.", id=7)])
 
-    assert (verdict.decision, verdict.of) == ("distinct", None)
+    assert (result.decision, result.of) == ("distinct", None)
 
 
 def test_another_wording_counts_like_the_content() -> None:
-    old = Candidate(id=7, content="Do not ship on a Friday.", wordings=("Friday is no day for shipping.",))
+    old = replace(candidate("Do not ship on a Friday."), variants=("Friday is no day for shipping.",))
 
-    assert judge(Memory(content="friday is no day for shipping"), [old]).decision == "identical"
+    assert decide(Memory(content="friday is no day for shipping"), [old]).decision == "identical"
 
 
 def test_the_strongest_decision_wins_then_the_lowest_id() -> None:
     rivals = [
-        Candidate(id=9, content="The retry limit is 3."),
-        Candidate(id=8, content="The retry limit is five."),
-        Candidate(id=6, content="The retry limit is 5"),
-        Candidate(id=7, content="the retry limit is 5"),
+        candidate("The retry limit is 3.", id=9),
+        candidate("The retry limit is five.", id=8),
+        candidate("The retry limit is 5", id=6),
+        candidate("the retry limit is 5", id=7),
     ]
 
-    verdict = judge(Memory(content="The retry limit is 5."), rivals)
+    result = decide(Memory(content="The retry limit is 5."), rivals)
 
-    assert (verdict.decision, verdict.of) == ("identical", 6)
-
-
-def test_a_higher_bar_refuses_a_restatement() -> None:
-    new, old = "always run ruff before pyright for linting checks", "always run ruff before pyright for linting"
-
-    verdict = judge(Memory(content=new), [Candidate(id=7, content=old)], jaccard=0.9)
-
-    assert verdict.decision == "distinct"
-    assert verdict.evidence["proposes"] == 7
+    assert (result.decision, result.of) == ("identical", 6)
 
 
 @pytest.mark.req("O-08", "O-09")
@@ -213,19 +210,21 @@ def test_a_higher_bar_refuses_a_restatement() -> None:
 def test_oro_calls_a_memory_near_by_either_score_a_duplicate(
     bm25: float | None, cosine: float | None, decision: str
 ) -> None:
-    verdict = judge_oro(of=3, bm25_normalised=bm25, cosine=cosine, confidence=0.7, other=0.9)
+    near = replace(candidate("anything"), bm25=bm25, cosine=cosine)
 
-    assert verdict.decision == decision
-    assert verdict.of == (3 if decision == "restates" else None)
+    result = decide_oro(Memory(content="something else"), [near])
+
+    assert (result.decision, result.of) == (decision, 7 if decision == "restates" else None)
 
 
-@pytest.mark.req("O-08")
-def test_oro_keeps_the_higher_confidence_of_two_duplicates() -> None:
-    raised = judge_oro(of=3, bm25_normalised=0.9, cosine=None, confidence=0.9, other=0.7)
-    kept = judge_oro(of=3, bm25_normalised=0.9, cosine=None, confidence=0.5, other=0.7)
+@pytest.mark.req("O-09")
+def test_oro_takes_the_nearest_by_cosine_before_the_nearest_by_words() -> None:
+    by_words = replace(candidate("one", id=3), bm25=0.9, cosine=0.1)
+    by_cosine = replace(candidate("two", id=4), bm25=0.2, cosine=0.9)
 
-    assert raised.evidence["confidence"] == 0.9
-    assert kept.evidence["confidence"] == 0.7
+    result = decide_oro(Memory(content="new"), [by_words, by_cosine])
+
+    assert (result.of, result.evidence) == (4, {"bm25": 0.9, "cosine": 0.9})
 
 
 _WORDS = st.sampled_from(

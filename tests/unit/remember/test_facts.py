@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import Memory
-from recollect.remember.facts import _RULES, DECAY, MOST, Fact, extract
+from recollect.remember.facts import _RULES, DECAY_RATES, MAX_FACTS, Fact, extract
 
 
 def told(text: str) -> list[tuple[str, str, str, str]]:
@@ -98,13 +98,13 @@ def test_code_hides_only_itself() -> None:
 def test_a_memory_has_a_handful_of_facts_each_once() -> None:
     many = "\n".join(f"Key {n}: value {n}" for n in range(30))
 
-    assert len(told(many)) == MOST
+    assert len(told(many)) == MAX_FACTS
     assert len(told("Owner: Alice\nowner: alice")) == 1
 
 
 @pytest.mark.req("C-23")
 def test_each_type_of_fact_fades_at_its_own_rate() -> None:
-    assert DECAY == {
+    assert DECAY_RATES == {
         "identity": 0.001,
         "decision": 0.002,
         "relationship": 0.003,
@@ -121,16 +121,16 @@ def test_each_type_of_fact_fades_at_its_own_rate() -> None:
 def test_every_fact_is_whole(text: str) -> None:
     facts = extract(Memory(content=text))
 
-    assert len(facts) <= MOST
+    assert len(facts) <= MAX_FACTS
     for fact in facts:
         assert 0 < len(fact.subject) <= 80
         assert len(fact.predicate) >= 2
         assert len(fact.object) >= 2
-        assert fact.type in DECAY
+        assert fact.type in DECAY_RATES
 
 
 @given(st.data(), st.sampled_from(_RULES))
 def test_no_sentence_that_fits_a_rule_lacks_the_words_the_rule_needs(data: st.DataObject, rule: Any) -> None:
     sentence = data.draw(st.from_regex(rule.shape, fullmatch=True))
 
-    assert not rule.needs.isdisjoint(sentence.casefold().split())
+    assert not rule.keywords.isdisjoint(sentence.casefold().split())

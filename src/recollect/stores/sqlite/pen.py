@@ -17,6 +17,7 @@ from recollect.records import (
     ReinforceFact,
     Restore,
     Revise,
+    TokenizedMemory,
     Write,
     digest,
 )
@@ -95,10 +96,9 @@ class Pen:
 
     def index(self, memory: Memory, wordings: Sequence[str]) -> None:
         """Make *memory* findable."""
-        self._index(memory.id, memory, wordings)
+        self._index(memory.id, memory, self._analyse(memory, wordings))
 
-    def _index(self, row: int, memory: Memory, wordings: Sequence[str]) -> None:
-        terms = self._analyse(memory, wordings)
+    def _index(self, row: int, memory: Memory, terms: TokenizedMemory) -> None:
         stems, exacts = sum(map(len, terms.stem.values())), sum(map(len, terms.exact.values()))
         superseded = memory.superseded_by is not None
         self._rows["live"].append((row, memory.project, superseded, stems, exacts, terms.code))
@@ -114,7 +114,7 @@ class Pen:
         self._rows["tagged"] += [(tag, row) for tag in memory.tags]
         if write.facts:
             self._rows["fact"] += map(facts.to_row, stated(write, (), row=row, at=at))
-        self._index(row, memory, ())
+        self._index(row, memory, write.tokens or self._analyse(memory, ()))
         return self._tell(row, "add", at, write.detail)
 
     def _existing(self, row: int) -> Memory:

@@ -1,0 +1,136 @@
+from dataclasses import replace
+
+import pytest
+
+from kit import NOON
+from recollect import Hit, Memory, Reason, Reply
+from recollect.recollection import Shown
+from recollect.records import Event, Fact
+from recollect.remember.ingest import IngestResult
+from recollect.replies import Evidence
+from recollect.surfaces.text import HINTS, ingest_text, reply_text, shown_text
+
+MEMORY = Memory(id=3, content="We ship", source="/n/a.md", line=2, created_at=NOON)
+HIT = Hit(rank=1, memory=MEMORY, score=1.5, match_type="bm25", snippet="We [ship]")
+REPLY = Reply(query="ship", mode="hybrid", profile="default", outcome="answered", hits=(HIT,), total=1)
+
+
+def test_a_hit_says_what_it_is_where_it_stands_and_why_it_was_found() -> None:
+    told = " 1. We [ship]\n    #3 · note · 2026-05-04 · /n/a.md:2 · by words · 1.5 · confidence 0.8"
+
+    assert reply_text(REPLY) == told
+
+
+@pytest.mark.req("C-22")
+def test_a_hit_says_how_sure_its_facts_still_are_or_else_how_sure_the_memory_is() -> None:
+    fact = Fact(subject="ship", predicate="leaves", object="Tuesday", type="temporal", confidence=0.9, decay_rate=0.1)
+    stating = replace(HIT, facts=(fact,), effective_confidence=0.546)
+
+    assert reply_text(replace(REPLY, hits=(stating,))).endswith(" · confidence 0.55")
+    assert reply_text(replace(REPLY, hits=(replace(HIT, memory=replace(MEMORY, confidence=1.0)),))).endswith(
+        " · confidence 1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("root", "place"), [("/n", "a.md:2"), ("/", "n/a.md:2"), ("/m", "/n/a.md:2"), ("/n/a", "/n/a.md:2")]
+)
+def test_a_source_is_written_from_the_folder_one_looks_from(root: str, place: str) -> None:
+    assert f" · {place} · " in reply_text(REPLY, root=root)
+
+
+def test_a_section_or_a_title_stands_above_the_text() -> None:
+    titled = replace(HIT, memory=replace(MEMORY, title="Ships"))
+    both = replace(HIT, memory=replace(MEMORY, title="Ships", section="A > Ships"))
+
+    assert reply_text(replace(REPLY, hits=(titled,))).startswith(" 1. Ships\n    We [ship]\n")
+    assert reply_text(replace(REPLY, hits=(both,))).startswith(" 1. A > Ships\n    We [ship]\n")
+
+
+def test_a_weak_answer_and_a_missing_model_are_never_hidden() -> None:
+    weak = replace(REPLY, outcome="weak", degraded="no_model")
+
+    assert reply_text(weak).splitlines()[:2] == [
+        "(no embedding model can be used: answered by words alone)",
+        "No clear answer; the nearest memories:",
+    ]
+    assert "embedding" not in reply_text(replace(weak, mode="keyword"))
+
+
+def test_what_an_outcome_stands_on_is_told_to_those_who_ask() -> None:
+    both = Evidence(id=3, probability=0.8125, threshold=0.5, coverage=0.6, cosine=0.25)
+    words = replace(REPLY, evidence=replace(both, cosine=None))
+
+    told = reply_text(replace(REPLY, evidence=both), explain=True).splitlines()[-1]
+
+    assert (
+        told
+        == "answer with probability 0.81, threshold 0.50: #3 holds 0.60 of the query's words by weight, cosine 0.25"
+    )
+    assert reply_text(words, explain=True).endswith("#3 holds 0.60 of the query's words by weight")
+    assert reply_text(words) == reply_text(REPLY)
+
+
+def test_more_than_is_shown_is_counted() -> None:
+    assert reply_text(replace(REPLY, total=4)).endswith("\n… and 3 more")
+
+
+@pytest.mark.parametrize("code", HINTS)
+def test_every_reason_for_no_answer_comes_with_what_to_do(code: str) -> None:
+    reason = Reason(code=code, message="it is so")  # type: ignore[arg-type]
+
+    text = reply_text(replace(REPLY, hits=(), total=0, outcome="none", reason=reason))
+
+    assert text == f"Nothing found: it is so; {HINTS[code]}."
+
+
+def test_a_score_next_to_nothing_is_left_out() -> None:
+    assert reply_text(replace(REPLY, hits=(replace(HIT, score=1.2e-06),))).endswith(" · by words · confidence 0.8")
+
+
+@pytest.mark.parametrize(
+    ("kept", "text"),
+    [
+        (IngestResult(id=7, decision="distinct"), "#7 remembered"),
+        (IngestResult(id=7, decision="identical", of=7), "#7 known already"),
+        (IngestResult(id=7, decision="restates", of=7), "#7 known already in other words; this wording is kept too"),
+        (IngestResult(id=8, decision="updates", of=7), "#8 remembered; it supersedes #7"),
+        (IngestResult(id=8, decision="conflicts", of=7), "#8 remembered; it conflicts with #7"),
+        (IngestResult(id=7, decision="distinct", redacted=2), "#7 remembered; 2 secrets redacted"),
+    ],
+)
+def test_what_became_of_a_text_is_one_line(kept: IngestResult, text: str) -> None:
+    assert ingest_text(kept) == text
+
+
+@pytest.mark.parametrize(
+    ("event", "line"),
+    [
+        (Event(memory_id=3, verb="add", at=NOON), "2026-05-04 12:00 add"),
+        (
+            Event(memory_id=3, verb="add", at=NOON, detail={"decision": "updates", "of": 2, "differs": ["number"]}),
+            "2026-05-04 12:00 add: updates #2, differs in number",
+        ),
+        (
+            Event(memory_id=3, verb="add", at=NOON, detail={"decision": "distinct", "of": None, "proposes": 1}),
+            "2026-05-04 12:00 add: distinct, perhaps the same as #1",
+        ),
+        (
+            Event(memory_id=3, verb="supersede", at=NOON, detail={"by": 4, "content": "We ship"}),
+            "2026-05-04 12:00 supersede: by #4",
+        ),
+        (
+            Event(memory_id=3, verb="update", at=NOON, detail={"content": "We  shipped"}),
+            "2026-05-04 12:00 update: it said “We shipped”",
+        ),
+        (
+            Event(memory_id=3, verb="forget", at=NOON, detail={"reason": "gone from its source", "source": "a.md"}),
+            "2026-05-04 12:00 forget: gone from its source, from a.md",
+        ),
+    ],
+)
+def test_an_event_says_what_happened_and_why(event: Event, line: str) -> None:
+    text = shown_text(Shown(memory=MEMORY, wordings=("It ships",), events=(event,)))
+
+    assert text.splitlines()[-1] == line
+    assert "also: It ships" in text
