@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 
 import recollect
 from kit import NOON

@@ -11,7 +11,7 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection, Reply
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import ModelError, SearchCancelled, SearchTimeout, WordIndexUnavailable
 from recollect.profile import BUILT_IN, load_profile
@@ -190,7 +190,7 @@ def test_a_vector_of_another_width_is_compared_with_those_of_its_width(db: Recol
     db.models = Models(name=model)
 
     near = db.search("", embedding=(2.0, 0.0, 0.0), mode="semantic", profile="oro")
-    both = db.search("docker one two", embedding=(1.0, 0.0, 0.0), profile="nornicdb")
+    both = db.search("docker alpha omega", embedding=(1.0, 0.0, 0.0), profile="nornicdb")
 
     assert [(hit.id, hit.semantic_score) for hit in near.hits] == [
         (4, pytest.approx(1.0)),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.profile import BUILT_IN, Diversify, Profile, load_profile
 from recollect.recall.lens import Lens
 from recollect.text.analyser import analyse
