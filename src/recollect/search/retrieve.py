@@ -83,7 +83,8 @@ def retrieve(
     if mode != "semantic" and not is_strong(found.rankings[0], rules, fuse):
         found = replace(found, rankings=(*found.rankings, *_expansions(probe, found.version, expand)))
     degraded = next((each.degraded for each in found.rankings if each.degraded), degraded)
-    return replace(found, mode=mode, degraded=degraded, tiers=found.ranking("words").tiers or state.tiers)
+    tiers = next((each.tiers for each in found.rankings if each.name == "words"), state.tiers)
+    return replace(found, mode=mode, degraded=degraded, tiers=tiers)
 
 
 def choose_mode(state: State, context: SearchContext, rules: Retrieve) -> tuple[Mode, Degraded | None]:
@@ -136,7 +137,7 @@ def _hybrid(probe: Probe, *, fuse: Fuse, smoothing: bool) -> State:
     """Ask both lists; in the end each may know the exact score of every candidate of the other."""
     rules, words = probe.rules, None
     if rules.short_circuit[0] > 0:
-        words = search_words(probe)
+        words = search_words(probe, correct=False)
         if is_strong(words, rules, fuse):
             return replace(probe.state, rankings=(words,))
     near, asked = search_vectors(probe)
@@ -145,13 +146,17 @@ def _hybrid(probe: Probe, *, fuse: Fuse, smoothing: bool) -> State:
     corrected, tiers = _corrected(probe, words)
     if tiers != probe.state.tiers:
         near, asked = search_vectors(probe, corrected=corrected)
-        again = search_words(replace(probe, state=replace(probe.state, tiers=tiers)), score_ids=_ids(near, rules))
-        words = replace(again, document_frequencies=words.document_frequencies)
-    if not rules.cross_score and not smoothing:
-        return _with_vectors(probe, (words,), near, asked)
+        again = replace(probe, state=replace(probe.state, tiers=tiers))
+        found = search_words(again, score_ids=_ids(near, rules), correct=False)
+        words = replace(found, document_frequencies=words.document_frequencies)
     ranked = {hit.id for hit in near.hits}
-    unranked = [hit.id for hit in words.hits if hit.id not in ranked] if rules.cross_score else []
-    by_id, vectors = cross_score(probe, asked, unranked, others=sorted(ranked) if smoothing else ())
+    unranked = [hit.id for hit in words.hits if hit.id not in ranked]
+    by_id, vectors = cross_score(
+        probe,
+        asked,
+        unranked if rules.cross_score else (),
+        others=[*ranked, *(() if rules.cross_score else unranked)] if smoothing else (),
+    )
     return replace(_with_vectors(probe, (words,), replace(near, by_id=by_id), asked), vectors=vectors)
 
 
