@@ -209,9 +209,7 @@ def demo(keep: str | None, **given: Any) -> None:
 
     chosen = _chosen(given)
     with _bar(wanted=True) as progress:
-        shown = run_demo(
-            keep, profile=chosen["profile"], model=chosen["model"], program=_program(), progress=progress
-        )
+        shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program(), progress=progress)
     if chosen["as_json"]:
         click.echo(written(shown.value))
         return
