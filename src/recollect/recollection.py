@@ -255,7 +255,8 @@ class Recollection:
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
-            self._writer.submit(lambda: recall.log.log_reply(reply, request, store=self.store, now=self.now()))
+            asked = self.now()
+            self._writer.submit(lambda: recall.log.log_reply(reply, request, store=self.store, now=asked))
         return reply
 
     def _answer(self, request: Request, profile: Profile) -> Reply:

@@ -10,7 +10,7 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.remember import formats
 from recollect.remember.import_files import ImportReport
@@ -336,16 +336,16 @@ def test_oro_compares_the_parts_of_a_file_by_vector_too(
 
 @pytest.mark.req("C-23")
 def test_every_way_in_gives_facts_the_decay_rates_of_the_profile(db: Recollection, tmp_path: Path) -> None:
-    weigh = replace(db.profile.weigh, decay={"kv": 0.5, "state": 0.25})
+    weigh = replace(db.profile.weigh, decay_rates={"kv": 0.5, "state": 0.25})
     db.profile = replace(db.profile, weigh=weigh)
-    shape = export_shape(Memory(content="Restored: yes", external_id="r"), ())
+    shape = archived(Memory(content="Restored: yes", external_id="r"), ())
     folder = write(tmp_path / "notes", a_md="Imported: yes", b_jsonl=json.dumps(shape))
 
     db.add("Added: yes")
     db.capture("Note: Captured: yes")
     db.import_(folder)
     later = replace(Memory(content="Restored: again", external_id="r"), updated_at=NOON + timedelta(days=1))
-    write(folder, b_jsonl=json.dumps(export_shape(later, ())))
+    write(folder, b_jsonl=json.dumps(archived(later, ())))
     db.import_(folder)
 
     rates = {(fact.subject, fact.object): fact.decay_rate for fact in db.facts()}
@@ -544,7 +544,7 @@ def test_a_newer_export_brings_the_change(db: Recollection, tmp_path: Path) -> N
 
 def test_an_export_cannot_make_itself_more_trusted_than_its_door(db: Recollection, tmp_path: Path) -> None:
     path = exported(filled(db), tmp_path / "all.jsonl")
-    store = STORES["ram"](tmp_path, analyse)
+    store = STORES["memory"](tmp_path, analyse)
 
     with Recollection(store=store, profile=db.profile, clock=lambda: NOON) as other:
         other.import_(path, trust="agent")

@@ -12,9 +12,9 @@ import pytest
 import recollect
 from kit import NOON
 from recollect import Filter, InputError, Memory, ModelError, RecollectError, Recollection
-from recollect.embedders.choice import Models
 from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.records import Recall
 from recollect.stores.choice import open_store

@@ -8,7 +8,7 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter, InputError, Memory, Recollection
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, NO_FILTER
 from recollect.remember.context import IngestContext
@@ -340,3 +340,14 @@ def test_a_vector_without_a_direction_is_refused_and_nothing_is_stored(db: Recol
         db.add("to the north", vector=wrong)
 
     assert db.stats().memories == 0
+
+
+@pytest.mark.req("N-15")
+def test_as_many_vectors_as_memories_are_taken(db: Recollection) -> None:
+    drafts = [Memory(content="to the north"), Memory(content="to the east")]
+
+    with pytest.raises(InputError, match="1 vectors for 2 memories"):
+        db.add_all(drafts, vectors=[[1.0]])
+
+    rows = [each.id for each in db.add_all(drafts, vectors=[[1.0, 0.0], None])]
+    assert list(db.store.vectors("external-2", rows, scope=ALL_PROJECTS)) == rows[:1]

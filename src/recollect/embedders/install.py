@@ -412,8 +412,6 @@ class ModelStatus:
     dimensions: int
     installed: bool
     fingerprint: str | None = None
-    path: Path | None = None
-    bytes: int = 0
     problem: str | None = None
 
 
@@ -444,15 +442,13 @@ def _status(name: str, place: Path) -> ModelStatus:
     try:
         manifest = with_checksums(place, read_manifest(place))
     except ModelError as error:
-        return replace(status, path=place, problem=str(error))
+        return replace(status, problem=str(error))
     wrong = wrong_files(place, manifest, look="size")
     return replace(
         status,
         dimensions=manifest.dimensions,
         installed=not wrong,
         fingerprint=manifest.fingerprint,
-        path=place,
-        bytes=sum(each.bytes for each in manifest.files.values()),
         problem="; ".join(wrong) or None,
     )
 

@@ -7,9 +7,16 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from platformdirs import user_cache_path
+
 from recollect.embedders.contract import Embedder, Span
 from recollect.errors import InputError
 from recollect.vectors import Vector
+
+
+def user_cache() -> Path:
+    """Return the folder of the user's cache where vectors are kept."""
+    return user_cache_path("recollect", appauthor=False) / "vectors"
 
 
 class DiskCachedEmbedder:

@@ -245,8 +245,8 @@ _Item = tuple[list[_Record], list[_Record], dict[str, dict[str, int]]]
 
 
 def _read_array(path: Path) -> Dataset:
-    values = _as_list(_parse(path.read_bytes(), path.name))
-    items = {place: _item(value, place) for place, value in _numbered(values, path.name)}
+    places = enumerate(_as_list(_parse(path.read_bytes(), path.name)), start=1)
+    items = {place: _item(value, place) for place, value in ((f"{path.name} item {at}", it) for at, it in places)}
     return Dataset(
         name=path.stem,
         documents=tuple(_documents((place, record) for place, item in items.items() for record in item[0])),
@@ -254,10 +254,6 @@ def _read_array(path: Path) -> Dataset:
         judgements={query: gains for item in items.values() for query, gains in item[2].items()},
         files={path.name: _sha256(path)},
     )
-
-
-def _numbered(values: Iterable[Any], name: str) -> Iterator[tuple[str, Any]]:
-    return ((f"{name} item {number}", value) for number, value in enumerate(values, start=1))
 
 
 def _item(value: Any, place: str) -> _Item:

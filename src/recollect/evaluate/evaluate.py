@@ -236,46 +236,42 @@ def _embed_queries(asked: EvalSet, resources: EvalResources) -> None:
         resources.report(min(start + _BATCH, len(texts)), len(texts), f"{asked.name}: questions")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimedReply:
-    """The reply to one query, and how long it took."""
-
-    reply: Reply
-    milliseconds: float
-
-    @property
-    def ranking(self) -> tuple[Scored, ...]:
-        """The documents found, best first."""
-        return tuple(Scored(id=hit.memory.external_id or "", score=hit.score) for hit in self.reply.hits)
+Replies = Mapping[str, tuple[Reply, float]]
+"""The reply to each query, and how many milliseconds it took."""
 
 
-def search_all(asked: EvalSet, profile: Profile, mode: Mode, corpus: Corpus) -> Mapping[str, TimedReply]:
-    """Ask every query of *asked*, on its own date or when the last document was said; return the replies by id."""
+def search_all(asked: EvalSet, profile: Profile, mode: Mode, corpus: Corpus) -> Replies:
+    """Ask every query of *asked*, on its own date or when the last document was said."""
     replies, now = {}, clock_of(asked.dataset)
     for number, query in enumerate(asked.queries, start=1):
         request = request_for(query, mode)
         started = perf_counter()
         reply = corpus.search(request, profile, now=query.asked_at or now)
-        replies[query.id] = TimedReply(reply=reply, milliseconds=(perf_counter() - started) * 1000)
+        replies[query.id] = reply, (perf_counter() - started) * 1000
         corpus.resources.report(number, len(asked.queries), f"{asked.name}: {profile.name} {mode}")
     return replies
 
 
-def _scored(asked: EvalSet, system: System, replies: Mapping[str, TimedReply]) -> Run:
+def ranking(reply: Reply) -> tuple[Scored, ...]:
+    """Return the documents of *reply*, best first."""
+    return tuple(Scored(id=hit.memory.external_id or "", score=hit.score) for hit in reply.hits)
+
+
+def _scored(asked: EvalSet, system: System, replies: Replies) -> Run:
     """Return the run that *replies* are; queries that nothing answers are counted apart."""
-    by_query = {query: timed.ranking for query, timed in replies.items()}
+    by_query = {query: ranking(reply) for query, (reply, _) in replies.items()}
     rankings = Rankings(name=f"{system.profile}-{system.mode}", by_query=by_query)
-    hopeless = [timed.reply for query, timed in replies.items() if query not in asked.judged]
+    hopeless = [reply for query, (reply, _) in replies.items() if query not in asked.judged]
     return Run(
         dataset=asked.name,
         system=system,
         rankings=rankings,
         scores=asked.score(rankings.ids),
-        latency=latency([timed.milliseconds for timed in replies.values()]),
-        outcomes=Counter(replies[query].reply.outcome for query in asked.judged),
+        latency=latency([milliseconds for _, milliseconds in replies.values()]),
+        outcomes=Counter(replies[query][0].outcome for query in asked.judged),
         unanswerable=len(hopeless),
         recognised=sum(reply.outcome != "answered" for reply in hopeless),
-        degraded=tuple(sorted({timed.reply.degraded for timed in replies.values() if timed.reply.degraded})),
+        degraded=tuple(sorted({reply.degraded for reply, _ in replies.values() if reply.degraded})),
     )
 
 

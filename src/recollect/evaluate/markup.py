@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from itertools import pairwise
 from typing import Final, Literal
 
@@ -18,20 +19,6 @@ _STEPS: Final = (0.5, 0.25, 0.1, 0.0)
 _WIDTH: Final = 720
 _HEIGHT: Final = 160
 _CHANGED: Final = ("query", "text", "before", "after", "change")
-_STYLE: Final = """
-:root { color-scheme: light dark; --up: #0b6bcb; --down: #c2510c; --line: #8884; }
-@media (prefers-color-scheme: dark) { :root { --up: #6cb2ff; --down: #ff9d5c; } }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; margin: 1rem 0; }
-caption { text-align: left; font-weight: 600; padding: .25rem 0; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .7rem; text-align: left; vertical-align: top; }
-td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-small { opacity: .75; }
-svg { display: block; max-width: 100%; height: auto; }
-.frame { fill: var(--line); } .axis, .whisker { stroke: currentColor; fill: none; }
-.bar { fill: var(--up); } .less { fill: var(--down); } .up { stroke: var(--up); } .down { stroke: var(--down); }
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +90,14 @@ def as_markdown(report: Report) -> str:
 
 def as_html(report: Report) -> str:
     """Return *report* as one HTML page."""
+    style = resources.files("recollect.evaluate").joinpath("report.css").read_text("utf-8")
     facts = "".join(f"<li>{_safe(name)}: {_safe(value)}</li>" for name, value in report.facts.items())
     return "".join(
         (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n',
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n",
-            f"<title>{_safe(report.title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n",
+            f"<title>{_safe(report.title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n",
             f"<h1>{_safe(report.title)}</h1>\n<ul>{facts}</ul>\n" if facts else f"<h1>{_safe(report.title)}</h1>\n",
             *(_html_scores(table) for table in report.tables),
             *(_html_section(section) for section in report.sections),

@@ -58,7 +58,9 @@ SEARCH: Final = (
         about="what a search for meaning does when there is no model (keyword)",
     ),
     Parameter(name="session", about="write the answer into the recall log of this session"),
-    Parameter(name="include_facts", kind="flag", default=True, off="no_facts", about="tell the facts of each hit (on)"),
+    Parameter(
+        name="include_facts", kind="flag", default=True, off="no_facts", about="include the facts of each hit (on)"
+    ),
     Parameter(name="facets", kind="flag", about="count all that match by type, tag, month, …"),
     Parameter(name="explain", kind="flag", about="show how each score comes about"),
 )

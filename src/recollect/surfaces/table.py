@@ -1,7 +1,7 @@
 """What an operation is to every surface: its parameters, what a request gives, and its answer."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -207,18 +207,28 @@ FILTERS: Final = (
 
 
 def write_file(path: str | Path, pieces: Iterable[str]) -> int:
-    """Write *pieces* to the file *path*, all or none; return how many there were."""
+    """Write *pieces* to the file *path*, all or none; return how many there were. A device or pipe is written to."""
     target, count = Path(path).expanduser(), 0
-    part = target.with_name(f".{target.name}.part")
     try:
-        with part.open("w", encoding="utf-8", errors="replace") as file:
+        regular = target.is_file() or not target.exists()
+        part = target.with_name(f".{target.name}.part") if regular else target
+        with part.open("w", encoding="utf-8", errors="replace") as file, _removed(part if regular else None):
             for piece in pieces:
                 file.write(piece)
                 count += 1
-        part.replace(target)
+        if regular:
+            part.replace(target)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
     return count
+
+
+@contextmanager
+def _removed(part: Path | None) -> Iterator[None]:
+    """Remove what was half written when writing ends badly."""
+    try:
+        yield
+    except BaseException:
+        if part is not None:
+            part.unlink()
+        raise

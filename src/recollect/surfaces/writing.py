@@ -138,7 +138,7 @@ def feedback(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 @operation(Parameter(name="ids", kind="paths", place=True, about="ids of facts"))
 def reinforce(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Vouch for facts: surer, and fresh from today."""
+    """Confirm facts: they are surer, and count as fresh from today."""
     rows = [_whole(each) for each in given["ids"]]
     count = db.reinforce(*rows)
     return Answer(value={"reinforced": rows}, text=lambda: f"{count} facts reinforced")

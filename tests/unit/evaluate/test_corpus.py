@@ -8,7 +8,7 @@ from talk import JUNE, MAY, TALK
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.evaluate.corpus import DEPTH, UNDATED, EvalResources, clock_of, imported, request_for
 from recollect.evaluate.datasets import Dataset, Document, EvalQuery
-from recollect.evaluate.evaluate import EvalSet, search_all
+from recollect.evaluate.evaluate import EvalSet, ranking, search_all
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, Scope
 
@@ -84,7 +84,7 @@ def test_a_question_with_a_date_is_asked_on_that_date() -> None:
     with imported(dated, EvalResources()) as corpus:
         found = search_all(EvalSet(dataset=dated, queries=dated.queries), DEFAULT, "keyword", corpus)
 
-    assert [found[name].ranking[0].id for name in ("may", "june")] == ["d1", "d2"]
+    assert [ranking(found[name][0])[0].id for name in ("may", "june")] == ["d1", "d2"]
 
 
 def _on(name: str, day: datetime) -> EvalQuery:

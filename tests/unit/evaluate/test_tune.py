@@ -62,7 +62,7 @@ def test_one_number_shares_the_weight_between_words_and_vectors() -> None:
 
     turned = patched(engram, {"vector": 0.75})
 
-    assert turned.fuse.weights == {"words": 1.0, "vector": 3.0, "expansion": 1.0}
+    assert turned.fuse.weights == {"words": 0.5, "vector": 1.5, "expansion": 1.0}
 
 
 def test_no_knob_goes_beyond_its_grid() -> None:

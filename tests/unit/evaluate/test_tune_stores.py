@@ -63,7 +63,7 @@ def right(folder: Path) -> Path:
 
 
 def asked(db: Recollection, query: str, **more: str) -> Reply:
-    return replace(db.search(query, **more), timings_ms={})
+    return replace(db.search(query, **more), timings_ms={}, version=0)
 
 
 def turned(db: Recollection, **values: float) -> None:

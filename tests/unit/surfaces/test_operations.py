@@ -1,6 +1,8 @@
 """The table of operations: what every surface may count on, whichever it is."""
 
 import ast
+import os
+import threading
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -160,3 +162,15 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
     assert write_file(path, ["a\n", "b\n"]) == 2
     assert path.read_text() == "a\nb\n"
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    path, read = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: read.append(path.read_text()))
+    reader.start()
+
+    count = write_file(path, ["a\n", "b\n"])
+    reader.join(10)
+
+    assert (count, read, path.is_fifo()) == (2, ["a\nb\n"], True)

@@ -215,8 +215,8 @@ class Writer:
             bump(self._session, "vectors")
         self._unindex(old)
         if new.deleted_at is None:
-            others = wordings(self._db, [new.id], scope=ALL_PROJECTS).get(new.id, ())
-            self.index(new.id, new, self._db.analyse(new, others))
+            variants = wordings(self._db, [new.id], scope=ALL_PROJECTS).get(new.id, ())
+            self.index(new.id, new, self._db.analyse(new, variants))
         if old.thread is not None and new.thread is None:
             contexts.leave(self._session, new.id)
         if contexts.place(old) != contexts.place(new) or old.meaning != new.meaning:
