@@ -134,8 +134,14 @@ class Fuse:
     """What each kind of ranking counts; 0 leaves it out."""
     list_weights: tuple[Weight, ...] = ()
     """What each list counts by its place instead: words, vectors, expansions; the last number holds for those after."""
-    adaptive: tuple[tuple[int, Weight, Weight], ...] = ()
-    """Rows of (words in the query up to, weight of words, weight of vector); the last row is for more."""
+    short_query: Count = 0
+    """Up to how many words a query is short."""
+    short_weights: Mapping[str, Weight] = field(default_factory=dict)
+    """What differs in the weights for a short query."""
+    long_query: Count = 0
+    """From how many words on a query is long."""
+    long_weights: Mapping[str, Weight] = field(default_factory=dict)
+    """What differs in the weights for a long query."""
     rank_bonus: tuple[Weight, ...] = ()
     """Points on top for the first ranks of each list."""
     missing: Literal["zero", "last"] = "zero"

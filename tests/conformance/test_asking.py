@@ -18,11 +18,11 @@ from recollect.profile import load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import Filter, Memory
 from recollect.replies import Share
-from recollect.search.ranking import Candidate
-from recollect.search.spelling import PATIENCE
-from recollect.search.weigh import lean, spans_in
+from recollect.search.state import Candidate
+from recollect.search.weigh import boost_dates
 from recollect.surfaces.operations import OPERATIONS
 from recollect.text.analyser import analyse
+from recollect.text.dates import find_dates
 
 DAY = timedelta(days=1)
 TEXTS = (
@@ -156,7 +156,7 @@ def test_a_word_that_became_known_is_no_longer_corrected(db: Recollection) -> No
 
 def test_one_who_mistypes_often_is_answered_as_one_who_does_not(db: Recollection) -> None:
     first = db.search("gardem", mode="keyword")
-    for number in range(2 * PATIENCE):
+    for number in range(16):
         db.search(f"xylo{'abcdefghijklmnopqrst'[number] * 3}", mode="keyword")
 
     later = db.search("gardwn", mode="keyword")
@@ -364,20 +364,20 @@ def test_a_date_in_a_plain_question_leans_towards_its_memories(db: Recollection)
 
     assert len(dated.hits) == len(plain.hits) == 3
     assert dated.hits[0].memory.when == NOON - DAY
-    assert dated.hits[0].factors["date"] == pytest.approx(1.15)
-    assert "date" not in plain.hits[0].factors
+    assert dated.hits[0].factors["date_boost"] == pytest.approx(1.15)
+    assert "date_boost" not in plain.hits[0].factors
 
 
 @settings(max_examples=150, deadline=None)
 @given(
     scores=st.lists(st.floats(0.01, 10.0), min_size=1, max_size=60),
     inside=st.lists(st.booleans(), min_size=60, max_size=60),
-    sway=st.floats(0.0, 3.0),
+    boost=st.floats(0.0, 3.0),
 )
 def test_a_date_never_takes_the_best_hit_out_of_the_first_ten(
-    scores: list[float], inside: list[bool], sway: float
+    scores: list[float], inside: list[bool], boost: float
 ) -> None:
-    spans = spans_in("what happened yesterday", now=NOON)
+    spans = [found.span for found in find_dates("what happened yesterday", now=NOON)]
     share = [(Share(ranking="words", rank=None, points=score),) for score in scores]
     found = sorted(
         (Candidate(id=row, shares=given) for row, given in enumerate(share)), key=lambda each: (-each.score, each.id)
@@ -387,10 +387,10 @@ def test_a_date_never_takes_the_best_hit_out_of_the_first_ten(
         for row in range(len(scores))
     }
 
-    leaning = lean(found, memories, spans, sway=sway)
+    boosted = boost_dates(found, memories, spans, boost=boost)
 
-    assert {each.id for each in leaning} == {each.id for each in found}
-    assert found[0].id in [each.id for each in leaning[:10]]
+    assert {each.id for each in boosted} == {each.id for each in found}
+    assert found[0].id in [each.id for each in boosted[:10]]
 
 
 def test_a_day_can_be_listed_and_searched(db: Recollection) -> None:

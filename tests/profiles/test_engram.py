@@ -4,6 +4,8 @@ RRF: weight / (60 + rank) + bonus, the first two lists weighing 2 and the others
 and 0.02 for the second and the third. BM25 x is read as x / (1 + x); from 0.85 on, 0.15 ahead, it answers alone.
 """
 
+from typing import Any
+
 import pytest
 from seedkit import Bench, exactly, idf, ids, leaning
 
@@ -232,3 +234,91 @@ def test_importance_fades_by_the_week(bench: Bench) -> None:
     (new,) = bench.add("copper lantern", type="change")
 
     assert ids(bench.ask("copper")) == [new, old]
+
+
+@pytest.mark.case(34, 35)
+@pytest.mark.req("E-20")
+@pytest.mark.parametrize(
+    ("kind", "days", "expected"),
+    [
+        ("bugfix", 0, 1.3),
+        ("feature", 0, 1.2),
+        ("discovery", 0, 1.1),
+        ("decision", 0, 1.1),
+        ("change", 0, 0.9),
+        ("unheard of", 0, 1.0),
+        ("discovery", 7, 0.55),
+        ("feature", 14, 0.30),
+        ("change", 7, 0.45),
+        ("change", 14, 0.225),
+        ("bugfix", -3, 1.3),
+        ("note", 28, 0.0625),
+        ("note", 700, 0.01),
+    ],
+)
+def test_importance_is_what_the_type_weighs_halved_each_week_and_never_less_than_a_hundredth(
+    bench: Bench, kind: str, days: float, expected: float
+) -> None:
+    bench.add("copper kettle", type=kind, days=days)
+
+    (hit,) = bench.ask("copper").hits
+
+    assert hit.factors["importance"] == exactly(expected)
+    assert hit.score == exactly(hit.fused_score * expected)
+
+
+@pytest.mark.case(34)
+@pytest.mark.req("E-20", "N-16")
+@pytest.mark.parametrize(
+    ("tags", "expected"),
+    [
+        (("security",), 1.3 + 0.2 * 0.30),
+        (("gotcha",), 1.3 + 0.2 * 0.25),
+        (("best-practice",), 1.3 + 0.2 * 0.20),
+        (("security", "gotcha", "anything"), 1.41),
+    ],
+)
+def test_tags_that_are_concepts_make_a_memory_more_important(
+    bench: Bench, tags: tuple[str, ...], expected: float
+) -> None:
+    bench.add("copper kettle", type="bugfix", tags=tags)
+
+    (hit,) = bench.ask("copper").hits
+
+    assert hit.factors["importance"] == exactly(expected)
+
+
+@pytest.mark.case(34)
+@pytest.mark.req("E-20")
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (("useful",), 0.9 + 0.3),
+        (("wrong",), 0.9 - 0.3),
+        (("wrong", "used", "useful"), 0.9 + 0.3),
+        (("used", "wrong"), 0.9),
+    ],
+)
+def test_feedback_makes_a_memory_more_or_less_important_whatever_its_number(
+    bench: Bench, verdicts: tuple[Any, ...], expected: float
+) -> None:
+    (row,) = bench.add("copper kettle", type="change")
+    for verdict in verdicts:
+        bench.db.feedback(row, verdict)
+
+    (hit,) = bench.ask("copper").hits
+
+    assert hit.factors["importance"] == exactly(expected)
+
+
+@pytest.mark.case(34)
+@pytest.mark.req("E-20")
+def test_what_was_retrieved_often_is_more_important(bench: Bench) -> None:
+    bench.add("copper kettle", type="discovery")
+    for _ in range(7):
+        bench.ask("copper", session="monday")
+    bench.close()
+
+    (hit,) = bench.ask("copper").hits
+
+    assert hit.factors["importance"] == exactly(1.1 + 0.15 * 0.1 * 3)

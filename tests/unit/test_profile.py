@@ -43,13 +43,13 @@ def test_the_title_weighs_more_than_the_body_by_default() -> None:
 
 def test_a_profile_of_ones_own_is_a_toml_file_that_names_only_what_differs(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text("limit = 7\n[words]\nk1 = 2\n[words.fields]\ntitle = 3\n[fuse]\nadaptive = [[2, 1.5, 0.5]]\n")
+    path.write_text("limit = 7\n[words]\nk1 = 2\n[words.fields]\ntitle = 3\n[weigh]\nbounds = [0.5, 2]\n")
 
     profile = load_profile(str(path))
 
     assert (profile.name, profile.limit, profile.words.k1) == ("mine", 7, 2.0)
     assert dict(profile.words.fields) == {"title": 3.0}
-    assert profile.fuse.adaptive == ((2, 1.5, 0.5),)
+    assert profile.weigh.bounds == (0.5, 2.0)
     assert profile.max_limit == Profile().max_limit
 
 
@@ -67,7 +67,7 @@ def test_a_profile_of_ones_own_is_a_toml_file_that_names_only_what_differs(tmp_p
         ("[fuse]\nweights = { words = 'much' }", "weights.words must be float", "fix"),
         ("[fuse]\nmethod = 'magic'", "cannot be 'magic'", "rrf, sum"),
         ("[fuse]\nnormalise = { words = 'magic' }", "mine.fuse.normalise.words cannot be 'magic'", "max_norm"),
-        ("[fuse]\nadaptive = [[2, 1.5]]", "mine.fuse.adaptive must have 3 values, not 2", "fix"),
+        ("[weigh]\nbounds = [0.5]", "mine.weigh.bounds must have 2 values, not 1", "fix"),
         ("[fuse]\nrank_bonus = ['much']", "mine.fuse.rank_bonus must be float", "fix"),
         ("[weigh]\nfactors = 'decay'", "mine.weigh.factors must be", "fix"),
         ("[weigh]\nfactors = ['decay']", "mine.weigh.factors cannot be 'decay'", "half_life"),

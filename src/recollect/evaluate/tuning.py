@@ -46,11 +46,16 @@ def _shares(weights: Mapping[str, float]) -> Raw:
 
 
 def _read_vector(profile: Profile) -> Raw:
-    return () if profile.fuse.adaptive else _shares(profile.fuse.weights)
+    return () if _fixed(profile) else _shares(profile.fuse.weights)
 
 
 def _read_code(profile: Profile) -> Raw:
-    return () if profile.fuse.adaptive else _shares(profile.fuse.code_weights)
+    return () if _fixed(profile) else _shares(profile.fuse.code_weights)
+
+
+def _fixed(profile: Profile) -> bool:
+    """Return whether what the lists count depends on more than their kind."""
+    return bool(profile.fuse.list_weights or profile.fuse.short_weights or profile.fuse.long_weights)
 
 
 def _share(raw: Raw) -> float:

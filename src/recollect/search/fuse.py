@@ -157,8 +157,6 @@ def kind_weights(rules: Fuse, *, words: int, code: float = 0.0) -> Mapping[str, 
         name: weight * (1 - code) + rules.code_weights.get(name, weight) * code
         for name, weight in rules.weights.items()
     }
-    for most, of_words, of_vector in rules.adaptive:
-        chosen |= {"words": of_words, "vector": of_vector}
-        if words <= most:
-            break
+    chosen |= rules.short_weights if words <= rules.short_query else {}
+    chosen |= rules.long_weights if words >= rules.long_query else {}
     return {**chosen, "text": chosen.get("words", 0.0)}

@@ -58,7 +58,12 @@ _CUES: Final[Mapping[Intent, str]] = {
 """The intents in the order they are tried, each with what gives it away."""
 
 _PATTERNS: Final[Mapping[Intent, tuple[tuple[Reason, str], ...]]] = {
-    "error": (("declarative", "{plain}"), ("solution", "{terms} debug"), ("solution", "{terms} fix solution")),
+    "error": (
+        ("declarative", "{plain}"),
+        ("solution", "{terms} debug"),
+        ("solution", "{terms} fix"),
+        ("solution", "{terms} solution"),
+    ),
     "question": (("declarative", "{plain}"), ("how", "how {terms} works"), ("design", "{terms} design decision")),
     "implementation": (("how", "how to {terms}"), ("design", "{terms} design pattern")),
     "architecture": (("design", "{terms} design decision"), ("how", "how {terms} works")),
