@@ -25,7 +25,7 @@ from recollect.records import Scope
 from recollect.replies import Mode, Request
 from recollect.search import search
 from recollect.settings import models_folder, read_settings
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 
 SETS = ("locomo", "locomo_typo", "scifact", "scifact_typo", "cranfield", "code_cosqa")
@@ -96,7 +96,7 @@ def one_set(
     found: dict[str, dict[str, float]] = {way: {} for way in ways}
     took: dict[str, list[float]] = {way: [] for way in ways}
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "set.db", analyse)
+        store = open_sqlite(Path(folder) / "set.db", analyse)
         take_in(dataset, store=store, analyse=analyse, now=now, embedder=embedder, model="minilm")
 
         def ask(query: Query, profile: Profile, mode: Mode) -> tuple[float, float]:

@@ -19,7 +19,7 @@ from recollect.evaluate.measures import MEASURES, means, score
 from recollect.profile import load_profile
 from recollect.recollection import Recollection
 from recollect.remember.formats import with_context
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 
 HALVES = ("all", "dev", "test")
@@ -68,7 +68,7 @@ def measure(name: str, folder: Path, *, depth: int) -> Measured:
     dataset, rival = read_dataset(folder / name), RIVALS[name]
     queries = [query for query in dataset.queries if query.id in dataset.judgements][: rival.queries]
     with tempfile.TemporaryDirectory() as home:
-        db = Recollection(store=SqliteStore(Path(home, "notes.db"), analyse), profile=load_profile("default"))
+        db = Recollection(store=open_sqlite(Path(home, "notes.db"), analyse), profile=load_profile("default"))
         with db:
             started = time.perf_counter()
             memories = write(db, dataset)

@@ -33,7 +33,7 @@ from recollect.search.answerability import calibration, length_of, lifted
 from recollect.search.parse import parse
 from recollect.settings import models_folder, read_settings
 from recollect.stores.contract import Store
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -173,7 +173,7 @@ def ask_all(
     for place in dict.fromkeys(pair.place for pair in asked):
         here = [pair for pair in asked if pair.place == place]
         with tempfile.TemporaryDirectory() as folder:
-            store = SqliteStore(Path(folder) / "set.db", analyse)
+            store = open_sqlite(Path(folder) / "set.db", analyse)
             take_in(dataset(place), store=store, analyse=analyse, now=NOW, embedder=embedder, model=model)
             for mode in modes:
                 for pair in watched(here, of=len(here), what=f"{place}, {mode}"):

@@ -22,7 +22,7 @@ from recollect.replies import Reply, Request
 from recollect.search import search
 from recollect.search.intent import expansions, key_terms
 from recollect.stores.contract import Store
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 from recollect.text.dates import find_dates
 from recollect.text.tokenizer import read_words, significant
@@ -58,7 +58,7 @@ def main() -> None:
     given = parser.parse_args()
     dataset = read_dataset(FOLDER / given.set)
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "set.db", analyse)
+        store = open_sqlite(Path(folder) / "set.db", analyse)
         take_in(dataset, store=store, analyse=analyse, now=NOW)
         asked = (
             Request(

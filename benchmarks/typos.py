@@ -16,7 +16,7 @@ from recollect.evaluate.evaluate import answer, take_in
 from recollect.evaluate.measures import MEASURES, means, score
 from recollect.profile import Profile, load_profile
 from recollect.stores.contract import Store
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -43,7 +43,7 @@ def one_set(name: str, most: int) -> None:
     pairs = pairs[:: max(1, len(pairs) // most)][:most] if most else pairs
     plain, slipped = [one for one, _ in pairs], [other for _, other in pairs]
     with tempfile.TemporaryDirectory() as folder:
-        store = SqliteStore(Path(folder) / "set.db", analyse)
+        store = open_sqlite(Path(folder) / "set.db", analyse)
         take_in(clean, store=store, analyse=analyse, now=NOW)
         figures = [
             recall(queries, clean, store, profile) for queries in (plain, slipped) for profile in (exact, tolerant)

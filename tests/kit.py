@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from zlib import crc32
 
+from oracle import OracleStore
 from recollect.records import (
     FIELDS,
     AnyOf,
@@ -20,15 +21,15 @@ from recollect.records import (
     WordQuery,
 )
 from recollect.stores.contract import Analyse, Store
-from recollect.stores.ram import RamStore
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 EVEN = dict.fromkeys(FIELDS, 1.0)
 
 STORES: dict[str, Callable[[Path, Analyse], Store]] = {
-    "ram": lambda _, analyse: RamStore(analyse),
-    "sqlite": lambda folder, analyse: SqliteStore(folder / "notes.db", analyse),
+    "oracle": lambda _, analyse: OracleStore(analyse),
+    "memory": lambda _, analyse: open_sqlite(None, analyse),
+    "sqlite": lambda folder, analyse: open_sqlite(folder / "notes.db", analyse),
 }
 
 

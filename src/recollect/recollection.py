@@ -32,7 +32,7 @@ from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
-from recollect.text.analyser import analyse
+from recollect.text.analyser import ANALYSER, analyse
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     SearchContext = search.SearchContext
@@ -65,7 +65,7 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     place = None if address is None else str(address)
     settings = read_settings(db=place, profile=profile, project=project, model=model, reranker=reranker)
     return Recollection(
-        store=open_store(settings.db, analyse),
+        store=open_store(settings.db, analyse, analyser=ANALYSER),
         profile=load_profile(settings.profile),
         project=settings.project or None,
         models=Models(
@@ -255,7 +255,8 @@ class Recollection:
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
-            self._writer.submit(lambda: recall.log.log_reply(reply, request, store=self.store, now=self.now()))
+            asked = self.now()
+            self._writer.submit(lambda: recall.log.log_reply(reply, request, store=self.store, now=asked))
         return reply
 
     def _answer(self, request: Request, profile: Profile) -> Reply:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from recollect.errors import ProfileError
 
-IN_MEMORY = ":memory:"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:

@@ -142,9 +142,9 @@ def test_a_driver_fetched_by_its_name_is_seen() -> None:
 @pytest.mark.parametrize(
     ("bypass", "proper"),
     [
-        ("recollect.stores.ram.RamStore", "recollect.stores.contract.Store"),
+        ("recollect.stores.sqlite.SqliteStore", "recollect.stores.contract.Store"),
         ("recollect.embedders.onnx.OnnxEmbedder", "recollect.embedders.contract.Embedder"),
-        ("recollect.rerankers.choice.Rerankers", "recollect.rerankers.contract.Reranker"),
+        ("recollect.rerankers.onnx.OnnxReranker", "recollect.rerankers.contract.Reranker"),
     ],
 )
 def test_a_room_entered_past_its_contract_is_seen(bypass: str, proper: str) -> None:

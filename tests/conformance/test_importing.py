@@ -10,6 +10,7 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection
+from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.remember import formats
 from recollect.remember.import_files import ImportReport
@@ -51,6 +52,20 @@ def test_each_format_gives_one_memory_for_each_of_its_parts(db: Recollection, tm
     new = {name: db.import_(folder / name).memories["new"] for name in sorted(path.name for path in folder.iterdir())}
 
     assert new == {"people.csv": 4, "setup.json": 3, "three.txt": 3, "code.md": 2}
+
+
+@pytest.mark.req("N-16")
+def test_a_record_is_found_by_each_of_its_labels(db: Recollection, tmp_path: Path) -> None:
+    records = (
+        {"text": "Ida maintains the parser", "labels": ["Person", "Developer"]},
+        {"text": "Bea", "labels": "Person"},
+    )
+    folder = write(tmp_path / "notes", nodes_jsonl="\n".join(map(json.dumps, records)))
+
+    db.import_(folder)
+
+    assert contents(db, "tag:Developer") == {"Ida maintains the parser"}
+    assert contents(db, "tag:Person") == {"Ida maintains the parser", "Bea"}
 
 
 @pytest.mark.case(93)
@@ -227,6 +242,40 @@ def test_a_record_with_an_id_of_its_own_is_updated_in_place(db: Recollection, tm
     ]
 
 
+@pytest.mark.req("E-09")
+def test_records_of_three_kinds_with_one_id_are_three_memories(db: Recollection, tmp_path: Path) -> None:
+    kinds = ("observation", "session_summary", "user_prompt")
+    lines = [json.dumps({"id": "1", "kind": kind, "text": f"what the {kind} says"}) for kind in kinds]
+    path = tmp_path / "a.jsonl"
+    path.write_text("\n".join(lines))
+    first = db.import_(path)
+    path.write_text("\n".join(lines).replace("session_summary says", "session_summary said"))
+
+    second = db.import_(path)
+
+    assert (counts(first), counts(second)) == ((3, 0, 0, 0), (0, 1, 2, 0))
+    assert {(memory.external_id, memory.kind, memory.content) for memory in db.list().memories} == {
+        ("1", "observation", "what the observation says"),
+        ("1", "session_summary", "what the session_summary said"),
+        ("1", "user_prompt", "what the user_prompt says"),
+    }
+
+
+@pytest.mark.req("E-09")
+def test_the_same_words_of_two_kinds_stay_apart_when_their_order_changes(db: Recollection, tmp_path: Path) -> None:
+    one, two = (json.dumps({"kind": kind, "text": "We ship on Tuesday"}) for kind in ("observation", "user_prompt"))
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{one}\n{two}\n")
+    first = db.import_(path)
+    rows = {memory.kind: memory.id for memory in db.list().memories}
+    path.write_text(f"{two}\n")
+
+    second = db.import_(path)
+
+    assert (counts(first), counts(second)) == ((2, 0, 0, 0), (0, 0, 1, 1))
+    assert [(memory.kind, memory.id) for memory in db.list().memories] == [("user_prompt", rows["user_prompt"])]
+
+
 def test_a_renamed_file_moves_its_memories(db: Recollection, tmp_path: Path) -> None:
     folder = write(tmp_path / "notes", a_md="# S\n\nWe ship on Tuesday\n")
     db.import_(folder)
@@ -237,6 +286,72 @@ def test_a_renamed_file_moves_its_memories(db: Recollection, tmp_path: Path) -> 
     assert counts(done) == (0, 0, 1, 0)
     assert db.show(1).memory.source == (folder / "z.md").as_posix()
     assert contents(db) == {"We ship on Tuesday"}
+
+
+# --- as the profile decides -----------------------------------------------------------------
+
+LINT = "Run the linter before the type checker so that formatting noise never hides a real error"
+
+
+@pytest.mark.req("O-08")
+def test_oro_takes_in_a_file_what_it_takes_by_hand_for_a_duplicate(db: Recollection, tmp_path: Path) -> None:
+    db.add_all([Memory(content=f"Filler {number} about gardens, weather and lunch") for number in range(60)])
+    db.profile = load_profile("oro")
+    first = db.add(LINT, confidence=0.7)
+    folder = write(
+        tmp_path / "notes", a_txt=f"{LINT} early.\n\nCats sleep most of the day.\n\nCats sleep all day long."
+    )
+
+    done = db.import_(folder)
+
+    assert counts(done) == (2, 1, 0, 0)
+    assert db.show(first.id).wordings == (f"{LINT} early.",)
+    assert db.show(first.id).memory.confidence == 0.8
+    assert db.show(first.id).events[-1].detail["bm25"] > 0.7
+
+
+@pytest.mark.req("O-08")
+def test_oro_compares_each_part_of_a_file_with_those_before_it(db: Recollection, tmp_path: Path) -> None:
+    db.add_all([Memory(content=f"Filler {number} about gardens, weather and lunch") for number in range(200)])
+    db.profile = load_profile("oro")
+    folder = write(tmp_path / "notes", a_txt=f"{LINT}.\n\n{LINT} early.")
+
+    done = db.import_(folder)
+
+    assert counts(done) == (1, 1, 0, 0)
+
+
+@pytest.mark.req("O-09")
+@pytest.mark.parametrize(("profile", "expected"), [("oro", (1, 1, 0, 0)), ("default", (2, 0, 0, 0))])
+def test_oro_compares_the_parts_of_a_file_by_vector_too(
+    tmp_path: Path, profile: str, expected: tuple[int, ...]
+) -> None:
+    folder = write(tmp_path / "notes", a_txt="sqlite write ahead logging mode\n\nwrite ahead logging mode sqlite")
+    store, models = STORES["sqlite"](tmp_path, analyse), Models(name="hashing")
+    with Recollection(store=store, profile=load_profile(profile), models=models, clock=lambda: NOON) as db:
+        done = db.import_(folder)
+
+        assert counts(done) == expected
+
+
+@pytest.mark.req("C-23")
+def test_every_way_in_gives_facts_the_decay_rates_of_the_profile(db: Recollection, tmp_path: Path) -> None:
+    weigh = replace(db.profile.weigh, decay_rates={"kv": 0.5, "state": 0.25})
+    db.profile = replace(db.profile, weigh=weigh)
+    shape = archived(Memory(content="Restored: yes", external_id="r"), ())
+    folder = write(tmp_path / "notes", a_md="Imported: yes", b_jsonl=json.dumps(shape))
+
+    db.add("Added: yes")
+    db.capture("Note: Captured: yes")
+    db.import_(folder)
+    later = replace(Memory(content="Restored: again", external_id="r"), updated_at=NOON + timedelta(days=1))
+    write(folder, b_jsonl=json.dumps(archived(later, ())))
+    db.import_(folder)
+
+    rates = {(fact.subject, fact.object): fact.decay_rate for fact in db.facts()}
+    assert rates == dict.fromkeys(
+        [("Added", "yes"), ("Captured", "yes"), ("Imported", "yes"), ("Restored", "again")], 0.5
+    )
 
 
 # --- trouble --------------------------------------------------------------------------------
@@ -429,7 +544,7 @@ def test_a_newer_export_brings_the_change(db: Recollection, tmp_path: Path) -> N
 
 def test_an_export_cannot_make_itself_more_trusted_than_its_door(db: Recollection, tmp_path: Path) -> None:
     path = exported(filled(db), tmp_path / "all.jsonl")
-    store = STORES["ram"](tmp_path, analyse)
+    store = STORES["memory"](tmp_path, analyse)
 
     with Recollection(store=store, profile=db.profile, clock=lambda: NOON) as other:
         other.import_(path, trust="agent")

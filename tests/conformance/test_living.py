@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import recollect
 from kit import NOON, STORES
 from recollect import Filter
 from recollect.embedders.models import Models
@@ -15,7 +14,7 @@ from recollect.errors import InputError, StoreError, UnknownMemory
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
-from recollect.records import ALL_PROJECTS, Memory
+from recollect.records import ALL_PROJECTS, Memory, Revise
 from recollect.text.analyser import analyse
 
 DAY = timedelta(days=1)
@@ -333,11 +332,29 @@ def test_a_hundred_rounds_of_telling_and_hearing_change_nothing(db: Recollection
 
 @pytest.mark.req("O-15")
 def test_markers_and_cue_sentences_become_memories_of_an_agent(db: Recollection) -> None:
-    kept = db.capture("[MEMORY] type=decision tags=go,testing: Always use table-driven tests\nok\nthanks\n")
+    kept = db.capture("[MEMORY] type=lesson tags=go,testing: Always use table-driven tests\nok\nthanks\n")
 
     (memory,) = (db.show(each.id).memory for each in kept)
-    assert (memory.type, memory.tags, memory.confidence, memory.trust) == ("decision", ("go", "testing"), 0.9, "agent")
+    assert (memory.type, memory.tags, memory.confidence, memory.trust) == ("lesson", ("go", "testing"), 0.8, "agent")
     assert db.capture("ok\nthanks") == ()
+
+
+@pytest.mark.req("O-21")
+@pytest.mark.parametrize(
+    ("line", "confidence"),
+    [
+        ("[MEMORY] type=decision: Use table-driven tests", 0.9),
+        ("[MEMORY] type=preference: Short functions please the reviewer", 0.9),
+        ("[MEMORY] type=decision confidence=0.95: Use table-driven tests", 0.95),
+        ("Decision: the queue is read in batches", 0.9),
+        ("[MEMORY] type=lesson: Retries need jitter", 0.8),
+        ("Gotcha: an empty filter must match nothing", 0.6),
+    ],
+)
+def test_captured_decisions_and_preferences_are_surer(db: Recollection, line: str, confidence: float) -> None:
+    (kept,) = db.capture(line)
+
+    assert db.show(kept.id).memory.confidence == confidence
 
 
 # --- upkeep ---------------------------------------------------------------------------------
@@ -348,27 +365,100 @@ def test_consolidation_proposes_merges_and_can_be_undone(db: Recollection) -> No
     one = db.add("always run ruff before pyright for linting", external_id="a")
     two = db.add("always run ruff before pyright for the linting", external_id="b")
     for row in (one.id, two.id):  # as if they had come without ids of their own
-        memory = db.show(row).memory
-        db.store.apply([recollect_revise(replace(memory, external_id=None))], at=NOON)
+        db.store.apply([Revise(memory=replace(db.show(row).memory, external_id=None))], at=NOON)
 
     dry = db.consolidate()
-    untouched = len(found(db, "ruff"))
+    untouched = found(db, "ruff")
     db.consolidate(apply=True)
     merged = found(db, "ruff")
     back = db.undo_consolidation()
 
     assert [(each.kept, each.gone) for each in dry.merges] == [(one.id, two.id)]
-    assert untouched == 2
-    assert len(merged) == 1
+    assert len(untouched) == 2
+    assert merged == ["always run ruff before pyright for linting"]
     assert back == (two.id,)
-    assert len(found(db, "ruff pyright", where=Filter())) >= 1
     assert db.show(two.id).memory.superseded_by is None
+    assert {memory.id for memory in db.list().memories} == {one.id, two.id}
 
 
-def recollect_revise(memory: recollect.Memory):  # noqa: ANN201
-    from recollect.records import Revise  # noqa: PLC0415
+PARAPHRASES = ("the database keeps a write ahead log", "every change is journalled before sqlite applies it")
 
-    return Revise(memory=memory)
+
+def remember_unseen(db: Recollection, *texts: str) -> list[int]:
+    """Remember *texts* before their vectors are there, so that intake compares words alone."""
+    rows = [db.add(text).id for text in texts]
+    for text in texts:
+        db.add(text, vector=[0.0, 1.0] if "cats" in text else [3.0, 1.0])
+    return rows
+
+
+@pytest.mark.req("O-16")
+@pytest.mark.parametrize("profile", ["default", "oro"])
+def test_consolidation_finds_by_vectors_what_intake_missed(db: Recollection, profile: str) -> None:
+    db.profile = load_profile(profile)
+    one, two, _ = remember_unseen(db, *PARAPHRASES, "cats sleep most of the day")
+
+    dry = db.consolidate()
+
+    merges, links = [(each.kept, each.gone) for each in dry.merges], [(each.id, each.near) for each in dry.links]
+    assert (merges, links) == (([(one, two)], []) if profile == "oro" else ([], [(two, one)]))
+    (proposal,) = (*dry.merges, *dry.links)
+    assert proposal.evidence["cosine"] == pytest.approx(1.0)
+    assert db.stats().memories == 3
+
+
+@pytest.mark.req("O-16")
+def test_oro_merges_a_paraphrase_that_stays_findable_by_its_words(db: Recollection) -> None:
+    db.profile = load_profile("oro")
+    one, two = remember_unseen(db, *PARAPHRASES)
+
+    db.consolidate(apply=True)
+
+    assert db.show(two).memory.superseded_by == one
+    assert db.show(one).wordings == PARAPHRASES[1:]
+    assert found(db, "journalled", profile="default") == [PARAPHRASES[0]]
+
+
+@pytest.mark.req("O-16")
+@pytest.mark.parametrize(
+    "other",
+    [
+        "every change of 5 is journalled before sqlite applies it",
+        "no change is journalled before sqlite applies it",
+        "every change since 2026-03-01 is journalled before sqlite applies it",
+    ],
+    ids=["a number", "a negation", "a date"],
+)
+@pytest.mark.parametrize("profile", ["default", "oro"])
+def test_consolidation_never_merges_what_differs_in_a_value(db: Recollection, profile: str, other: str) -> None:
+    db.profile = load_profile(profile)
+    one, two = remember_unseen(db, PARAPHRASES[0], other)
+
+    done = db.consolidate(apply=True)
+
+    assert (done.merges, [(each.id, each.near) for each in done.links]) == ((), [(two, one)])
+    assert db.stats().superseded == 0
+
+
+@pytest.mark.req("O-16")
+def test_an_applied_link_is_told_once_and_stays_in_the_history(db: Recollection) -> None:
+    one, two = remember_unseen(db, *PARAPHRASES)
+
+    first, second = db.consolidate(apply=True), db.consolidate(apply=True)
+
+    event = db.show(two).events[-1]
+    assert ([(each.id, each.near) for each in first.links], second.links) == ([(two, one)], ())
+    assert (event.verb, event.detail["proposes"], event.detail["decision"]) == ("link", one, "distinct")
+    assert {memory.content for memory in db.list().memories} == set(PARAPHRASES)
+
+
+def test_consolidation_keeps_kinds_and_projects_apart(db: Recollection) -> None:
+    text = "always run ruff before pyright for linting"
+    for number, about in enumerate([{"kind": "observation"}, {"kind": "user_prompt"}, {"project": "other"}]):
+        row = db.add(text, external_id=str(number), **about).id
+        db.store.apply([Revise(memory=replace(db.show(row).memory, external_id=None))], at=NOON)
+
+    assert db.consolidate().merges == ()
 
 
 @pytest.mark.case(96)

@@ -8,13 +8,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from recollect.embedders.models import Models
 
 import recollect
 from kit import NOON
 from recollect import Filter, InputError, Memory, ModelError, RecollectError, Recollection
 from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.records import Recall
 from recollect.stores.choice import open_store

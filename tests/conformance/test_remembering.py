@@ -1,12 +1,24 @@
 """Remembering one text after another: what is the same, what is new, and nothing is lost."""
 
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from kit import NOON, STORES
 from recollect import Filter, InputError, Memory, Recollection
-from recollect.remember.ingest import IngestResult
+from recollect.embedders.models import Models
+from recollect.profile import load_profile
+from recollect.records import ALL_PROJECTS, NO_FILTER
+from recollect.remember.context import IngestContext
+from recollect.remember.ingest import MERGED, IngestResult, ingest
+from recollect.text.analyser import analyse
+from recollect.vectors import pack, unpack
 
 FIRST = "always run ruff before pyright for linting"
 SECOND = "always run ruff before pyright for linting checks"
+KINDS = ("observation", "session_summary", "user_prompt")
 
 
 def add(db: Recollection, *texts: str) -> list[IngestResult]:
@@ -79,7 +91,7 @@ def test_a_number_a_version_a_date_a_unit_or_a_not_is_never_a_restatement(
     first, second = remember(db, old, new)  # type: ignore[operator]
 
     assert second.id != first.id
-    assert second.decision in ("updates", "conflicts", "distinct")
+    assert second.decision not in MERGED
     everything = db.list(where=Filter(include_superseded=True)).memories
     assert {memory.content for memory in everything} == {old, new}
 
@@ -159,6 +171,38 @@ def test_the_same_id_twice_in_one_batch_is_one_memory(db: Recollection) -> None:
     assert [memory.content for memory in db.list().memories] == ["status is closed"]
 
 
+@pytest.mark.req("E-09")
+@BOTH_WAYS
+def test_the_same_id_of_three_kinds_is_three_memories(db: Recollection, remember: object) -> None:
+    drafts = [Memory(content=f"{kind} says hello", external_id="1", kind=kind) for kind in KINDS]
+    many = remember is batch
+
+    results = db.add_all(drafts) if many else [db.add(each.content, external_id="1", kind=each.kind) for each in drafts]
+    again = db.add("session_summary says goodbye", external_id="1", kind="session_summary")
+
+    assert [each.decision for each in results] == ["distinct"] * 3
+    assert (again.id, again.decision, again.written) == (results[1].id, "identical", True)
+    held = {memory.kind: memory.content for memory in db.list().memories}
+    assert held == {
+        "observation": "observation says hello",
+        "session_summary": "session_summary says goodbye",
+        "user_prompt": "user_prompt says hello",
+    }
+
+
+@pytest.mark.req("E-09")
+@BOTH_WAYS
+@pytest.mark.parametrize("second", [FIRST, SECOND], ids=["the same words", "other words for the same"])
+def test_what_two_kinds_say_alike_is_two_memories(db: Recollection, remember: object, second: str) -> None:
+    drafts = [Memory(content=FIRST, kind="observation"), Memory(content=second, kind="user_prompt")]
+    many = remember is batch
+
+    results = db.add_all(drafts) if many else [db.add(each.content, kind=each.kind) for each in drafts]
+
+    assert [each.decision for each in results] == ["distinct", "distinct"]
+    assert {memory.kind for memory in db.list().memories} == {"observation", "user_prompt"}
+
+
 # --- many at once ---------------------------------------------------------------------------
 
 
@@ -191,11 +235,11 @@ def test_every_reference_in_an_event_names_a_memory_that_exists(db: Recollection
     assert set(named) <= rows
 
 
-@pytest.mark.parametrize("wrong", [{"confidence": 7.0}, {"confidence": -1.0}])
-def test_a_confidence_is_brought_into_its_bounds(db: Recollection, wrong: dict[str, float]) -> None:
-    kept = db.add("a thing", **wrong)
+@pytest.mark.parametrize(("given", "stored"), [(7.0, 1.0), (-1.0, 0.0), (0.25, 0.25)])
+def test_a_confidence_is_brought_into_its_bounds(db: Recollection, given: float, stored: float) -> None:
+    kept = db.add("a thing", confidence=given)
 
-    assert db.show(kept.id).memory.confidence in (0.0, 1.0)
+    assert db.show(kept.id).memory.confidence == stored
 
 
 def test_a_text_that_is_far_too_long_is_refused(db: Recollection) -> None:
@@ -203,3 +247,107 @@ def test_a_text_that_is_far_too_long_is_refused(db: Recollection) -> None:
         db.add("x" * (10 * 1024 * 1024 + 1))
 
     assert db.stats().memories == 0
+
+
+# --- with a model ---------------------------------------------------------------------------
+
+WAL, LAW = "sqlite write ahead logging mode", "write ahead logging mode sqlite"
+
+
+@pytest.fixture(params=sorted(STORES))
+def hashed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Recollection]:
+    """Every store with the hashing model, to which the order of words does not matter."""
+    store, models = STORES[request.param](tmp_path, analyse), Models(name="hashing")
+    with Recollection(store=store, profile=load_profile("default"), models=models, clock=lambda: NOON) as opened:
+        yield opened
+
+
+def fingerprint(db: Recollection) -> str:
+    return db.models.required().fingerprint
+
+
+@pytest.mark.req("O-09")
+def test_a_high_cosine_links_two_memories_and_never_merges_them(hashed: Recollection) -> None:
+    first, second = add(hashed, WAL, LAW)
+
+    detail = hashed.show(second.id).events[0].detail
+    assert (second.decision, second.id != first.id) == ("distinct", True)
+    assert (detail["proposes"], detail["cosine"]) == (first.id, pytest.approx(1.0))
+    assert hashed.stats().memories == 2
+
+
+def test_what_is_told_has_its_vectors_when_add_returns(hashed: Recollection) -> None:
+    rows = [each.id for each in add(hashed, WAL, "cats sleep most of the day", LAW)]
+
+    (generation,) = hashed.store.generations(scope=ALL_PROJECTS)
+
+    assert (generation.memories, generation.pending) == (3, 0)
+    assert list(hashed.store.vectors(fingerprint(hashed), rows, scope=ALL_PROJECTS)) == rows
+
+
+@pytest.mark.parametrize("profile", ["default", "oro"])
+def test_where_a_model_fails_words_alone_decide(hashed: Recollection, profile: str) -> None:
+    first = hashed.add(WAL)
+    model = hashed.models.required()
+    model.close()
+
+    rules = load_profile(profile)
+    context = IngestContext(store=hashed.store, analyse=analyse, profile=rules, now=NOON, embedder=model)
+    same, other = ingest([Memory(content=WAL), Memory(content=LAW)], context)
+
+    assert (same.id, same.decision, other.decision) == (first.id, "identical", "distinct")
+    assert hashed.store.pending(model.fingerprint, after=0, limit=9) == (other.id,)
+
+
+# --- vectors that the caller brings ---------------------------------------------------------
+
+
+@pytest.mark.req("N-15")
+def test_a_vector_of_the_callers_that_fits_stands_beside_those_of_the_model(hashed: Recollection) -> None:
+    width = hashed.models.required().dimensions
+    kept = hashed.add("a text that no model read", vector=[2.0, *[0.0] * (width - 1)])
+    hashed.add("another one")
+
+    (passage,) = hashed.store.vectors(fingerprint(hashed), [kept.id], scope=ALL_PROJECTS)[kept.id]
+
+    assert list(unpack(passage.vector)) == [1.0, *[0.0] * (width - 1)]
+    assert [each.pending for each in hashed.store.generations(scope=ALL_PROJECTS)] == [0]
+
+
+@pytest.mark.req("N-15")
+def test_a_vector_of_another_width_has_a_generation_of_its_own(db: Recollection) -> None:
+    north, east = db.add("to the north", vector=[0.0, 3.0, 0.0]), db.add("to the east", vector=(4.0, 0.0, 3.0))
+
+    hits = db.store.nearest("external-3", pack([1.0, 0.0, 0.0]), scope=ALL_PROJECTS, where=NO_FILTER, limit=9).top
+
+    assert [(hit.id, hit.score) for hit in hits] == [(east.id, pytest.approx(0.8)), (north.id, 0.0)]
+
+
+@pytest.mark.req("N-15")
+def test_a_vector_may_come_later_with_the_same_words(db: Recollection) -> None:
+    first = db.add("to the north")
+
+    again = db.add("to the north", vector=[0.0, 1.0])
+
+    assert again.id == first.id
+    assert list(db.store.vectors("external-2", [first.id], scope=ALL_PROJECTS)) == [first.id]
+
+
+@pytest.mark.req("N-15")
+@pytest.mark.parametrize("wrong", [[], [0.0, 0.0], [float("nan"), 1.0], [float("inf")], ["north"], [None], 7])
+def test_a_vector_without_a_direction_is_refused_and_nothing_is_stored(db: Recollection, wrong: Any) -> None:
+    with pytest.raises(InputError, match="vector"):
+        db.add("to the north", vector=wrong)
+
+    assert db.stats().memories == 0
+
+
+@pytest.mark.req("N-15")
+def test_as_many_vectors_as_memories_are_taken(db: Recollection) -> None:
+    drafts = [Memory(content="to the north"), Memory(content="to the east")]
+
+    with pytest.raises(InputError, match="1 vectors for 2 memories"):
+        db.add_all(drafts, vectors=[[1.0]])
+
+    rows = [each.id for each in db.add_all(drafts, vectors=[[1.0, 0.0], None])]
+    assert list(db.store.vectors("external-2", rows, scope=ALL_PROJECTS)) == rows[:1]

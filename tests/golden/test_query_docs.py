@@ -10,7 +10,7 @@ import pytest
 from kit import NOON
 from recollect import Recollection
 from recollect.profile import load_profile
-from recollect.stores.ram import RamStore
+from recollect.stores.choice import open_store
 from recollect.text.analyser import analyse
 
 PAGE = (Path(__file__).parents[2] / "docs" / "query.md").read_text(encoding="utf-8")
@@ -31,7 +31,9 @@ EXAMPLES = {query: {int(row) for row in answer.split()} for query, answer in row
 
 @pytest.fixture(scope="module")
 def db() -> Iterator[Recollection]:
-    with Recollection(store=RamStore(analyse), profile=load_profile("default"), clock=lambda: NOON) as opened:
+    with Recollection(
+        store=open_store(":memory:", analyse), profile=load_profile("default"), clock=lambda: NOON
+    ) as opened:
         for row, kind, day, text in rows("memories"):
             observed = datetime.fromisoformat(day).replace(tzinfo=NOON.tzinfo) + timedelta(hours=9)
             assert opened.add(text, type=kind, observed_at=observed).id == int(row)

@@ -15,14 +15,17 @@ from recollect.records import (
     AllOf,
     AndNot,
     AnyOf,
+    EmbeddedMemory,
     Fact,
     FactQuery,
     Feedback,
     Filter,
     Forget,
+    Generation,
     Insert,
     Memory,
     Merge,
+    Passage,
     Phrase,
     Piece,
     Prefix,
@@ -35,6 +38,7 @@ from recollect.records import (
     Word,
     Write,
 )
+from recollect.vectors import pack
 
 WORD = st.sampled_from(["cat", "cats", "dog", "fox", "c++", "it's", "数据", "ß", "a.b"])
 TEXT = st.lists(WORD, min_size=1, max_size=6).map(" ".join)
@@ -77,7 +81,11 @@ MEMORY = st.builds(
     observed_at=DAYS,
     valid_from=DAYS,
     valid_until=DAYS,
+    thread=st.sampled_from([None, "t", "u"]),
+    turn=st.sampled_from([None, 0, 1, 2]),
 )
+VECTOR = st.lists(st.sampled_from([-1.0, 0.0, 0.5, 1.0]), min_size=3, max_size=3).map(pack)
+WEIGHTS = st.sampled_from([None, None, (), (0.5, 0.25), (0.5, 0.25, 0.125, 0.0625)])
 WHERE = st.builds(
     Filter,
     types=st.sampled_from([None, (), ("note",), ("note", "decision")]),
@@ -129,7 +137,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(pick=st.randoms(use_true_random=False))
     def reinforce_fact(self, pick: object) -> None:
-        facts = self.stores["ram"].facts(FactQuery(limit=9), scope=ALL_PROJECTS)
+        facts = self.stores["oracle"].facts(FactQuery(limit=9), scope=ALL_PROJECTS)
         if facts:
             fact = pick.choice(facts)  # type: ignore[attr-defined]
             self.write(ReinforceFact(id=fact.id, confidence=1.0, last_reinforced=NOON))
@@ -164,6 +172,36 @@ class Histories(RuleBasedStateMachine):
         pieces = [Piece(digest=b"d", memory_id=number) for number in range(count)]
         for store in self.stores.values():
             store.record_source("a/b.md", fingerprint=str(count), pieces=pieces)
+
+    @precondition(lambda self: self.rows)
+    @rule(pick=st.randoms(use_true_random=False), vectors=st.lists(VECTOR, min_size=1, max_size=4), weights=WEIGHTS)
+    def embed(self, pick: object, vectors: list[bytes], weights: tuple[float, ...] | None) -> None:
+        generation = Generation(fingerprint="f", dimensions=3, model="m", context_weights=weights)
+        rows = [pick.choice(self.rows) for _ in vectors]  # type: ignore[attr-defined]
+        held = self.stores["oracle"].load(rows, scope=ALL_PROJECTS)
+        passages = tuple(Passage(start=at, stop=at + 1, vector=vector) for at, vector in enumerate(vectors))
+        made = [EmbeddedMemory(memory_id=row, meaning=held[row].meaning, passages=passages) for row in set(rows)]
+        assert len({store.put_vectors(generation, made) for store in self.stores.values()}) == 1
+
+    @rule()
+    def drop_vectors(self) -> None:
+        assert len({store.drop_vectors("f") for store in self.stores.values()}) == 1
+
+    @rule(vector=VECTOR, scope=SCOPE, where=WHERE, limit=st.integers(0, 3), in_context=st.booleans())
+    def ask_for_vectors(self, vector: bytes, scope: Scope, where: Filter, limit: int, *, in_context: bool) -> None:
+        how = {"scope": scope, "where": where, "limit": limit, "score_ids": self.rows}
+        answers = [
+            (
+                store.nearest("f", vector, in_context=in_context, **how),  # type: ignore[arg-type]
+                store.nearest("f", vector, exclude_generation="f", **how),  # type: ignore[arg-type]
+                store.vectors("f", self.rows, scope=scope),
+                store.generations(scope=scope),
+                store.pending("f", after=1, limit=3),
+            )
+            for store in self.stores.values()
+        ]
+
+        assert answers.count(answers[0]) == len(answers)
 
     @rule()
     def rebuild(self) -> None:

@@ -18,7 +18,7 @@ from recollect.evaluate.evaluate import KeptVectors, answer, take_in
 from recollect.profile import load_profile
 from recollect.replies import Mode
 from recollect.settings import models_folder, read_settings
-from recollect.stores.sqlite import SqliteStore
+from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 from recollect.vectors import Vector
 
@@ -90,7 +90,7 @@ def build_rows(material: Material, home: Path, rows: Mapping[str, tuple[str, Mod
     kept = KeptVectors(load("minilm", models_folder(read_settings())), VECTORS)
     embedder = Ready(kept, [question.text for question in material.questions])
     _spent.append(time.perf_counter() - started)
-    store = SqliteStore(home / "notes.db", analyse)
+    store = open_sqlite(home / "notes.db", analyse)
     take_in(dataset, store=store, analyse=analyse, now=NOW, embedder=embedder, model="minilm")
 
     def row(profile: str, mode: Mode) -> Search:

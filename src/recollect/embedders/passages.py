@@ -5,16 +5,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from recollect.embedders.contract import Span
+from recollect.text.normalise import CJK_CHARACTER, compiled
 
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
-_SCRIPTS: Final[Mapping[str, re.Pattern[str]]] = {
-    "cjk": re.compile(
-        r"[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3031-\u3035\u3041-\u30ff\u3105-\u318f\u31a0-\u31ff"
-        r"\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
-        r"\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
-    ),
-}
+_SCRIPTS: Final[Mapping[str, str]] = {"cjk": CJK_CHARACTER}
 SCRIPTS: Final = frozenset(_SCRIPTS)
 """The groups of scripts a model can be said not to know."""
 
@@ -33,7 +28,7 @@ def knows(text: str, *, weak_on: Sequence[str]) -> bool:
     """Say whether little enough of *text* is in the scripts *weak_on*."""
     strange = 0.0
     for script in weak_on:
-        text, count = _SCRIPTS[script].subn(" ", text)
+        text, count = compiled(_SCRIPTS[script]).subn(" ", text)
         strange += count / A_WORD
     return strange <= TOO_MUCH * (strange + len(_WORD.findall(text))) if strange else True
 
@@ -55,9 +50,7 @@ def batches(lengths: Sequence[int], *, room: int, most: int) -> list[list[int]]:
     return groups
 
 
-PIECE: Final = re.compile(
-    r"[\u1100-\u11ff\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]|[^\W\d_]{1,4}|\d{1,3}|[^\w\s]|_"
-)
+PIECE: Final = rf"{CJK_CHARACTER}|[^\W\d_]{{1,4}}|\d{{1,3}}|[^\w\s]|_"
 """About what a word-piece tokenizer makes of a text, rather more than less."""
 
 _STOPS: Final = ".!?…"
@@ -69,7 +62,7 @@ _AWAY: Final = 0.35
 
 def estimate(text: str) -> list[Span]:
     """Return where the pieces of *text* are, as an unknown tokenizer may see them."""
-    return [match.span() for match in PIECE.finditer(text)]
+    return [match.span() for match in compiled(PIECE).finditer(text)]
 
 
 def cut(text: str, pieces: Sequence[Span], *, most: int) -> list[Span]:

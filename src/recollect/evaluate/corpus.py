@@ -24,7 +24,7 @@ from recollect.rerankers.contract import Reranker
 from recollect.search import SearchContext, search
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
-from recollect.text.analyser import analyse
+from recollect.text.analyser import ANALYSER, analyse
 
 DEPTH: Final = 100
 """How many hits are asked for: recall at 100 is the deepest measure."""
@@ -67,7 +67,7 @@ class Corpus:
 def imported(dataset: Dataset, resources: EvalResources) -> Iterator[Corpus]:
     """Give the documents of *dataset* in a store of their own, with vectors where there is an embedder."""
     with TemporaryDirectory(prefix="recollect-eval-") as folder:
-        store = open_store(str(Path(folder) / "set.db"), analyse)
+        store = open_store(str(Path(folder) / "set.db"), analyse, analyser=ANALYSER)
         try:
             _import(dataset, store, resources)
             yield Corpus(store=store, resources=resources)

@@ -14,7 +14,7 @@ from recollect.records import NEVER, Memory
 from recollect.replies import Reply
 from recollect.stores.contract import Store
 from recollect.text.firewall import HEADING, closing, disarm, opening
-from recollect.text.normalise import CJK, compiled
+from recollect.text.normalise import CJK_CHARACTER, compiled
 
 Counter = Callable[[str], int]
 """How many tokens a text costs; any function will do, a model's own tokenizer included."""
@@ -27,7 +27,7 @@ def count_tokens(text: str) -> int:
 
 def count_tokens_mixed(text: str) -> int:
     """Return a token for every CJK character and for every four of the others, at least one if there is any text."""
-    dense = len(compiled(f"[{CJK}]").findall(text))
+    dense = len(compiled(CJK_CHARACTER).findall(text))
     return max(1, dense + (len(text) - dense) // 4) if text else 0
 
 

@@ -6,32 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from recollect.records import Memory
-
-_ACKNOWLEDGING: Final = frozenset(
-    re.findall(
-        r"\S+",
-        """ok okay k kk yes yep yeah yup no nope sure thanks thank thx ty you very much cool great nice perfect
-        awesome good fine done noted understood roger ack acknowledged lgtm got it sounds right alright please continue
-        proceed go on ahead next hi hello hey bye ping pong test testing
-        好 好的 谢谢 收到 はい ありがとう 了解 네 감사합니다""",
-    )
-)
-"""Words of which an acknowledgement is made; a text of up to six of them says nothing else."""
-
-_NUDGE: Final = re.compile(
-    r"heartbeat(?:[ _-]?(?:ok|ping|check|poll))?"
-    r"|(?:fire|run|start|trigger|rerun|re-run)(?: the| a)? tests?(?: now| again| please)?"
-    r"|(?:try|do it|run it) (?:again|now)"
-    r"|no (?:reply|response|output|changes)"
-)
-
-
-def low_signal(text: str) -> bool:
-    """Return whether *text* as a whole is an acknowledgement, a heartbeat or a nudge, or has no word at all."""
-    words = re.findall(r"[\w'-]+", unicodedata.normalize("NFKC", text).casefold())
-    said = " ".join(words)
-    return _NUDGE.fullmatch(said) is not None or (len(words) <= 6 and all(word in _ACKNOWLEDGING for word in words))
-
+from recollect.text.code import fenced_blocks, is_inside
 
 MARKED: Final = 0.8
 """How sure we are of what a worker marked itself."""
@@ -39,8 +14,8 @@ CUED: Final = 0.6
 """How sure we are of what a cue made us think is worth keeping."""
 
 _MARKER: Final = re.compile(r"\[MEMORY\](?P<fields>(?:[ \t]+\w+=[^\s:]*)+)[ \t]*:[ \t]*(?P<text>\S.*)")
-_KNOWN: Final = frozenset({"type", "tags", "confidence"})
-_FENCE: Final = re.compile(r"\s*(?:```|~~~)")
+_MARKER_FIELDS: Final = frozenset({"type", "tags", "confidence"})
+_CONFIDENCE: Final = re.compile(r"0?\.\d{1,6}|[01](?:\.0{1,6})?")
 _CUE: Final = re.compile(
     r"(?:^|(?<=[.!?]\s))[ \t#*+-]{0,12}(?:\d{1,3}[.)] )?[*_]{0,3}"
     r"(?:(?P<learned>i (?:have )?learned that)\b|(?P<label>note|gotcha|pattern|decision|decided|important)[*_]{0,3}:)"
@@ -73,34 +48,27 @@ def capture(text: str) -> tuple[Memory, ...]:
 
 def _memories(text: str) -> Iterator[Memory]:
     """Yield what each line holds."""
-    fenced = False
-    for line in text.splitlines():
-        if _FENCE.match(line):
-            fenced = not fenced
-        elif line.startswith("[MEMORY]"):
-            yield from _marked(line)
-        elif not fenced and not line.lstrip().startswith(">"):
+    blocks = fenced_blocks(text)
+    at = 0
+    for line in text.splitlines(keepends=True):
+        if line.startswith("[MEMORY]"):
+            yield from _marked(line.rstrip())
+        elif not line.lstrip().startswith(">") and not is_inside(at, blocks):
             yield from _cued(line)
+        at += len(line)
 
 
 def _marked(line: str) -> Iterator[Memory]:
     """Yield the memory of a marker line, if it is well formed."""
-    marker = _MARKER.fullmatch(line.rstrip())
-    if marker is None:
+    marker = _MARKER.fullmatch(line)
+    fields = dict(field.split("=", 1) for field in marker["fields"].split()) if marker else {}
+    sure = fields.get("confidence", str(MARKED))
+    if not marker or not fields.get("type") or not fields.keys() <= _MARKER_FIELDS or not _CONFIDENCE.fullmatch(sure):
         return
-    fields = dict(field.split("=", 1) for field in marker["fields"].split())
-    confidence = _share(fields.get("confidence", str(MARKED)))
-    if not fields.get("type") or confidence is None or not fields.keys() <= _KNOWN or low_signal(marker["text"]):
-        return
-    tags = tuple(tag for tag in fields.get("tags", "").split(",") if tag)
-    yield Memory(
-        content=marker["text"], type=fields["type"].casefold(), tags=tags, confidence=confidence, source="self_report"
-    )
-
-
-def _share(text: str) -> float | None:
-    """Return *text* as a number from 0 to 1, or None."""
-    return float(text) if re.fullmatch(r"0?\.\d{1,6}|[01](?:\.0{1,6})?", text) else None
+    if not low_signal(marker["text"]):
+        tags = tuple(filter(None, fields.get("tags", "").split(",")))
+        kind = fields["type"].casefold()
+        yield Memory(content=marker["text"], type=kind, tags=tags, confidence=float(sure), source="self_report")
 
 
 def _cued(line: str) -> Iterator[Memory]:
@@ -112,3 +80,30 @@ def _cued(line: str) -> Iterator[Memory]:
         if len(content) > 3 and not low_signal(content):
             kind = "lesson" if cue["learned"] else _TYPES[cue["label"].casefold()]
             yield Memory(content=content, type=kind, confidence=CUED, source="daemon_extracted")
+
+
+# --- what is not worth keeping --------------------------------------------------------------
+
+_WORDS: Final = """
+    ok okay k kk yes yep yeah yup no nope sure thanks thank thx ty you very much cool great nice perfect
+    awesome good fine done noted understood roger ack acknowledged lgtm got it sounds right alright please continue
+    proceed go on ahead next hi hello hey bye ping pong test testing
+    好 好的 谢谢 收到 はい ありがとう 了解 네 감사합니다
+"""
+_ACKNOWLEDGING: Final = frozenset(_WORDS.split())
+"""Words of which an acknowledgement is made; a text of up to six of them says nothing else."""
+
+_NUDGE: Final = re.compile(
+    r"heartbeat(?:[ _-]?(?:ok|ping|check|poll))?"
+    r"|(?:fire|run|start|trigger|rerun|re-run)(?: the| a)? tests?(?: now| again| please)?"
+    r"|(?:try|do it|run it) (?:again|now)"
+    r"|no (?:reply|response|output|changes)"
+)
+
+
+def low_signal(text: str) -> bool:
+    """Return whether *text* as a whole is an acknowledgement, a heartbeat or a nudge, or has no word at all."""
+    words = re.findall(r"[\w'-]+", unicodedata.normalize("NFKC", text).casefold())
+    if _NUDGE.fullmatch(" ".join(words)):
+        return True
+    return len(words) <= 6 and all(word in _ACKNOWLEDGING for word in words)

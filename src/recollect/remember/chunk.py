@@ -6,16 +6,12 @@ stays in one chunk unless it alone is more than four chunks long.
 
 import re
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-Span = tuple[int, int]
-
-_FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
-_KEY: Final = re.compile(r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY[A-Z ]{0,10}-----")
+from recollect.text.code import Span, is_inside, span_around, whole_blocks
 
 # Strongest first. A match ends where the next chunk may begin.
 _GOOD_BREAKS: Final = (
@@ -39,19 +35,19 @@ class Chunk:
     line_offset: int
 
 
-def chunk(text: str, *, most: int = 1500, least: int = 50) -> tuple[Chunk, ...]:
-    """Return *text* in slices of at most *most* characters, cut at the best breaks; nothing for blank text.
+def chunk(text: str, *, max_chars: int = 1500, min_chars: int = 50) -> tuple[Chunk, ...]:
+    """Return *text* in slices of at most *max_chars*, cut at the best breaks; nothing for blank text.
 
-    Slices under *least* are joined to a neighbour where both fit. Longer slices occur only where a code block
+    Slices under *min_chars* are joined to a neighbour where both fit. Longer slices occur only where a code block
     or a run of combining characters cannot be cut.
     """
-    most = max(most, 2)
-    least = min(least, most // 2)
+    most = max(max_chars, 2)
+    least = min(min_chars, most // 2)
     begin, end = _stripped(text, (0, len(text)))
-    walls = tuple(span for span in whole_spans(text) if span[1] - span[0] <= most * 4)
+    blocks = tuple(span for span in whole_blocks(text) if span[1] - span[0] <= most * 4)
     spans: list[Span] = []
     while end - begin > most:
-        cut = _cut(text, (begin, end), most=most, least=least, walls=walls)
+        cut = _cut(text, (begin, end), most=most, least=least, blocks=blocks)
         spans.append(_stripped(text, (begin, cut)))
         begin = _stripped(text, (cut, end))[0]
     if begin < end:
@@ -59,23 +55,10 @@ def chunk(text: str, *, most: int = 1500, least: int = 50) -> tuple[Chunk, ...]:
     return _chunks(text, _joined(spans, most=most, least=least))
 
 
-def whole_spans(text: str) -> tuple[Span, ...]:
-    """Return where fenced code blocks and private keys stand in *text*; an open fence runs to the end."""
-    spans = _fences(text) if "```" in text or "~~~" in text else []
-    if " PRIVATE KEY" in text:
-        spans = _merged(spans + _keys(text))
-    return tuple(spans)
-
-
-def is_inside(position: int, spans: Sequence[Span]) -> bool:
-    """Tell whether a cut at *position* would part one of *spans*, which are sorted and disjoint."""
-    return _around(position, spans) is not None
-
-
 # --- where to cut ---------------------------------------------------------------------------
 
 
-def _cut(text: str, span: Span, *, most: int, least: int, walls: Sequence[Span]) -> int:
+def _cut(text: str, span: Span, *, most: int, least: int, blocks: Sequence[Span]) -> int:
     """Return the best place to cut *span*: a good break, late rather than early, then any white space."""
     begin, end = span
     low = begin + max(least, 1)
@@ -87,18 +70,18 @@ def _cut(text: str, span: Span, *, most: int, least: int, walls: Sequence[Span])
             for pattern in breaks:
                 found = [match.end() for match in pattern.finditer(text, first - 1, last)]
                 for position in reversed(found):
-                    if position >= low and _is_seam(text, position) and not is_inside(position, walls):
+                    if position >= low and _is_seam(text, position) and not is_inside(position, blocks):
                         return position
-    return _forced(text, span, high, walls)
+    return _forced(text, span, high, blocks)
 
 
-def _forced(text: str, span: Span, high: int, walls: Sequence[Span]) -> int:
+def _forced(text: str, span: Span, high: int, blocks: Sequence[Span]) -> int:
     """Return a cut near *high* where there is no break: between two characters, or behind a whole span."""
     begin, end = span
-    wall = _around(high, walls)
-    back = range(high, begin, -1) if wall is None else ()
-    ahead = range(high if wall is None else wall[1], end)
-    places = (at for at in chain(back, ahead) if _is_seam(text, at) and not is_inside(at, walls))
+    block = span_around(high, blocks)
+    back = range(high, begin, -1) if block is None else ()
+    ahead = range(high if block is None else block[1], end)
+    places = (at for at in chain(back, ahead) if _is_seam(text, at) and not is_inside(at, blocks))
     return next(places, end)
 
 
@@ -120,51 +103,6 @@ def _is_seam(text: str, position: int) -> bool:
 
 
 # --- spans ----------------------------------------------------------------------------------
-
-
-def _around(position: int, spans: Sequence[Span]) -> Span | None:
-    """Return the one of *spans* that a cut at *position* would part."""
-    index = bisect_right(spans, (position, -1)) - 1
-    return spans[index] if index >= 0 and position < spans[index][1] else None
-
-
-def _fences(text: str) -> list[Span]:
-    spans: list[Span] = []
-    opening: re.Match[str] | None = None
-    for line in _FENCE.finditer(text):
-        mark, rest = line[1], line[2]
-        if opening is None:
-            if mark[0] == "~" or "`" not in rest:
-                opening = line
-        elif mark.startswith(opening[1]) and not rest.strip():
-            spans.append((opening.start(), line.end()))
-            opening = None
-    if opening is not None:
-        spans.append((opening.start(), len(text)))
-    return spans
-
-
-def _keys(text: str) -> list[Span]:
-    spans: list[Span] = []
-    begin: int | None = None
-    for mark in _KEY.finditer(text):
-        if mark[1] == "BEGIN":
-            begin = mark.start()
-        elif begin is not None:
-            spans.append((begin, mark.end()))
-            begin = None
-    return spans
-
-
-def _merged(spans: list[Span]) -> list[Span]:
-    """Return *spans* sorted, with those that overlap made one."""
-    merged: list[Span] = []
-    for begin, end in sorted(spans):
-        if merged and begin < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
-        else:
-            merged.append((begin, end))
-    return merged
 
 
 def _stripped(text: str, span: Span) -> Span:

@@ -12,6 +12,8 @@ from types import MappingProxyType
 from typing import Final, Literal
 
 from recollect.records import Fact, Memory
+from recollect.text.code import fenced_blocks
+from recollect.text.dates import MONTH
 
 FactType = Literal[
     "kv", "relationship", "preference", "temporal", "identity", "location", "decision", "state", "config"
@@ -143,10 +145,7 @@ _RULES: Final = (
 
 _KEYWORDS: Final = frozenset[str]().union(*(rule.keywords for rule in _RULES))
 
-_MONTH: Final = (
-    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?"
-    r"|Nov(?:ember)?|Dec(?:ember)?)"
-)
+_MONTH: Final = rf"(?=[A-Z])(?i:{MONTH})"
 _DAY: Final = r"\d{1,2}(?:st|nd|rd|th)?"
 _DATE: Final = re.compile(
     rf"\b(?:\d{{4}}-\d\d-\d\d|{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?|{_MONTH}\s+{_DAY}\b(?:,?\s+\d{{4}})?"
@@ -169,7 +168,6 @@ _PRONOUN: Final = re.compile(
     re.IGNORECASE,
 )
 _USER: Final = frozenset({"i", "my", "me"})
-_FENCED: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
 _BULLET: Final = re.compile(r"^\s{0,12}(?:[>*+•-]\s+){0,4}(?:\d{1,3}[.)]\s)?(?:\[[ xX]\]\s)?")
 _SENTENCE: Final = re.compile(
     r"\s(?<=[.!?]\s)\s*"
@@ -185,7 +183,7 @@ _REASON: Final = re.compile(
 def _facts(memory: Memory) -> Iterator[Fact]:
     """Yield every fact a rule finds, good or bad."""
     about = memory.section.rpartition(" > ")[2] if memory.section else memory.title
-    for line in _FENCED.sub("\n", memory.content).splitlines():
+    for line in _without_code(memory.content).splitlines():
         text = _BULLET.sub("", line).replace("**", "").replace("__", "").strip()
         if text.startswith("#") or text.endswith("?"):
             continue
@@ -195,6 +193,15 @@ def _facts(memory: Memory) -> Iterator[Fact]:
             continue
         for sentence in _SENTENCE.split(text):
             yield from _from_sentence(sentence[:500])
+
+
+def _without_code(text: str) -> str:
+    """Return *text* with a line break in the place of each fenced block."""
+    pieces, end = [], 0
+    for begin, behind in fenced_blocks(text):
+        pieces.append(text[end:begin])
+        end = behind
+    return "\n".join((*pieces, text[end:]))
 
 
 def _pair(text: str, about: str) -> Fact | None:

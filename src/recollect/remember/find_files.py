@@ -7,7 +7,7 @@ Nothing found on the way stops the walk: what cannot be entered is reported as `
 import codecs
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,16 +20,6 @@ if TYPE_CHECKING:
 
 LARGEST: Final = 10 * 1024 * 1024
 """How many bytes a file may have."""
-
-SUFFIXES: Final[Mapping[str, str]] = {
-    **dict.fromkeys((".md", ".markdown", ".mdx"), "markdown"),
-    **dict.fromkeys((".txt", ".text", ".rst", ".log", ".org", ""), "text"),
-    ".json": "json",
-    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
-    **dict.fromkeys((".yaml", ".yml"), "yaml"),
-    **dict.fromkeys((".csv", ".tsv"), "csv"),
-}
-"""What the end of a file's name says about its format."""
 
 IGNORE_FILES: Final = (".gitignore", ".recollectignore")
 
@@ -77,21 +67,19 @@ class _Step:
 
     path: str
     ignores: tuple[_Ignores, ...] = ()
-    named: bool = False
 
 
-def find_files(paths: Sequence[Path]) -> Iterator[Path | Refused]:
+def find_files(paths: Sequence[Path], *, suffixes: Container[str]) -> Iterator[Path | Refused]:
     """Walk *paths*, files and folders, and yield each readable file once, sorted by path.
 
-    A file named in *paths* is always yielded; one met in a folder only when its suffix is known, its name is
-    not hidden and no ignore file names it. A folder is entered once, however many links lead to it.
+    A file named in *paths* is always yielded; one met in a folder only when its suffix is one of *suffixes*, its name
+    is not hidden and no ignore file names it. A folder is entered once, however many links lead to it.
     """
     seen: set[object] = set()
     for path in sorted(set(paths)):
-        steps = [_Step(path=os.fspath(path), named=True)]
+        steps = [_Step(path=os.fspath(path))]
         while steps:
-            step = steps.pop()
-            below, found = _visit(step, seen)
+            below, found = _visit(steps.pop(), suffixes, seen)
             yield from found
             steps.extend(reversed(below))
 
@@ -126,7 +114,7 @@ def shown(path: Path | str) -> str:
 # --- the walk -------------------------------------------------------------------------------
 
 
-def _visit(step: _Step, seen: set[object]) -> tuple[list[_Step], list[Path | Refused]]:
+def _visit(step: _Step, suffixes: Container[str], seen: set[object]) -> tuple[list[_Step], list[Path | Refused]]:
     """Return what lies below *step* and what it is itself: a file, a refusal, or neither."""
     path = Path(step.path)
     try:
@@ -140,19 +128,19 @@ def _visit(step: _Step, seen: set[object]) -> tuple[list[_Step], list[Path | Ref
         if not folder:
             return [], [path]
         ignores, refused = _ignores_of(step)
-        return _entries(step.path, ignores), [*refused]
+        return _entries(step.path, suffixes, ignores), [*refused]
     except (OSError, ValueError) as error:
         return [], [Refused(path=path, reason=_reason(error)[0])]
 
 
-def _entries(folder: str, ignores: tuple[_Ignores, ...]) -> list[_Step]:
+def _entries(folder: str, suffixes: Container[str], ignores: tuple[_Ignores, ...]) -> list[_Step]:
     with os.scandir(folder) as entries:
         names = sorted((entry.name, entry) for entry in entries if not entry.name.startswith("."))
     steps = []
     for name, entry in names:
         path = os.path.join(folder, name)  # noqa: PTH118 - one string per entry is enough
         is_folder = _is_folder(entry)
-        wanted = is_folder or (suffix_of(name) in SUFFIXES and _is_file(entry))
+        wanted = is_folder or (suffix_of(name) in suffixes and _is_file(entry))
         if wanted and not _is_ignored(f"{path}/" if is_folder else path, ignores):
             steps.append(_Step(path=path, ignores=ignores))
     return steps

@@ -14,7 +14,7 @@ from recollect.errors import FileError, InputError, RecollectError
 from recollect.records import Memory, Piece, Progress, Source
 from recollect.remember.context import Draft, IngestContext
 from recollect.remember.find_files import LARGEST, Refused, find_files
-from recollect.remember.formats import Exported, Parsed, read_file
+from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
 from recollect.remember.ingest import embed_drafts, ingest_drafts
 from recollect.remember.restore_export import restore_export
 from recollect.remember.sync_source import (
@@ -69,7 +69,7 @@ def import_files(paths: Sequence[str | Path], context: IngestContext, progress: 
     roots = [Path(path).expanduser() for path in paths]
     recorded = {name: held for root in roots for name, held in context.store.sources(below=source_of(root)).items()}
     report, index = ImportReport(), SourceIndex(context.store)
-    found = list(find_files(roots))
+    found = list(find_files(roots, suffixes=SUFFIXES))
     for number, each in enumerate(found, start=1):
         if isinstance(each, Refused):
             report.fail(each.path, each.reason)

@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Final
 
-from recollect.errors import ModelError
+from recollect.embedders.contract import Embedder
+from recollect.errors import InputError, ModelError
 from recollect.records import (
     ALL_PROJECTS,
     NOTHING,
@@ -26,7 +28,7 @@ from recollect.records import (
     digest,
 )
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
-from recollect.remember.dedup import DECIDE, DedupResult, DuplicateCandidate, is_standalone
+from recollect.remember.dedup import DECIDE, Decide, DedupResult, DuplicateCandidate, is_standalone
 from recollect.remember.embed import embed_memories
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
@@ -37,8 +39,9 @@ MERGED: Final = ("identical", "restates")
 """The decisions after which a draft is no memory of its own."""
 MAX_NEAREST: Final = 5
 """How many memories near by vector, or by BM25, a draft is compared with."""
-BM25_DIVISOR: Final = 25.0
-"""What profile `oro` divides BM25 by, so that most scores lie between 0 and 1."""
+MAX_DRAFTS_BY_VECTOR: Final = 16
+MAX_STORED_BY_VECTOR: Final = 5000
+"""Up to how many drafts at a time, and memories with vectors in the store, drafts are compared by vector."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,20 +64,22 @@ def ingest(
 
     *vectors* are those the caller brings, one for each memory.
     """
-    given = vectors or [None] * len(memories)
-    drafts = [context.prepare(memory, vector) for memory, vector in zip(memories, given, strict=True)]
+    if vectors and len(vectors) != len(memories):
+        raise InputError(f"{len(vectors)} vectors for {len(memories)} memories", hint="give one for each, or None")
+    pairs = zip(memories, vectors or repeat(None), strict=False)
+    drafts = [context.prepare(memory, vector) for memory, vector in pairs]
     embedded = embed_drafts(drafts, context)  # before the transaction: other writers do not wait for a model
     with context.store.transaction():
         return ingest_drafts(embedded, context)
 
 
 def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]:
-    """Return *drafts* with their vectors where there is a model: what is compared by vector, in one batch.
+    """Return *drafts* with their vectors, made in one batch, where they are to be compared by vector.
 
     Where the model fails, words alone decide, and the vectors stay pending.
     """
     wanted = [place for place, draft in enumerate(drafts) if not (draft.embedding or is_standalone(draft.memory))]
-    if context.embedder is None or not wanted:
+    if context.embedder is None or not wanted or not _compares_vectors(len(drafts), context.embedder, context):
         return list(drafts)
     try:
         made = embed_memories([drafts[place].memory for place in wanted], context.embedder)
@@ -89,6 +94,19 @@ def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]
     return [replace(each, embedding=embeddings.get(at, each.embedding)) for at, each in enumerate(drafts)]
 
 
+def _compares_vectors(count: int, embedder: Embedder, context: IngestContext) -> bool:
+    """Return whether *count* drafts are compared by vector: profile `oro` cannot decide without.
+
+    Elsewhere a cosine only proposes a link. After each write the nearest are found in a time that grows with the
+    store, so bulk and large stores do without; consolidation proposes those links.
+    """
+    if context.profile.dedup == "bm25" or count > MAX_DRAFTS_BY_VECTOR:
+        return context.profile.dedup == "bm25"
+    generations = context.store.generations(scope=ALL_PROJECTS)
+    stored = sum(each.memories for each in generations if each.fingerprint == embedder.fingerprint)
+    return 0 < stored <= MAX_STORED_BY_VECTOR
+
+
 def ingest_drafts(drafts: Sequence[Draft], context: IngestContext) -> tuple[IngestResult, ...]:
     """Store *drafts* within the caller's transaction; profile `oro` compares each with all before it."""
     size = BATCH if context.profile.dedup == "words" else 1
@@ -96,27 +114,48 @@ def ingest_drafts(drafts: Sequence[Draft], context: IngestContext) -> tuple[Inge
     return tuple(result for batch in batches for result in _ingest_batch(batch, context))
 
 
+Key = tuple[str, str, str | bytes]
+"""Project, kind, and the external id or the digest of the content."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Entry:
+    """A draft of a batch, analysed, and the key that makes it the same as another, if it has one."""
+
+    draft: Draft
+    memory: Memory
+    tokens: TokenizedMemory
+    key: Key | None
+    standalone: bool
+
+
+def _entry(draft: Draft, context: IngestContext) -> _Entry:
+    memory, standalone = draft.memory, is_standalone(draft.memory)
+    name = memory.external_id if memory.external_id is not None else None if standalone else memory.digest
+    key = None if name is None else (memory.project, memory.kind, name)
+    tokens = context.analyse(memory, ())
+    return _Entry(draft=draft, memory=memory, tokens=tokens, key=key, standalone=standalone)
+
+
 def _ingest_batch(drafts: Sequence[Draft], context: IngestContext) -> list[IngestResult]:
-    tokens = [context.analyse(draft.memory, ()) for draft in drafts]
-    existing = _find_existing(drafts, tokens, context)
-    decisions = _decide_all(drafts, tokens, existing, context)
-    ids = _insert(drafts, tokens, decisions, context)
+    batch = [_entry(draft, context) for draft in drafts]
+    existing = _find_existing(batch, context)
+    decisions = _decide_all(batch, existing, DECIDE[context.profile.dedup])
+    ids = _insert(batch, decisions, context)
     results = [
         _result(decision, own=ids.get(place), of=_resolve(decision.of, decisions, ids), redacted=drafts[place].redacted)
         for place, decision in enumerate(decisions)
     ]
-    inserted = {row: replace(drafts[place].memory, id=row) for place, row in ids.items()}
-    writes = _consequences(drafts, results, {**existing.memories, **inserted}, existing.variants, context)
+    inserted = {row: replace(batch[place].memory, id=row) for place, row in ids.items()}
+    writes = _consequences(batch, results, {**existing.memories, **inserted}, existing.variants, context)
     if writes:
         context.store.apply(writes, at=context.now)
-    _put_vectors(drafts, results, ids, context.store)
+    _put_vectors(batch, results, ids, context.store)
     return results
 
 
 # --- what the store holds already -----------------------------------------------------------
 
-Key = tuple[str, str, str | bytes]
-"""Project, kind, and the external id or the digest of the content."""
 Scores = dict[int, float]
 
 
@@ -140,56 +179,45 @@ class _Existing:
                 yield DuplicateCandidate(memory=memory, variants=variants, cosine=cosines.get(row), bm25=bm25.get(row))
 
 
-def _key(memory: Memory) -> Key | None:
-    """Return what makes *memory* the same as another; a turn of a conversation has nothing that does."""
-    if memory.external_id is not None:
-        return memory.project, memory.kind, memory.external_id
-    return None if is_standalone(memory) else (memory.project, memory.kind, memory.digest)
-
-
-def _find_existing(drafts: Sequence[Draft], tokens: Sequence[TokenizedMemory], context: IngestContext) -> _Existing:
+def _find_existing(batch: Sequence[_Entry], context: IngestContext) -> _Existing:
     """Ask the store what is the same and what is near, and load that once."""
-    same, near = _known(drafts, tokens, context)
-    new = [draft if _key(draft.memory) not in same and not is_standalone(draft.memory) else None for draft in drafts]
-    cosines = [_by_vector(draft, near[place], context) if draft else {} for place, draft in enumerate(new)]
-    bm25 = [_by_bm25(draft, context) if draft and context.profile.dedup == "bm25" else {} for draft in new]
+    by_words = context.profile.dedup == "words"
+    same, near = _known(batch, context.store, by_words=by_words)
+    new = [None if each.standalone or each.key in same else each.draft for each in batch]
+    cosines = [_by_vector(draft, near[place], context.store) if draft else {} for place, draft in enumerate(new)]
+    bm25 = [{} if by_words or draft is None else _by_bm25(draft.memory, context) for draft in new]
     rows = sorted({*same.values(), *(row for each in (*near, *cosines, *bm25) for row in each)})
     memories = context.store.load(rows, scope=ALL_PROJECTS) if rows else {}
     variants = context.store.wordings(rows, scope=ALL_PROJECTS) if rows else {}
     return _Existing(same=same, near=near, cosines=cosines, bm25=bm25, memories=memories, variants=variants)
 
 
-def _known(
-    drafts: Sequence[Draft], tokens: Sequence[TokenizedMemory], context: IngestContext
-) -> tuple[dict[Key, int], list[tuple[int, ...]]]:
-    """Return the memory behind each key that has one, and for each draft those that share much of its words."""
+def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[dict[Key, int], list[tuple[int, ...]]]:
+    """Return the memory behind each key that has one and, *by_words*, for each entry those that share many of them."""
     same: dict[Key, int] = {}
-    near: list[tuple[int, ...]] = [()] * len(drafts)
-    for project in {draft.memory.project for draft in drafts}:
-        places = [place for place, draft in enumerate(drafts) if draft.memory.project == project]
-        keys = [key for place in places if (key := _key(drafts[place].memory)) is not None]
-        alike = [
-            place for place in places if context.profile.dedup == "words" and not is_standalone(drafts[place].memory)
-        ]
-        known = context.store.known(
+    near: list[tuple[int, ...]] = [()] * len(batch)
+    for project in {each.memory.project for each in batch}:
+        places = [place for place, each in enumerate(batch) if each.memory.project == project]
+        keys = [key for place in places if (key := batch[place].key) is not None]
+        compared = [place for place in places if by_words and not batch[place].standalone]
+        known = store.known(
             project,
             digests=[(kind, name) for _, kind, name in keys if isinstance(name, bytes)],
             external_ids=[(kind, name) for _, kind, name in keys if isinstance(name, str)],
-            minhashes=[tokens[place].minhash for place in alike],
+            minhashes=[batch[place].tokens.minhash for place in compared],
         )
-        same |= {
-            (project, *key): row for found in (known.by_digest, known.by_external_id) for key, row in found.items()
-        }
-        for place, rows in zip(alike, known.near, strict=True):
+        same |= {(project, *key): row for key, row in known.by_digest.items()}
+        same |= {(project, *key): row for key, row in known.by_external_id.items()}
+        for place, rows in zip(compared, known.near, strict=True):
             near[place] = rows
     return same, near
 
 
-def _by_vector(draft: Draft, also: Sequence[int], context: IngestContext) -> Scores:
+def _by_vector(draft: Draft, also: Sequence[int], store: Store) -> Scores:
     """Return the cosines of the memories nearest to *draft* by vector, and of those in *also*."""
     if draft.embedding is None:
         return {}
-    hits = context.store.nearest(
+    hits = store.nearest(
         draft.embedding.generation.fingerprint,
         draft.embedding.passages[0].vector,
         scope=Scope(projects=frozenset({draft.memory.project})),
@@ -200,9 +228,9 @@ def _by_vector(draft: Draft, also: Sequence[int], context: IngestContext) -> Sco
     return {hit.id: hit.score for hit in (*hits.top, *hits.by_id.values())}
 
 
-def _by_bm25(draft: Draft, context: IngestContext) -> Scores:
-    """Return the normalised BM25 of the memories that the significant words of *draft* find."""
-    words, memory = context.profile.words, draft.memory
+def _by_bm25(memory: Memory, context: IngestContext) -> Scores:
+    """Return the normalised BM25 of the memories that the significant words of *memory* find."""
+    words = context.profile.words
     stems = dict.fromkeys(stem for word in significant(read_words(memory.content)) for stem in word.stems)
     if not stems:
         return {}
@@ -213,7 +241,7 @@ def _by_bm25(draft: Draft, context: IngestContext) -> Scores:
         where=Filter(kinds=(memory.kind,)),
         limit=MAX_NEAREST,
     )
-    return {hit.id: min(1.0, hit.score / BM25_DIVISOR) for hit in hits.top}
+    return {hit.id: min(1.0, hit.score / context.profile.fuse.divisor) for hit in hits.top}
 
 
 # --- what each draft is ---------------------------------------------------------------------
@@ -221,28 +249,26 @@ def _by_bm25(draft: Draft, context: IngestContext) -> Scores:
 _STANDALONE: Final = DedupResult(decision="distinct", evidence={"by": "external_id"})
 
 
-def _decide_all(
-    drafts: Sequence[Draft], tokens: Sequence[TokenizedMemory], existing: _Existing, context: IngestContext
-) -> list[DedupResult]:
+def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) -> list[DedupResult]:
     """Return what each draft is; an `of` below 0 is -1 - the place of an earlier draft of the batch."""
-    same, deciding = dict(existing.same), DECIDE[context.profile.dedup]
+    same = dict(existing.same)
     earlier: dict[tuple[str, str, int], list[int]] = defaultdict(list)
     decisions = []
-    for place, (draft, analysed) in enumerate(zip(drafts, tokens, strict=True)):
-        memory, key = draft.memory, _key(draft.memory)
-        of = same.setdefault(key, -1 - place) if key is not None else -1 - place
-        if of != -1 - place:
-            by = "external_id" if memory.external_id is not None else "content"
+    for place, entry in enumerate(batch):
+        memory, own = entry.memory, -1 - place
+        of = own if entry.key is None else same.setdefault(entry.key, own)
+        if of != own:
+            by = "external_id" if entry.standalone else "content"
             decisions.append(DedupResult(decision="identical", of=of, evidence={"by": by}))
-        elif is_standalone(memory):
+        elif entry.standalone:
             decisions.append(_STANDALONE)
         else:
-            keys = [(memory.project, memory.kind, part) for part in analysed.minhash]
-            fresh = {other for each in keys for other in earlier[each][-ALIKE:]}
-            in_batch = (DuplicateCandidate(memory=replace(drafts[at].memory, id=-1 - at)) for at in sorted(fresh))
-            decisions.append(deciding(memory, [*existing.candidates(place, memory.kind), *in_batch]))
-            for each in keys:
-                earlier[each].append(place)
+            keys = [(memory.project, memory.kind, part) for part in entry.tokens.minhash]
+            near = sorted({other for key in keys for other in earlier[key][-ALIKE:]})
+            in_batch = [DuplicateCandidate(memory=replace(batch[other].memory, id=-1 - other)) for other in near]
+            decisions.append(decide(memory, [*existing.candidates(place, memory.kind), *in_batch]))
+            for key in keys:
+                earlier[key].append(place)
     return decisions
 
 
@@ -256,22 +282,17 @@ def _resolve(of: int | None, decisions: Sequence[DedupResult], ids: Mapping[int,
 # --- what is written ------------------------------------------------------------------------
 
 
-def _insert(
-    drafts: Sequence[Draft],
-    tokens: Sequence[TokenizedMemory],
-    decisions: Sequence[DedupResult],
-    context: IngestContext,
-) -> dict[int, int]:
+def _insert(batch: Sequence[_Entry], decisions: Sequence[DedupResult], context: IngestContext) -> dict[int, int]:
     """Insert the drafts that are memories of their own; return the id of each by its place."""
     new = [place for place, decision in enumerate(decisions) if decision.decision not in MERGED]
     ids: dict[int, int] = {}
     for run in _runs(new, decisions):
         inserts = [
             Insert(
-                memory=drafts[place].memory,
-                facts=context.facts(drafts[place].memory),
+                memory=batch[place].memory,
+                facts=context.facts(batch[place].memory),
                 detail=_detail(decisions[place], of=_resolve(decisions[place].of, decisions, ids)),
-                tokens=tokens[place],
+                tokens=batch[place].tokens,
             )
             for place in run
         ]
@@ -314,27 +335,27 @@ def _result(decision: DedupResult, *, own: int | None, of: int | None, redacted:
 
 
 def _consequences(
-    drafts: Sequence[Draft],
+    batch: Sequence[_Entry],
     results: list[IngestResult],
     memories: dict[int, Memory],
     variants: Mapping[int, tuple[str, ...]],
     context: IngestContext,
 ) -> list[Write]:
     """Return what the decisions change in other memories; mark in *results* where nothing changed."""
-    said = {
+    texts = {
         row: {memories[row].digest, *map(digest, variants.get(row, ()))} for row in {each.of for each in results} if row
     }
     writes: list[Write] = []
     for place, result in enumerate(results):
         if result.of is None:
             continue
-        memory, old = drafts[place].memory, memories[result.of]
-        write = _consequence(memory, result, old, said[old.id], context)
+        memory, old = batch[place].memory, memories[result.of]
+        write = _consequence(memory, result, old, texts[old.id], context)
         if write is None:
             results[place] = replace(result, written=result.decision not in MERGED)
             continue
         if isinstance(write, Merge):
-            said[old.id].add(memory.digest)
+            texts[old.id].add(memory.digest)
             memories[old.id] = replace(old, confidence=write.confidence)
         elif isinstance(write, Revise):
             memories[old.id] = write.memory
@@ -343,7 +364,7 @@ def _consequences(
 
 
 def _consequence(
-    memory: Memory, result: IngestResult, old: Memory, said: set[bytes], context: IngestContext
+    memory: Memory, result: IngestResult, old: Memory, texts: set[bytes], context: IngestContext
 ) -> Write | None:
     if result.decision == "updates":
         superseded = replace(old, superseded_by=result.id)
@@ -353,7 +374,7 @@ def _consequence(
     if memory.external_id is not None:
         new = revised(old, memory)
         return None if new == old else Revise(memory=new, facts=context.facts(new))
-    variant = None if memory.digest in said else memory.content
+    variant = None if memory.digest in texts else memory.content
     confidence = max(old.confidence, memory.confidence)
     if variant is None and confidence == old.confidence:
         return None
@@ -362,16 +383,16 @@ def _consequence(
 
 
 def _put_vectors(
-    drafts: Sequence[Draft], results: Sequence[IngestResult], ids: Mapping[int, int], store: Store
+    batch: Sequence[_Entry], results: Sequence[IngestResult], ids: Mapping[int, int], store: Store
 ) -> None:
     """Store the vectors of the memories inserted, and those that a caller brought for one the store held already."""
     by_generation: dict[Generation, list[EmbeddedMemory]] = defaultdict(list)
-    for place, draft in enumerate(drafts):
-        embedding = draft.embedding
-        if embedding is not None and (place in ids or embedding.given):
-            row, meaning = results[place].id, draft.memory.meaning
-            by_generation[embedding.generation].append(
-                EmbeddedMemory(memory_id=row, meaning=meaning, passages=embedding.passages)
+    for place, entry in enumerate(batch):
+        made = entry.draft.embedding
+        if made is not None and (place in ids or made.given):
+            row, meaning = results[place].id, entry.memory.meaning
+            by_generation[made.generation].append(
+                EmbeddedMemory(memory_id=row, meaning=meaning, passages=made.passages)
             )
     for generation, embedded in by_generation.items():
         store.put_vectors(generation, embedded)

@@ -1,12 +1,13 @@
-"""Take secrets out of a whole memory: its words, its title, what stood around it, what was said about it."""
+"""Take secrets out of a memory, field by field, and say how many were in each."""
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from recollect.records import Context, Memory
+from recollect.text.code import PRIVATE_KEY, Span
 
 _START: Final = r"(?<![A-Za-z0-9])"
 
@@ -30,19 +31,18 @@ _TOKENS: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
 )
 _PATTERNS: Final = tuple((kind, cues, re.compile(_START + pattern)) for kind, cues, pattern in _TOKENS)
 
-_KEY_MARK: Final = re.compile(r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY[A-Z ]{0,10}-----")
 _KEY_LINE: Final = re.compile(
     r"(?:-----|\n|\\n)[ \t\r]*[A-Za-z0-9+/=]{8,}[ \t\r]*(?=-----|\n|\\[nr])|[A-Za-z0-9+/=]{32,}"
 )
 _KEY_REST: Final = re.compile(r"(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})+")
 
-_LOGIN: Final = re.compile(r"(://[^\s:/?#@\[\]\"'<>]{0,100}:)([^\s/\"'<>]{1,200})(?=@)")
+_LOGIN: Final = re.compile(r"://[^\s:/?#@\[\]\"'<>]{0,100}:([^\s/\"'<>]{1,200})(?=@)")
 _BEARER: Final = re.compile(
-    r"(?i)(authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:bearer|basic|token)[ \t]{1,3})([^\s\"'`,;<>]{8,})"
+    r"(?i)authorization[\"']?[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?:bearer|basic|token)[ \t]{1,3}([^\s\"'`,;<>]{8,})"
 )
 _ASSIGNED: Final = re.compile(
     r"(?i)(pass(?:word|wd|phrase)|pwd|secret|token|api[_-]?key|access[_-]?key)"
-    r"((?:s|[_-][a-z0-9_-]{0,30})?[\"'`]?\]?\*{0,2}[ \t]{0,3}(?::=|=>|==?|:)\*{0,2}[ \t]{0,3})"
+    r"(?:s|[_-][a-z0-9_-]{0,30})?[\"'`]?\]?\*{0,2}[ \t]{0,3}(?::=|=>|==?|:)\*{0,2}[ \t]{0,3}"
     r"([\"'`]?)([^\s\"'`,;<>]{8,200})"
 )
 _VALUE_REST: Final = re.compile(r"[^\s\"'`,;<>]*")
@@ -56,8 +56,11 @@ _SYMBOL: Final = re.compile(r"[!$%^]")
 
 # Few texts hold a hyphen or an underscore, and without one most cues need not be looked for.
 _CUES: Final = tuple(cue for _, cues, _ in _TOKENS for cue in cues)
-_SIGNED: Final = tuple((sign, tuple(cue for cue in _CUES if cue[-1] == sign)) for sign in "_-/.")
-_UNSIGNED: Final = tuple(cue for cue in _CUES if cue[-1] not in "_-/.")
+_CUES_BY_SIGN: Final = (
+    ("", tuple(cue for cue in _CUES if cue[-1] not in "_-/.")),
+    *((sign, tuple(cue for cue in _CUES if cue[-1] == sign)) for sign in "_-/."),
+)
+_SHORTEST: Final = len("://:x@")  # of all that is ever replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,45 +75,64 @@ def redact_text(text: str) -> RedactedText:
     """Return *text* with each secret replaced by `[redacted:<kind>]`."""
     if not _may_hold_secrets(text):
         return RedactedText(text=text, count=0)
-    count = 0
-    for step in _STEPS:
-        text, taken = step(text)
+    text, count = _replace(text, _private_keys(text), "private-key")
+    text, tokens = _replace_tokens(text)
+    count += tokens
+    for kind, find in _NAMED_SECRETS:
+        text, taken = _replace(text, find(text), kind)
         count += taken
     return RedactedText(text=text, count=count)
 
 
 def _may_hold_secrets(text: str) -> bool:
     """Tell in a moment whether *text* is worth a closer look; few are. What is assigned has a sign before it."""
-    return ":" in text or "=" in text or "PRIVATE KEY" in text or _holds_cue(text)
+    return len(text) >= _SHORTEST and (":" in text or "=" in text or "PRIVATE KEY" in text or _holds_cue(text))
 
 
 def _holds_cue(text: str) -> bool:
-    signed = (cues for sign, cues in _SIGNED if sign in text)
-    return any(any(map(text.__contains__, cues)) for cues in (_UNSIGNED, *signed))
+    for sign, cues in _CUES_BY_SIGN:
+        if sign in text:
+            for cue in cues:
+                if cue in text:
+                    return True
+    return False
 
 
-def _private_keys(text: str) -> tuple[str, int]:
-    if "PRIVATE KEY" not in text:
-        return text, 0
+def _replace(text: str, spans: Iterable[Span], kind: str) -> tuple[str, int]:
+    """Return *text* with *spans* replaced, but for one inside another, and how many were."""
     pieces: list[str] = []
     last = count = 0
-    for begin, end in _key_spans(text):
+    for begin, end in spans:
         if begin >= last:
-            pieces += (text[last:begin], _mark("private-key"))
+            pieces += (text[last:begin], f"[redacted:{kind}]")
             last = end
             count += 1
-    return "".join((*pieces, text[last:])), count
+    return ("".join((*pieces, text[last:])) if count else text), count
 
 
-def _key_spans(text: str) -> list[tuple[int, int]]:
+def _replace_tokens(text: str) -> tuple[str, int]:
+    count = 0
+    for kind, cues, pattern in _PATTERNS if _holds_cue(text) else ():
+        if any(cue in text for cue in cues):
+            text, taken = pattern.subn(f"[redacted:{kind}]", text)
+            count += taken
+    return text, count
+
+
+# --- where secrets stand --------------------------------------------------------------------
+
+
+def _private_keys(text: str) -> list[Span]:
     """Return where private keys stand, an outer one before those inside it.
 
     A key that was cut off before its end counts as far as its lines go; marks around mere prose do not count.
     """
+    if "PRIVATE KEY" not in text:
+        return []
     lines = [line.start() for line in _KEY_LINE.finditer(text)]
     begun: list[re.Match[str]] = []
-    spans: list[tuple[int, int]] = []
-    for mark in _KEY_MARK.finditer(text):
+    spans: list[Span] = []
+    for mark in PRIVATE_KEY.finditer(text):
         if mark[1] == "BEGIN":
             begun.append(mark)
         elif begun:
@@ -122,43 +144,27 @@ def _key_spans(text: str) -> list[tuple[int, int]]:
     return sorted(spans + [(begin.start(), rest.end()) for begin, rest in rests if rest])
 
 
-def _tokens(text: str) -> tuple[str, int]:
-    count = 0
-    if not _holds_cue(text):
-        return text, count
-    for kind, cues, pattern in _PATTERNS:
-        if any(cue in text for cue in cues):
-            text, taken = pattern.subn(_mark(kind), text)
-            count += taken
-    return text, count
+def _logins(text: str) -> Iterator[Span]:
+    found = _LOGIN.finditer(text) if "://" in text and "@" in text else ()
+    return (match.span(1) for match in found if not _is_reference(match[1]))
 
 
-def _logins(text: str) -> tuple[str, int]:
-    if "://" not in text or "@" not in text:
-        return text, 0
-    return _replace(_LOGIN, text, lambda match: None if _is_reference(match[2]) else f"{match[1]}{_mark('login')}")
+def _bearers(text: str) -> Iterator[Span]:
+    found = _BEARER.finditer(text) if "authorization" in text.lower() else ()
+    return (match.span(1) for match in found if not _is_reference(match[1]))
 
 
-def _bearers(text: str) -> tuple[str, int]:
-    if "authorization" not in text.lower():
-        return text, 0
-    return _replace(_BEARER, text, lambda match: None if _is_reference(match[2]) else f"{match[1]}{_mark('bearer')}")
-
-
-def _assigned(text: str) -> tuple[str, int]:
+def _assigned(text: str) -> Iterator[Span]:
+    """Yield where a value stands that looks like a secret behind a name such as `password`."""
     lowered = text.lower()
-    if not any(name in lowered for name in _NAMES):
-        return text, 0
-    pieces: list[str] = []
-    last = at = count = 0
+    at = 0 if any(name in lowered for name in _NAMES) else len(text)
     while match := _ASSIGNED.search(text, at):
-        value = match[4].rstrip(".)]}:!?")
-        at = match.start(4)  # a value that is no secret may hold another assignment
-        if _looks_secret(value, digits_do=match[1].lower().startswith("p"), quoted=bool(match[3])):
-            pieces += (text[last:at], _mark("credential"))
-            at = last = _end_of_value(text, match, at + len(value))
-            count += 1
-    return "".join((*pieces, text[last:])), count
+        value = match[3].rstrip(".)]}:!?")
+        at = match.start(3)  # a value that is no secret may hold another assignment
+        if _looks_secret(value, digits_do=match[1].lower().startswith("p"), quoted=bool(match[2])):
+            end = _end_of_value(text, match, at + len(value))
+            yield at, end
+            at = end
 
 
 def _end_of_value(text: str, match: re.Match[str], end: int) -> int:
@@ -182,30 +188,14 @@ def _is_reference(value: str) -> bool:
     return bool(_REFERENCE.match(value) or _PLACEHOLDER.search(value))
 
 
-def _mark(kind: str) -> str:
-    return f"[redacted:{kind}]"
+_NAMED_SECRETS: Final = (("login", _logins), ("bearer", _bearers), ("credential", _assigned))
 
 
-def _replace(
-    pattern: re.Pattern[str], text: str, replacement: Callable[[re.Match[str]], str | None]
-) -> tuple[str, int]:
-    """Return *text* with each match replaced unless its replacement is None, and how many were."""
-    count = 0
-
-    def replaced(match: re.Match[str]) -> str:
-        nonlocal count
-        new = replacement(match)
-        count += new is not None
-        return match[0] if new is None else new
-
-    return pattern.sub(replaced, text), count
-
-
-_STEPS: Final = (_private_keys, _tokens, _logins, _bearers, _assigned)
-
+# --- a whole memory -------------------------------------------------------------------------
 
 _OWN: Final = ("content", "title", "tags", "metadata")
 _REDACTED: Final = (*_OWN, "section", "context")
+_NO_CONTEXT: Final = Context()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -226,10 +216,10 @@ def redact_memory(memory: Memory) -> RedactedMemory:
     changed: dict[str, Any] = {}
     counts: dict[str, int] = {}
     for field in _REDACTED:
-        if value := getattr(memory, field):
-            redacted, count = _redact_value(value)
-            if count:
-                changed[field], counts[field] = redacted, count
+        value = getattr(memory, field)
+        redacted, count = _redact_value(value) if value and value != _NO_CONTEXT else (value, 0)
+        if count:
+            changed[field], counts[field] = redacted, count
     return RedactedMemory(memory=replace(memory, **changed) if changed else memory, counts=counts)
 
 
@@ -237,15 +227,15 @@ def _redact_value(value: Any, key: str = "") -> tuple[Any, int]:
     """Return *value*, however deep, without the secrets in its texts, and how many there were."""
     if isinstance(value, str):
         return _redact_named(key, value)
-    if isinstance(value, Mapping):
-        pairs = {name: _redact_value(each, str(name)) for name, each in value.items()}
-        return {name: each for name, (each, _) in pairs.items()}, sum(count for _, count in pairs.values())
     if isinstance(value, list | tuple):
         parts = [_redact_value(each, key) for each in value]
         return type(value)(each for each, _ in parts), sum(count for _, count in parts)
-    if isinstance(value, Context) and value != Context():
-        (before, after, around), count = _redact_value([value.before, value.after, value.around])
-        return Context(before=before, after=after, around=around), count
+    if isinstance(value, Context):
+        (before, after, around), count = _redact_value((value.before, value.after, value.around))
+        return (Context(before=before, after=after, around=around) if count else value), count
+    if isinstance(value, Mapping):
+        pairs = {name: _redact_value(each, str(name)) for name, each in value.items()}
+        return {name: each for name, (each, _) in pairs.items()}, sum(count for _, count in pairs.values())
     return value, 0
 
 

@@ -97,19 +97,19 @@ def _variants(
     known = store.wordings(list(with_variants), scope=ALL_PROJECTS) if with_variants else {}
     return [
         Merge(id=row, confidence=max(draft.memory.confidence, confidences.get(row, 0.0)), wording=text)
-        for row, (draft, told) in with_variants.items()
-        for text in dict.fromkeys(told.wordings)
+        for row, (draft, about) in with_variants.items()
+        for text in dict.fromkeys(about.wordings)
         if text.strip() and text not in known.get(row, ())
     ]
 
 
 def _successors(exported: Sequence[Restored], ids: Sequence[int], inserted: Mapping[int, int]) -> list[Write]:
     """Return what points each superseded memory to its successor, by the id that one has here."""
-    here = {told.id: row for (_, told), row in zip(exported, ids, strict=True) if told.id is not None}
+    here = {about.id: row for (_, about), row in zip(exported, ids, strict=True) if about.id is not None}
     writes: list[Write] = []
     for place, row in inserted.items():
-        draft, told = exported[place]
-        by = here.get(told.superseded_by or 0)
+        draft, about = exported[place]
+        by = here.get(about.superseded_by or 0)
         if by is not None and by != row:
             memory = replace(draft.memory, id=row, superseded_by=by)
             writes.append(Revise(memory=memory, verb="supersede", detail={"by": by}))

@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import Final, assert_never
 
 from recollect.records import (
     AllOf,
@@ -24,6 +25,7 @@ from recollect.records import (
     Leaf,
     Phrase,
     Prefix,
+    TokenizedMemory,
     Word,
     WordHits,
     WordQuery,
@@ -83,21 +85,21 @@ def form_of(leaf: Leaf) -> Form:
 
 
 def rank(
-    keywords: WordQuery,
+    query: WordQuery,
     *,
     read: Callable[[Leaf], Postings],
-    volume: CollectionStats,
+    stats: CollectionStats,
     admits: Callable[[AbstractSet[int]], AbstractSet[int]],
     limit: int,
     score_ids: Sequence[int] = (),
     version: int = 0,
 ) -> WordHits:
-    """Return the best *limit* rows for *keywords*, ties by id, and the scores of *score_ids*."""
-    postings = {leaf: read(leaf) for leaf in _leaves(keywords.expression)}
-    found = admits(_matching(keywords.expression, postings))
-    wanted = list(_wanted(keywords.expression))
-    scores = _score(wanted, postings, volume, keywords)
-    worth = {leaf: _idf(leaf, postings[leaf], volume, keywords.idf) for leaf in wanted if not isinstance(leaf, Bigram)}
+    """Return the best *limit* rows for *query*, ties by id, and the scores of *score_ids*."""
+    postings = {leaf: read(leaf) for leaf in _leaves(query.expression)}
+    found = admits(_matching(query.expression, postings))
+    wanted = list(_wanted(query.expression))
+    scores = _score(wanted, postings, stats, query)
+    worth = {leaf: _idf(leaf, postings[leaf], stats, query.idf) for leaf in wanted if not isinstance(leaf, Bigram)}
     whole = math.fsum(worth.values()) or 1.0
 
     def match(row: int) -> IndexHit:
@@ -109,15 +111,15 @@ def rank(
         top=tuple(match(row) for row in best),
         by_id={row: match(row) for row in score_ids if row in found},
         total=len(found),
-        code_share=volume.code / max(1, volume.rows),
+        code_share=stats.code / max(1, stats.rows),
         document_frequencies=_document_frequencies(postings),
         version=version,
     )
 
 
-def matching(keywords: WordQuery, *, read: Callable[[Leaf], Postings]) -> AbstractSet[int]:
-    """Return every row that *keywords* match."""
-    return _matching(keywords.expression, {leaf: read(leaf) for leaf in _leaves(keywords.expression)})
+def matching(query: WordQuery, *, read: Callable[[Leaf], Postings]) -> AbstractSet[int]:
+    """Return every row that *query* match."""
+    return _matching(query.expression, {leaf: read(leaf) for leaf in _leaves(query.expression)})
 
 
 def _document_frequencies(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
@@ -129,19 +131,19 @@ def _document_frequencies(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
     return found
 
 
-def _idf(leaf: Leaf, rows: Postings, volume: CollectionStats, kind: str) -> float:
-    odds = (volume.rows - len(rows) + 0.5) / (len(rows) + 0.5)
+def _idf(leaf: Leaf, rows: Postings, stats: CollectionStats, kind: str) -> float:
+    odds = (stats.rows - len(rows) + 0.5) / (len(rows) + 0.5)
     return (math.log1p(odds) if kind == "lucene" else max(RAREST, math.log(odds))) * leaf.weight
 
 
 def _score(
-    wanted: Sequence[Leaf], postings: Mapping[Leaf, Postings], volume: CollectionStats, keywords: WordQuery
+    wanted: Sequence[Leaf], postings: Mapping[Leaf, Postings], stats: CollectionStats, query: WordQuery
 ) -> dict[int, float]:
     scores: dict[int, float] = {}
     for leaf in wanted:
-        gain = _idf(leaf, postings[leaf], volume, keywords.idf) * (keywords.k1 + 1.0)
-        base = keywords.k1 * (1.0 - keywords.b) * 1000.0
-        slope = keywords.k1 * keywords.b * 1000.0 / volume.average(form_of(leaf))
+        gain = _idf(leaf, postings[leaf], stats, query.idf) * (query.k1 + 1.0)
+        base = query.k1 * (1.0 - query.b) * 1000.0
+        slope = query.k1 * query.b * 1000.0 / stats.average(form_of(leaf))
         for row, (count, length) in postings[leaf].items():
             scores[row] = scores.get(row, 0.0) + gain * count / (count + base + slope * length)
     return scores
@@ -190,3 +192,53 @@ def _positive(expression: Expression) -> Iterator[Leaf]:
             yield from _positive(wanted)
         case Word() | Prefix() | Phrase() | Bigram():
             yield expression
+
+
+# --- postings of memories whose tokens are at hand ----------------------------------------------
+
+
+def postings_of(leaf: Leaf, terms: Mapping[int, TokenizedMemory], weights: Mapping[str, int]) -> Postings:
+    """Return where *leaf* stands among *terms*: weighted counts and row lengths."""
+    form = form_of(leaf)
+    counts = ((row, _count(leaf, by_field(each, form), weights)) for row, each in terms.items())
+    return {row: (count, length(terms[row], form)) for row, count in counts if count > 0}
+
+
+def stats_of(terms: Mapping[int, TokenizedMemory]) -> CollectionStats:
+    """Return how much *terms* are together."""
+    return CollectionStats(
+        rows=len(terms),
+        stem=sum(length(each, "stem") for each in terms.values()),
+        exact=sum(length(each, "exact") for each in terms.values()),
+        code=sum(each.code for each in terms.values()),
+    )
+
+
+def by_field(terms: TokenizedMemory, form: Form) -> Mapping[str, tuple[str, ...]]:
+    """Return the tokens of one form, by field."""
+    return terms.stem if form == "stem" else terms.exact
+
+
+def length(terms: TokenizedMemory, form: Form) -> int:
+    """Return how many tokens there are in all fields."""
+    return sum(map(len, by_field(terms, form).values()))
+
+
+def _count(leaf: Leaf, tokens: Mapping[str, tuple[str, ...]], weights: Mapping[str, int]) -> int:
+    if isinstance(leaf, Bigram):
+        weights = TOGETHER
+    return sum(weight * _occurrences(leaf, tokens[name]) for name, weight in weights.items() if name in tokens)
+
+
+def _occurrences(leaf: Leaf, tokens: Sequence[str]) -> int:
+    match leaf:
+        case Word(text=text):
+            return tokens.count(text)
+        case Prefix(text=text):
+            return sum(token.startswith(text) for token in tokens)
+        case Phrase(texts=texts):
+            starts = range(len(tokens) - len(texts) + 1)
+            return sum(tuple(tokens[at : at + len(texts)]) == texts for at in starts)
+        case Bigram(first=first, second=second):
+            return sum(pair == (first, second) for pair in pairwise(tokens))
+    assert_never(leaf)

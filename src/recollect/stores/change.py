@@ -84,12 +84,12 @@ def folded(subject: str) -> str:
     return subject.casefold()
 
 
-def reinforcement(write: ReinforceFact) -> dict[str, object]:
+def reinforcement_detail(write: ReinforceFact) -> dict[str, object]:
     """Return what the event of a reinforced fact says."""
     return {"fact": write.id, "confidence": write.confidence, **write.detail}
 
 
-def opinion(write: Feedback) -> dict[str, object]:
+def feedback_detail(write: Feedback) -> dict[str, object]:
     """Return what the event of a verdict says."""
     told = {"session": write.session, "query": write.query}
     return {"verdict": write.verdict, **{name: writable(text) for name, text in told.items() if text is not None}}

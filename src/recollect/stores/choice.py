@@ -8,14 +8,14 @@ from recollect.stores.contract import Analyse, Store
 IN_MEMORY = ":memory:"
 
 
-def open_store(address: str, analyse: Analyse) -> Store:
-    """Return the store that *address* names: a path, or `:memory:`."""
-    if address == IN_MEMORY:
-        from recollect.stores.ram import RamStore  # noqa: PLC0415
+def open_store(address: str, analyse: Analyse, *, analyser: str = "") -> Store:
+    """Return the store that *address* names: a path, or `:memory:`.
 
-        return RamStore(analyse)
+    *analyser* names the version of *analyse*; a store whose word index was made by another one rebuilds it.
+    """
     if "://" in address:
         raise InputError(f"no store is known for {address}", hint="name a file, or :memory:")
-    from recollect.stores.sqlite import SqliteStore  # noqa: PLC0415
+    from recollect.stores.sqlite import open_sqlite  # noqa: PLC0415
 
-    return SqliteStore(Path(address).expanduser(), analyse)
+    path = None if address == IN_MEMORY else Path(address).expanduser()
+    return open_sqlite(path, analyse, analyser=analyser)

@@ -62,20 +62,23 @@ def unknown_fact(row: int) -> UnknownMemory:
     return UnknownMemory(f"no fact has the id {row}", hint="see: recollect facts")
 
 
-def taken(memory: Memory) -> InputError:
-    """Return the error for an external id that names another memory already."""
-    return InputError(
-        f"the external id {memory.external_id!r} is taken in project {memory.project!r}",
-        hint="update that memory instead",
-    )
-
-
-def too_wide(vector: bytes, generation: Generation) -> InputError:
+def too_wide(vector: bytes, dimensions: int) -> InputError:
     """Return the error for a vector that does not fit its generation."""
     return InputError(
-        f"a vector has {len(vector) // 4} dimensions, this model's have {generation.dimensions}",
+        f"a vector has {len(vector) // 4} dimensions, this model's have {dimensions}",
         hint="is this the same model? run: recollect model list",
     )
+
+
+EXTERNAL = "external-"
+"""How the fingerprint of a generation begins whose vectors callers brought; nobody could make them again."""
+
+
+def unused_generations(generations: Sequence[Generation]) -> tuple[Generation, ...]:
+    """Return those of *generations*, newest first, that a newer one has taken the place of in every memory."""
+    made = [each for each in generations if not each.fingerprint.startswith(EXTERNAL)]
+    complete = next((at for at, each in enumerate(made) if each.pending == 0), len(made))
+    return tuple(made[complete + 1 :])
 
 
 class MemoryStore(Protocol):

@@ -3,7 +3,9 @@
 from collections import Counter
 from collections.abc import Mapping
 
-FACETS = ("type", "tag", "project", "source", "kind", "fact_type", "month")
+from recollect.records import FILTER_FIELDS
+
+FACETS = (*(field.key for field in FILTER_FIELDS), "month")
 """By what memories are counted; each memory counts once for each of its tags and types of fact."""
 
 LEAST = 2
@@ -17,7 +19,7 @@ def ordered(counts: Mapping[str, int]) -> dict[str, int]:
 
 def as_facets(counters: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
     """Return every facet, counted or not."""
-    return {name: ordered(counters[name]) for name in FACETS}
+    return {name: ordered(counters.get(name, {})) for name in FACETS}
 
 
 def as_vocabulary(counts: Mapping[str, int], *, least: int, limit: int) -> dict[str, int]:

@@ -115,7 +115,7 @@ def _parameter(parameter: "Parameter") -> click.Parameter:
 def _countable(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Return *value*, unless it is a number that no store can count to."""
     if isinstance(value, int) and abs(value) >= 2**63:
-        raise click.BadParameter(f"{value} is beyond every store", param=parameter)
+        raise click.BadParameter(f"{value} is too large", param=parameter)
     return value
 
 

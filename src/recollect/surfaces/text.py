@@ -298,6 +298,11 @@ def consolidation_text(done: "Consolidation") -> str:
     return "\n".join([*merges, *links, *facts, *faded]) or "Nothing to consolidate."
 
 
+def lens_line(lens: Mapping[str, object]) -> str:
+    """Return a lens in one line."""
+    return f"{lens['name']}: {', '.join(f'{name} {value}' for name, value in lens.items() if name != 'name' and value)}"
+
+
 def model_line(model: Mapping[str, object]) -> str:
     """Return an embedding model in one line, the one in use with a star."""
     damage = f"damaged: {model['problem']}; run: recollect model install {model['name']}" if model["problem"] else ""

@@ -1,99 +1,87 @@
-"""How much a text states: questions tell nothing, and the answer to one stands in what is said next."""
+"""Analyse a memory for the index: the tokens of each of its fields, its minhash, and whether it is code."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, wraps
+from typing import Final, NamedTuple, TypeVar
 
 from recollect.records import Memory, TokenizedMemory
-from recollect.text.minhash import mark, sketch_marks
+from recollect.text.code import looks_like_code
+from recollect.text.dates import MONTH_NAMES
+from recollect.text.minhash import minhash, token_hash
 from recollect.text.normalise import CJK_PLAIN
-from recollect.text.tokenizer import ANALYSES, SNOWBALL, TokenAnalysis, joined, segment
+from recollect.text.tokenizer import SNOWBALL, analyse_text
 
-SHARE: Final = 0.4
-"""So many of the lines look like code in a text that is code."""
-LONGEST: Final = 200
-"""So much of a line is looked at."""
+ANALYSER: Final = f"1 snowball-{SNOWBALL} unicode-{unicodedata.unidata_version}"
+"""What made the tokens of an index; an index made by another analyser must be made anew.
 
-_LINE: Final = re.compile(
-    r"""\s*+(?:
-        (?:def|class|import|return|elif|except|raise|fn|func|function|const|let|var|public|private|static)\b
-      | from\ [\w.]++\ import\b | \#include\b | <\?php | @\w
-      | (?:if|for|while|with|try|else|switch)\b[^:{]*+[:{]\s*+$
-      | [\w.\[\]'"]++\s?[-+*/|&]?=\s?[^=\s]
-      | [\w.]++\([^)]*+\)[;,:{]?\s*+$
-      | [})\];]++[;,]?\s*+$
-      | \"\"\"|'''|//|/\*|\*/
-    )""",
-    re.VERBOSE,
-)
-
-
-def looks_like_code(text: str) -> bool:
-    """Return whether most of *text* is a program, not a note about one."""
-    lines = [line[:LONGEST] for line in text.splitlines() if line.strip()]
-    return bool(lines) and sum(_LINE.match(line) is not None for line in lines) >= SHARE * len(lines)
-
-
-ANALYSER: Final = f"1 snowball-{SNOWBALL}"
-"""What made the tokens of an index; an index made by another analyser must be made anew."""
+The number is that of our own rules (patterns, folding, stop words, fields, minhash) and grows with each change that a
+token shows; stems are Snowball's, and what a letter is and how it folds is told by Python's copy of Unicode.
+"""
 
 SENTINEL: Final = "\u241e"
 """Stands in the exact forms between the words in order and their other forms; no question can hold it."""
 
-_MONTHS: Final = (
-    *("January", "February", "March", "April", "May", "June"),
-    *("July", "August", "September", "October", "November", "December"),
-)
 _TITLE: Final = "name"
 _PATH: Final = "path"
 _FIRST: Final = ("description", "requirements", "workerRole", "worker_role", "text")
 _LARGEST: Final = 256
 _SHORT: Final = 2000
-"""How many characters a text may have whose reading is kept for a while."""
+
+_T = TypeVar("_T")
+
+
+def _cached(size: int) -> Callable[[Callable[[str], _T]], Callable[[str], _T]]:
+    """Keep what a function returned for the last *size* short texts.
+
+    A memory is analysed to be compared and again to be stored, a turn as its neighbours' context too, and the file,
+    section and day of a memory are those of many.
+    """
+
+    def decorate(function: Callable[[str], _T]) -> Callable[[str], _T]:
+        cached = lru_cache(maxsize=size)(function)
+        return wraps(function)(lambda text: (cached if len(text) <= _SHORT else function)(text))
+
+    return decorate
+
+
+class _Terms(NamedTuple):
+    """What the two indexes hold of a text, and what its near-duplicates are found by."""
+
+    stems: tuple[str, ...]
+    exact: tuple[str, ...]
+    hashes: tuple[int, ...]
 
 
 def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     """Return the terms of *memory*, found by its other *wordings* too; a field without words is absent."""
-    body = joined([_read(text) for text in (memory.content, *wordings)]) if wordings else _read(memory.content)
-    fields = [("body", body), *((field, _read(text)) for field, text in _texts(memory))]
-    minhash, code = (_seen_lately if len(memory.content) <= _SHORT else _seen)(memory.content)
+    texts = (("body", "\n".join((memory.content, *wordings))), *_texts(memory))
+    fields = [(field, terms) for field, text in texts if (terms := _terms(text)).exact]
+    keys, code = _content_keys(memory.content)
     return TokenizedMemory(
-        stem={field: reading.stems for field, reading in fields if reading.tokens},
-        exact={field: _exact(reading) for field, reading in fields if reading.tokens},
-        minhash=minhash,
+        stem={field: terms.stems for field, terms in fields},
+        exact={field: terms.exact for field, terms in fields},
+        minhash=keys,
         code=code,
     )
 
 
-def _read(text: str) -> TokenAnalysis:
-    return (_read_lately if len(text) <= _SHORT else _read_anew)(text)
+@_cached(2048)
+def _terms(text: str) -> _Terms:
+    """Return the terms of *text*; its exact forms are the tokens in order, then the other forms of its words."""
+    tokens, alternatives, stems, hashes, _, _ = analyse_text(text)
+    known = frozenset(tokens) if alternatives else frozenset()
+    others = [other for other in alternatives if other not in known]
+    return _Terms(stems, (*tokens, SENTINEL, *others) if others else tokens, hashes)
 
 
-def _read_anew(text: str) -> TokenAnalysis:
-    return joined([ANALYSES[word] for word in segment(text)])
-
-
-def _seen(content: str) -> tuple[tuple[int, ...], bool]:
+@_cached(1024)
+def _content_keys(content: str) -> tuple[tuple[int, ...], bool]:
     """Return the near-duplicate keys of *content* and whether it is code."""
-    reading = _read(content)
-    return sketch_marks(reading.marks or map(mark, reading.stems)), looks_like_code(content)
-
-
-# A memory is read to be compared and again to be stored, a turn as its neighbours' context too,
-# and the file, section and day of a memory are those of many.
-_read_lately = lru_cache(maxsize=2048)(_read_anew)
-_seen_lately = lru_cache(maxsize=1024)(_seen)
-
-
-def _exact(reading: TokenAnalysis) -> tuple[str, ...]:
-    """Return the tokens in order, then the other forms of their words."""
-    if not reading.parts:
-        return reading.tokens
-    there = frozenset(reading.tokens)
-    parts = [part for part in reading.parts if part not in there]
-    return (*reading.tokens, SENTINEL, *parts) if parts else reading.tokens
+    terms = _terms(content)
+    return minhash(terms.hashes or map(token_hash, terms.stems)), looks_like_code(content)
 
 
 def _texts(memory: Memory) -> Iterator[tuple[str, str]]:
@@ -115,7 +103,7 @@ def _texts(memory: Memory) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=4096)
 def _day(day: date) -> str:
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year} {day.isoformat()}"
+    return f"{day.day} {MONTH_NAMES[day.month - 1]} {day.year} {day.isoformat()}"
 
 
 def _lines(text: str, more: object) -> str:
@@ -148,8 +136,10 @@ def _values(value: object) -> Iterator[str]:
                 waiting.extend(reversed(inner))
 
 
+# --- informativeness ------------------------------------------------------------------------
+
 ENOUGH: Final = 2000
-"""A text of so many characters states enough; it is not counted."""
+"""A text of so many characters tells enough; it is not counted."""
 
 _ENDS: Final = ".!?\u3002\uff01\uff1f"
 _SENTENCE: Final = re.compile(f"([^{_ENDS}\\n]+)([{_ENDS}]*)")
@@ -160,7 +150,7 @@ _WORD: Final = re.compile(f"[{CJK_PLAIN}]{{1,2}}|[^\\W{CJK_PLAIN}]+")
 
 @lru_cache(maxsize=4096)
 def informative_words(text: str) -> int:
-    """Return how many words stand in the sentences of *text* that are no questions."""
+    """Return how many words stand in the sentences of *text* that are no questions: a question tells nothing."""
     if len(text) > ENOUGH:
         return ENOUGH
-    return sum(len(_WORD.findall(said)) for said, end in _SENTENCE.findall(text) if not _ASKING.search(end))
+    return sum(len(_WORD.findall(told)) for told, end in _SENTENCE.findall(text) if not _ASKING.search(end))

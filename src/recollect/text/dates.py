@@ -1,18 +1,21 @@
-"""Dates as people write them, read against a given now: English, Chinese, Japanese, Korean.
+"""Dates as people, programs and file names write them: English, Chinese, Japanese, Korean, ISO, seconds since 1970.
 
-`parse_moment` reads an option that must be a date; `find_dates` looks for dates in a plain question and
-would rather miss one than take an ordinary word for it. What both understand stands in the tables of
-`date_rules`. Time grows with the length of the text and no faster.
+`parse_moment` reads an option that must be a date and `find_dates` looks for dates in a plain question, both against
+a given now; `as_moment` reads what a record says, and `date_in_name` what a file is called. `find_dates` would rather
+miss a date than take an ordinary word for it. Time grows with the length of the text and no faster.
 """
 
 import re
 import unicodedata
+from calendar import monthrange
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
-from functools import cache, partial
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Final
+
+from recollect.text.normalise import compiled
 
 FIRST_YEAR: Final = 1000
 LAST_YEAR: Final = 2999
@@ -50,12 +53,7 @@ def step(moment: datetime, unit: str, count: int) -> datetime:
         return midnight(moved.year, moved.month, moved.day, like=moment)
     year, month = divmod(moment.year * 12 + moment.month - 1 + count * MONTHS_OF[unit], 12)
     first = midnight(year, month + 1, 1, like=moment)
-    return first.replace(day=min(moment.day, _length(first)))
-
-
-def _length(first: datetime) -> int:
-    """Return how many days the month has that begins with *first*."""
-    return (first.replace(day=28) + timedelta(days=4)).replace(day=1).toordinal() - first.toordinal()
+    return first.replace(day=min(moment.day, monthrange(first.year, first.month)[1]))
 
 
 def begin(unit: str, now: datetime) -> datetime:
@@ -88,9 +86,14 @@ def latest(month: int, day: int, *, until: datetime) -> datetime:
     raise ValueError(day)
 
 
-_MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-MONTHS: Final = {name: number for number, name in enumerate(_MONTHS, 1)}
-WEEKDAYS: Final = {name: day for day, name in enumerate(("mon", "tue", "wed", "thu", "fri", "sat", "sun"))}
+MONTH_NAMES: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+MONTHS: Final = {name[:3].lower(): number for number, name in enumerate(MONTH_NAMES, 1)}
+"""The number of each month by the first three letters of its name."""
+WEEKDAY_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+WEEKDAYS: Final = {name[:3]: day for day, name in enumerate(WEEKDAY_NAMES)}
 EAST_DAYS: Final = {
     day: n for days in ("一二三四五六天", "月火水木金土日", "월화수목금토일") for n, day in enumerate(days)
 }
@@ -121,11 +124,6 @@ UNITS: Final = {
         "year": "y yr yrs year years 年 년",
     }.items()
     for name in names.split()
-}
-PRECISION: Final = {
-    "minute": timedelta(minutes=1),
-    "second": timedelta(seconds=1),
-    "fraction": timedelta(microseconds=1),
 }
 
 BEHIND_KOREAN: Final = r"(?=$|[^가-힣]|에|의|는|은|말|중|간|부터|까지)"
@@ -170,12 +168,7 @@ class Rule:
     @property
     def pattern(self) -> re.Pattern[str]:
         """Compile the pattern when it is first wanted: all of them together would slow every start."""
-        return _compiled(self.source, self.flags)
-
-
-@cache
-def _compiled(source: str, flags: re.RegexFlag) -> re.Pattern[str]:
-    return re.compile(source, flags)
+        return compiled(self.source, self.flags)
 
 
 # --- what a match means ---------------------------------------------------------------------
@@ -214,22 +207,10 @@ def _quarter(match: re.Match[str], now: datetime) -> TimeSpan:
 
 def _time(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read a date with a time; the span lasts as long as the smallest part that was written."""
-    day = midnight(int(match["year"]), int(match["month"]), int(match["day"]), like=now)
-    fraction = int((match["fraction"] or "0").ljust(6, "0"))
-    start = day.replace(
-        hour=int(match["hour"]), minute=int(match["minute"]), second=int(match["second"] or 0), microsecond=fraction
-    )
-    if match["zone"]:
-        start = start.replace(tzinfo=_zone(match["zone"])).astimezone(now.tzinfo)
-    written = [length for part, length in PRECISION.items() if match[part]]
-    return TimeSpan(start=start, end=start + min(written))
-
-
-def _zone(text: str) -> timezone:
-    if text in "zZ":
-        return UTC
-    ahead = timedelta(hours=int(text[1:3]), minutes=int(text[-2:]))
-    return timezone(-ahead if text.startswith("-") else ahead)
+    moment = datetime.fromisoformat(match[0].upper())
+    start = moment.astimezone(now.tzinfo) if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+    unit = "microseconds" if match["fraction"] else "seconds" if match["second"] else "minutes"
+    return TimeSpan(start=start, end=start + timedelta(**{unit: 1}))
 
 
 def _ago(match: re.Match[str], now: datetime) -> TimeSpan:
@@ -289,16 +270,18 @@ THING = r"\s?%|\spercent\b|\s(?!(?:was|is|has|does|as|this|us|vs)\b)[a-z]{1,14}s
 FREE = r"(?!\s(?:of|before|after)\b)"
 """In "the last week of August" the week is counted from another date than now."""
 
-FULL = r"(?P<name>january|february|march|april|may|june|july|august|september|october|november|december)\b"
-NAME = (
-    r"(?P<name>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+MONTH: Final = (
+    r"jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?"
+    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"
 )
+"""The months as people write them, long and short; ignoring case is left to who uses it."""
+FULL, NAME = rf"(?P<name>{'|'.join(MONTH_NAMES)})\b", rf"(?P<name>{MONTH})\b\.?"
 YEAR, MODERN = r"(?P<year>[12]\d{3})", r"(?P<year>(?:19|20)\d\d|2100)"
 DAY, NTH = r"(?P<day>\d{1,2})", r"(?:st|nd|rd|th)"
+SECOND = r"(?P<second>:\d\d(?P<fraction>[.,]\d{1,9})?)?"
 COUNT = r"(?P<count>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple)"
 UNIT = r"(?P<unit>mins?|minutes?|hrs?|hours?|days?|wks?|weeks?|months?|quarters?|yrs?|years?)"
-WEEKDAY = r"(?P<weekday>monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"
+WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAY_NAMES)})\b"
 SHORT_WEEKDAY = r"(?P<weekday>(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?)"
 
 EAST_COUNT = r"(?P<count>\d{1,4}|[一二三四五六七八九十两兩]{1,3}|[한두세네]|다섯)\s?[个個箇]?"
@@ -310,8 +293,8 @@ EAST_AGO = r"\s?(?:(?:之前|以前|前)(?![端台面期言提途者])|전(?=$|[
 EAST_MONTH = r"(?P<month>\d{1,2}|[一二三四五六七八九十]{1,2})\s?[月월]"
 EAST_DAY = r"\s?(?P<day>\d{1,2}|[一二三四五六七八九十]{1,3})\s?[日号號일]"
 
-NAMES = " ".join((*MONTHS, "sept january february march april june july august september october november december"))
-DAYNAMES = "monday tuesday wednesday thursday friday saturday sunday"
+NAMES = " ".join((*MONTHS, "sept", *MONTH_NAMES)).lower()
+DAYNAMES = " ".join(WEEKDAY_NAMES)
 
 
 def _after(*words: str) -> str:
@@ -335,11 +318,7 @@ def _any(unit: str) -> str:
 # --- the tables -----------------------------------------------------------------------------
 
 PLAIN: Final = (
-    _west(
-        rf"{OPEN}{YEAR}-(?P<month>\d\d)-{DAY}[t ](?P<hour>\d\d):(?P<minute>\d\d)"
-        rf"(?::(?P<second>\d\d)(?:[.,](?P<fraction>\d{{1,6}})\d{{0,3}})?)?(?P<zone>z|[+-]\d\d:?\d\d)?{CLOSE}",
-        _time,
-    ),
+    _west(rf"{OPEN}{YEAR}-\d\d-\d\d[t ]\d\d:\d\d{SECOND}(?:z|[+-]\d\d:?\d\d)?{CLOSE}", _time),
     _west(rf"{OPEN}{YEAR}(?P<dash>[-/])(?P<month>\d{{1,2}})(?P=dash){DAY}{CLOSE}", _calendar),
     _west(rf"{OPEN}{YEAR}[-/](?P<month>0[1-9]|1[0-2]){CLOSE}", _calendar),
     _west(rf"\b{NAME}\s{{1,2}}{DAY}{NTH}?(?:(?:,\s?|\s){MODERN}\b|(?!\w|[.:]\d|{THING}))", _calendar, NAMES),
@@ -482,3 +461,88 @@ def _read(rule: Rule, match: re.Match[str], now: datetime) -> TimeSpan | None:
 
 def _anchored(now: datetime) -> datetime:
     return now if now.tzinfo else now.replace(tzinfo=UTC)
+
+
+# --- what records say and files are called --------------------------------------------------
+
+_ISO_DAY: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+_IN_NAME: Final = re.compile(rf"(?<!\d){_ISO_DAY}(?!\d)")
+_DAILY: Final = re.compile(rf"(?:^|/){_ISO_DAY}\.md$")
+_BRACKETED: Final = re.compile(r"\s*\([^()]{1,12}\)")
+_GMT: Final = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
+_CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?:\s?([ap])m)?\son\s", re.IGNORECASE)
+_NUMBER: Final = re.compile(r"-?[0-9]{9,16}(?:\.[0-9]{1,9})?")
+_1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
+
+# Seconds since 1970 from 1973 on; larger numbers count thousandths and millionths of a second.
+_EPOCH_UNITS: Final = ((1e8, 1e11, 1.0), (1e11, 1e14, 1e3), (1e14, 1e17, 1e6))
+
+
+def as_moment(value: object) -> datetime | None:
+    """Return the moment *value* names, in UTC where it says no other zone; None if it names none.
+
+    It may be an ISO date ("2023/05/20 (Sat) 02:21" too), a day in words with its year, after a time or not ("1:56 pm
+    on 8 May, 2023"), or seconds or milliseconds since 1970. A date without a time is its midnight.
+    """
+    match value:
+        case bool():
+            return None
+        case int() | float():
+            return _from_epoch(value)
+        case str():
+            text = value.strip()
+            return _from_epoch(float(text)) if _NUMBER.fullmatch(text) else _from_iso(text) or _from_words(text)
+        case datetime():
+            return _in_utc(value)
+        case date():
+            return datetime(value.year, value.month, value.day, tzinfo=UTC)
+        case _:
+            return None
+
+
+def date_in_name(name: str) -> datetime | None:
+    """Return the first date YYYY-MM-DD in the *name* of a file."""
+    return next(filter(None, map(as_moment, _IN_NAME.findall(name))), None)
+
+
+def file_date(source: str | None) -> date | None:
+    """Return the day a daily note is named by, such as memory/2026-02-10.md."""
+    named = _DAILY.search(source or "")
+    moment = as_moment(named[1]) if named else None
+    return moment.date() if moment else None
+
+
+def _from_iso(text: str) -> datetime | None:
+    if len(text) > LONGEST or not text[:4].isdigit():
+        return None
+    iso = _GMT.sub("+00:00", _BRACKETED.sub("", text)).replace("/", "-")
+    with suppress(ValueError):
+        return _in_utc(datetime.fromisoformat(iso))
+    return None
+
+
+def _from_words(text: str) -> datetime | None:
+    """Read a day that says its year, whatever today is."""
+    clock = _CLOCK.match(text)
+    day = text[clock.end() :] if clock else text
+    span = parse_moment(day, now=_1970)
+    if span is None or span.end - span.start != timedelta(days=1) or str(span.start.year) not in day:
+        return None
+    with suppress(ValueError):
+        return span.start.replace(hour=_hour(clock), minute=int(clock[2])) if clock else span.start
+    return None
+
+
+def _hour(clock: re.Match[str]) -> int:
+    return int(clock[1]) % 12 + 12 * (clock[3] in "pP") if clock[3] else int(clock[1])
+
+
+def _from_epoch(number: float) -> datetime | None:
+    units = (unit for least, most, unit in _EPOCH_UNITS if least <= number < most)
+    return next((datetime.fromtimestamp(number / unit, UTC) for unit in units), None)
+
+
+def _in_utc(moment: datetime) -> datetime | None:
+    with suppress(OverflowError):
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    return None

@@ -16,19 +16,14 @@ _SMALL: Final = 6
 _KEY: Final = (1 << 63) - 1
 
 
-def minhash(tokens: Iterable[str]) -> tuple[int, ...]:
-    """Return the keys of *tokens*, sorted: at most fourteen, one for one or two tokens, none for none."""
-    return sketch_marks(map(mark, tokens))
-
-
-def mark(token: str) -> int:
+def token_hash(token: str) -> int:
     """Return the number that gives *token* its place in the order."""
     return crc32(token.encode("utf-8", "replace"))
 
 
-def sketch_marks(marks: Iterable[int]) -> tuple[int, ...]:
-    """Return the keys of the tokens that have these *marks*."""
-    ordered = sorted(set(marks))
+def minhash(hashes: Iterable[int]) -> tuple[int, ...]:
+    """Return the sorted keys of the tokens with these *hashes*: at most fourteen, one for one or two, none for none."""
+    ordered = sorted(set(hashes))
     if len(ordered) < 3:
         return (_key(ordered[0], ordered[-1]),) if ordered else ()
     threes = {_key(*three) for end in (ordered[:_END], ordered[-_END:]) for three in combinations(end, 3)}
@@ -40,5 +35,5 @@ def _pairs(ordered: list[int]) -> Iterator[int]:
 
 
 def _key(first: int, second: int, third: int = 0) -> int:
-    """Mix marks into one number that fits a signed 64-bit column."""
+    """Mix hashes into one number that fits a signed 64-bit column."""
     return (first * 0x9E3779B97F4A7C15 + second * 0xC2B2AE3D27D4EB4F + third * 0x165667B19E3779F9) & _KEY

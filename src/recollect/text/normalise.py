@@ -7,9 +7,9 @@ from typing import Final
 
 
 @cache
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str, flags: re.RegexFlag = re.NOFLAG) -> re.Pattern[str]:
     """Compile *pattern* when a text first needs it: the classes below take longer than all else of a start."""
-    return re.compile(pattern)
+    return re.compile(pattern, flags)
 
 
 def _ranges(table: str) -> str:
@@ -23,6 +23,9 @@ CJK: Final = _ranges("""
     1AFF0-1AFFE 1B000-1B16F 20000-2FA1F 30000-323AF
 """)
 """Scripts written without spaces, and Hangul, whose particles stick to the word: indexed by character."""
+
+CJK_CHARACTER: Final = f"[{CJK}]"
+"""The pattern of one of them, for `compiled`."""
 
 CJK_PLAIN: Final = _ranges("""
     3005 3007 3041-3096 309D-309E 30A1-30FA 30FC-30FE 31F0-31FF 3400-4DBF 4E00-9FFF AC00-D7A3 20000-2A6DD
@@ -73,7 +76,6 @@ EMOJI: Final = _ranges("2600-275A 2761-2767 2776-27BF 1F1E6-1F1FF 1F300-1F3FA 1F
 _BLANK: Final = f"[{BLANK}]"
 _IGNORED: Final = f"[{IGNORED}]+"
 _ACCENT: Final = f"(?<=[{ACCENTED}])[{ACCENTS}]+"
-_CJK: Final = f"[{CJK}]"
 _ASCII: Final = "".join(" " if code < 32 or code == 127 else chr(code).lower() for code in range(128))
 # Letters that carry their stroke inside, so that no decomposition frees them; and what keyboards lack.
 _PLAIN: Final = str.maketrans({
@@ -96,4 +98,4 @@ def fold(text: str) -> str:
 
 def is_cjk(char: str) -> bool:
     """Tell whether *char* is Han, Kana or Hangul: a script indexed by character."""
-    return not char.isascii() and compiled(_CJK).match(char) is not None
+    return not char.isascii() and compiled(CJK_CHARACTER).match(char) is not None

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from recollect.text.normalise import is_cjk
-from recollect.text.tokenizer import ANALYSES, TokenAnalysis, characters, places
+from recollect.text.tokenizer import WORDS, TokenAnalysis, find_words, run_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,53 +34,53 @@ def match_spans(text: str, wanted: QueryTerms) -> list[MatchSpan]:
 
     CJK characters of a wanted pair count only together, unless nothing else is found: alone they are anywhere.
     """
-    telling = _telling(wanted)
-    return _spots(text, telling) or (_spots(text, wanted) if telling != wanted else [])
+    whole = _without_halves(wanted)
+    return _match(text, whole) or (_match(text, wanted) if whole != wanted else [])
 
 
-def _telling(wanted: QueryTerms) -> QueryTerms:
+def _without_halves(wanted: QueryTerms) -> QueryTerms:
     """Return *wanted* without the CJK characters that a wanted pair holds."""
     pairs = "".join(stem for stem in wanted.stems if len(stem) == 2 and is_cjk(stem))
     return replace(wanted, stems=wanted.stems.difference(pairs), tokens=wanted.tokens.difference(pairs))
 
 
-def _spots(text: str, wanted: QueryTerms) -> list[MatchSpan]:
-    singly = {token: frozenset({token}) for token in (*wanted.stems, *wanted.tokens, *wanted.prefixes) if is_cjk(token)}
+def _match(text: str, wanted: QueryTerms) -> list[MatchSpan]:
+    cjk = {token: frozenset({token}) for token in (*wanted.stems, *wanted.tokens, *wanted.prefixes) if is_cjk(token)}
     known: dict[str, frozenset[str]] = {}
-    spots: list[MatchSpan] = []
-    for place in places(text):
+    spans: list[MatchSpan] = []
+    for place in find_words(text):
         word = place[0]
         found = known.get(word)
         if found is None:
             if is_cjk(word):
-                spots += _run_spots(word, place.start(), singly)
+                spans += _match_run(word, place.start(), cjk)
                 continue
-            found = known[word] = _found(ANALYSES[word], wanted)
+            found = known[word] = _found(WORDS[word], wanted)
         if found:
-            spots.append(MatchSpan(place.start(), place.end(), found, cjk=False))
-    return spots
+            spans.append(MatchSpan(place.start(), place.end(), found, cjk=False))
+    return spans
 
 
-def _run_spots(run: str, at: int, singly: Mapping[str, frozenset[str]]) -> Iterator[MatchSpan]:
-    """Yield the spots of a CJK run that begins *at*; a pair that is wanted holds both its characters."""
-    if not singly:
+def _match_run(run: str, at: int, cjk: Mapping[str, frozenset[str]]) -> Iterator[MatchSpan]:
+    """Yield the spans of a CJK run that begins *at*; a pair that is wanted holds both its characters."""
+    if not cjk:
         return
-    for (start, end, token), (_, pair_end, after) in pairwise((*characters(run), (0, 0, ""))):
-        if token in singly:
-            yield MatchSpan(at + start, at + end, singly[token], cjk=True)
-        if after and token + after in singly:
-            yield MatchSpan(at + start, at + pair_end, singly[token + after], cjk=True)
+    for (start, end, token), (_, pair_end, after) in pairwise((*run_tokens(run), (0, 0, ""))):
+        if token in cjk:
+            yield MatchSpan(at + start, at + end, cjk[token], cjk=True)
+        if after and token + after in cjk:
+            yield MatchSpan(at + start, at + pair_end, cjk[token + after], cjk=True)
 
 
-def _found(reading: TokenAnalysis, wanted: QueryTerms) -> frozenset[str]:
+def _found(analysis: TokenAnalysis, wanted: QueryTerms) -> frozenset[str]:
     """Return the wanted tokens that a word holds."""
     stems, tokens, prefixes = wanted.stems, wanted.tokens, wanted.prefixes
     # Most words hold none, which is quickly seen.
-    if not prefixes and stems.isdisjoint(reading.stems) and tokens.isdisjoint(reading.tokens + reading.parts):
+    if not prefixes and stems.isdisjoint(analysis.stems) and tokens.isdisjoint(analysis.tokens + analysis.alternatives):
         return frozenset()
-    exact = (*reading.tokens, *reading.parts)
+    exact = (*analysis.tokens, *analysis.alternatives)
     begun = (prefix for prefix in prefixes if prefix and any(form.startswith(prefix) for form in exact))
-    return stems.intersection(reading.stems) | tokens.intersection(exact) | frozenset(begun)
+    return stems.intersection(analysis.stems) | tokens.intersection(exact) | frozenset(begun)
 
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
@@ -98,28 +98,28 @@ def snippet(text: str, wanted: QueryTerms, *, width: int = 160) -> str:
     """
     line = " ".join(_CONTROL.sub(" ", _HALF.sub("\ufffd", text)).split())
     width = max(width, 1)
-    spots = match_spans(line, wanted)
-    start, end = _stretch(line, _densest(spots, width), width)
-    shown = "".join(_marked(line, spots, start, end))
+    spans = match_spans(line, wanted)
+    start, end = _stretch(line, _densest(spans, width), width)
+    shown = "".join(_marked(line, spans, start, end))
     return f"{'…' if start else ''}{shown}{'…' if end < len(line) else ''}"
 
 
-def _densest(spots: Sequence[MatchSpan], width: int) -> tuple[int, int]:
-    """Return the place of the *spots* with the most distinct finds that *width* can show, the earliest of equals."""
-    there = len(frozenset[str]().union(*{spot.found for spot in spots}))
+def _densest(spans: Sequence[MatchSpan], width: int) -> tuple[int, int]:
+    """Return the place of the *spans* with the most distinct finds that *width* can show, the earliest of equals."""
+    there = len(frozenset[str]().union(*{span.found for span in spans}))
     best, most, left = (0, 0), 0, 0
     counts: dict[str, int] = {}
-    for spot in spots:
-        for token in spot.found:
+    for span in spans:
+        for token in span.found:
             counts[token] = counts.get(token, 0) + 1
-        while spots[left].start < spot.start and spot.end - spots[left].start > width:
-            for token in spots[left].found:
+        while spans[left].start < span.start and span.end - spans[left].start > width:
+            for token in spans[left].found:
                 counts[token] -= 1
                 if not counts[token]:
                     del counts[token]
             left += 1
         if len(counts) > most:
-            best, most = (spots[left].start, spot.end), len(counts)
+            best, most = (spans[left].start, span.end), len(counts)
             if most == there:
                 break
     return best
@@ -160,27 +160,27 @@ def _continues(char: str) -> bool:
     return unicodedata.category(char) in _CONTINUING or _LATER_JAMO.match(char) is not None
 
 
-def _marked(line: str, spots: Sequence[MatchSpan], start: int, end: int) -> Iterator[str]:
-    """Yield the stretch in pieces, its spots in brackets; CJK spots that touch are one."""
+def _marked(line: str, spans: Sequence[MatchSpan], start: int, end: int) -> Iterator[str]:
+    """Yield the stretch in pieces, its spans in brackets; CJK spans that touch are one."""
     at = start
-    for first, last in _merged(spots, start, end):
+    for first, last in _merged(spans, start, end):
         yield line[at:first]
         yield f"[{line[first:last]}]"
         at = last
     yield line[at:end]
 
 
-def _merged(spots: Sequence[MatchSpan], start: int, end: int) -> list[tuple[int, int]]:
-    """Return the parts of *spots* between *start* and *end*."""
+def _merged(spans: Sequence[MatchSpan], start: int, end: int) -> list[tuple[int, int]]:
+    """Return the parts of *spans* between *start* and *end*."""
     merged: list[tuple[int, int]] = []
     joining = False
-    for spot in spots:
-        first, last = max(spot.start, start), min(spot.end, end)
+    for span in spans:
+        first, last = max(span.start, start), min(span.end, end)
         if first >= last:
             continue
-        if joining and spot.cjk and first <= merged[-1][1]:
+        if joining and span.cjk and first <= merged[-1][1]:
             before = merged.pop()
             first, last = before[0], max(before[1], last)
         merged.append((first, last))
-        joining = spot.cjk
+        joining = span.cjk
     return merged

@@ -100,7 +100,7 @@ def undo_consolidation(context: IngestContext) -> tuple[int, ...]:
     ids = store.browse(scope=scope, where=Filter(include_superseded=True), limit=2**62).ids
     memories = store.load(ids, scope=scope)
     events = store.history([row for row, memory in memories.items() if memory.superseded_by], scope=scope)
-    merged = sorted(row for row, told in events.items() if _last_verb(told) == VERB)
+    merged = sorted(row for row, log in events.items() if _last_verb(log) == VERB)
     back = [Revise(memory=replace(memories[row], superseded_by=None), verb="unmerge") for row in merged]
     store.apply(back, at=context.now)
     return tuple(merged)
@@ -207,7 +207,7 @@ def _not_linked_yet(links: Sequence[LinkProposal], context: IngestContext) -> li
     """Return the *links* that no event names yet, the nearest by cosine first."""
     events = context.store.history([each.id for each in links], scope=context.scope) if links else {}
     known = {
-        (row, event.detail.get(name)) for row, told in events.items() for event in told for name in ("of", "proposes")
+        (row, event.detail.get(name)) for row, log in events.items() for event in log for name in ("of", "proposes")
     }
     fresh = [each for each in links if (each.id, each.near) not in known]
     return sorted(fresh, key=lambda each: (-float(str(each.evidence.get("cosine", 0.0))), each.id))

@@ -1,8 +1,10 @@
+"""Capturing memories from what a worker wrote."""
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.remember.capture import capture
+from recollect.remember.capture import capture, low_signal
 
 
 @pytest.mark.req("O-15")
@@ -127,3 +129,48 @@ def test_what_is_said_twice_is_captured_once_in_its_first_place() -> None:
 @given(st.text(st.one_of(st.characters(), st.sampled_from("[MEMORY] type=a: \n*#>Note:")), max_size=300))
 def test_no_text_is_too_odd_to_be_searched(text: str) -> None:
     assert all(memory.content.strip() for memory in capture(text))
+
+
+# --- what is not worth keeping --------------------------------------------------------------
+
+
+@pytest.mark.case(98)
+@pytest.mark.parametrize("text", ["Fire the test", "HEARTBEAT_OK", "run test"])
+def test_a_heartbeat_or_a_nudge_is_low_signal(text: str) -> None:
+    assert low_signal(text)
+
+
+@pytest.mark.case(98)
+def test_a_few_words_with_a_subject_are_worth_keeping() -> None:
+    assert not low_signal("cortex sprint retrieval tuning")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["ok", "OK!", "Thanks.", "ok, thank you very much", "sounds good", "got it", "", "  ", "👍", "...", "好的", "谢谢"],
+)
+def test_an_acknowledgement_is_low_signal(text: str) -> None:
+    assert low_signal(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "no downtime",
+        "run the tests before merging",
+        "test the rollback",
+        "it is done",
+        "done: users moved to Oslo",
+        "ok to deploy on Fridays",
+        "heartbeat interval is 15 s",
+        "部署前必须运行测试",
+        "8080",
+    ],
+)
+def test_anything_that_says_something_is_kept(text: str) -> None:
+    assert not low_signal(text)
+
+
+@given(st.text(st.sampled_from("ok thanks yes"), max_size=40), st.sampled_from(["kubernetes", "invoice", "Oslo"]))
+def test_one_word_of_substance_is_enough(padding: str, word: str) -> None:
+    assert not low_signal(f"{padding} {word}")

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.remember.chunk import chunk, whole_spans
+from recollect.remember.chunk import chunk
+from recollect.text.code import whole_blocks
 
 PIECES = st.sampled_from(
     [
@@ -56,7 +57,7 @@ def test_a_blank_text_gives_nothing() -> None:
 def test_a_text_is_cut_at_a_better_break_than_a_space(break_: str, next_: str) -> None:
     text = "word " * 30 + "end" + break_ + next_ + " word" * 30
 
-    chunks = chunk(text, most=220, least=20)
+    chunks = chunk(text, max_chars=220, min_chars=20)
 
     assert chunks[1].text.startswith(next_)
 
@@ -64,7 +65,7 @@ def test_a_text_is_cut_at_a_better_break_than_a_space(break_: str, next_: str) -
 def test_the_best_break_in_reach_wins_over_a_later_one() -> None:
     text = "a b c d. " * 12 + "\n\n" + "Next para. " * 4 + "\n# Head\n" + "Sentence. " * 30
 
-    chunks = chunk(text, most=200, least=20)
+    chunks = chunk(text, max_chars=200, min_chars=20)
 
     assert chunks[1].text.startswith("# Head")
 
@@ -72,7 +73,7 @@ def test_the_best_break_in_reach_wins_over_a_later_one() -> None:
 def test_chunks_know_their_place_and_line() -> None:
     text = "First line.\n\n" + "x" * 30 + "\n\n" + "y" * 30
 
-    chunks = chunk(text, most=40, least=10)
+    chunks = chunk(text, max_chars=40, min_chars=10)
 
     assert [(each.text[0], each.start, each.line_offset) for each in chunks] == [
         ("F", 0, 0),
@@ -85,7 +86,7 @@ def test_a_code_block_stays_whole_even_when_it_is_longer_than_a_chunk() -> None:
     code = "```python\n" + "x = 1\n\n" * 40 + "```"
     text = "Before it.\n\n" + code + "\n\nAfter it. " + "word " * 40
 
-    chunks = chunk(text, most=100, least=5)
+    chunks = chunk(text, max_chars=100, min_chars=5)
 
     assert code in [each.text for each in chunks]
 
@@ -93,7 +94,7 @@ def test_a_code_block_stays_whole_even_when_it_is_longer_than_a_chunk() -> None:
 def test_a_code_block_of_more_than_four_chunks_is_cut() -> None:
     text = "```\n" + "x = 1\n" * 200 + "```"
 
-    chunks = chunk(text, most=100)
+    chunks = chunk(text, max_chars=100)
 
     assert max(len(each.text) for each in chunks) <= 100
 
@@ -102,7 +103,7 @@ def test_a_private_key_stays_whole_so_that_it_can_be_recognised() -> None:
     key = "-----BEGIN RSA PRIVATE KEY-----\n" + "QUJD" * 15 + "\n\n" + "QUJD" * 15 + "\n-----END RSA PRIVATE KEY-----"
     text = "word " * 15 + "\n" + key + "\n" + "word " * 15
 
-    chunks = chunk(text, most=100, least=10)
+    chunks = chunk(text, max_chars=100, min_chars=10)
 
     assert key in [each.text for each in chunks]
 
@@ -110,7 +111,7 @@ def test_a_private_key_stays_whole_so_that_it_can_be_recognised() -> None:
 def test_a_tail_too_short_to_stand_alone_takes_words_from_its_neighbour() -> None:
     text = "word " * 20 + "tail"
 
-    chunks = chunk(text, most=100, least=30)
+    chunks = chunk(text, max_chars=100, min_chars=30)
 
     assert [len(each.text) >= 30 for each in chunks] == [True, True]
 
@@ -121,24 +122,16 @@ def test_a_tail_too_short_to_stand_alone_takes_words_from_its_neighbour() -> Non
 def test_what_a_reader_sees_as_one_character_is_never_parted(cluster: str) -> None:
     text = "x" + cluster * 50
 
-    chunks = chunk(text, most=20, least=1)
+    chunks = chunk(text, max_chars=20, min_chars=1)
 
     assert "".join(each.text for each in chunks) == text
     assert len(chunks) > 1 or cluster == "\U0001f1e9\U0001f1ea"
     assert all(each.text.removeprefix("x").replace(cluster, "") == "" for each in chunks)
 
 
-def test_an_open_fence_runs_to_the_end_and_inline_ticks_open_none() -> None:
-    text = "```not a fence``` here\n\n~~~\ncode"
-
-    spans = whole_spans(text)
-
-    assert spans == ((24, len(text)),)
-
-
 @given(text=TEXTS, most=st.integers(1, 80), least=st.integers(0, 60))
 def test_only_white_space_is_lost_and_only_at_the_cuts(text: str, most: int, least: int) -> None:
-    chunks = chunk(text, most=most, least=least)
+    chunks = chunk(text, max_chars=most, min_chars=least)
 
     at = 0
     for each in chunks:
@@ -152,9 +145,9 @@ def test_only_white_space_is_lost_and_only_at_the_cuts(text: str, most: int, lea
 
 @given(text=TEXTS, most=st.integers(2, 80), least=st.integers(0, 60))
 def test_a_chunk_never_begins_inside_a_character_or_a_code_block(text: str, most: int, least: int) -> None:
-    chunks = chunk(text, most=most, least=least)
+    chunks = chunk(text, max_chars=most, min_chars=least)
 
-    small = [(begin, end) for begin, end in whole_spans(text) if end - begin <= most * 4]
+    small = [(begin, end) for begin, end in whole_blocks(text) if end - begin <= most * 4]
     for each in chunks[1:]:
         first = each.text[0]
         assert not unicodedata.combining(first)
@@ -164,6 +157,6 @@ def test_a_chunk_never_begins_inside_a_character_or_a_code_block(text: str, most
 
 @given(words=st.lists(st.text("abc", min_size=1, max_size=9), min_size=1, max_size=200), most=st.integers(20, 90))
 def test_a_text_of_short_words_never_exceeds_the_size(words: list[str], most: int) -> None:
-    chunks = chunk(" ".join(words), most=most, least=5)
+    chunks = chunk(" ".join(words), max_chars=most, min_chars=5)
 
     assert max(len(each.text) for each in chunks) <= most

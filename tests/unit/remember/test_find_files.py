@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from recollect.errors import FileError
 from recollect.remember.find_files import LARGEST, Refused, find_files, read_text
+from recollect.remember.formats import SUFFIXES
 
 
 @pytest.fixture
@@ -63,7 +64,7 @@ def found_in(root: Path) -> list[str]:
         each.path.relative_to(root).as_posix() + " refused"
         if isinstance(each, Refused)
         else each.relative_to(root).as_posix()
-        for each in find_files([root])
+        for each in find_files([root], suffixes=SUFFIXES)
     ]
 
 
@@ -98,7 +99,7 @@ def test_a_file_named_by_its_path_is_found_whatever_its_name(tmp_path: Path) -> 
     (tmp_path / ".gitignore").write_text("*\n", encoding="utf-8")
     named = [tmp_path / "script.py", tmp_path / ".env.example", tmp_path / "notes.md"]
 
-    found = list(find_files(named))
+    found = list(find_files(named, suffixes=SUFFIXES))
 
     assert found == sorted(named)
 
@@ -106,7 +107,7 @@ def test_a_file_named_by_its_path_is_found_whatever_its_name(tmp_path: Path) -> 
 def test_a_file_reached_twice_is_found_once(tmp_path: Path) -> None:
     write(tmp_path, "a/x.md", "a/y.md")
 
-    found = list(find_files([tmp_path / "a" / "y.md", tmp_path, tmp_path / "a"]))
+    found = list(find_files([tmp_path / "a" / "y.md", tmp_path, tmp_path / "a"], suffixes=SUFFIXES))
 
     assert found == [tmp_path / "a" / "x.md", tmp_path / "a" / "y.md"]
 
@@ -125,7 +126,7 @@ def test_a_thousand_nested_folders_are_walked(deep_folder: Path) -> None:
     file = deep_folder / "x.md"
     file.write_text("deep", encoding="utf-8")
 
-    found = list(find_files([deep_folder.parents[1099]]))
+    found = list(find_files([deep_folder.parents[1099]], suffixes=SUFFIXES))
 
     assert found == [file]
 
@@ -135,7 +136,7 @@ def test_a_missing_path_is_refused_and_the_walk_goes_on(tmp_path: Path) -> None:
     (tmp_path / "dangling.md").symlink_to(tmp_path / "gone.md")
     missing = tmp_path / "a-missing"
 
-    found = list(find_files([missing, tmp_path, tmp_path / "nul\0"]))
+    found = list(find_files([missing, tmp_path, tmp_path / "nul\0"], suffixes=SUFFIXES))
 
     assert found == [
         tmp_path / "b.md",
@@ -150,7 +151,7 @@ def test_a_folder_without_rights_is_refused_and_the_walk_goes_on(open_folder: Pa
     (open_folder / "closed").chmod(0)
 
     with without_privileges():
-        found = list(find_files([open_folder]))
+        found = list(find_files([open_folder], suffixes=SUFFIXES))
 
     closed = Refused(path=open_folder / "closed", reason="permission denied")
     assert found == [open_folder / "a.md", closed, open_folder / "z.md"]
@@ -161,7 +162,7 @@ def test_an_ignore_file_without_rights_is_reported(open_folder: Path) -> None:
     (open_folder / ".gitignore").chmod(0)
 
     with without_privileges():
-        found = list(find_files([open_folder]))
+        found = list(find_files([open_folder], suffixes=SUFFIXES))
 
     assert found == [Refused(path=open_folder / ".gitignore", reason="permission denied"), open_folder / "a.md"]
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FileError
-from recollect.remember.find_files import SUFFIXES
-from recollect.remember.formats import READERS, Parsed, read_file
-from recollect.remember.formats.record import Origin
+from recollect.remember.formats import FORMATS, READERS, SUFFIXES, Parsed, read_file
+from recollect.remember.formats.record import CONTENT, FIELDS, Origin
 
 ORIGIN = Origin(source="/notes/a")
 
@@ -52,10 +51,12 @@ def test_every_memory_says_where_it_stands_and_is_not_stored_yet(tmp_path: Path)
     ]
 
 
-def test_every_suffix_has_a_reader() -> None:
-    formats = set(SUFFIXES.values())
+def test_no_two_formats_have_the_same_name_or_suffix() -> None:
+    suffixes = [suffix for each in FORMATS for suffix in each.suffixes]
 
-    assert formats == set(READERS)
+    assert len(READERS) == len(FORMATS)
+    assert len(SUFFIXES) == len(suffixes)
+    assert all(suffix == suffix.lower() for suffix in suffixes)
 
 
 def test_a_suffix_counts_in_any_case_and_an_unknown_one_is_text(tmp_path: Path) -> None:
@@ -74,8 +75,6 @@ def test_a_suffix_counts_in_any_case_and_an_unknown_one_is_text(tmp_path: Path) 
         ("2025-06-15.md", datetime(2025, 6, 15, tzinfo=UTC)),
         ("standup 2025-06-15 b.txt", datetime(2025, 6, 15, tzinfo=UTC)),
         ("2025-13-40 then 2025-06-15.md", datetime(2025, 6, 15, tzinfo=UTC)),
-        ("2024-01-01/2025-06-15.md", datetime(2025, 6, 15, tzinfo=UTC)),
-        ("2024-01-01/MEMORY.md", datetime(2024, 1, 1, tzinfo=UTC)),
         ("ticket-92025-06-15.md", None),
         ("2025-06-155.md", None),
         ("2025-02-30.md", None),
@@ -85,17 +84,9 @@ def test_a_suffix_counts_in_any_case_and_an_unknown_one_is_text(tmp_path: Path) 
 def test_a_date_in_the_name_is_when_its_memories_were_true(tmp_path: Path, name: str, date: datetime | None) -> None:
     path = written(tmp_path / "1999-09-09" / name, "hello")
 
-    memories = read_file(path, root=tmp_path / "1999-09-09").memories
-
-    assert [memory.observed_at for memory in memories] == [date]
-
-
-def test_without_a_root_only_the_name_of_the_file_may_hold_the_date(tmp_path: Path) -> None:
-    path = written(tmp_path / "2024-01-01" / "a.md", "hello")
-
     memories = read_file(path).memories
 
-    assert memories[0].observed_at is None
+    assert [memory.observed_at for memory in memories] == [date]
 
 
 def test_a_broken_file_raises_one_line_with_a_hint(tmp_path: Path) -> None:
@@ -106,6 +97,16 @@ def test_a_broken_file_raises_one_line_with_a_hint(tmp_path: Path) -> None:
 
     assert str(caught.value) == f"{path} is not JSON: line 3: Expecting ':' delimiter"
     assert caught.value.hint
+
+
+def test_the_page_about_formats_names_every_suffix_and_every_name_of_a_field() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
+
+    for each in FORMATS:
+        assert all(f"`{suffix}`" in rows[each.name] for suffix in each.suffixes if suffix)
+    for field, (names, _) in (*FIELDS.items(), ("content", (CONTENT, None))):
+        assert " ".join(f"`{name}`" for name in names) in rows[field]
 
 
 # --- laws -----------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""Making memories of records, and reading their dates."""
+"""Making memories of records."""
 
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, datetime
 
 import pytest
 
-from recollect.remember.formats.record import Origin, as_memory, as_moment
+from recollect.remember.formats.record import Origin, as_memory
 
 ORIGIN = Origin(source="/notes/a.jsonl", date=datetime(2020, 1, 1, tzinfo=UTC))
 
@@ -32,6 +32,26 @@ def test_a_full_record_fills_every_field_it_names() -> None:
     assert memory.observed_at == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
     assert (memory.external_id, memory.source, memory.line) == ("u-1", "/notes/a.jsonl", 4)
     assert memory.metadata == {"mood": "good", "Colour": ["red"], "Name": "Shipping"}
+
+
+@pytest.mark.req("N-16")
+@pytest.mark.parametrize(
+    ("given", "tags"),
+    [
+        ({"labels": ["Person", "Developer"]}, ("Person", "Developer")),
+        ({"labels": [{"name": "bug"}, {"name": "help wanted"}]}, ("bug", "help wanted")),
+        ({"Labels": "Person, Developer"}, ("Person", "Developer")),
+        ({"labels": ["b", "c"], "tags": "a, b"}, ("a", "b", "c")),
+    ],
+)
+def test_several_labels_on_one_record_are_tags_beside_those_it_has(
+    given: dict[str, object], tags: tuple[str, ...]
+) -> None:
+    memory = as_memory({"text": "t", **given}, origin=ORIGIN, line=1)
+
+    assert memory is not None
+    assert memory.tags == tags
+    assert memory.metadata == {}
 
 
 @pytest.mark.req("N-01")
@@ -98,36 +118,3 @@ def test_confidence_is_brought_into_its_range(given: object, kept: float) -> Non
 
     assert memory is not None
     assert memory.confidence == kept
-
-
-@pytest.mark.parametrize(
-    ("value", "moment"),
-    [
-        ("2024-05-06", datetime(2024, 5, 6, tzinfo=UTC)),
-        ("2024-05-06T07:08:09", datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)),
-        ("2024-05-06T07:08:09.5Z", datetime(2024, 5, 6, 7, 8, 9, 500_000, tzinfo=UTC)),
-        ("2024-05-06 07:08+02:00", datetime(2024, 5, 6, 5, 8, tzinfo=UTC)),
-        ("2024/05/06 (Mon) 07:08", datetime(2024, 5, 6, 7, 8, tzinfo=UTC)),
-        ("2024-05-06 07:08:09 UTC", datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)),
-        (1_700_000_000, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
-        (1_700_000_000_000, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
-        (1_700_000_000.5, datetime(2023, 11, 14, 22, 13, 20, 500_000, tzinfo=UTC)),
-        ("1700000000", datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
-        (date(2024, 5, 6), datetime(2024, 5, 6, tzinfo=UTC)),
-        (datetime(2024, 5, 6, 2, tzinfo=timezone(timedelta(hours=2))), datetime(2024, 5, 6, tzinfo=UTC)),
-        ("0001-01-01T00:00:00+12:00", None),
-        ("10:30", None),
-        ("2024", None),
-        ("2024-13-45", None),
-        ("٢٠٢٤-05-06", None),
-        (2024, None),
-        (float("inf"), None),
-        (True, None),
-        (None, None),
-        ([], None),
-    ],
-)
-def test_a_moment_is_read_from_every_usual_form(value: object, moment: datetime | None) -> None:
-    found = as_moment(value)
-
-    assert found == moment

@@ -1,10 +1,11 @@
-"""Taking secrets out of texts."""
+"""Taking secrets out of texts and out of whole memories."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.remember.redact import redact_text
+from recollect.records import Context, Memory
+from recollect.remember.redact import redact_memory, redact_text
 
 # Put together from parts, so that no scanner takes these tests for a leak.
 LETTERS = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
@@ -159,3 +160,39 @@ def test_a_hostile_repetition_is_read_to_its_end(piece: str) -> None:
     redacted = redact_text(text)
 
     assert redact_text(redacted.text).count == 0
+
+
+# --- whole memories -------------------------------------------------------------------------
+
+
+def test_each_field_of_a_memory_is_redacted_and_says_how_many_secrets_it_held() -> None:
+    secret = SAMPLES["github"]
+    memory = Memory(
+        content=f"Use {secret} or {secret}",
+        title=f"The key {secret}",
+        section=f"Keys > {secret}",
+        tags=("ci", secret),
+        context=Context(before=f"earlier {secret}", after="later", around=secret),
+        metadata={"env": [{"note": secret}], "password": "hunter" + "2abc", "size": 3},
+    )
+
+    redacted = redact_memory(memory)
+
+    assert redacted.counts == {"content": 2, "title": 1, "tags": 1, "metadata": 2, "section": 1, "context": 2}
+    assert redacted.count == 6  # what stands in its section and its neighbours' words is counted where it belongs
+    assert secret not in repr(redacted.memory)
+    assert redacted.memory.tags == ("ci", "[redacted:github]")
+    assert redacted.memory.metadata == {
+        "env": [{"note": "[redacted:github]"}],
+        "password": "[redacted:credential]",
+        "size": 3,
+    }
+
+
+def test_a_memory_without_secrets_stays_the_same_object() -> None:
+    memory = Memory(content="Deploy at noon: ask Ida", tags=("ops",), metadata={"token": "$TOKEN", "n": [1, None]})
+
+    redacted = redact_memory(memory)
+
+    assert redacted.memory is memory
+    assert (redacted.counts, redacted.count) == ({}, 0)

@@ -20,8 +20,8 @@ from recollect.search import SearchContext, search
 from recollect.search.rerank import mix_scores, windows
 from recollect.search.state import Candidate
 from recollect.search.why import why
+from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
-from recollect.stores.ram import RamStore
 from recollect.text.analyser import analyse
 from recollect.text.snippet import QueryTerms
 
@@ -236,7 +236,7 @@ TEXTS = [f"The ship sails to harbour {at} with cargo {at * at}" for at in range(
 @pytest.fixture(scope="module")
 def store() -> Iterator[Store]:
     models = Models(name="hashing")
-    made = RamStore(analyse)
+    made = open_store(":memory:", analyse)
     with Recollection(store=made, profile=load_profile("default"), models=models, clock=lambda: NOON) as db:
         voyages = [Memory(content=text, title=f"Voyage {at}", pinned=at % 7 == 0) for at, text in enumerate(TEXTS)]
         gardens = [Memory(content=f"Bed {at} of the garden holds roses") for at in range(200)]

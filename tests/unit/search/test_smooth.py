@@ -15,7 +15,7 @@ from recollect.profile import Smooth, load_profile, read_profile
 from recollect.replies import Mode, Share
 from recollect.search.smooth import lift
 from recollect.search.state import Candidate
-from recollect.stores.ram import RamStore
+from recollect.stores.choice import open_store
 from recollect.text.analyser import analyse
 
 TEXTS = (
@@ -67,7 +67,10 @@ def test_nobody_is_added_lost_or_lowered_and_nobody_rises_above_the_best(
 @pytest.fixture
 def db() -> Recollection:
     opened = Recollection(
-        store=RamStore(analyse), profile=load_profile("default"), clock=lambda: NOON, models=Models(name="hashing")
+        store=open_store(":memory:", analyse),
+        profile=load_profile("default"),
+        clock=lambda: NOON,
+        models=Models(name="hashing"),
     )
     opened.add_all([Memory(content=text) for text in TEXTS])
     return opened

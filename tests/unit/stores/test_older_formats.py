@@ -6,11 +6,16 @@ from pathlib import Path
 import apsw
 
 from kit import NOON, asking, plain
-from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Memory
-from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.connect import APPLICATION, migrations
-from recollect.stores.sqlite.rows import moment
+from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Memory, Piece, Usage
+from recollect.stores.choice import open_store
+from recollect.stores.sql.codec import moment
+from recollect.stores.sqlite import open_sqlite
+from recollect.stores.sqlite.engine import APPLICATION, migrations
+from recollect.text.analyser import ANALYSER, analyse
+from recollect.vectors import pack
 
+FORMATS = Path(__file__).parent / "formats"
+"""A file of each format as the program wrote it, with something of everything in it."""
 DAY = timedelta(days=1)
 OLD = (
     "insert into memory (id, project, kind, type, created_at, updated_at, superseded_by, confidence, pinned, trust, "
@@ -40,8 +45,7 @@ def test_what_was_superseded_before_it_was_noted_when_gets_the_time_of_its_event
         event = "insert into event (memory_id, verb, at, detail) values (1, 'supersede', ?, '{}')"
         db.execute(event, (moment(NOON + DAY),))
     db.close()
-    store = SqliteStore(path, plain)
-    store.rebuild()
+    store = open_sqlite(path, plain)
 
     loaded = store.load([1, 2, 3], scope=ALL_PROJECTS)
 
@@ -52,12 +56,70 @@ def test_what_was_superseded_before_it_was_noted_when_gets_the_time_of_its_event
         assert [match.id for match in found.top] == [row]
 
 
+def test_a_file_of_format_3_opens_with_everything_that_was_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    path.write_bytes((FORMATS / "3.db").read_bytes())
+
+    store = open_store(str(path), analyse, analyser=ANALYSER)
+
+    one, cat, old, gone, *turns = store.load(range(1, 8), scope=ALL_PROJECTS).values()
+    assert (one.title, one.tags, one.external_id, one.metadata) == (
+        "Deploys",
+        ("ops", "habit"),
+        "d-1",
+        {"deep": [1, None]},
+    )
+    assert (cat.project, store.wordings([2], scope=ALL_PROJECTS)) == ("home", {2: ("A cat naps on the keys",)})
+    assert (old.superseded_by, old.superseded_at, gone.deleted_at) == (1, NOON, NOON + DAY)
+    assert [(turn.thread, turn.turn) for turn in turns] == [("talk", 0), ("talk", 1), ("talk", 2)]
+    assert [event.verb for event in store.history([1], scope=ALL_PROJECTS)[1]] == ["add", "feedback"]
+    assert [(fact.id, fact.object) for fact in store.facts(FactQuery(), scope=ALL_PROJECTS)] == [(1, "Tuesday")]
+    assert store.sources(below="notes")["notes/ops.md"].pieces == (Piece(digest=b"d" * 16, memory_id=1, section="Ops"),)
+    assert store.notes("lens") == {"work": {"types": ["decision"], "boosts": {}}}
+    assert [recall.query for recall in store.recalls(scope=ALL_PROJECTS)] == ["weather", "deploy"]
+    assert store.usage(scope=ALL_PROJECTS) == {1: Usage(shown=1, verdicts={"used": 1})}
+    assert store.known("default", external_ids=[("memory", "d-1")]).by_external_id == {("memory", "d-1"): 1}
+    assert store.check() == ()
+
+
+def test_a_file_of_format_3_is_found_by_words_and_by_vectors_with_their_context(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    path.write_bytes((FORMATS / "3.db").read_bytes())
+    store = open_store(str(path), analyse, analyser=ANALYSER)
+
+    words = store.match_words(asking("deploy"), scope=ALL_PROJECTS, where=Filter(), limit=9)
+    near = store.nearest("tiny", pack([0, 1, 0, 0]), scope=ALL_PROJECTS, where=Filter(), limit=9, in_context=True)
+
+    assert [hit.id for hit in words.top] == [1]
+    size = (0.5**2 + 1 + 0.3**2) ** 0.5
+    assert {hit.id: round(hit.score, 6) for hit in near.top}[6] == round(1 / size, 6)
+    assert [each.context_weights for each in store.generations(scope=ALL_PROJECTS)] == [(0.5, 0.3, 0.25, 0.15)]
+
+
+def test_an_id_of_a_fact_is_not_given_twice_after_the_change_of_format(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with of_format(path, 3) as db:
+        columns = (
+            "memory_id, subject, folded, predicate, object, type, confidence, decay_rate, quote, last_reinforced, state"
+        )
+        for _ in range(2):
+            db.execute(f"insert into fact ({columns}) values (1, 's', 's', 'p', 'o', 't', 1, 0, '', '', 'active')")
+        db.execute("delete from fact")
+    db.close()
+    store = open_sqlite(path, plain)
+    fact = Fact(subject="cat", predicate="is", object="here", type="state", confidence=1.0, decay_rate=0.0)
+
+    store.apply([Insert(memory=Memory(content="cat"), facts=(fact,))], at=NOON)
+
+    assert [each.id for each in store.facts(FactQuery(), scope=ALL_PROJECTS)] == [3]
+
+
 def test_every_older_format_takes_new_memories_and_facts(tmp_path: Path) -> None:
     fact = Fact(subject="cat", predicate="is", object="here", type="state", confidence=1.0, decay_rate=0.0)
     for number in range(1, len(migrations()) + 1):
         path = tmp_path / f"{number}.db"
         of_format(path, number).close()
-        store = SqliteStore(path, plain)
+        store = open_sqlite(path, plain)
 
         (row,) = store.apply([Insert(memory=Memory(content="cat"), facts=(fact,))], at=NOON)
 

@@ -3,29 +3,43 @@
 import sqlite3
 import threading
 from array import array
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
 
-from kit import NOON, asking, plain
-from recollect.errors import StoreDamaged, StoreError
-from recollect.records import ALL_PROJECTS, FIELDS, EmbeddedMemory, Filter, Generation, Insert, Memory, Passage
-from recollect.stores.sqlite import SqliteStore
-from recollect.stores.sqlite.connect import APPLICATION, migrations
+from kit import NOON, asking, in_text, plain
+from recollect.errors import StoreDamaged, StoreError, WordIndexUnavailable
+from recollect.records import (
+    ALL_PROJECTS,
+    FIELDS,
+    EmbeddedMemory,
+    Filter,
+    Generation,
+    Insert,
+    Memory,
+    Passage,
+    TokenizedMemory,
+)
+from recollect.stores.contract import Store
+from recollect.stores.sqlite import open_sqlite
+from recollect.stores.sqlite.engine import APPLICATION, migrations
+from recollect.vectors import pack
 
 SCHEMA = Path(__file__).parents[3] / "src/recollect/stores/sqlite/schema.sql"
 ANY = Filter()
 TEXTS = ("the cat sat", "a cat and a dog", "dogs bark at cats", "cat cat cat", "birds", "fish swim", "a cow", "mice")
 
 
-def store_of(path: Path, *texts: str) -> SqliteStore:
-    store = SqliteStore(path, plain)
+def store_of(path: Path, *texts: str) -> Store:
+    store = open_sqlite(path, plain)
     store.apply([Insert(memory=Memory(content=text)) for text in texts], at=NOON)
     return store
 
 
-def found(store: SqliteStore, word: str) -> list[int]:
+def found(store: Store, word: str) -> list[int]:
     return [match.id for match in store.match_words(asking(word), scope=ALL_PROJECTS, where=ANY, limit=9).top]
 
 
@@ -62,7 +76,7 @@ def test_a_damaged_word_index_is_made_anew_and_nothing_else_is_touched(tmp_path:
     store_of(path, *TEXTS).close()
     with apsw.Connection(str(path)) as db:
         db.execute("update stem_data set block = zeroblob(8) where id > 10")
-    store = SqliteStore(path, plain)
+    store = open_sqlite(path, plain)
 
     problems = store.check()
     rows = found(store, "cat")
@@ -72,13 +86,167 @@ def test_a_damaged_word_index_is_made_anew_and_nothing_else_is_touched(tmp_path:
     assert store.check() == ()
 
 
+@pytest.mark.parametrize("table", ["stem", "exact", "stem_posting", "exact_frequency"])
+def test_a_word_index_that_lacks_a_table_is_made_anew(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "a.db"
+    store_of(path, *TEXTS).close()
+    with apsw.Connection(str(path)) as db:
+        db.execute(f"drop table {table}")
+    store = open_sqlite(path, plain)
+
+    rows = found(store, "cat")
+    exact, stems = (store.document_frequencies(scope=ALL_PROJECTS, form=form) for form in ("exact", "stem"))
+
+    assert (set(rows), exact["cat"], stems["cat"]) == ({1, 2, 3, 4}, 3, 4)
+    assert store.check() == ()
+
+
+def test_a_rebuilt_word_index_has_the_tables_of_the_schema(tmp_path: Path) -> None:
+    store_of(tmp_path / "a.db", *TEXTS).rebuild()
+
+    rows = apsw.Connection(str(tmp_path / "a.db")).execute("select type, name, coalesce(sql, '') from sqlite_schema")
+
+    there = {(kind, name, "".join(text.split())) for kind, name, text in rows if not name.startswith("sqlite_")}
+    wanted = described(SCHEMA.read_text(encoding="utf-8"))
+    assert there == {
+        (kind, name, "".join(text.split())) for kind, name, text in wanted if not name.startswith("sqlite_")
+    }
+
+
+def test_a_word_index_that_cannot_be_rebuilt_is_unavailable_and_the_text_still_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.db"
+    store_of(path, *TEXTS).close()
+    with apsw.Connection(str(path)) as db:
+        db.execute("update stem_data set block = zeroblob(8) where id > 10")
+    monkeypatch.setattr(apsw, "connection_hooks", [lambda made: made.pragma("query_only", True)])
+    store = open_sqlite(path, plain)
+
+    with pytest.raises(WordIndexUnavailable, match="cannot be rebuilt") as caught:
+        found(store, "cat")
+
+    assert "reindex" in caught.value.hint
+    assert list(in_text(store, ["cow"], scope=ALL_PROJECTS, where=ANY)) == [7]
+    assert any("reindex" in problem for problem in store.check())
+
+
+# --- another analyser -----------------------------------------------------------------------
+
+
+def backwards(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
+    return plain(replace(memory, content=memory.content[::-1]), wordings)
+
+
+def test_a_changed_analyser_rebuilds_the_word_index_when_the_store_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store = open_sqlite(path, plain, analyser="1")
+    store.apply([Insert(memory=Memory(content=text)) for text in TEXTS], at=NOON)
+    before = found(store, "cat"), store.version()
+    store.close()
+
+    again = open_sqlite(path, plain, analyser="1")
+    same = found(again, "cat"), again.version()
+    again.close()
+    other = open_sqlite(path, backwards, analyser="2")
+
+    assert same == before
+    assert (found(other, "cat"), len(found(other, "tac"))) == ([], 3)
+    assert other.version() > before[1]
+    assert other.check() == ()
+
+
+def test_of_several_that_open_a_store_with_a_changed_analyser_one_rebuilds_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store = open_sqlite(path, plain, analyser="1")
+    store.apply([Insert(memory=Memory(content=text)) for text in TEXTS], at=NOON)
+    version = store.version()
+    opened: list[Store] = []
+
+    threads = [
+        threading.Thread(target=lambda: opened.append(open_sqlite(path, backwards, analyser="2"))) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert [len(found(each, "tac")) for each in opened] == [3] * 4
+    assert store.version() == version + 1
+
+
+def test_where_a_changed_analyser_cannot_rebuild_the_store_opens_and_the_check_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.db"
+    store_of(path, *TEXTS).close()
+    monkeypatch.setattr(apsw, "connection_hooks", [lambda made: made.pragma("query_only", True)])
+
+    store = open_sqlite(path, backwards, analyser="2")
+
+    assert len(found(store, "cat")) == 4
+    assert [problem for problem in store.check() if "another version" in problem]
+
+
+# --- old vectors ----------------------------------------------------------------------------
+
+
+def embed(store: Store, generation: Generation, *rows: int) -> None:
+    passages = (Passage(start=0, stop=1, vector=bytes(4 * generation.dimensions)),)
+    held = store.load(rows, scope=ALL_PROJECTS).values()
+    made = [EmbeddedMemory(memory_id=memory.id, meaning=memory.meaning, passages=passages) for memory in held]
+    store.put_vectors(generation, made)
+
+
+def test_vectors_that_a_newer_model_has_replaced_are_told_of_until_they_are_dropped(tmp_path: Path) -> None:
+    store = store_of(tmp_path / "a.db", "one", "two")
+    old, new = (Generation(fingerprint=name, dimensions=2, model=name) for name in ("old", "new"))
+    embed(store, Generation(fingerprint="external-2", dimensions=2, model="external"), 1)
+    embed(store, old, 1, 2)
+    embed(store, new, 1)
+    filling = store.check()
+
+    embed(store, new, 2)
+    (line,) = store.check()
+    dropped = store.drop_vectors("old")
+
+    assert filling == ()
+    assert line == "2 memories have vectors of old that nothing needs any more; run: recollect model prune"
+    assert (dropped, store.check()) == (2, ())
+    assert [each.fingerprint for each in store.generations(scope=ALL_PROJECTS)] == ["new", "external-2"]
+
+
+def test_a_generation_in_the_place_of_a_dropped_one_is_searched_with_its_own_width(tmp_path: Path) -> None:
+    store = store_of(tmp_path / "a.db", "one")
+    embed(store, Generation(fingerprint="a", dimensions=2, model="a"), 1)
+    store.nearest("a", bytes(8), scope=ALL_PROJECTS, where=ANY, limit=9)
+    store.drop_vectors("a")
+    embed(store, Generation(fingerprint="b", dimensions=3, model="b"), 1)
+
+    assert [near.id for near in store.nearest("b", bytes(12), scope=ALL_PROJECTS, where=ANY, limit=9).top] == [1]
+
+
+def test_a_vector_that_takes_the_number_of_a_dropped_one_is_seen(tmp_path: Path) -> None:
+    store = store_of(tmp_path / "a.db", "one")
+    generation = Generation(fingerprint="f", dimensions=2, model="m")
+    memory = store.load([1], scope=ALL_PROJECTS)[1]
+
+    def cosine(*numbers: float) -> float:
+        passages = (Passage(start=0, stop=1, vector=pack(numbers)),)
+        store.put_vectors(generation, [EmbeddedMemory(memory_id=1, meaning=memory.meaning, passages=passages)])
+        (near,) = store.nearest("f", pack([1.0, 0.0]), scope=ALL_PROJECTS, where=ANY, limit=9).top
+        return near.score
+
+    assert (cosine(1.0, 0.0), cosine(0.0, 1.0)) == (1.0, 0.0)
+
+
 @pytest.mark.parametrize("content", [b"this is no database at all, but long enough", b"x"])
 def test_a_file_that_is_not_sqlite_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "notes.db"
     path.write_bytes(content)
 
     with pytest.raises(StoreDamaged, match="not a recollect store"):
-        SqliteStore(path, plain)
+        open_sqlite(path, plain)
 
     assert path.read_bytes() == content
 
@@ -90,7 +258,7 @@ def test_another_programs_database_is_refused_and_left_as_it_is(tmp_path: Path) 
     before = path.read_bytes()
 
     with pytest.raises(StoreDamaged, match="another program"):
-        SqliteStore(path, plain)
+        open_sqlite(path, plain)
 
     assert path.read_bytes() == before
 
@@ -102,12 +270,12 @@ def test_a_newer_format_is_refused(tmp_path: Path) -> None:
         db.pragma("user_version", 9999)
 
     with pytest.raises(StoreError, match="newer"):
-        SqliteStore(path, plain)
+        open_sqlite(path, plain)
 
 
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="folder"):
-        SqliteStore(tmp_path, plain)
+        open_sqlite(tmp_path, plain)
 
 
 def test_a_truncated_file_is_damaged_not_deleted(tmp_path: Path) -> None:
@@ -116,7 +284,7 @@ def test_a_truncated_file_is_damaged_not_deleted(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:5000])
 
     with pytest.raises(StoreDamaged):
-        found(SqliteStore(path, plain), "cat")
+        found(open_sqlite(path, plain), "cat")
 
     assert path.stat().st_size == 5000
 
@@ -149,7 +317,7 @@ def test_threads_share_a_store(tmp_path: Path) -> None:
 
 
 def test_a_reader_is_not_blocked_by_a_writer_and_sees_the_state_before_it(tmp_path: Path) -> None:
-    writer, reader = store_of(tmp_path / "a.db", "cat"), SqliteStore(tmp_path / "a.db", plain)
+    writer, reader = store_of(tmp_path / "a.db", "cat"), open_sqlite(tmp_path / "a.db", plain)
 
     with writer.transaction():
         writer.apply([Insert(memory=Memory(content="cat too"))], at=NOON)
@@ -170,7 +338,7 @@ def test_a_stored_vector_of_a_wrong_width_is_left_out_and_told_of(tmp_path: Path
     with apsw.Connection(str(tmp_path / "a.db")) as db:
         db.execute("update vector set embedding = zeroblob(12) where memory_id = 2")
 
-    found = SqliteStore(tmp_path / "a.db", plain).nearest("f", vector, scope=ALL_PROJECTS, where=ANY, limit=9)
+    found = open_sqlite(tmp_path / "a.db", plain).nearest("f", vector, scope=ALL_PROJECTS, where=ANY, limit=9)
 
     assert [near.id for near in found.top] == [1, 3]
     assert any("wrong width" in problem for problem in store.check())

@@ -1,6 +1,8 @@
 """The table of operations: what every surface may count on, whichever it is."""
 
 import ast
+import os
+import threading
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -12,11 +14,11 @@ from kit import NOON
 from recollect import Filter, InputError, Recollection
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
-from recollect.records import FILTER_FIELDS, FilterField
+from recollect.records import FILTER_FIELDS, FilterField, Progress
 from recollect.stores.choice import open_store
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.table import FILTERS, Answer, Operation, filters_from, write_file
+from recollect.surfaces.table import FILTERS, ID, Answer, Given, Operation, operation, write_file
 from recollect.text.analyser import analyse
 
 KEYS = [each for each in FILTER_FIELDS if each.match != "scope"]
@@ -89,7 +91,7 @@ def test_options_and_lenses_have_every_filter_of_the_table_and_no_other() -> Non
         *(each.name for each in FILTER_FIELDS),
         *("name", "since", "until", "boosts"),
     }
-    assert filters_from({"type": ("a", "b"), "tag": ()}) == {"types": ("a", "b")}
+    assert Given(values={"type": ("a", "b"), "tag": ()}, now=NOON).filters() == {"types": ("a", "b")}
 
 
 # --- answers --------------------------------------------------------------------------------
@@ -97,14 +99,15 @@ def test_options_and_lenses_have_every_filter_of_the_table_and_no_other() -> Non
 
 def test_text_is_made_only_when_somebody_asks_for_it(db: Recollection) -> None:
     made: list[str] = []
-    shouting = Operation(
-        name="shout",
-        about="Shout.",
-        run=lambda _, given, __: Answer(value=given["word"], text=lambda: made.append("text") or given["word"].upper()),
-    )
 
-    answer = shouting.answer(db, {"word": "ship"})
+    @operation(ID)
+    def shout_it(_: Recollection, given: Given, __: Progress | None) -> Answer:
+        """Shout."""
+        return Answer(value=given["word"], text=lambda: made.append("text") or given["word"].upper())
 
+    answer = shout_it.answer(db, {"word": "ship"})
+
+    assert shout_it == Operation(name="shout-it", about="Shout.", run=shout_it.run, parameters=(ID,))
     assert (serialise(answer.value), made) == ("ship", [])
     assert (answer.text(), made) == ("SHIP", ["text"])
 
@@ -159,3 +162,15 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
     assert write_file(path, ["a\n", "b\n"]) == 2
     assert path.read_text() == "a\nb\n"
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    path, read = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: read.append(path.read_text()))
+    reader.start()
+
+    count = write_file(path, ["a\n", "b\n"])
+    reader.join(10)
+
+    assert (count, read, path.is_fifo()) == (2, ["a\nb\n"], True)

@@ -1,4 +1,4 @@
-"""Dates in options and in questions, read against a fixed now: a Wednesday at noon."""
+"""Dates in options and in questions, read against a fixed now (a Wednesday at noon), in records and in file names."""
 
 from datetime import UTC, date, datetime, timedelta, timezone
 from itertools import pairwise
@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.dates import DateMatch, TimeSpan, find_dates, parse_moment
+from recollect.text.dates import (
+    DateMatch,
+    TimeSpan,
+    as_moment,
+    file_date,
+    find_dates,
+    parse_moment,
+)
 
 NOW = datetime(2026, 5, 20, 12, 0, tzinfo=UTC)
 
@@ -386,3 +393,73 @@ def test_found_dates_stand_in_order(text: str, now: datetime) -> None:
 @pytest.mark.parametrize("unit", ["1", "may ", "2026-", "last ", "三", "12月", "a couple of ", " ", "지난"])
 def test_no_repetition_makes_the_search_explode(unit: str) -> None:
     assert isinstance(find_dates(unit * 20_000, now=NOW), tuple)
+
+
+# --- records and file names -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("value", "moment"),
+    [
+        ("2024-05-06", datetime(2024, 5, 6, tzinfo=UTC)),
+        ("2024-05-06T07:08:09", datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)),
+        ("2024-05-06T07:08:09.5Z", datetime(2024, 5, 6, 7, 8, 9, 500_000, tzinfo=UTC)),
+        ("2024-05-06 07:08+02:00", datetime(2024, 5, 6, 5, 8, tzinfo=UTC)),
+        ("2024/05/06 (Mon) 07:08", datetime(2024, 5, 6, 7, 8, tzinfo=UTC)),
+        ("2024-05-06 07:08:09 UTC", datetime(2024, 5, 6, 7, 8, 9, tzinfo=UTC)),
+        (1_700_000_000, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        (1_700_000_000_000, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        (1_700_000_000.5, datetime(2023, 11, 14, 22, 13, 20, 500_000, tzinfo=UTC)),
+        ("1700000000", datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        (date(2024, 5, 6), datetime(2024, 5, 6, tzinfo=UTC)),
+        (datetime(2024, 5, 6, 2, tzinfo=timezone(timedelta(hours=2))), datetime(2024, 5, 6, tzinfo=UTC)),
+        ("1:56 pm on 8 May, 2023", datetime(2023, 5, 8, 13, 56, tzinfo=UTC)),
+        ("12:05 am on May 8, 2023", datetime(2023, 5, 8, 0, 5, tzinfo=UTC)),
+        ("8 May, 2023", datetime(2023, 5, 8, tzinfo=UTC)),
+        ("2023-5-8", datetime(2023, 5, 8, tzinfo=UTC)),
+        ("2023年5月8日", datetime(2023, 5, 8, tzinfo=UTC)),
+        ("25:00 on 8 May, 2023", None),
+        ("May 2023", None),
+        ("8 May", None),
+        ("yesterday", None),
+        ("2000 days ago", None),
+        (10**400, None),
+        ("0001-01-01T00:00:00+12:00", None),
+        ("10:30", None),
+        ("2024", None),
+        ("2024-13-45", None),
+        ("٢٠٢٤-05-06", None),
+        (2024, None),
+        (float("inf"), None),
+        (True, None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_the_moment_of_a_record_is_read_from_every_usual_form(value: object, moment: datetime | None) -> None:
+    found = as_moment(value)
+
+    assert found == moment
+
+
+@given(st.text() | st.lists(FRAGMENTS).map(" ".join) | st.floats() | st.integers())
+def test_no_value_of_a_record_raises_and_every_moment_is_in_utc(value: object) -> None:
+    moment = as_moment(value)
+
+    assert moment is None or moment.tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    ("source", "day"),
+    [
+        ("memory/2026-02-10.md", date(2026, 2, 10)),
+        ("2026-02-10.md", date(2026, 2, 10)),
+        ("2026-02-30.md", None),
+        ("notes 2026-02-10.md", None),
+        ("2026-02-10.txt", None),
+        ("2026-02-10/a.md", None),
+        (None, None),
+    ],
+)
+def test_a_daily_note_is_dated_by_its_name_alone(source: str | None, day: date | None) -> None:
+    assert file_date(source) == day

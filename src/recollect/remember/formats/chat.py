@@ -1,4 +1,4 @@
-"""Make memories of the turns of a conversation, each with its neighbours as context."""
+"""Make memories of the turns of a conversation, written as lines or as records, each with its neighbours as context."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from recollect.records import Context, Memory
-from recollect.remember.formats.record import Origin, Record, as_count, as_line, as_memory, is_scalar, words_of
+from recollect.remember.formats.record import Origin, Record, as_memory
+from recollect.remember.formats.values import as_count, as_line, as_words, is_scalar
+
+# --- turns written as lines -----------------------------------------------------------------
 
 # A stamp in brackets, a name of at most 40 characters in bold or not, a colon, words.
 _LINE: Final = re.compile(
@@ -14,14 +17,13 @@ _LINE: Final = re.compile(
     r"(?P<name>[^\W\d_][\w .'\u2019-]{0,39}?)"
     r"(?:\*\*|__)?(?::|\uff1a)(?:\*\*|__)?(?:[ \t]+|(?<=\uff1a))(?P<words>\S.*)"
 )
-
 _NO_NAMES: Final = frozenset({"debug", "error", "fixme", "info", "note", "todo", "trace", "warn", "warning"})
 _FEWEST_TURNS: Final = 4
 _MOST_SPEAKERS: Final = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Turn:
     """One turn of a written conversation: who, what, when if it is noted, and the line it begins on (from 0)."""
 
     name: str
@@ -32,29 +34,29 @@ class Said:
 
 def is_dialogue(lines: Sequence[str]) -> bool:
     """Tell whether *lines* are a conversation: 4 turns or more, most lines, 2 to 8 speakers, one speaks again."""
-    written = [line for line in lines if line and not line.isspace()]
-    spoken = [match for line in written if (match := _spoken(line))]
-    if len(spoken) < _FEWEST_TURNS or len(spoken) * 2 <= len(written):
+    filled = [line for line in lines if line and not line.isspace()]
+    spoken = [match for line in filled if (match := _spoken(line))]
+    if len(spoken) < _FEWEST_TURNS or len(spoken) * 2 <= len(filled):
         return False
     # A list of settings looks alike, but there no name comes twice; a list of remarks has one name only.
     return 2 <= len({match["name"] for match in spoken}) <= min(_MOST_SPEAKERS, len(spoken) - 1)
 
 
-def dialogue(lines: Sequence[str]) -> tuple[tuple[Said, ...], str]:
+def dialogue(lines: Sequence[str]) -> tuple[tuple[Turn, ...], str]:
     """Return the turns in *lines* and the text before the first; other lines go on with the turn above them."""
-    turns: list[tuple[int, re.Match[str], list[str]]] = []
+    found: list[tuple[int, re.Match[str], list[str]]] = []
     before: list[str] = []
     for number, line in enumerate(lines):
         match = _spoken(line)
         if match:
-            turns.append((number, match, [match["words"]]))
+            found.append((number, match, [match["words"]]))
         else:
-            (turns[-1][2] if turns else before).append(line)
-    said = (
-        Said(name=match["name"].strip(), words="\n".join(words).strip(), line=number, stamp=match["stamp"] or "")
-        for number, match, words in turns
+            (found[-1][2] if found else before).append(line)
+    turns = (
+        Turn(name=match["name"].strip(), words="\n".join(words).strip(), line=number, stamp=match["stamp"] or "")
+        for number, match, words in found
     )
-    return tuple(said), "\n".join(before)
+    return tuple(turns), "\n".join(before)
 
 
 def _spoken(line: str) -> re.Match[str] | None:
@@ -62,12 +64,77 @@ def _spoken(line: str) -> re.Match[str] | None:
     return None if match is None or match["name"].lower() in _NO_NAMES else match
 
 
+# --- turns as records -----------------------------------------------------------------------
+
 _SPEAKERS: Final = ("speaker", "author", "from", "sender", "role")
 _WORDS: Final = ("content", "text", "message", "value")
 TURN_NAMES: Final = frozenset(_SPEAKERS + _WORDS)
 """The keys that make a record a turn."""
 
-_THREADS: Final = tuple(name + end for name in ("session", "conversation", "thread") for end in ("", "_id", "id"))
+_SESSIONS: Final = tuple(name + end for name in ("session", "conversation", "thread") for end in ("", "_id", "id"))
+
+
+def is_turn(value: object) -> bool:
+    """Tell whether *value* is a record of somebody saying something."""
+    record = opened(value)
+    return speaker_key(record) is not None and _words_key(record) is not None
+
+
+def is_conversation(value: object) -> bool:
+    """Tell whether *value* is a list that consists mostly of turns."""
+    return isinstance(value, list) and bool(value) and sum(map(is_turn, value)) * 2 > len(value)
+
+
+def opened(value: object) -> Record:
+    """Return *value* as a record with the turn inside its `message` unwrapped; an empty record if it is none."""
+    if not isinstance(value, dict):
+        return {}
+    inner = value.get("message")
+    if not isinstance(inner, dict) or "role" not in inner:
+        return value
+    return {**{key: each for key, each in value.items() if key != "message"}, **inner}
+
+
+def speaker_key(record: Record) -> str | None:
+    """Return the key under which *record* names who speaks."""
+    return next((key for key in _SPEAKERS if key in record and _name(record[key])), None)
+
+
+def _words_key(record: Record) -> str | None:
+    """Return the key under which *record* keeps what was said."""
+    return next((key for key in _WORDS if key in record and as_words(record[key])), None)
+
+
+def session_of(record: Record) -> str | None:
+    """Return the conversation that *record* says it belongs to."""
+    lowered = {key.lower(): value for key, value in record.items()}
+    return next(filter(None, (as_line(lowered[key]) for key in _SESSIONS if key in lowered)), None)
+
+
+def as_turn(value: object, *, origin: Origin, line: int, thread: str, turn: int) -> Memory | None:
+    """Return the memory of one turn: `Name: words`, its thread and its number; None when nothing is said."""
+    record = opened(value)
+    speaker, words = speaker_key(record), _words_key(record)
+    if speaker is None or words is None:
+        return None
+    shown = "name" if speaker == "role" and _name(record.get("name")) else speaker
+    content = f"{_name(record[shown])}: {as_words(record[words])}"
+    # Its thread and its number tell the session and the turn already.
+    told = {key for key in record if key == "turn" or (key.lower() in _SESSIONS and is_scalar(record[key]))}
+    rest = {key: each for key, each in record.items() if key not in {shown, words, *told}}
+    memory = as_memory({**rest, "content": content}, origin=origin, line=line)
+    given = as_count(record.get("turn"))
+    return memory and replace(memory, thread=thread, turn=turn if given is None else given)
+
+
+def _name(value: object) -> str | None:
+    """Return a speaker's name: text, or the name or role inside a record of one."""
+    if isinstance(value, Mapping):
+        return _name(value.get("name")) or _name(value.get("role"))
+    return as_line(value) if isinstance(value, str) else None
+
+
+# --- context --------------------------------------------------------------------------------
 
 
 def with_context(memories: Sequence[Memory]) -> tuple[Memory, ...]:
@@ -96,66 +163,3 @@ def _in_context(memory: Memory, said: Sequence[str]) -> Memory:
     around = "\n".join(filter(None, (far_before, far_after)))
     context = Context(before=before or old.before, after=after or old.after, around=around or old.around)
     return replace(memory, context=context)
-
-
-def is_turn(value: object) -> bool:
-    """Tell whether *value* is a record of somebody saying something."""
-    record = opened(value)
-    return speaker_key(record) is not None and words_key(record) is not None
-
-
-def is_conversation(value: object) -> bool:
-    """Tell whether *value* is a list that consists mostly of turns."""
-    return isinstance(value, list) and bool(value) and sum(map(is_turn, value)) * 2 > len(value)
-
-
-def opened(value: object) -> Record:
-    """Return *value* as a record with the turn inside its `message` unwrapped; an empty record if it is none."""
-    if not isinstance(value, dict):
-        return {}
-    inner = value.get("message")
-    if not isinstance(inner, dict) or "role" not in inner:
-        return value
-    return {**{key: each for key, each in value.items() if key != "message"}, **inner}
-
-
-def speaker_key(record: Record) -> str | None:
-    """Return the key under which *record* names who speaks."""
-    return next((key for key in _SPEAKERS if key in record and _name(record[key])), None)
-
-
-def words_key(record: Record) -> str | None:
-    """Return the key under which *record* keeps what was said."""
-    return next((key for key in _WORDS if key in record and words_of(record[key])), None)
-
-
-def session_of(record: Record) -> str | None:
-    """Return the conversation that *record* says it belongs to."""
-    lowered = {key.lower(): value for key, value in record.items()}
-    return next(filter(None, (as_line(lowered[key]) for key in _THREADS if key in lowered)), None)
-
-
-def as_turn(value: object, *, origin: Origin, line: int, thread: str, turn: int) -> Memory | None:
-    """Return the memory of one turn: `Name: words`, its thread and its number; None when nothing is said."""
-    record = opened(value)
-    speaker, words = speaker_key(record), words_key(record)
-    if speaker is None or words is None:
-        return None
-    shown = "name" if speaker == "role" and _name(record.get("name")) else speaker
-    content = f"{_name(record[shown])}: {words_of(record[words])}"
-    rest = {key: each for key, each in record.items() if key not in {shown, words, *_said_otherwise(record)}}
-    memory = as_memory({**rest, "content": content}, origin=origin, line=line)
-    given = as_count(record.get("turn"))
-    return memory and replace(memory, thread=thread, turn=turn if given is None else given)
-
-
-def _said_otherwise(record: Record) -> set[str]:
-    """Return the keys of *record* that its thread and its turn number already tell."""
-    return {key for key in record if key == "turn" or (key.lower() in _THREADS and is_scalar(record[key]))}
-
-
-def _name(value: object) -> str | None:
-    """Return a speaker's name: text, or the name or role inside a record of one."""
-    if isinstance(value, Mapping):
-        return _name(value.get("name")) or _name(value.get("role"))
-    return as_line(value) if isinstance(value, str) else None

@@ -5,45 +5,38 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from recollect.remember.find_files import LARGEST
-from recollect.remember.formats.record import Entry, Origin, Parsed, as_memory, clean
+from recollect.remember.formats.record import Origin, Parsed, Record, as_memory
+from recollect.remember.formats.values import clean
 
 _DELIMITERS: Final = ",;\t|"
+_LARGEST: Final = 2**31 - 1
 
 
 def read_csv(text: str, origin: Origin) -> Parsed:
     """Return one memory for each row that says something; the delimiter is the one the header uses most."""
-    memories = []
     problems: list[str] = []
-    for entry in _rows(text, problems):
-        record = entry.value if isinstance(entry.value, dict) else {}
-        memory = as_memory(record, origin=origin, line=entry.line)
-        if memory is not None:
-            memories.append(memory)
-    return Parsed(memories=tuple(memories), problems=tuple(problems))
+    memories = (as_memory(record, origin=origin, line=line) for line, record in _records(text, problems))
+    return Parsed(memories=tuple(filter(None, memories)), problems=tuple(problems))
 
 
-def _rows(text: str, problems: list[str]) -> Iterator[Entry]:
+def _records(text: str, problems: list[str]) -> Iterator[tuple[int, Record]]:
+    """Yield each row as a record, with the line it begins on; a mistake ends the table and is one of *problems*."""
     # The module's own limit of 128 KB a field would refuse files that we accept.
-    csv.field_size_limit(LARGEST)
+    csv.field_size_limit(_LARGEST)
     body = text.lstrip("\n")
     skipped = len(text) - len(body)
-    head = body.split("\n", 1)[0]
-    reader = csv.reader(io.StringIO(body), delimiter=max(_DELIMITERS, key=head.count))
-    header: Sequence[str] | None = None
+    reader = csv.reader(io.StringIO(body), delimiter=max(_DELIMITERS, key=body.split("\n", 1)[0].count))
     try:
-        last = 0
+        header = _names(next(reader, ()))
+        last = reader.line_num
         for row in reader:
             line, last = skipped + last + 1, reader.line_num
-            if header is None:
-                header = _names(row)
-            else:
-                yield Entry(value=_record(header, row), line=line)
+            yield line, _record(header, row)
     except csv.Error as error:
         problems.append(f"line {skipped + reader.line_num}: not CSV ({error})")
 
 
-def _record(header: Sequence[str], row: Sequence[str]) -> dict[str, object]:
+def _record(header: Sequence[str], row: Sequence[str]) -> Record:
     """Return the cells of *row* that hold something, by name; cells beyond the header count on."""
     names = (*header, *(f"column {number}" for number in range(len(header) + 1, len(row) + 1)))
     return {name: clean(cell) for name, cell in zip(names, row, strict=False) if cell and not cell.isspace()}

@@ -8,7 +8,8 @@ from typing import Final
 
 from recollect.errors import FileError
 from recollect.remember.formats.entries import of_object, parse
-from recollect.remember.formats.record import DEEPEST, Entry, Origin, Parsed, plain
+from recollect.remember.formats.record import Entry, Origin, Parsed
+from recollect.remember.formats.values import DEEPEST, plain
 
 
 def _fraction(text: str) -> float | str:
@@ -45,7 +46,7 @@ def read_jsonl(text: str, origin: Origin) -> Parsed:
         if not line or line.isspace():
             continue
         try:
-            entries.append(Entry(value=_tidied(_DECODER.decode(line), line), line=number))
+            entries.append(Entry(value=_made_plain(_DECODER.decode(line), line), line=number))
         except (ValueError, RecursionError) as error:
             problems.append(f"line {number}: not JSON ({_what(error)})")
     return parse(entries, origin=origin, problems=problems)
@@ -64,7 +65,7 @@ def _entries(text: str) -> tuple[Entry, ...]:
         case _:
             value, end = _DECODER.raw_decode(text, start)
             _finish(text, end)
-            return (Entry(value=_tidied(value, text), line=text.count("\n", 0, start) + 1),)
+            return (Entry(value=_made_plain(value, text), line=text.count("\n", 0, start) + 1),)
 
 
 def _parts(text: str, start: int, close: str) -> Iterator[Entry]:
@@ -77,7 +78,7 @@ def _parts(text: str, start: int, close: str) -> Iterator[Entry]:
         if close == "}":
             key, at = _key(text, at)
         value, end = _DECODER.raw_decode(text, at)
-        yield Entry(value=_tidied(value, text[at:end]), line=line, key=key)
+        yield Entry(value=_made_plain(value, text[at:end]), line=line, key=key)
         at = _skip(text, end)
         if text[at : at + 1] == close:
             break
@@ -92,7 +93,7 @@ def _key(text: str, at: int) -> tuple[str, int]:
     return str(plain(key)), _skip(text, _expect(text, _skip(text, at), ":"))
 
 
-def _tidied(value: object, text: str) -> object:
+def _made_plain(value: object, text: str) -> object:
     """Return *value*, which was *text*, without what no store keeps; only escapes and deep nesting can bring it."""
     doubtful = "\\u" in text or text.count("[") + text.count("{") > DEEPEST
     return plain(value) if doubtful else value

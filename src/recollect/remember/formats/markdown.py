@@ -6,17 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from recollect.records import Memory
-from recollect.remember.chunk import chunk, is_inside, whole_spans
+from recollect.remember.chunk import chunk
 from recollect.remember.formats.chat import is_dialogue, with_context
 from recollect.remember.formats.plain import of_chunks, turns
 from recollect.remember.formats.record import FIELDS, Origin, Parsed, Record, fields_of, names_of
+from recollect.text.code import is_inside, whole_blocks
 
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{3,})[ \t]*")
 _NO_TITLE: Final = re.compile(r"[ \t]*(?:[-*+>|#=]|\d{1,9}[.)]|```|~~~)|[ ]{4}|\t")
 
-_HONOURED: Final = names_of("title", "type", "tags", "project", "observed_at", "confidence", "pinned")
+_FRONT_NAMES: Final = names_of("title", "type", "tags", "project", "observed_at", "confidence", "pinned")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,7 @@ def _front_matter(text: str) -> tuple[Record, int, tuple[str, ...]]:
 
 def _template(front: Record, origin: Origin) -> Memory:
     """Return the memory that all memories of the file are like."""
-    fields, used = fields_of(front, _HONOURED)
+    fields, used = fields_of(front, _FRONT_NAMES)
     # A section's title is its heading, so the title of the whole would be lost if it did not stay here.
     metadata = {key: value for key, value in front.items() if key not in used or key.lower() in FIELDS["title"][0]}
     fields = {"observed_at": origin.date, **fields}
@@ -100,7 +101,7 @@ def _sections(text: str, begin: int) -> Iterator[_Section]:
 
 def _headings(text: str, begin: int) -> Iterator[_Heading]:
     """Yield the headings of *text* behind *begin*, marked by # or underlined, that stand outside code."""
-    spans = whole_spans(text)
+    spans = whole_blocks(text)
     start, blank, last = begin, True, ""
     for line in text[begin:].split("\n"):
         end = start + len(line) + 1

@@ -6,9 +6,11 @@ from dataclasses import replace
 from typing import Final
 
 from recollect.records import Memory
-from recollect.remember.chunk import Chunk, chunk, is_inside, whole_spans
-from recollect.remember.formats.chat import Said, dialogue, is_dialogue, with_context
-from recollect.remember.formats.record import Origin, Parsed, as_moment
+from recollect.remember.chunk import Chunk, chunk
+from recollect.remember.formats.chat import Turn, dialogue, is_dialogue, with_context
+from recollect.remember.formats.record import Origin, Parsed
+from recollect.text.code import is_inside, whole_blocks
+from recollect.text.dates import as_moment
 
 _BLANK_LINES: Final = re.compile(r"\n[ \t\f\v]*\n\s*")
 _RULE: Final = re.compile(r"[-=*_~#+.\s]*")
@@ -17,15 +19,14 @@ _RULE: Final = re.compile(r"[-=*_~#+.\s]*")
 def read_plain(text: str, origin: Origin) -> Parsed:
     """Return one memory for each paragraph, longer ones in chunks; a written conversation gives its turns."""
     template = Memory(content="", source=origin.source, observed_at=origin.date)
-    lines = text.split("\n")
-    if is_dialogue(lines):
+    if is_dialogue(text.split("\n")):
         return Parsed(memories=with_context(tuple(turns(text, template, thread=origin.source))))
     return Parsed(memories=tuple(of_chunks(paragraphs(text), template)))
 
 
 def paragraphs(text: str) -> Iterator[Chunk]:
     """Yield the paragraphs of *text*; blank lines inside a code block or a key part nothing."""
-    spans = whole_spans(text)
+    spans = whole_blocks(text)
     begin = lines = counted = 0
     ends = [(gap.start(), gap.end()) for gap in _BLANK_LINES.finditer(text) if not is_inside(gap.end(), spans)]
     for end, following in [*ends, (len(text), len(text))]:
@@ -45,16 +46,16 @@ def of_chunks(chunks: Iterator[Chunk] | tuple[Chunk, ...], template: Memory, *, 
 
 def turns(text: str, template: Memory, *, thread: str, line: int = 1) -> Iterator[Memory]:
     """Yield a memory like *template* for each turn in *text*, after those of the text before the first turn."""
-    said, before = dialogue(text.split("\n"))
+    found, before = dialogue(text.split("\n"))
     yield from of_chunks(paragraphs(before), template, line=line)
-    for number, each in enumerate(said, start=1):
+    for number, each in enumerate(found, start=1):
         yield _of_turn(each, replace(template, thread=thread, turn=number, line=line + each.line))
 
 
-def _of_turn(said: Said, template: Memory) -> Memory:
+def _of_turn(turn: Turn, template: Memory) -> Memory:
     """Return the memory of one turn; a stamp that is no date stays in its metadata."""
-    moment = as_moment(said.stamp)
-    content = f"{said.name}: {said.words}"
-    if moment is not None or not said.stamp:
+    moment = as_moment(turn.stamp)
+    content = f"{turn.name}: {turn.words}"
+    if moment is not None or not turn.stamp:
         return replace(template, content=content, observed_at=moment or template.observed_at)
-    return replace(template, content=content, metadata={**template.metadata, "time": said.stamp})
+    return replace(template, content=content, metadata={**template.metadata, "time": turn.stamp})

@@ -1,18 +1,14 @@
 """Make a memory of one record: a mapping that names some of a memory's fields in its own words."""
 
-import math
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import datetime
 from operator import itemgetter
-from pathlib import PurePath
 from typing import Any, Final
 
 from recollect.records import Memory
-
-DEEPEST: Final = 100
-"""How many levels of nesting a value may have before it is refused."""
+from recollect.remember.formats.values import as_confidence, as_flag, as_id, as_line, as_tags, as_words, flatten
+from recollect.text.dates import as_moment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,175 +51,9 @@ class Parsed:
 
 Reader = Callable[[str, Origin], Parsed]
 """How a text becomes memories."""
-
-
-_LONGEST: Final = 32 * 1024 * 1024
-"""How many characters one value may become; aliases and dotted keys can make much out of little."""
-
-
-class TooMuch(ValueError):
-    """Say that a value is nested too deeply or would become too long."""
-
-
-def plain(value: object, *, budget: int = _LONGEST) -> object:
-    """Return a copy of *value* that any store and any JSON writer takes.
-
-    Halves of surrogate pairs are joined or replaced, NULs replaced, keys made text, infinite numbers made text.
-    A value of more than *budget* characters raises TooMuch.
-    """
-    left = [budget]
-    return _plain(value, 0, left)
-
-
-def clean(text: str) -> str:
-    """Return *text* with what no store can keep (NUL, lone surrogates) as U+FFFD."""
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
-
-
-def as_text(value: object) -> str:
-    """Return a scalar as one would write it; nothing for None."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
-
-
-def flatten(value: object, path: str = "") -> str:
-    """Return *value* as `path.to.key: value` lines; lists of scalars stand on one line."""
-    lines = []
-    left = _LONGEST
-    for line in _lines(value, path):
-        left -= len(line)
-        if left < 0:
-            raise TooMuch("too long when written out")
-        lines.append(line)
-    return "\n".join(lines)
-
-
-def is_scalar(value: object) -> bool:
-    """Tell whether *value* has no parts."""
-    return not isinstance(value, dict | list)
-
-
-def _plain(value: object, depth: int, left: list[int]) -> object:
-    if depth > DEEPEST:
-        raise TooMuch(f"nested more than {DEEPEST} levels deep")
-    _spend(left, 1)
-    match value:
-        case str():
-            _spend(left, len(value))
-            return clean(value)
-        case dict():
-            _spend(left, sum(map(len, map(as_text, value))))
-            return {clean(as_text(key)): _plain(each, depth + 1, left) for key, each in value.items()}
-        case list():
-            return [_plain(each, depth + 1, left) for each in value]
-        case float() if not math.isfinite(value):
-            return str(value)
-        case _:
-            return value
-
-
-def _spend(left: list[int], cost: int) -> None:
-    left[0] -= cost
-    if left[0] < 0:
-        raise TooMuch("too long when its aliases are written out")
-
-
-def _lines(value: object, path: str) -> Iterator[str]:
-    head = f"{path}: " if path else ""
-    match value:
-        case dict():
-            for key, each in value.items():
-                yield from _lines(each, f"{path}.{key}" if path else key)
-        case list() if all(map(is_scalar, value)):
-            joined = ", ".join(filter(None, map(as_text, value)))
-            if joined:
-                yield head + joined
-        case list():
-            for number, each in enumerate(value):
-                yield from _lines(each, f"{path}.{number}" if path else str(number))
-        case _:
-            text = as_text(value).strip()
-            if text:
-                yield head + text
-
-
-_IN_NAME: Final = re.compile(r"(?<!\d)([0-9]{4}-[0-9]{2}-[0-9]{2})(?!\d)")
-_WEEKDAY: Final = re.compile(r"\s*\([^()]{1,12}\)")
-_ZONE: Final = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
-_EPOCH: Final = re.compile(r"-?[0-9]{9,16}(?:\.[0-9]{1,9})?")
-
-# Seconds since 1970 from 1973 on; larger numbers count thousandths and millionths of a second.
-_EPOCH_UNITS: Final = ((1e8, 1e11, 1.0), (1e11, 1e14, 1e3), (1e14, 1e17, 1e6))
-
-
-def as_moment(value: object) -> datetime | None:
-    """Return the moment *value* names, an ISO date or seconds or milliseconds since 1970; None if it names none.
-
-    A date without a time is its midnight, a time without a zone is UTC.
-    """
-    match value:
-        case bool():
-            return None
-        case int() | float():
-            return _from_epoch(value)
-        case str():
-            return _from_text(value.strip())
-        case datetime():
-            return _in_utc(value)
-        case date():
-            return datetime(value.year, value.month, value.day, tzinfo=UTC)
-        case _:
-            return None
-
-
-def date_in_name(path: PurePath) -> datetime | None:
-    """Return the date YYYY-MM-DD in the nearest part of *path* that holds one."""
-    for part in reversed(path.parts):
-        for match in _IN_NAME.finditer(part):
-            moment = _from_text(match[1])
-            if moment is not None:
-                return moment
-    return None
-
-
-def _from_text(text: str) -> datetime | None:
-    if _EPOCH.fullmatch(text):
-        return _from_epoch(float(text))
-    if len(text) > 60 or not text[:4].isdigit():
-        return None
-    iso = _ZONE.sub("+00:00", _WEEKDAY.sub("", text)).replace("/", "-")
-    try:
-        return _in_utc(datetime.fromisoformat(iso))
-    except ValueError:
-        return None
-
-
-def _from_epoch(number: float) -> datetime | None:
-    if not math.isfinite(number):
-        return None
-    for least, most, unit in _EPOCH_UNITS:
-        if least <= number < most:
-            return datetime.fromtimestamp(number / unit, UTC)
-    return None
-
-
-def _in_utc(moment: datetime) -> datetime | None:
-    try:
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-    except OverflowError:
-        return None
-
-
 Record = dict[str, object]
+Convert = Callable[[object], object]
+"""How the value of a record becomes that of a field; None where it does not fit."""
 
 CONTENT: Final = ("content", "text", "memory", "body", "note", "message")
 """The names of a record's words, the surest first."""
@@ -231,62 +61,10 @@ CONTENT: Final = ("content", "text", "memory", "body", "note", "message")
 KEPT: Final = frozenset({"name", "description", "path", "workerrole", "requirements"})
 """Names that stay in the metadata though they are used elsewhere: search looks at them there."""
 
-_YES: Final = frozenset({"true", "yes", "on", "1"})
-_NO: Final = frozenset({"false", "no", "off", "0", ""})
-
-
-def as_line(value: object) -> str | None:
-    """Return a scalar as one line; None for nothing, for blanks and for what has parts."""
-    if isinstance(value, dict | list):
-        return None
-    return " ".join((value if isinstance(value, str) else as_text(value)).split()) or None
-
-
-def as_tags(value: object) -> tuple[str, ...] | None:
-    """Return a list, or the parts of a comma-separated line, as tags without repeats."""
-    match value:
-        case str():
-            parts: list[object] = [*value.split(",")]
-        case list():
-            parts = [part.get("name") if isinstance(part, dict) else part for part in value]
-        case _:
-            return None
-    tags = [as_line(part) for part in parts]
-    return tuple(dict.fromkeys(tag for tag in tags if tag))
-
-
-def as_confidence(value: object) -> float | None:
-    """Return a number, or text that is one, brought into 0..1."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        number = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return min(1.0, max(0.0, number)) if math.isfinite(number) else None
-
-
-def as_flag(value: object) -> bool | None:
-    """Return yes or no in any of its usual spellings."""
-    text = as_text(value).strip().lower()
-    return text in _YES if is_scalar(value) and text in _YES | _NO else None
-
-
-def as_id(value: object) -> str | None:
-    """Return a text or a number as an id."""
-    return None if isinstance(value, bool) else as_line(value)
-
-
-def as_count(value: object) -> int | None:
-    """Return a whole number that every store can keep."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
-
-
-Convert = Callable[[object], object]
-
 FIELDS: Final[Mapping[str, tuple[tuple[str, ...], Convert]]] = {
     "title": (("title", "name"), as_line),
     "type": (("type", "category"), as_line),
+    "kind": (("kind", "doc_type"), as_line),
     "tags": (("tags", "labels"), as_tags),
     "project": (("project",), as_line),
     "source": (("source",), as_line),
@@ -295,8 +73,7 @@ FIELDS: Final[Mapping[str, tuple[tuple[str, ...], Convert]]] = {
     "observed_at": (("observed_at", "date", "timestamp", "created_at", "ts"), as_moment),
     "external_id": (("external_id", "_id", "id", "uuid"), as_id),
 }
-"""A memory's fields, the names records give them, and how their values are read."""
-
+"""A memory's fields, the names records give them (the surest first), and how their values are read."""
 
 Names = Mapping[str, tuple[int, str, Convert]]
 """By the name a record uses: how sure it is (0 is surest), which field it fills, how its value is read."""
@@ -315,32 +92,24 @@ def content_of(record: Record) -> tuple[str, str] | None:
     found = [key for key in record if key.lower() in CONTENT]
     if len(found) > 1:
         found.sort(key=lambda key: CONTENT.index(key.lower()))
-    worded = [(key, words) for key in found if (words := words_of(record[key])) is not None]
+    worded = [(key, words) for key in found if (words := as_words(record[key])) is not None]
     return next((each for each in worded if each[1]), worded[0] if worded else None)
 
 
-def words_of(value: object) -> str | None:
-    """Return the words of a content value: text, a number, or the text parts of a list."""
-    match value:
-        case list():
-            parts = [part.get("text") if isinstance(part, dict) else part for part in value]
-            texts = [as_text(part) for part in parts if part is not None and is_scalar(part)]
-            return "\n".join(texts).strip() if texts else None
-        case dict():
-            return words_of(value["parts"]) if isinstance(value.get("parts"), list) else None
-        case _:
-            return as_text(value).strip()
-
-
 def fields_of(record: Record, names: Names = _ALL_NAMES) -> tuple[dict[str, Any], set[str]]:
-    """Return the memory fields that *record* gives and the keys they came from, the surest name of each field."""
+    """Return the memory fields that *record* gives and the keys they came from.
+
+    The surest name of a field counts, but tags are gathered from all of theirs: `tags` and `labels` are the same.
+    """
     known = [(*names[lower], key) for key in record if (lower := key.lower()) in names]
     values: dict[str, Any] = {}
     used: set[str] = set()
     for _, name, convert, key in sorted(known, key=itemgetter(0)):
-        if name not in values and (value := convert(record[key])) is not None:
-            values[name] = value
-            used.add(key)
+        value: Any = convert(record[key])
+        if value is None or (name in values and name != "tags"):
+            continue
+        values[name] = tuple(dict.fromkeys((*values[name], *value))) if name in values else value
+        used.add(key)
     return values, used
 
 

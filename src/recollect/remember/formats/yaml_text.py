@@ -1,6 +1,7 @@
 """Read YAML from its events, so that text stays as it was written and no nesting can harm.
 
-The usual constructors turn `1.10` into 1.1, `no` into false and `12:30` into 750; a memory must not.
+The usual constructors turn `1.10` into 1.1, `no` into false and `12:30` into 750; a memory must not. The composer of
+the C library calls itself for every level, and a file that nests deeply enough would end the process.
 """
 
 import re
@@ -12,20 +13,11 @@ import yaml
 
 from recollect.errors import FileError
 from recollect.remember.formats.entries import of_object, parse
-from recollect.remember.formats.record import (
-    DEEPEST,
-    Entry,
-    Origin,
-    Parsed,
-    TooMuch,
-    as_text,
-    flatten,
-    is_scalar,
-    plain,
-)
+from recollect.remember.formats.record import Entry, Origin, Parsed
+from recollect.remember.formats.values import DEEPEST, TooMuch, as_text, flatten, is_scalar, plain
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_BROKEN: Final = (yaml.YAMLError, ValueError, OverflowError, RecursionError)
+_BROKEN: Final = (yaml.YAMLError, ValueError, OverflowError)
 
 _NONE: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
@@ -43,8 +35,8 @@ def read_yaml(text: str, origin: Origin) -> Parsed:
     problems: list[str] = []
     documents = 0
     try:
-        for document in _documents(text):
-            entries += _unfold(document, text)
+        for value, line, lines in _documents(text):
+            entries += _entries(value, line, lines)
             documents += 1
     except _BROKEN as error:
         if not documents:
@@ -56,126 +48,93 @@ def read_yaml(text: str, origin: Origin) -> Parsed:
 def load_mapping(text: str) -> dict[str, object] | None:
     """Return the mapping that *text* is as YAML; None when it is anything else, raising ValueError when broken."""
     try:
-        document = next(_documents(text), None)
-        value = None if document is None else plain(document.value, budget=_budget(text))
+        value = next((value for value, _, _ in _documents(text)), None)
     except _BROKEN as error:
         raise ValueError(_what(error)) from error
     return value if isinstance(value, dict) else None
 
 
-@dataclass(slots=True, kw_only=True)
-class _Node:
-    """A collection being filled, and the lines its parts begin on."""
-
-    value: Any
-    line: int
-    anchor: str | None = None
-    key: str | None = None
-    key_line: int = 0
-    lines: list[int] = field(default_factory=list)
-
-    def set(self, key: str | None, value: object) -> None:
-        """Give *key* its value; the line of the first of several stays."""
-        if key not in self.value:
-            self.lines.append(self.key_line)
-        self.value[key] = value
-
-
-def _unfold(document: _Node, text: str) -> tuple[Entry, ...]:
-    value = plain(document.value, budget=_budget(text))
+def _entries(value: object, line: int, lines: list[int]) -> tuple[Entry, ...]:
     if isinstance(value, dict):
-        lines = dict(zip(document.value, document.lines, strict=False))
-        pairs = tuple(Entry(value=each, line=lines.get(key, document.line), key=key) for key, each in value.items())
-        return of_object(pairs, line=document.line)
+        pairs = (Entry(value=each, line=at, key=key) for (key, each), at in zip(value.items(), lines, strict=False))
+        return of_object(tuple(pairs), line=line)
     if isinstance(value, list):
-        return tuple(Entry(value=each, line=line) for each, line in zip(value, document.lines, strict=True))
-    return (Entry(value=value, line=document.line),)
+        return tuple(Entry(value=each, line=at) for each, at in zip(value, lines, strict=True))
+    return (Entry(value=value, line=line),)
 
 
-def _documents(text: str) -> Iterator[_Node]:
-    """Yield each document of *text* as it ends."""
-    built = _Built(left=_budget(text))
-    for event in yaml.parse(text, Loader=_LOADER):
-        line = event.start_mark.line + 1
-        match event:
-            case yaml.DocumentStartEvent():
-                built = _Built(left=built.left, stack=[_Node(value=None, line=line)])
-            case yaml.DocumentEndEvent():
-                yield built.stack.pop()
-            case yaml.MappingStartEvent():
-                built.open({}, line, event.anchor)
-            case yaml.SequenceStartEvent():
-                built.open([], line, event.anchor)
-            case yaml.MappingEndEvent() | yaml.SequenceEndEvent():
-                built.close()
-            case yaml.AliasEvent():
-                built.put(built.anchored(event.anchor), line)
-            case yaml.ScalarEvent():
-                built.put(_scalar(event), line, anchor=event.anchor)
-            case _:
-                pass
+def _documents(text: str) -> Iterator[tuple[object, int, list[int]]]:
+    """Yield each document of *text*, the line it begins on, and those that its keys or elements begin on."""
+    # No honest document is much longer than its file when its aliases are written out.
+    budget = max(1_000_000, len(text) * 4)
+    events = yaml.parse(text, Loader=_LOADER)
+    for start in events:
+        if isinstance(start, yaml.DocumentStartEvent):
+            root, lines = next(events), list[int]()
+            value = _Document(events=events, left=budget).value(root, lines)
+            next(events)  # the end of the document, where the last mistake in it is told
+            yield plain(value, budget=budget), _line(root), lines
 
 
 @dataclass(slots=True, kw_only=True)
-class _Built:
-    """One document while it is built: the open collections, the anchors so far, what merging may still add."""
+class _Document:
+    """A document being read: the events to come, the anchors so far, and how many keys merging may still add."""
 
+    events: Iterator[Any]
     left: int
-    stack: list[_Node] = field(default_factory=list)
     anchors: dict[str, object] = field(default_factory=dict)
 
-    def open(self, empty: object, line: int, anchor: str | None) -> None:
-        """Begin a collection."""
-        if len(self.stack) > DEEPEST:
+    def value(self, event: Any, lines: list[int], depth: int = 0) -> object:
+        """Return what begins with *event*, and add to *lines* where its keys or elements begin."""
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self.anchors:
+                raise TooMuch(f"alias *{event.anchor} has no anchor before it")
+            return self.anchors[event.anchor]
+        value: object
+        if isinstance(event, yaml.ScalarEvent):
+            value = _scalar(event)
+        elif depth > DEEPEST - 1:
             raise TooMuch(f"nested more than {DEEPEST} levels deep")
-        self.stack.append(_Node(value=empty, line=line, anchor=anchor))
+        elif isinstance(event, yaml.MappingStartEvent):
+            value = self._mapping(lines, depth + 1)
+        else:
+            value = [self._part(each, lines, depth + 1) for each in self._until(yaml.SequenceEndEvent)]
+        if event.anchor is not None:
+            self.anchors[event.anchor] = value
+        return value
 
-    def close(self) -> None:
-        """End the innermost collection and put it into the one around it."""
-        node = self.stack.pop()
-        self.put(node.value, node.line, anchor=node.anchor)
-        if len(self.stack) == 1:
-            self.stack[0].lines = node.lines
+    def _until(self, end: type[yaml.Event]) -> Iterator[Any]:
+        return iter(lambda: None if isinstance(event := next(self.events), end) else event, None)
 
-    def anchored(self, anchor: str | None) -> object:
-        """Return what *anchor* names; what is not complete yet has no name."""
-        if anchor is None or anchor not in self.anchors:
-            raise TooMuch(f"alias *{anchor} has no anchor before it")
-        return self.anchors[anchor]
+    def _part(self, event: Any, lines: list[int], depth: int) -> object:
+        lines.append(_line(event))
+        return self.value(event, [], depth)
 
-    def put(self, value: object, line: int, *, anchor: str | None = None) -> None:
-        """Put *value* where the innermost collection expects it: an element, a key, or the value of a key."""
-        if anchor is not None:
-            self.anchors[anchor] = value
-        parent = self.stack[-1]
-        match parent.value:
-            case list() as elements:
-                elements.append(value)
-                parent.lines.append(line)
-            case dict() if parent.key is None:
-                parent.key, parent.key_line = _key(value), line
-            case dict():
-                key, parent.key = parent.key, None
-                if key == _MERGE and self._merge(parent, value):
-                    return
-                parent.set(key, value)
-            case _:
-                parent.value, parent.line = value, line
+    def _mapping(self, lines: list[int], depth: int) -> dict[str, object]:
+        mapping: dict[str, object] = {}
+        for event in self._until(yaml.MappingEndEvent):
+            key, value = _key(self.value(event, [], depth)), self.value(next(self.events), [], depth)
+            merged = self._merged(value) if key == _MERGE else None
+            found = {key: value} if merged is None else {name: merged[name] for name in merged if name not in mapping}
+            lines.extend(_line(event) for name in found if name not in mapping)
+            mapping |= found
+        return mapping
 
-    def _merge(self, parent: _Node, value: object) -> bool:
-        """Add what *value*, the right side of `<<`, holds and *parent* does not; tell whether it could."""
-        given: list[object] = value if isinstance(value, list) else [value]
-        sources = [source for source in given if isinstance(source, dict)]
-        if len(sources) < len(given):
-            return False
-        for source in sources:
+    def _merged(self, value: object) -> dict[str, object] | None:
+        """Return what *value*, the right side of `<<`, adds, the first of equals; None where it has no mappings."""
+        merged: dict[str, object] = {}
+        for source in value if isinstance(value, list) else [value]:
+            if not isinstance(source, dict):
+                return None
             self.left -= len(source) + 1
             if self.left < 0:
                 raise TooMuch("too long when its merged keys are written out")
-            for key, each in source.items():
-                if key not in parent.value:
-                    parent.set(key, each)
-        return True
+            merged |= {name: source[name] for name in source if name not in merged}
+        return merged
+
+
+def _line(event: Any) -> int:
+    return int(event.start_mark.line) + 1
 
 
 def _key(value: object) -> str:
@@ -197,14 +156,7 @@ def _scalar(event: yaml.ScalarEvent) -> object:
     return float(text) if _FRACTION.fullmatch(text) and repr(float(text)) == text else text
 
 
-def _budget(text: str) -> int:
-    """Return how many characters a document may become: no honest one is much longer than its file."""
-    return max(1_000_000, len(text) * 4)
-
-
 def _what(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         return f"line {error.problem_mark.line + 1}: {error.problem}"
     return " ".join(str(error).split())

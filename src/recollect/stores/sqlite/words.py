@@ -1,69 +1,160 @@
-"""Finding by word: our one BM25 over FTS5's postings, and over what was forgotten since the moment asked about."""
+"""Tokens in FTS5: its `instance` vocabulary reads postings back term by term, as fast as FTS5's own ranking does.
 
-from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from datetime import datetime
-from typing import Any
+So one BM25 serves every store, with the statistics of the projects searched.
+"""
 
-import apsw
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, assert_never
 
-from recollect.records import Filter, Leaf, Scope, TokenizedMemory, WordHits, WordQuery
-from recollect.stores.bm25 import Postings, matching, rank, thousandths
-from recollect.stores.contract import Analyse
-from recollect.stores.sqlite.find import admitted, reader, scope_clause, volume
-from recollect.stores.sqlite.read import version, wordings
-from recollect.stores.sqlite.rows import COLUMNS, moment, to_memory
-from recollect.stores.tokens import posted, volume_of
+from recollect.records import FIELDS, Bigram, Form, Leaf, Phrase, Prefix, TokenizedMemory, Word
+from recollect.stores.bm25 import TOGETHER, Postings
+from recollect.stores.sql.engine import OPEN, Clause, Session
+
+FORMS: tuple[Form, ...] = ("stem", "exact")
+NAMED = "col in ('title', 'body')"
+LAST = "\U0010ffff"
+SLOWER = 300
+"""How many tokens are counted one by one in the time that one question to FTS5 takes."""
+
+PLAIN = "ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{{|}}~'''"
+"""Splits at blanks alone: what comes here are tokens already."""
+TABLES = (
+    (
+        f"create virtual table {{form}} using fts5 ({', '.join(FIELDS)}, "
+        f"content = '', contentless_delete = 1, tokenize = \"{PLAIN}\")"
+    ),
+    "create virtual table {form}_posting using fts5vocab ({form}, instance)",
+    "create virtual table {form}_frequency using fts5vocab ({form}, col)",
+)
+"""How the migrations make the tables of a form."""
+
+Token = tuple[int, str, int, int]
+"""Row, field, length of the row, place in the field."""
+Lookup = Callable[[Form, str], Sequence[Token]]
+"""Reads where a token stands; within one question each is read once."""
 
 
-def match_words(
-    db: apsw.Connection,
-    keywords: WordQuery,
-    scope: Scope,
-    where: Filter,
-    *,
-    limit: int,
-    score_ids: Sequence[int],
-    analyse: Analyse,
-) -> WordHits:
-    """Return the best memories for *keywords*."""
-    gone = _forgotten_since(db, scope, where.as_of, analyse)
-    return rank(
-        keywords,
-        read=_reader(db, keywords, scope, gone),
-        volume=volume(db, scope) + volume_of(gone),
-        admits=lambda rows: admitted(db, rows, where),
-        limit=limit,
-        score_ids=score_ids,
-        version=version(db),
+class FtsTable:
+    """The tables `stem` and `exact`, a column for each field, and FTS5's views of their terms."""
+
+    def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
+        """Keep the tokens of new documents."""
+        for form in FORMS:
+            sql = f"insert into {form} (rowid, {', '.join(FIELDS)}) values ({', '.join('?' * (len(FIELDS) + 1))})"
+            session.many(sql, [_row(row, tokens.stem if form == "stem" else tokens.exact) for row, tokens in documents])
+
+    def remove(self, session: Session, ids: Sequence[int]) -> None:
+        """Drop the tokens of documents."""
+        for form in FORMS:
+            session.many(f"delete from {form} where rowid = ?", [(row,) for row in ids])
+
+    def clear(self, session: Session) -> None:
+        """Drop the tables, in whatever state they are, and make them anew."""
+        for form in FORMS:
+            for table in (f"{form}_posting", f"{form}_frequency", form):
+                session.rows(f"drop table if exists {table}")
+            for statement in TABLES:
+                session.rows(statement.format(form=form))
+
+    def reader(self, session: Session, weights: Mapping[str, int], scope: Clause) -> Callable[[Leaf], Postings]:
+        """Return how a leaf is looked up: weighted counts and row lengths."""
+
+        @cache
+        def look(form: Form, text: str) -> Sequence[Token]:
+            return _tokens(session, form, Clause("t.term = ?", (text,)) & scope)
+
+        def read(leaf: Leaf) -> Postings:
+            match leaf:
+                case Word(text=text, form=form):
+                    return _counted(look(form, text), weights)
+                case Prefix(text=text):
+                    begins = Clause("t.term >= ? and t.term <= ?", (text, text + LAST))
+                    return _counted(_tokens(session, "exact", begins & scope), weights)
+                case Phrase(texts=texts):
+                    return _counted(_phrase(look, texts), weights)
+                case Bigram(first=first, second=second):
+                    return _next_to(look("stem", first), look("stem", second))
+            assert_never(leaf)
+
+        return read
+
+    def frequencies(
+        self, session: Session, form: Form, words: Sequence[str] | None, *, scope: Clause, whole: bool
+    ) -> dict[str, int]:
+        """Return in how many documents words stand, in title or body."""
+        inside = OPEN if whole else scope
+        if words is not None:
+            return {word: _count(session, form, word, inside) if _is_term(session, form, word) else 0 for word in words}
+        if whole:
+            return _whole_vocabulary(session, form)
+        sql = (
+            f"select t.term, count(distinct t.doc) from {form}_posting t cross join document d on d.id = t.doc "
+            f"where t.{NAMED} and {scope.sql} group by t.term"
+        )
+        return dict(session.rows(sql, scope.values))
+
+
+def _row(row: int, tokens: Mapping[str, tuple[str, ...]]) -> tuple[Any, ...]:
+    return (row, *[" ".join(tokens.get(name, ())) for name in FIELDS])
+
+
+def _tokens(session: Session, form: Form, where: Clause) -> Sequence[Token]:
+    sql = (
+        f"select t.doc, t.col, d.{form}_length, t.offset from {form}_posting t cross join document d on d.id = t.doc "
+        f"where {where.sql}"
     )
+    return session.rows(sql, where.values)
 
 
-def matched(
-    db: apsw.Connection, keywords: WordQuery, scope: Scope, where: Filter, *, analyse: Analyse
-) -> AbstractSet[int]:
-    """Return every memory that *keywords* match and *where* admits."""
-    gone = _forgotten_since(db, scope, where.as_of, analyse)
-    return admitted(db, matching(keywords, read=_reader(db, keywords, scope, gone)), where)
+def _counted(tokens: Iterable[Token], weights: Mapping[str, int]) -> Postings:
+    counts: dict[int, tuple[int, int]] = {}
+    for row, column, length, _ in tokens:
+        weight = weights.get(column)
+        if weight:
+            counts[row] = (counts[row][0] + weight if row in counts else weight, length)
+    return counts
 
 
-def _reader(
-    db: apsw.Connection, keywords: WordQuery, scope: Scope, gone: Mapping[int, TokenizedMemory]
-) -> Callable[[Leaf], Postings]:
-    """Return how a leaf is looked up: in FTS5's index, and among what it no longer has."""
-    weights = thousandths(keywords.weights)
-    look = reader(db, weights=weights, scope=scope)
-    return look if not gone else lambda leaf: {**look(leaf), **posted(leaf, gone, weights)}
+def _next_to(first: Sequence[Token], second: Sequence[Token]) -> Postings:
+    """Return where a token of *second* follows one of *first*."""
+    ends = {(row, column, offset + 1) for row, column, _, offset in first if column in TOGETHER}
+    return _counted([token for token in second if (token[0], token[1], token[3]) in ends], TOGETHER)
 
 
-def _forgotten_since(
-    db: apsw.Connection, scope: Scope, as_of: datetime | None, analyse: Analyse
-) -> Mapping[int, TokenizedMemory]:
-    """Return the tokens of what was there at that moment and is forgotten now; FTS5 no longer has them."""
-    if as_of is None:
-        return {}
-    inside, projects = scope_clause(scope, "m.project")
-    sql = f"select {COLUMNS} from memory m where m.deleted_at > ? and m.created_at <= ? and {inside} order by m.id"
-    rows: list[Any] = db.execute(sql, (moment(as_of), moment(as_of), *projects)).fetchall()
-    said = wordings(db, [row[0] for row in rows], scope)
-    return {row[0]: analyse(to_memory(row), said.get(row[0], ())) for row in rows}
+def _phrase(look: Lookup, texts: tuple[str, ...]) -> Iterable[Token]:
+    """Return where the exact forms *texts* stand next to each other."""
+    starts: set[Token] | None = None
+    for place, text in enumerate(texts):
+        here = {(row, column, length, offset - place) for row, column, length, offset in look("exact", text)}
+        starts = here if starts is None else starts & here
+        if not starts:
+            return ()
+    return sorted(starts or ())
+
+
+def _whole_vocabulary(session: Session, form: Form) -> dict[str, int]:
+    """Count by column, which FTS5 does by itself; what stands in both columns is counted once."""
+    counts: dict[str, int] = {}
+    twice: list[str] = []
+    for term, documents in session.rows(f"select term, doc from {form}_frequency where {NAMED}"):
+        if term in counts:
+            twice.append(term)
+        counts[term] = counts.get(term, 0) + documents
+    tokens: int = session.value(f"select coalesce(sum({form}_length), 0) from collection_stats")
+    if SLOWER * len(twice) > tokens:
+        sql = f"select term, count(distinct doc) from {form}_posting where {NAMED} group by term"
+        return dict(session.rows(sql))
+    return counts | {term: _count(session, form, term, OPEN) for term in twice}
+
+
+def _is_term(session: Session, form: Form, word: str) -> bool:
+    return session.value(f"select 1 from {form}_posting where term = ? limit 1", (word,)) is not None
+
+
+def _count(session: Session, form: Form, term: str, inside: Clause) -> int:
+    """Return how many documents FTS5 finds a token in; being a token, it needs no more than quotes."""
+    table = form if inside == OPEN else f"{form} join document d on d.id = {form}.rowid"
+    sql = f"select count(*) from {table} where {form} match ? and {inside.sql}"
+    found: int = session.value(sql, (f'{{title body}} : "{term}"', *inside.values))
+    return found

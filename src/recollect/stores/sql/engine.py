@@ -1,0 +1,153 @@
+"""What a database brings: sessions, transactions, and its spelling of three things. All other SQL is shared.
+
+Parameters are written `?`; an engine that spells them otherwise puts its own in their place.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from recollect.records import Filter, Form, Leaf, Scope, TokenizedMemory, VectorHits
+from recollect.stores.bm25 import Postings
+from recollect.stores.contract import Analyse
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A condition and the values of its parameters."""
+
+    sql: str = "true"
+    values: tuple[object, ...] = ()
+
+    def __and__(self, other: "Clause") -> "Clause":
+        return Clause(f"{self.sql} and {other.sql}", (*self.values, *other.values))
+
+
+OPEN = Clause()
+
+
+class Session(Protocol):
+    """An open transaction."""
+
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+        """Run *sql* and return all its rows."""
+        ...
+
+    def value(self, sql: str, values: Sequence[object] = ()) -> Any:
+        """Run *sql* and return the one column of its first row, or None."""
+        ...
+
+    def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
+        """Run *sql* once for each of *rows*."""
+        ...
+
+
+class Engine(Protocol):
+    """One database."""
+
+    def session(self, *, write: bool = False, durable: bool = True) -> AbstractContextManager[Session]:
+        """Open a transaction, or join the one that is open in this thread; a failure puts back what it wrote.
+
+        Reading sees one state whatever others write. Writing is alone, and on disk at the end unless not *durable*.
+        """
+        ...
+
+    def member(self, column: str, values: Collection[object] | None) -> Clause:
+        """Return the condition that *column* is one of *values*, all of one type; None leaves it open."""
+        ...
+
+    def elements(self, column: str) -> str:
+        """Return the elements of a column that is a JSON list, as a table with the column `value`."""
+        ...
+
+    def holds(self, text: str) -> str:
+        """Return the condition that *text* holds the parameter, which is lower case; only ASCII letters are folded."""
+        ...
+
+    def check(self) -> tuple[str, ...]:
+        """Return what is wrong with the database itself, one line each."""
+        ...
+
+    def close(self) -> None:
+        """Close every connection."""
+        ...
+
+
+class WordTable(Protocol):
+    """The tokens of documents as one database keeps them."""
+
+    def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
+        """Keep the tokens of new documents."""
+        ...
+
+    def remove(self, session: Session, ids: Sequence[int]) -> None:
+        """Drop the tokens of documents."""
+        ...
+
+    def clear(self, session: Session) -> None:
+        """Drop all tokens; what is damaged is made anew."""
+        ...
+
+    def reader(self, session: Session, weights: Mapping[str, int], scope: Clause) -> Callable[[Leaf], Postings]:
+        """Return how a leaf is looked up among the documents `d` of *scope*, given what each field weighs."""
+        ...
+
+    def frequencies(
+        self, session: Session, form: Form, words: Sequence[str] | None, *, scope: Clause, whole: bool
+    ) -> dict[str, int]:
+        """Return how many documents of *scope* hold each of *words*, or each token there is, in title or body.
+
+        *whole* says that the scope admits every document.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorQuestion:
+    """A question for the nearest vectors of one generation."""
+
+    generation: int
+    dimensions: int
+    vector: bytes
+    scope: Scope
+    where: Filter
+    limit: int
+    score_ids: tuple[int, ...] = ()
+    exclude_generation: str | None = None
+    in_context: bool = False
+    version: int = 0
+
+
+class VectorScan(Protocol):
+    """How one database finds the nearest vectors."""
+
+    def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], list[int]]) -> VectorHits:
+        """Return the nearest among the memories that *admitted* lists, exact cosines for those asked for by id."""
+        ...
+
+
+class Database(Protocol):
+    """What the questions are asked of: a store, or whatever holds the same parts."""
+
+    engine: Engine
+    words: WordTable
+    scan: VectorScan
+    analyse: Analyse
+    analyser: int
+
+
+def ask(db: Database, sql: str, where: Clause, tail: str = "", values: Sequence[object] = ()) -> list[Any]:
+    """Return the rows of *sql* that *where* admits; *values* are those of *tail*."""
+    with db.engine.session() as session:
+        return session.rows(f"{sql} where {where.sql} {tail}", (*where.values, *values))
+
+
+def version_of(session: Session) -> int:
+    """Return how many writes there were that can change an answer."""
+    return int(session.value("select value from meta where key = 'version'"))
+
+
+def bump(session: Session, key: str) -> int:
+    """Count one more under *key* and return the count."""
+    return int(session.value("update meta set value = value + 1 where key = ? returning value", (key,)))

@@ -1,0 +1,96 @@
+"""What Scope and Filter mean in SQL, driven by the one table of filters."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from functools import reduce
+from operator import and_
+
+from recollect.records import FILTER_FIELDS, NO_FILTER, Filter, FilterField, Scope
+from recollect.stores.sql.codec import moment
+from recollect.stores.sql.engine import OPEN, Clause, Database, Engine, Session
+
+
+def in_scope(engine: Engine, scope: Scope, column: str = "m.project") -> Clause:
+    """Return the condition that *column* lies in *scope*."""
+    return engine.member(column, None if scope.projects is None else sorted(scope.projects))
+
+
+def admits(engine: Engine, where: Filter) -> Clause:
+    """Return the condition on `memory m` that *where* states; forgotten memories do not meet it."""
+    asked = ((field, getattr(where, field.name)) for field in FILTER_FIELDS if field.match != "scope")
+    fields = (_MATCH[field.match](engine, field, values) for field, values in asked if values is not None)
+    return reduce(and_, (_present(where.as_of), _current(where), *_since(where), *fields))
+
+
+def admitted(db: Database, scope: Scope, where: Filter, also: Clause = OPEN) -> list[int]:
+    """Return every memory of *scope* that *where* and *also* admit."""
+    wanted, table = admits(db.engine, where), "memory"
+    if where == NO_FILTER:  # narrow rows give the same answer sooner
+        wanted, table = Clause("not m.superseded"), "document"
+    with db.engine.session() as session:
+        clause = wanted & in_scope(db.engine, scope) & also
+        return [row for (row,) in session.rows(f"select m.id from {table} m where {clause.sql}", clause.values)]
+
+
+def admitted_among(engine: Engine, session: Session, ids: Collection[int], where: Filter) -> set[int]:
+    """Return those of *ids*, documents all, that *where* admits."""
+    if where == NO_FILTER:
+        return set(ids) - {row for (row,) in session.rows("select id from document where superseded")}
+    clause = engine.member("m.id", ids) & admits(engine, where)
+    return {row for (row,) in session.rows(f"select m.id from memory m where {clause.sql}", clause.values)}
+
+
+def _present(as_of: datetime | None) -> Clause:
+    if as_of is None:
+        return Clause("m.deleted_at is null")
+    sql = (
+        "m.created_at <= ? and (m.deleted_at is null or m.deleted_at > ?) "
+        "and (m.valid_from is null or m.valid_from <= ?) and (m.valid_until is null or m.valid_until > ?)"
+    )
+    return Clause(sql, (moment(as_of),) * 4)
+
+
+def _current(where: Filter) -> Clause:
+    if where.include_superseded:
+        return OPEN
+    if where.as_of is None:
+        return Clause("m.superseded_by is null")
+    return Clause("(m.superseded_by is null or m.superseded_at > ?)", (moment(where.as_of),))
+
+
+def _since(where: Filter) -> Iterable[Clause]:
+    if where.since is not None:
+        yield Clause("m.happened_at >= ?", (moment(where.since),))
+    if where.until is not None:
+        yield Clause("m.happened_at < ?", (moment(where.until),))
+
+
+def _attribute(engine: Engine, field: FilterField, values: tuple[str, ...]) -> Clause:
+    return engine.member(f"m.{field.key}", values)
+
+
+def _tag(engine: Engine, _: FilterField, values: tuple[str, ...]) -> Clause:
+    tags = engine.member("t.tag", values)
+    return Clause(f"m.id in (select t.memory_id from tagged t where {tags.sql})", tags.values)
+
+
+def _fact(engine: Engine, _: FilterField, values: tuple[str, ...]) -> Clause:
+    types = engine.member("f.type", values)
+    return Clause(f"exists (select 1 from fact f where f.memory_id = m.id and {types.sql})", types.values)
+
+
+def _path(_: Engine, field: FilterField, values: tuple[str, ...]) -> Clause:
+    """Return the condition that the path is one of those wanted, lies below one, or ends with "/" and one."""
+    column = f"m.{field.key}"
+    one = f"{column} = ? or substr({column}, 1, ?) = ? or substr({column}, length({column}) - ?) = ?"
+    places = [(wish, wish.rstrip("/") + "/", "/" + wish) for wish in values]
+    found = [(wish, len(folder), folder, len(end) - 1, end) for wish, folder, end in places]
+    return Clause(f"({' or '.join([one] * len(values)) or 'false'})", tuple(value for each in found for value in each))
+
+
+_MATCH: Mapping[str, Callable[[Engine, FilterField, tuple[str, ...]], Clause]] = {
+    "attribute": _attribute,
+    "tag": _tag,
+    "path": _path,
+    "fact": _fact,
+}

@@ -1,0 +1,158 @@
+"""Questions about memories: what they say and state, what became of them, and what is known already."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from recollect.records import (
+    Event,
+    Fact,
+    FactQuery,
+    Filter,
+    Known,
+    Memory,
+    Page,
+    Scope,
+    StoreStats,
+)
+from recollect.stores.change import folded
+from recollect.stores.contract import ALIKE
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY
+from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask
+from recollect.stores.sql.filters import admits, in_scope
+
+
+def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]:
+    """Return the memories of *ids* in *scope*."""
+    where = db.engine.member("m.id", ids) & in_scope(db.engine, scope)
+    found = {
+        memory.id: memory for memory in map(MEMORY.read, ask(db, f"select {MEMORY.columns('m')} from memory m", where))
+    }
+    return {row: found[row] for row in ids if row in found}
+
+
+def wordings(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:
+    """Return the other wordings of *ids*."""
+    where = db.engine.member("w.memory_id", ids) & in_scope(db.engine, scope)
+    sql = "select w.memory_id, w.content from wording w join memory m on m.id = w.memory_id"
+    return _grouped(ask(db, sql, where, "order by w.memory_id, w.ordinal"))
+
+
+def history(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Event, ...]]:
+    """Return the events of *ids*, oldest first."""
+    where = db.engine.member("e.memory_id", ids) & in_scope(db.engine, scope)
+    sql = f"select {EVENT.columns('e')} from event e join memory m on m.id = e.memory_id"
+    return _grouped((event.memory_id, event) for event in map(EVENT.read, ask(db, sql, where, "order by e.id")))
+
+
+def _grouped(pairs: Iterable[tuple[int, Any]]) -> dict[int, tuple[Any, ...]]:
+    groups: dict[int, list[Any]] = defaultdict(list)
+    for row, value in pairs:
+        groups[row].append(value)
+    return {row: tuple(values) for row, values in groups.items()}
+
+
+def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
+    """Return the facts asked for, newest first."""
+    where = (
+        Clause("true" if query.include_superseded else "not d.superseded")
+        & (OPEN if query.subject is None else Clause("f.folded = ?", (folded(query.subject),)))
+        & db.engine.member("f.type", query.types)
+        & db.engine.member("f.memory_id", query.memory_ids)
+        & in_scope(db.engine, scope, "d.project")
+    )
+    tail = "order by f.id desc" + ("" if query.limit is None else " limit ?")
+    values = () if query.limit is None else (query.limit,)
+    sql = f"select {FACT.columns('f')} from fact f join document d on d.id = f.memory_id"
+    return tuple(map(FACT.read, ask(db, sql, where, tail, values)))
+
+
+def known(
+    db: Database,
+    project: str,
+    *,
+    digests: Sequence[tuple[str, bytes]] = (),
+    external_ids: Sequence[tuple[str, str]] = (),
+    minhashes: Sequence[Sequence[int]] = (),
+) -> Known:
+    """Return what *project* holds of these."""
+    with db.engine.session():
+        return Known(
+            by_digest=_by_kind(digests, lambda kind, keys: _of_digests(db, project, kind, keys)),
+            by_external_id=_by_kind(external_ids, lambda kind, keys: _of_external_ids(db, project, kind, keys)),
+            near=_near(db, project, minhashes),
+        )
+
+
+def _by_kind(
+    wanted: Sequence[tuple[str, Any]], find: Callable[[str, list[Any]], list[Any]]
+) -> dict[tuple[str, Any], int]:
+    """Return the lowest id that *find* has for each key, asking once for each kind."""
+    found: dict[tuple[str, Any], int] = {}
+    for kind in dict.fromkeys(kind for kind, _ in wanted):
+        for key, row in find(kind, [key for its, key in wanted if its == kind]):
+            found[kind, key] = min(row, found.get((kind, key), row))
+    return found
+
+
+def _of_digests(db: Database, project: str, kind: str, digests: Sequence[bytes]) -> list[Any]:
+    live = Clause("m.project = ? and m.kind = ? and m.deleted_at is null", (project, kind))
+    own = ask(db, "select m.digest, m.id from memory m", live & db.engine.member("m.digest", digests))
+    said = ask(db, "select w.digest, w.memory_id from wording w", db.engine.member("w.digest", digests))
+    ids = db.engine.member("m.id", [row for _, row in said])
+    there = {row for (row,) in ask(db, "select m.id from memory m", ids & live)} if said else set()
+    return own + [(digest, row) for digest, row in said if row in there]
+
+
+def _of_external_ids(db: Database, project: str, kind: str, names: Sequence[str]) -> list[Any]:
+    where = Clause("m.project = ? and m.kind = ?", (project, kind)) & db.engine.member("m.external_id", names)
+    return ask(db, "select m.external_id, m.id from memory m", where)
+
+
+def _near(db: Database, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Return the live memories of *project* sharing a key with each minhash."""
+    keys = sorted({key for minhash in minhashes for key in minhash})
+    holders: dict[int, list[int]] = defaultdict(list)
+    if keys:
+        where = db.engine.member("s.key", keys) & Clause("d.project = ?", (project,))
+        sql = "select s.key, s.memory_id from minhash s join document d on d.id = s.memory_id"
+        for key, row in ask(db, sql, where, "order by s.memory_id"):
+            if len(holders[key]) < ALIKE:
+                holders[key].append(row)
+    near = ({row for key in minhash for row in holders.get(key, ())} for minhash in minhashes)
+    return tuple(tuple(sorted(rows)[:ALIKE]) for rows in near)
+
+
+def browse(db: Database, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
+    """Return memories newest first."""
+    clause = admits(db.engine, where) & in_scope(db.engine, scope)
+    with db.engine.session():
+        ((total,),) = ask(db, "select count(*) from memory m", clause)
+        tail = "order by m.happened_at desc, m.id desc limit ? offset ?"
+        rows = ask(db, "select m.id from memory m", clause, tail, (limit, offset))
+    return Page(ids=tuple(row for (row,) in rows), total=total)
+
+
+def stats(db: Database, *, scope: Scope) -> StoreStats:
+    """Count what is here."""
+    mine = in_scope(db.engine, scope)
+    with db.engine.session() as session:
+        return StoreStats(
+            memories=_count(session, "memory m where m.deleted_at is null", mine),
+            forgotten=_count(session, "memory m where m.deleted_at is not null", mine),
+            superseded=_count(session, "memory m where m.deleted_at is null and m.superseded_by is not null", mine),
+            projects=_by(session, "project", mine),
+            types=_by(session, "type", mine),
+            sources=_count(session, "memory m where m.deleted_at is null", mine, "distinct m.source"),
+            variants=_count(session, "wording w join memory m on m.id = w.memory_id where true", mine),
+            events=_count(session, "event e join memory m on m.id = e.memory_id where true", mine),
+        )
+
+
+def _count(session: Session, rows: str, mine: Clause, what: str = "*") -> int:
+    return int(session.value(f"select count({what}) from {rows} and {mine.sql}", mine.values))
+
+
+def _by(session: Session, column: str, mine: Clause) -> dict[str, int]:
+    sql = f"select m.{column}, count(*) from memory m where m.deleted_at is null and {mine.sql} group by 1 order by 1"
+    return dict(session.rows(sql, mine.values))

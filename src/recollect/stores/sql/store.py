@@ -1,0 +1,87 @@
+"""The contract over any SQL database: each question is a function of the module it is about."""
+
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from recollect.errors import StoreError
+from recollect.stores.contract import Analyse
+from recollect.stores.sql import ledger, memories, words, writes
+from recollect.stores.sql import recalls as log
+from recollect.stores.sql import vectors as rows
+from recollect.stores.sql.check import check
+from recollect.stores.sql.engine import Engine, VectorScan, WordTable, version_of
+
+
+class SqlStore:
+    """Memories in a database; opening it with another analyser than its index was made by rebuilds the index."""
+
+    def __init__(
+        self, *, engine: Engine, words: WordTable, scan: VectorScan, analyse: Analyse, analyser: str = ""
+    ) -> None:
+        self.engine = engine
+        self.words = words
+        self.scan = scan
+        self.analyse = analyse
+        self.analyser = zlib.crc32(analyser.encode())
+        self._renew_index()
+
+    apply = writes.apply
+    load = memories.load
+    wordings = memories.wordings
+    history = memories.history
+    facts = memories.facts
+    known = memories.known
+    browse = memories.browse
+    stats = memories.stats
+
+    match_words = words.match_words
+    document_frequencies = words.document_frequencies
+    facets = words.facets
+
+    generations = rows.generations
+    pending = rows.pending
+    put_vectors = rows.put_vectors
+    drop_vectors = rows.drop_vectors
+    nearest = rows.nearest
+    vectors = rows.vectors
+
+    log_recall = log.log_recall
+    usage = log.usage
+    unanswered = log.unanswered
+    recalls = log.recalls
+
+    sources = ledger.sources
+    record_source = ledger.record_source
+    put_note = ledger.put_note
+    notes = ledger.notes
+
+    check = check
+    rebuild = writes.rebuild
+
+    def _renew_index(self) -> None:
+        """Rebuild the index that another analyser made; where that cannot be done, `check` tells of it."""
+        if self._is_current():
+            return
+        with suppress(StoreError), self.engine.session(write=True):
+            if not self._is_current():
+                self.rebuild()
+
+    def _is_current(self) -> bool:
+        with self.engine.session() as session:
+            return bool(session.value("select value from meta where key = 'analyser'") == self.analyser)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Open a write transaction."""
+        with self.engine.session(write=True):
+            yield
+
+    def version(self) -> int:
+        """Return how many writes there were that can change an answer."""
+        with self.engine.session() as session:
+            return version_of(session)
+
+    def close(self) -> None:
+        """Let go of everything held."""
+        self.engine.close()

@@ -1,0 +1,179 @@
+"""Vectors as rows: the generations of models, what has none yet, and the question for the nearest."""
+
+import json
+from collections.abc import Sequence
+
+from recollect.records import (
+    EmbeddedMemory,
+    Filter,
+    Generation,
+    Memory,
+    Passage,
+    Scope,
+    VectorHits,
+)
+from recollect.stores.contract import too_wide
+from recollect.stores.sql import contexts
+from recollect.stores.sql.engine import OPEN, Clause, Database, Session, VectorQuestion, ask, bump, version_of
+from recollect.stores.sql.filters import admitted, in_scope
+from recollect.vectors import WIDTH
+
+_OF = "v.generation_id = (select id from generation where fingerprint = ?)"
+
+
+def generations(db: Database, *, scope: Scope) -> tuple[Generation, ...]:
+    """Return the generations of vectors, newest first."""
+    mine = in_scope(db.engine, scope, "d.project")
+    held = (
+        "select count(*) from document d where exists "
+        f"(select 1 from vector v where v.generation_id = ? and v.memory_id = d.id) and {mine.sql}"
+    )
+    with db.engine.session() as session:
+        rows = session.rows(
+            "select id, fingerprint, dimensions, model, context_weights from generation order by id desc"
+        )
+        live = session.value(f"select count(*) from document d where {mine.sql}", mine.values) if rows else 0
+        counts = {row[0]: session.value(held, (row[0], *mine.values)) for row in rows}
+    return tuple(
+        Generation(
+            fingerprint=name,
+            dimensions=width,
+            model=model,
+            context_weights=tuple(json.loads(weights)),
+            memories=counts[number],
+            pending=live - counts[number],
+        )
+        for number, name, width, model, weights in rows
+    )
+
+
+def pending(db: Database, fingerprint: str, *, after: int, limit: int) -> tuple[int, ...]:
+    """Return live memories without vectors of this generation."""
+    bare = f"not exists (select 1 from vector v where v.memory_id = d.id and {_OF})"
+    where = Clause("d.id > ?", (after,)) & Clause(bare, (fingerprint,))
+    return tuple(row for (row,) in ask(db, "select d.id from document d", where, "order by d.id limit ?", (limit,)))
+
+
+def put_vectors(db: Database, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
+    """Keep vectors in place of older ones."""
+    if not embedded and not _reweighs(db, generation):
+        return 0
+    with db.engine.session(write=True) as session:
+        number = _number(session, generation)
+        current = _current(db, session, embedded)
+        _replace(session, number, current)
+        weights: str = session.value("select context_weights from generation where id = ?", (number,))
+        if generation.context_weights is not None and generation.context_weights != tuple(json.loads(weights)):
+            contexts.reweigh(session, number, generation.context_weights)
+        else:
+            contexts.follow(session, [memory for memory, _ in current], generation=number)
+        bump(session, "version")
+    return len(current)
+
+
+def _reweighs(db: Database, generation: Generation) -> bool:
+    """Return whether *generation* is here and brings other weights for its context vectors."""
+    where = Clause("fingerprint = ?", (generation.fingerprint,))
+    held = ask(db, "select context_weights from generation", where)
+    given = generation.context_weights
+    return bool(held) and given is not None and given != tuple(json.loads(held[0][0]))
+
+
+def _number(session: Session, generation: Generation) -> int:
+    sql = "insert into generation (fingerprint, dimensions, model) values (?, ?, ?) on conflict do nothing"
+    session.rows(sql, (generation.fingerprint, generation.dimensions, generation.model))
+    number: int = session.value("select id from generation where fingerprint = ?", (generation.fingerprint,))
+    return number
+
+
+def _current(db: Database, session: Session, embedded: Sequence[EmbeddedMemory]) -> list[tuple[Memory, EmbeddedMemory]]:
+    """Return those whose memory is live and still says what they were made from, with as much of it as that takes."""
+    where = db.engine.member("id", [each.memory_id for each in embedded]) & Clause("deleted_at is null")
+    names = ("id", "project", "thread", "turn", "title", "content")
+    rows = session.rows(f"select {', '.join(names)} from memory where {where.sql}", where.values)
+    held = {row[0]: Memory(**dict(zip(names, row, strict=True))) for row in rows}
+    pairs = ((held.get(each.memory_id), each) for each in embedded)
+    return [(memory, each) for memory, each in pairs if memory is not None and memory.meaning == each.meaning]
+
+
+def _replace(session: Session, generation: int, current: Sequence[tuple[Memory, EmbeddedMemory]]) -> None:
+    width: int = session.value("select dimensions from generation where id = ?", (generation,))
+    for passage in (passage for _, each in current for passage in each.passages):
+        if len(passage.vector) != WIDTH * width:
+            raise too_wide(passage.vector, width)
+    gone = [(generation, memory.id) for memory, _ in current]
+    session.many("delete from vector where generation_id = ? and memory_id = ?", gone)
+    stamp = bump(session, "vectors")
+    rows = [
+        (generation, memory.id, ordinal, passage.start, passage.stop, passage.vector, stamp)
+        for memory, each in current
+        for ordinal, passage in enumerate(each.passages)
+    ]
+    names = "generation_id, memory_id, ordinal, start, stop, embedding, stamp"
+    session.many(f"insert into vector ({names}) values (?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def drop_vectors(db: Database, fingerprint: str) -> int:
+    """Drop a generation."""
+    with db.engine.session(write=True) as session:
+        number = session.value("select id from generation where fingerprint = ?", (fingerprint,))
+        count: int = session.value("select count(distinct memory_id) from vector where generation_id = ?", (number,))
+        session.rows("delete from vector where generation_id = ?", (number,))
+        session.rows("delete from generation where id = ?", (number,))
+        bump(session, "vectors")
+        bump(session, "version")
+    return count
+
+
+def nearest(  # noqa: PLR0913  (as the contract asks it)
+    db: Database,
+    fingerprint: str,
+    vector: bytes,
+    *,
+    scope: Scope,
+    where: Filter,
+    limit: int,
+    score_ids: Sequence[int] = (),
+    exclude_generation: str | None = None,
+    in_context: bool = False,
+) -> VectorHits:
+    """Return the memories nearest to *vector*."""
+    left = OPEN
+    if exclude_generation is not None:
+        left = Clause(f"not exists (select 1 from vector v where v.memory_id = m.id and {_OF})", (exclude_generation,))
+    with db.engine.session() as session:
+        version = version_of(session)
+        found = session.rows("select id, dimensions from generation where fingerprint = ?", (fingerprint,))
+        if not found:
+            return VectorHits(missing=len(admitted(db, scope, where, left)), version=version)
+        ((number, width),) = found
+        if len(vector) != WIDTH * width:
+            raise too_wide(vector, width)
+        asked = VectorQuestion(
+            generation=number,
+            dimensions=width,
+            vector=vector,
+            scope=scope,
+            where=where,
+            limit=limit,
+            score_ids=tuple(score_ids),
+            exclude_generation=exclude_generation,
+            in_context=in_context,
+            version=version,
+        )
+        return db.scan.nearest(session, asked, lambda: admitted(db, scope, where, left))
+
+
+def vectors(db: Database, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+    """Return the passages of *ids*."""
+    where = db.engine.member("d.id", sorted(set(ids))) & Clause(_OF, (fingerprint,))
+    sql = (
+        "select v.memory_id, v.start, v.stop, v.embedding, v.context_embedding "
+        "from document d join vector v on v.memory_id = d.id"
+    )
+    found: dict[int, tuple[Passage, ...]] = {}
+    rows = ask(db, sql, where & in_scope(db.engine, scope, "d.project"), "order by v.memory_id, v.ordinal")
+    for row, start, stop, vector, context in rows:
+        passage = Passage(start=start, stop=stop, vector=vector, context_vector=context)
+        found[row] = (*found.get(row, ()), passage)
+    return found

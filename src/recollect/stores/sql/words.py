@@ -1,0 +1,190 @@
+"""Finding by word: the one BM25 over a database's postings, and over what was forgotten since a moment asked about."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
+
+from recollect.errors import StoreDamaged, StoreError, WordIndexUnavailable
+from recollect.records import (
+    FILTER_FIELDS,
+    Filter,
+    Form,
+    IndexHit,
+    Leaf,
+    Scope,
+    SubstringQuery,
+    TokenizedMemory,
+    WordHits,
+    WordQuery,
+)
+from recollect.stores.bm25 import CollectionStats, Postings, matching, postings_of, rank, stats_of, thousandths
+from recollect.stores.facets import as_facets, as_vocabulary
+from recollect.stores.sql.codec import MEMORY, moment
+from recollect.stores.sql.engine import Clause, Database, Session, ask, version_of
+from recollect.stores.sql.filters import admits, admitted, admitted_among, in_scope
+from recollect.stores.sql.memories import wordings
+from recollect.stores.sql.writes import rebuild
+
+Answer = TypeVar("Answer")
+
+
+def match_words(
+    db: Database,
+    query: WordQuery | SubstringQuery,
+    *,
+    scope: Scope,
+    where: Filter,
+    limit: int,
+    score_ids: Sequence[int] = (),
+) -> WordHits:
+    """Return the best memories for *query*."""
+    if isinstance(query, SubstringQuery):
+        return _match_text(db, query, scope, where, limit=limit, score_ids=score_ids)
+    asked = query
+
+    def answer(session: Session) -> WordHits:
+        gone = _forgotten_since(db, scope, where)
+        return rank(
+            asked,
+            read=_reader(db, session, asked, scope, gone),
+            stats=_collection(db, session, scope) + stats_of(gone),
+            admits=lambda rows: admitted_among(db.engine, session, rows, where),
+            limit=limit,
+            score_ids=score_ids,
+            version=version_of(session),
+        )
+
+    return _indexed(db, answer)
+
+
+def _indexed(db: Database, answer: Callable[[Session], Answer]) -> Answer:
+    """Ask the word index; a damaged one is rebuilt first."""
+    try:
+        with db.engine.session() as session:
+            return answer(session)
+    except StoreDamaged:
+        _repair(db)
+    with db.engine.session() as session:
+        return answer(session)
+
+
+def _repair(db: Database) -> None:
+    try:
+        rebuild(db)
+    except StoreDamaged:
+        raise
+    except StoreError as error:
+        reason = f"the word index is damaged and cannot be rebuilt: {error}"
+        raise WordIndexUnavailable(reason, hint="mend what hinders that, then run: recollect reindex") from error
+
+
+def _reader(
+    db: Database, session: Session, query: WordQuery, scope: Scope, gone: Mapping[int, TokenizedMemory]
+) -> Callable[[Leaf], Postings]:
+    """Return how a leaf is looked up: in the index, and among what it no longer has."""
+    weights = thousandths(query.weights)
+    look = db.words.reader(session, weights, in_scope(db.engine, scope, "d.project"))
+    return look if not gone else lambda leaf: {**look(leaf), **postings_of(leaf, gone, weights)}
+
+
+def _forgotten_since(db: Database, scope: Scope, where: Filter) -> Mapping[int, TokenizedMemory]:
+    """Return the tokens of what was there at the moment asked about and is forgotten now; the index has none."""
+    if where.as_of is None:
+        return {}
+    at = moment(where.as_of)
+    there = Clause("m.deleted_at > ? and m.created_at <= ?", (at, at)) & in_scope(db.engine, scope)
+    rows = ask(db, f"select {MEMORY.columns('m')} from memory m", there, "order by m.id")
+    memories = {memory.id: memory for memory in map(MEMORY.read, rows)}
+    said = wordings(db, list(memories), scope=scope)
+    return {row: db.analyse(memory, said.get(row, ())) for row, memory in memories.items()}
+
+
+def _collection(db: Database, session: Session, scope: Scope) -> CollectionStats:
+    mine = in_scope(db.engine, scope, "project")
+    sums = ", ".join(f"coalesce(sum({name}), 0)" for name in ("documents", "stem_length", "exact_length", "code"))
+    ((rows, stems, exacts, code),) = session.rows(f"select {sums} from collection_stats where {mine.sql}", mine.values)
+    return CollectionStats(rows=rows, stem=stems, exact=exacts, code=code)
+
+
+def _match_text(
+    db: Database, query: SubstringQuery, scope: Scope, where: Filter, *, limit: int, score_ids: Sequence[int]
+) -> WordHits:
+    """Return how many needles each memory holds."""
+    holds = db.engine.holds("m.title || '\n' || m.content")
+    held = " + ".join(f"case when {holds} then 1 else 0 end" for _ in query.needles) or "0"
+    clause = admits(db.engine, where) & in_scope(db.engine, scope)
+    sql = f"select m.id, {held} as held from memory m where {clause.sql}"
+    with db.engine.session() as session:
+        rows = session.rows(f"select id, held from ({sql}) as counted where held > 0", (*query.needles, *clause.values))
+        version = version_of(session)
+    hits = sorted(
+        (IndexHit(id=row, score=count, coverage=count / len(query.needles)) for row, count in rows),
+        key=lambda hit: (-hit.score, hit.id),
+    )
+    asked = set(score_ids)
+    return WordHits(
+        top=tuple(hits[:limit]),
+        by_id={hit.id: hit for hit in hits if hit.id in asked},
+        total=len(hits),
+        version=version,
+    )
+
+
+def document_frequencies(
+    db: Database,
+    *,
+    scope: Scope,
+    form: Form = "exact",
+    words: Sequence[str] | None = None,
+    least: int = 1,
+    limit: int = 200_000,
+) -> dict[str, int]:
+    """Return how many memories hold each word."""
+    mine = in_scope(db.engine, scope, "project")
+
+    def answer(session: Session) -> dict[str, int]:
+        foreign = f"select 1 from collection_stats where documents > 0 and not ({mine.sql}) limit 1"
+        whole = session.value(foreign, mine.values) is None
+        inside = in_scope(db.engine, scope, "d.project")
+        return db.words.frequencies(session, form, words, scope=inside, whole=whole)
+
+    found = _indexed(db, answer)
+    return found if words is not None else as_vocabulary(found, least=least, limit=limit)
+
+
+def facets(db: Database, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
+    """Return how many memories of the match set there are of each kind."""
+
+    def answer(session: Session) -> dict[str, dict[str, int]]:
+        if query is None:
+            return _counted(db, session, admitted(db, scope, where))
+        gone = _forgotten_since(db, scope, where)
+        found = matching(query, read=_reader(db, session, query, scope, gone))
+        return _counted(db, session, admitted_among(db.engine, session, found, where))
+
+    return _indexed(db, answer)
+
+
+def _counted(db: Database, session: Session, ids: Collection[int]) -> dict[str, dict[str, int]]:
+    """Return how many of *ids* there are by each field of the filters, and by month."""
+    columns = {field.key: f"m.{field.key}" for field in FILTER_FIELDS if field.match in ("attribute", "scope", "path")}
+    columns |= {"month": "substr(m.happened_at, 1, 7)", "tag": "m.tags"}
+    those = db.engine.member("m.id", ids)
+    rows = session.rows(f"select {', '.join(columns.values())} from memory m where {those.sql}", those.values)
+    counters = (
+        {
+            name: Counter(value for value in values if value is not None)
+            for name, values in zip(columns, zip(*rows, strict=True), strict=True)
+        }
+        if rows
+        else {}
+    )
+    lists = counters.pop("tag", Counter[str]())
+    counters["tag"] = Counter[str]()
+    for text, count in lists.items():
+        counters["tag"].update(dict.fromkeys(json.loads(text), count))
+    stating = db.engine.member("f.memory_id", ids)
+    sql = f"select f.type, count(distinct f.memory_id) from fact f where {stating.sql} group by 1"
+    counters["fact_type"] = Counter(dict(session.rows(sql, stating.values)))
+    return as_facets(counters)

@@ -1,0 +1,238 @@
+"""Writing: the rows of one transaction, gathered so that each table is written in one go."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, assert_never
+
+from recollect.records import (
+    ALL_PROJECTS,
+    Event,
+    Fact,
+    Feedback,
+    Forget,
+    Insert,
+    Memory,
+    Merge,
+    Progress,
+    ReinforceFact,
+    Restore,
+    Revise,
+    TokenizedMemory,
+    Write,
+    digest,
+)
+from recollect.stores.change import (
+    born,
+    changed,
+    feedback_detail,
+    reinforcement_detail,
+    stated,
+    superseded_since,
+)
+from recollect.stores.contract import unknown, unknown_fact
+from recollect.stores.sql import contexts
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, moment
+from recollect.stores.sql.engine import Database, Session, bump
+from recollect.stores.sql.memories import wordings
+
+BATCH = 1000
+"""How many memories are read and indexed together when the index is rebuilt."""
+
+TABLES: Mapping[str, str] = {
+    "memory": MEMORY.insert("memory"),
+    "tagged": "insert into tagged (tag, memory_id) values (?, ?) on conflict do nothing",
+    "fact": FACT.insert("fact"),
+    "event": EVENT.insert("event"),
+    "document": (
+        "insert into document (id, project, superseded, stem_length, exact_length, code) values (?, ?, ?, ?, ?, ?)"
+    ),
+    "minhash": "insert into minhash (key, memory_id) values (?, ?)",
+}
+SIZES = ("documents", "stem_length", "exact_length", "code")
+GROW = (
+    f"insert into collection_stats (project, {', '.join(SIZES)}) values (?, ?, ?, ?, ?) on conflict (project) "
+    f"do update set {', '.join(f'{name} = collection_stats.{name} + excluded.{name}' for name in SIZES)}"
+)
+
+
+def apply(db: Database, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
+    """Do *writes*, all or none."""
+    if not writes:
+        return ()
+    with db.engine.session(write=True) as session:
+        writer = Writer(db, session)
+        touched = tuple(writer.do(write, at) for write in writes)
+        writer.flush()
+        bump(session, "version")
+    return touched
+
+
+def rebuild(db: Database, progress: Progress | None = None) -> int:
+    """Make the word index, all that counts it, and the context vectors anew; return of how many memories."""
+    live = f"select {MEMORY.columns('m')} from memory m where m.deleted_at is null"
+    with db.engine.session(write=True) as session:
+        for table in ("document", "collection_stats", "minhash"):
+            session.rows(f"delete from {table}")
+        db.words.clear(session)
+        total: int = session.value("select count(*) from memory where deleted_at is null")
+        writer, last, done = Writer(db, session), 0, 0
+        while done < total:
+            memories = list(map(MEMORY.read, session.rows(f"{live} and m.id > ? order by m.id limit {BATCH}", (last,))))
+            last, done = memories[-1].id, done + len(memories)
+            said = wordings(db, [memory.id for memory in memories], scope=ALL_PROJECTS)
+            for memory in memories:
+                writer.index(memory.id, memory, db.analyse(memory, said.get(memory.id, ())))
+            writer.flush()
+            if progress is not None:
+                progress(done, total, "memories")
+        contexts.renew(session)
+        session.rows("update meta set value = ? where key = 'analyser'", (db.analyser,))
+        bump(session, "version")
+    return done
+
+
+class Writer:
+    """Write inside an open transaction; `flush` puts down what was gathered."""
+
+    def __init__(self, db: Database, session: Session) -> None:
+        self._db = db
+        self._session = session
+        self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
+        self._tokens: list[tuple[int, TokenizedMemory]] = []
+        self._growth: dict[str, Counter[str]] = {}
+        newest = dict(session.rows("select key, value from meta where key in ('newest', 'newest_fact')"))
+        self._newest, self._newest_fact = newest["newest"], newest["newest_fact"]
+
+    def do(self, write: Write, at: datetime) -> int:
+        """Do one *write* and return the id it touched."""
+        if isinstance(write, Insert):
+            return self._insert(write, at)
+        self.flush()
+        match write:
+            case Revise() | Merge() | Forget() | Restore():
+                return self._change(write, at)
+            case ReinforceFact():
+                return self._log(self._reinforce(write), "reinforce_fact", at, reinforcement_detail(write))
+            case Feedback(id=row):
+                return self._log(self._existing(row).id, "feedback", at, feedback_detail(write))
+        assert_never(write)
+
+    def flush(self) -> None:
+        """Put down everything gathered."""
+        for name, sql in TABLES.items():
+            if self._rows[name]:
+                self._session.many(sql, self._rows[name])
+                self._rows[name] = []
+        if self._tokens:
+            self._db.words.add(self._session, self._tokens)
+            self._tokens = []
+        self._session.many(GROW, [(name, *(grown[size] for size in SIZES)) for name, grown in self._growth.items()])
+        self._growth = {}
+        newest = [(self._newest, "newest"), (self._newest_fact, "newest_fact")]
+        self._session.many("update meta set value = ? where key = ?", newest)
+
+    def index(self, row: int, memory: Memory, tokens: TokenizedMemory) -> None:
+        """Make *memory* findable by the id *row*."""
+        stems, exacts = sum(map(len, tokens.stem.values())), sum(map(len, tokens.exact.values()))
+        superseded = memory.superseded_by is not None
+        self._rows["document"].append((row, memory.project, superseded, stems, exacts, tokens.code))
+        self._rows["minhash"] += [(key, row) for key in tokens.minhash]
+        self._tokens.append((row, tokens))
+        self._grow(memory.project, (1, stems, exacts, tokens.code))
+
+    def _insert(self, write: Insert, at: datetime) -> int:
+        self._newest += 1
+        row, memory = self._newest, write.memory
+        dates = {
+            "created_at": born(memory, at),
+            "updated_at": at,
+            "deleted_at": None,
+            "superseded_at": superseded_since(memory, None, at),
+        }
+        self._rows["memory"].append(MEMORY.write(memory, id=row, **dates))
+        self._rows["tagged"] += [(tag, row) for tag in memory.tags]
+        self._state(write, (), row, at)
+        self.index(row, memory, write.tokens or self._db.analyse(memory, ()))
+        return self._log(row, "add", at, write.detail)
+
+    def _change(self, write: Revise | Merge | Forget | Restore, at: datetime) -> int:
+        row = write.memory.id if isinstance(write, Revise) else write.id
+        old = self._existing(row)
+        if isinstance(write, Merge) and write.wording is not None:
+            self._add_wording(row, write.wording)
+        if isinstance(write, Revise) and write.facts is not None:
+            self._restate(write, at)
+        new, verb, detail = changed(write, old, at=at)
+        self._replace(old, new)
+        return self._log(row, verb, at, detail)
+
+    def _log(self, row: int, verb: str, at: datetime, detail: Mapping[str, object]) -> int:
+        self._rows["event"].append(EVENT.write(Event(memory_id=row, verb=verb, at=at, detail=detail)))
+        return row
+
+    def _existing(self, row: int) -> Memory:
+        found = self._session.rows(f"select {MEMORY.columns('m')} from memory m where m.id = ?", (row,))
+        if not found:
+            raise unknown(row)
+        return MEMORY.read(found[0])
+
+    def _add_wording(self, row: int, wording: str) -> None:
+        sql = (
+            "insert into wording (memory_id, ordinal, digest, content) "
+            "select ?, coalesce(max(ordinal), 0) + 1, ?, ? from wording where memory_id = ?"
+        )
+        self._session.rows(sql, (row, digest(wording), wording, row))
+
+    def _restate(self, write: Revise, at: datetime) -> None:
+        """Put the facts of *write* in the place of those the memory had."""
+        row = write.memory.id
+        sql = f"select {FACT.columns('f')} from fact f where f.memory_id = ? order by f.id"
+        before = list(map(FACT.read, self._session.rows(sql, (row,))))
+        self._session.rows("delete from fact where memory_id = ?", (row,))
+        self._state(write, before, row, at)
+
+    def _state(self, write: Insert | Revise, before: Sequence[Fact], row: int, at: datetime) -> None:
+        for fact in stated(write, before, row=row, at=at) if write.facts else ():
+            self._newest_fact += not fact.id
+            self._rows["fact"].append(FACT.write(fact, id=fact.id or self._newest_fact))
+
+    def _reinforce(self, write: ReinforceFact) -> int:
+        sql = "update fact set confidence = ?, last_reinforced = ? where id = ? returning memory_id"
+        row: int | None = self._session.value(sql, (write.confidence, moment(write.last_reinforced), write.id))
+        if row is None:
+            raise unknown_fact(write.id)
+        return row
+
+    def _replace(self, old: Memory, new: Memory) -> None:
+        self._session.rows(MEMORY.update("memory"), (*MEMORY.write(new), new.id))
+        if old.tags != new.tags:
+            self._session.rows("delete from tagged where memory_id = ?", (new.id,))
+            self._rows["tagged"] += [(tag, new.id) for tag in new.tags]
+        if old.meaning != new.meaning:
+            sql = "delete from vector where generation_id in (select id from generation) and memory_id = ?"
+            self._session.rows(sql, (new.id,))
+            bump(self._session, "vectors")
+        self._unindex(old)
+        if new.deleted_at is None:
+            variants = wordings(self._db, [new.id], scope=ALL_PROJECTS).get(new.id, ())
+            self.index(new.id, new, self._db.analyse(new, variants))
+        if old.thread is not None and new.thread is None:
+            contexts.leave(self._session, new.id)
+        if contexts.place(old) != contexts.place(new) or old.meaning != new.meaning:
+            contexts.follow(self._session, [old, new])
+
+    def _unindex(self, memory: Memory) -> None:
+        sql = "delete from document where id = ? returning stem_length, exact_length, code"
+        for stems, exacts, code in self._session.rows(sql, (memory.id,)):
+            self._db.words.remove(self._session, [memory.id])
+            keys = self._db.analyse(memory, ()).minhash
+            self._session.many(
+                "delete from minhash where key = ? and memory_id = ?", [(key, memory.id) for key in keys]
+            )
+            self._grow(memory.project, (-1, -stems, -exacts, -code))
+
+    def _grow(self, project: str, sizes: Sequence[int]) -> None:
+        grown = self._growth.setdefault(project, Counter())
+        for name, size in zip(SIZES, sizes, strict=True):
+            grown[name] += size

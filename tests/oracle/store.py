@@ -1,0 +1,440 @@
+"""OracleStore: each question answered by looking at everything, one thread at a time."""
+
+import json
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from oracle.admit import admits, covers, in_scope, lies_below
+from oracle.contexts import remix
+from oracle.state import State
+from oracle.writes import do, index
+from recollect.records import (
+    EmbeddedMemory,
+    Event,
+    Fact,
+    FactQuery,
+    Filter,
+    Form,
+    Generation,
+    IndexHit,
+    Known,
+    Memory,
+    Page,
+    Passage,
+    Piece,
+    Progress,
+    Recall,
+    Scope,
+    Source,
+    StoreStats,
+    SubstringQuery,
+    Usage,
+    VectorHits,
+    WordHits,
+    WordQuery,
+    Write,
+    digest,
+)
+from recollect.stores.bm25 import by_field, matching, postings_of, rank, stats_of, thousandths
+from recollect.stores.change import folded, logged
+from recollect.stores.contract import ALIKE, ANSWERING, Analyse, too_wide
+from recollect.stores.facets import FACETS, as_facets, as_vocabulary
+from recollect.vectors import WIDTH, matrix
+
+
+class OracleStore:
+    """Memories in dictionaries, gone when the process ends."""
+
+    def __init__(self, analyse: Analyse) -> None:
+        self._analyse = analyse
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._state = State()
+
+    # --- writes -----------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._lock:
+            before = self._state.aside() if self._depth == 0 else None
+            self._depth += 1
+            try:
+                yield
+            except BaseException:
+                if before is not None:
+                    self._state = before
+                raise
+            finally:
+                self._depth -= 1
+
+    @contextmanager
+    def _changing(self) -> Iterator[State]:
+        with self.transaction():
+            yield self._state
+            self._state.version += 1
+
+    def apply(self, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
+        if not writes:
+            return ()
+        with self._changing() as state:
+            return tuple(do(state, write, at=at, analyse=self._analyse) for write in writes)
+
+    # --- memories ---------------------------------------------------------------------------
+
+    def load(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]:
+        with self._lock:
+            held = self._state.memories
+            return {row: held[row] for row in ids if row in held and in_scope(held[row], scope)}
+
+    def wordings(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:
+        with self._lock:
+            held = self._state.wordings
+            return {row: held[row] for row in self.load(ids, scope=scope) if row in held}
+
+    def history(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Event, ...]]:
+        with self._lock:
+            events = self._state.events
+            rows = self.load(ids, scope=scope)
+            return {row: tuple(event for event in events if event.memory_id == row) for row in rows}
+
+    def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
+        with self._lock:
+            found = [
+                fact
+                for memory in self._state.live(scope)
+                if (query.include_superseded or memory.superseded_by is None)
+                and (query.memory_ids is None or memory.id in query.memory_ids)
+                for fact in self._state.facts.get(memory.id, ())
+                if (query.subject is None or folded(fact.subject) == folded(query.subject))
+                and (query.types is None or fact.type in query.types)
+            ]
+            return tuple(sorted(found, key=lambda fact: -fact.id)[: query.limit])
+
+    def known(
+        self,
+        project: str,
+        *,
+        digests: Sequence[tuple[str, bytes]] = (),
+        external_ids: Sequence[tuple[str, str]] = (),
+        minhashes: Sequence[Sequence[int]] = (),
+    ) -> Known:
+        with self._lock:
+            state, named = self._state, self._state.named
+            mine: dict[tuple[str, bytes], int] = {}
+            holders: dict[int, list[int]] = defaultdict(list)
+            for row in sorted(state.terms):
+                memory = state.memories[row]
+                if memory.project == project:
+                    for text in (memory.content, *state.wordings.get(row, ())):
+                        mine.setdefault((memory.kind, digest(text)), row)
+                    for key in state.terms[row].minhash:
+                        holders[key].append(row)
+            near = (sorted({row for key in minhash for row in holders.get(key, ())}) for minhash in minhashes)
+            return Known(
+                by_digest={key: mine[key] for key in digests if key in mine},
+                by_external_id={key: named[project, *key] for key in external_ids if (project, *key) in named},
+                near=tuple(tuple(rows[:ALIKE]) for rows in near),
+            )
+
+    def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
+        with self._lock:
+            found = sorted(self._admitted(scope, where), key=lambda memory: (memory.when, memory.id), reverse=True)
+            return Page(ids=tuple(memory.id for memory in found[offset : offset + limit]), total=len(found))
+
+    def stats(self, *, scope: Scope) -> StoreStats:
+        with self._lock:
+            mine = [memory for memory in self._state.memories.values() if in_scope(memory, scope)]
+            live = [memory for memory in mine if memory.deleted_at is None]
+            ids = {memory.id for memory in mine}
+            return StoreStats(
+                memories=len(live),
+                forgotten=len(mine) - len(live),
+                superseded=sum(memory.superseded_by is not None for memory in live),
+                projects=dict(sorted(Counter(memory.project for memory in live).items())),
+                types=dict(sorted(Counter(memory.type for memory in live).items())),
+                sources=len({memory.source for memory in live if memory.source is not None}),
+                variants=sum(len(texts) for row, texts in self._state.wordings.items() if row in ids),
+                events=sum(event.memory_id in ids for event in self._state.events),
+            )
+
+    def _admitted(self, scope: Scope, where: Filter) -> Iterator[Memory]:
+        facts = self._state.facts
+        for memory in self._state.memories.values():
+            if in_scope(memory, scope) and admits(where, memory, facts.get(memory.id, ())):
+                yield memory
+
+    # --- words ------------------------------------------------------------------------------
+
+    def match_words(
+        self,
+        query: WordQuery | SubstringQuery,
+        *,
+        scope: Scope,
+        where: Filter,
+        limit: int,
+        score_ids: Sequence[int] = (),
+    ) -> WordHits:
+        with self._lock:
+            if isinstance(query, SubstringQuery):
+                return self._match_text(query, scope, where, limit, score_ids)
+            terms = self._state.searched(scope, where.as_of, self._analyse)
+            weights = thousandths(query.weights)
+            return rank(
+                query,
+                read=lambda leaf: postings_of(leaf, terms, weights),
+                stats=stats_of(terms),
+                admits=lambda rows: self._among(rows, where),
+                limit=limit,
+                score_ids=score_ids,
+                version=self._state.version,
+            )
+
+    def _among(self, rows: Iterable[int], where: Filter) -> set[int]:
+        state = self._state
+        return {row for row in rows if admits(where, state.memories[row], state.facts.get(row, ()))}
+
+    def _match_text(
+        self, query: SubstringQuery, scope: Scope, where: Filter, limit: int, score_ids: Sequence[int]
+    ) -> WordHits:
+        found = []
+        for memory in self._admitted(scope, where):
+            text = f"{memory.title}\n{memory.content}"
+            lower = "".join(char.lower() if char.isascii() else char for char in text)
+            count = sum(needle in lower for needle in query.needles)
+            if count:
+                found.append(IndexHit(id=memory.id, score=count, coverage=count / len(query.needles)))
+        ranked = sorted(found, key=lambda hit: (-hit.score, hit.id))
+        asked = {hit.id: hit for hit in ranked if hit.id in score_ids}
+        return WordHits(top=tuple(ranked[:limit]), by_id=asked, total=len(ranked), version=self._state.version)
+
+    def document_frequencies(
+        self,
+        *,
+        scope: Scope,
+        form: Form = "exact",
+        words: Sequence[str] | None = None,
+        least: int = 1,
+        limit: int = 200_000,
+    ) -> dict[str, int]:
+        with self._lock:
+            live = [by_field(self._state.terms[memory.id], form) for memory in self._state.live(scope)]
+        held = ({*tokens.get("title", ()), *tokens.get("body", ())} for tokens in live)
+        counts = Counter(token for tokens in held for token in tokens)
+        return as_vocabulary(counts, least=least, limit=limit) if words is None else {w: counts[w] for w in words}
+
+    def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
+        with self._lock:
+            if query is None:
+                return self._counted(self._admitted(scope, where))
+            terms = self._state.searched(scope, where.as_of, self._analyse)
+            weights = thousandths(query.weights)
+            rows = matching(query, read=lambda leaf: postings_of(leaf, terms, weights))
+            return self._counted(self._state.memories[row] for row in self._among(rows, where))
+
+    def _counted(self, memories: Iterable[Memory]) -> dict[str, dict[str, int]]:
+        counters: dict[str, Counter[str]] = {name: Counter() for name in FACETS}
+        for memory in memories:
+            values: dict[str, set[str]] = {
+                "type": {memory.type},
+                "tag": set(memory.tags),
+                "project": {memory.project},
+                "source": set() if memory.source is None else {memory.source},
+                "kind": {memory.kind},
+                "fact_type": {fact.type for fact in self._state.facts.get(memory.id, ())},
+                "month": {memory.when.astimezone(UTC).isoformat()[:7]},
+            }
+            for name, found in values.items():
+                counters[name].update(found)
+        return as_facets(counters)
+
+    # --- vectors ----------------------------------------------------------------------------
+
+    def generations(self, *, scope: Scope) -> tuple[Generation, ...]:
+        with self._lock:
+            live = [memory.id for memory in self._state.live(scope)]
+            held = self._state.vectors
+            counts = {name: sum((name, row) in held for row in live) for name in self._state.generations}
+            return tuple(
+                replace(each, memories=counts[each.fingerprint], pending=len(live) - counts[each.fingerprint])
+                for each in reversed(self._state.generations.values())
+            )
+
+    def pending(self, fingerprint: str, *, after: int, limit: int) -> tuple[int, ...]:
+        with self._lock:
+            bare = (row for row in sorted(self._state.terms) if (fingerprint, row) not in self._state.vectors)
+            return tuple(row for row in bare if row > after)[:limit]
+
+    def put_vectors(self, generation: Generation, embedded: Sequence[EmbeddedMemory]) -> int:
+        known = self._state.generations.get(generation.fingerprint)
+        weights = generation.context_weights
+        if not embedded and (known is None or weights in (None, known.context_weights)):
+            return 0
+        with self._changing() as state:
+            known = known or replace(generation, context_weights=())
+            state.generations[known.fingerprint] = replace(
+                known, context_weights=known.context_weights if weights is None else weights
+            )
+            current = [each for each in embedded if self._is_current(each)]
+            for each in current:
+                for passage in each.passages:
+                    if len(passage.vector) != WIDTH * known.dimensions:
+                        raise too_wide(passage.vector, known.dimensions)
+                bare = (replace(passage, context_vector=None) for passage in each.passages)
+                state.vectors[known.fingerprint, each.memory_id] = tuple(bare)
+            remix(state, state.memories.values())
+            return len(current)
+
+    def _is_current(self, embedded: EmbeddedMemory) -> bool:
+        memory = self._state.memories.get(embedded.memory_id)
+        return memory is not None and memory.deleted_at is None and memory.meaning == embedded.meaning
+
+    def drop_vectors(self, fingerprint: str) -> int:
+        with self._changing() as state:
+            state.generations.pop(fingerprint, None)
+            gone = [key for key in state.vectors if key[0] == fingerprint]
+            for key in gone:
+                del state.vectors[key]
+            return len(gone)
+
+    def nearest(
+        self,
+        fingerprint: str,
+        vector: bytes,
+        *,
+        scope: Scope,
+        where: Filter,
+        limit: int,
+        score_ids: Sequence[int] = (),
+        exclude_generation: str | None = None,
+        in_context: bool = False,
+    ) -> VectorHits:
+        with self._lock:
+            state, generation = self._state, self._state.generations.get(fingerprint)
+            admitted = [memory.id for memory in self._admitted(scope, where)]
+            left = [row for row in admitted if (exclude_generation, row) not in state.vectors]
+            if generation is None:
+                return VectorHits(missing=len(left), version=state.version)
+            if len(vector) != WIDTH * generation.dimensions:
+                raise too_wide(vector, generation.dimensions)
+            found = {
+                row: _best_passage(row, state.vectors[fingerprint, row], vector, in_context=in_context)
+                for row in left
+                if (fingerprint, row) in state.vectors
+            }
+            return VectorHits(
+                top=tuple(sorted(found.values(), key=lambda hit: (-hit.score, hit.id))[:limit]),
+                by_id={row: found[row] for row in score_ids if row in found},
+                total=len(found),
+                missing=len(left) - len(found),
+                version=state.version,
+            )
+
+    def vectors(self, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+        with self._lock:
+            rows = sorted({memory.id for memory in self._state.live(scope)} & set(ids))
+            held = self._state.vectors
+            return {row: held[fingerprint, row] for row in rows if (fingerprint, row) in held}
+
+    # --- the log, the ledger, the notes -----------------------------------------------------
+
+    def log_recall(self, recalls: Sequence[Recall]) -> None:
+        with self._lock:
+            self._state.recalls += map(logged, recalls)
+
+    def recalls(
+        self,
+        *,
+        scope: Scope,
+        session: str | None = None,
+        memory_id: int | None = None,
+        fact_id: int | None = None,
+        limit: int = 100,
+    ) -> tuple[Recall, ...]:
+        with self._lock:
+            found = [
+                recall
+                for recall in self._visible(scope)
+                if (session is None or recall.session == session)
+                and (memory_id is None or any(hit.memory_id == memory_id for hit in recall.hits))
+                and (fact_id is None or any(fact_id in hit.fact_ids for hit in recall.hits))
+            ]
+            return tuple(found[:limit])
+
+    def _visible(self, scope: Scope) -> Iterator[Recall]:
+        return (recall for recall in reversed(self._state.recalls) if covers(scope, recall.scope))
+
+    def usage(self, *, scope: Scope) -> dict[int, Usage]:
+        with self._lock:
+            seen = Counter((hit.memory_id, hit.shown) for recall in self._state.recalls for hit in recall.hits)
+            feedback = (event for event in self._state.events if event.verb == "feedback")
+            given = Counter((event.memory_id, str(event.detail["verdict"])) for event in feedback)
+            live = {memory.id for memory in self._state.live(scope)}
+            rows = sorted({row for row, _ in (*seen, *given)} & live)
+            verdicts = {row: {name: count for (of, name), count in given.items() if of == row} for row in rows}
+            return {row: Usage(shown=seen[row, True], missed=seen[row, False], verdicts=verdicts[row]) for row in rows}
+
+    def unanswered(self, *, scope: Scope, limit: int) -> tuple[tuple[str, int], ...]:
+        with self._lock:
+            counts = Counter(recall.query for recall in self._visible(scope) if recall.outcome == "none")
+            return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:limit])
+
+    def sources(self, *, below: str) -> dict[str, Source]:
+        with self._lock:
+            return {name: held for name, held in sorted(self._state.sources.items()) if lies_below(name, below)}
+
+    def record_source(self, source: str, *, fingerprint: str, pieces: Sequence[Piece]) -> None:
+        with self._changing() as state:
+            state.sources.pop(source, None)
+            if pieces:
+                state.sources[source] = Source(fingerprint=fingerprint, pieces=tuple(pieces))
+
+    def put_note(self, kind: str, name: str, value: Mapping[str, object] | None) -> bool:
+        with self._lock:
+            there = self._state.notes.pop((kind, name), None) is not None
+            if value is not None:
+                self._state.notes[kind, name] = json.dumps(dict(value), default=_plain)
+            self._state.version += kind in ANSWERING
+            return there
+
+    def notes(self, kind: str) -> dict[str, Mapping[str, Any]]:
+        with self._lock:
+            return {name: json.loads(text) for (its, name), text in sorted(self._state.notes.items()) if its == kind}
+
+    # --- the whole --------------------------------------------------------------------------
+
+    def version(self) -> int:
+        with self._lock:
+            return self._state.version
+
+    def check(self) -> tuple[str, ...]:
+        return ()
+
+    def rebuild(self, progress: Progress | None = None) -> int:
+        with self._changing() as state:
+            live = [memory for memory in state.memories.values() if memory.deleted_at is None]
+            for done, memory in enumerate(live, start=1):
+                index(state, memory, self._analyse)
+                if progress is not None:
+                    progress(done, len(live), "memories")
+        return len(live)
+
+    def close(self) -> None:
+        with self._lock:
+            self._state = State()
+
+
+def _best_passage(row: int, passages: Sequence[Passage], vector: bytes, *, in_context: bool) -> IndexHit:
+    """Return the passage nearest to *vector*, the first of equals."""
+    compared = [(each.context_vector if in_context else None) or each.vector for each in passages]
+    cosines = matrix(compared, dimensions=len(vector) // WIDTH).products(vector, range(len(compared)))
+    best = cosines.index(max(cosines))
+    return IndexHit(id=row, score=cosines[best], span=(passages[best].start, passages[best].stop))
+
+
+def _plain(value: object) -> object:
+    return dict(value) if isinstance(value, Mapping) else str(value)
