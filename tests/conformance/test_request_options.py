@@ -11,8 +11,8 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection, Reply
-from recollect.embedders.models import Models
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.embedders.models import Models
 from recollect.errors import ModelError, SearchCancelled, SearchTimeout, WordIndexUnavailable
 from recollect.profile import BUILT_IN, load_profile
 from recollect.recall.lens import Lens
