@@ -110,7 +110,7 @@ def test_why_finds_a_memory_at_a_rank_exactly_when_the_reply_does(
     forgotten: bool,
     superseded: bool,
 ) -> None:
-    store = STORES["ram"](None, analyse)  # type: ignore[arg-type]
+    store = STORES["memory"](None, analyse)  # type: ignore[arg-type]
     with Recollection(store=store, profile=profile, models=Models(name="hashing"), clock=lambda: NOON) as db:
         drafts = [replace(each, external_id=str(at)) for at, each in enumerate(memories)]
         kept = [each.id for each in db.add_all(drafts)]

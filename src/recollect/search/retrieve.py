@@ -191,31 +191,24 @@ def _first_match(probe: Probe, tiers: Sequence[Tier], score_ids: Sequence[int]) 
             hits = probe.match_words(tier, depth=probe.depth, score_ids=score_ids)
         except WordIndexUnavailable:
             return _by_substrings(probe)
-        found = _ranking(tier, hits, found)
+        found = replace(
+            found,
+            kind="text" if isinstance(tier, SubstringQuery) else "words",
+            hits=hits.top,
+            by_id=hits.by_id,
+            total=hits.total,
+            code_share=hits.code_share,
+            document_frequencies={**found.document_frequencies, **hits.document_frequencies},
+            version=hits.version,
+        )
         if hits.top:
             break
     return found
 
 
-def _ranking(tier: Tier, hits: WordHits, before: Ranking) -> Ranking:
-    return Ranking(
-        name="words",
-        kind="text" if isinstance(tier, SubstringQuery) else "words",
-        hits=hits.top,
-        by_id=hits.by_id,
-        total=hits.total,
-        code_share=hits.code_share,
-        tiers=before.tiers,
-        document_frequencies={**before.document_frequencies, **hits.document_frequencies},
-        version=hits.version,
-    )
-
-
 def _by_substrings(probe: Probe) -> Ranking:
     substrings = substring_query(probe.state.query, probe.words)
-    empty = Ranking(name="words", kind="text", tiers=() if substrings is None else (substrings,))
-    hits = None if substrings is None else probe.match_words(substrings, depth=probe.depth)
-    found = empty if substrings is None or hits is None else _ranking(substrings, hits, empty)
+    found = _first_match(probe, () if substrings is None else (substrings,), ())
     return replace(found, degraded="fts_unavailable")
 
 
@@ -328,16 +321,13 @@ def cross_score(
 ) -> tuple[Mapping[int, IndexHit], Mapping[int, bytes]]:
     """Return the exact cosine of each of *ids*, and the first vector of those and *others* in the generation in use."""
     scores: dict[int, IndexHit] = {}
-    vectors: dict[int, bytes] = {}
-    wanted = [*ids, *others]
+    first: dict[int, bytes] = {}
     for each in asked:
-        left = [row for row in wanted if row not in vectors]
-        held = probe.context.ask.vectors(each.generation, left, scope=probe.state.scope) if left else {}
+        wanted = [row for row in ids if row not in scores] if first else [*ids, *others]
+        held = probe.context.ask.vectors(each.generation, wanted, scope=probe.state.scope) if wanted else {}
         scores |= _best_passages(each.vector, {row: held[row] for row in ids if row in held}, probe.rules)
-        if each is asked[0]:
-            vectors = {row: passages[0].vector for row, passages in held.items()}
-            wanted = [row for row in ids if row not in held]
-    return scores, vectors
+        first = first or {row: passages[0].vector for row, passages in held.items()}
+    return scores, first
 
 
 def _best_passages(query: bytes, held: Mapping[int, Sequence[Passage]], rules: Retrieve) -> dict[int, IndexHit]:
