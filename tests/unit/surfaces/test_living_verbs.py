@@ -108,6 +108,6 @@ def test_consolidation_is_tried_first(run: Run) -> None:
 
     dry, undone = run("consolidate", "--dry-run", "--json"), run("consolidate", "--undo")
 
-    assert dry.value == {"applied": False, "merges": [], "faded": [], "facts": 0}
+    assert dry.value == {"applied": False, "merges": [], "links": [], "faded": [], "facts": 0}
     assert undone.out == "0 memories are back\n"
     assert json.loads(run("consolidate", "--json").out)["applied"] is True
