@@ -1,6 +1,7 @@
 """What every test may lean on: the requirement ledger, Hypothesis profiles, the shared data."""
 
 import json
+import os
 import tomllib
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+os.environ["RECOLLECT_OFFLINE"] = "1"  # no test fetches a model, except those that say so, and those from this machine
 HERE = Path(__file__).resolve().parent
 LEDGER = frozenset(tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8")))
 

@@ -36,6 +36,10 @@ class AsyncRecollection:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
+    def in_project(self, name: str) -> "AsyncRecollection":
+        """Return a view of the same store that writes to the project *name* and sees nothing else."""
+        return AsyncRecollection(self.inner.in_project(name))
+
     add = _threaded(Recollection.add)
     add_all = _threaded(Recollection.add_all)
     capture = _threaded(Recollection.capture)
@@ -49,14 +53,20 @@ class AsyncRecollection:
     embed = _threaded(Recollection.embed)
     facts = _threaded(Recollection.facts)
     feedback = _threaded(Recollection.feedback)
+    flush = _threaded(Recollection.flush)
     forget = _threaded(Recollection.forget)
+    generations = _threaded(Recollection.generations)
     how_it_works = _threaded(Recollection.how_it_works)
     import_ = _threaded(Recollection.import_)
     inject = _threaded(Recollection.inject)
     keep_lens = _threaded(Recollection.keep_lens)
     lenses = _threaded(Recollection.lenses)
     list = _threaded(Recollection.list)
+    never_recalled = _threaded(Recollection.never_recalled)
+    never_used = _threaded(Recollection.never_used)
     pin = _threaded(Recollection.pin)
+    prune_vectors = _threaded(Recollection.prune_vectors)
+    recalls = _threaded(Recollection.recalls)
     reindex = _threaded(Recollection.reindex)
     reinforce = _threaded(Recollection.reinforce)
     related = _threaded(Recollection.related)
@@ -69,6 +79,7 @@ class AsyncRecollection:
     timeline = _threaded(Recollection.timeline)
     tune = _threaded(Recollection.tune)
     tuning = _threaded(Recollection.tuning)
+    unanswered = _threaded(Recollection.unanswered)
     undo_consolidation = _threaded(Recollection.undo_consolidation)
     untune = _threaded(Recollection.untune)
     why = _threaded(Recollection.why)

@@ -1,55 +1,42 @@
 """Recollection: a store, a profile and a clock; the verbs, each a line or two."""
 
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from recollect.embedders.choice import NO_MODELS, Models
-from recollect.evaluate.tuning import TunedProfiles, Tuning, in_force, untune
+from recollect import evaluate, recall, remember, search, upkeep
+from recollect.embedders.models import NO_MODELS, Models
 from recollect.profile import Profile, load_profile
-from recollect.recall.browse import in_time, listed, shown
-from recollect.recall.inject import as_sure_as, query_for
-from recollect.recall.lens import Lens, drop_lens, keep_lens, lenses, look_through
-from recollect.recall.log import Scribe, write_down
-from recollect.recall.reinforce import Verdict, by_hand, by_verdict, chosen
 from recollect.records import (
     ALL_PROJECTS,
     NO_FILTER,
     Fact,
     FactQuery,
+    Feedback,
     Filter,
     Forget,
+    Generation,
     Memory,
     Progress,
+    Recall,
     Restore,
     Scope,
     StoreStats,
     Trust,
 )
-from recollect.records import Feedback as FeedbackWrite
-from recollect.remember.clean import draft, pinning, superseding
-from recollect.remember.embed import embed_pending
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
-from recollect.rerankers.choice import NO_RERANKER, Rerankers
-from recollect.search import SearchContext, search
-from recollect.search.intent import boost
+from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
-from recollect.upkeep.export import exported
-from recollect.upkeep.facts import FADED, LEFT_ALONE_DAYS, Conflict, conflicts, stale
 
-if TYPE_CHECKING:  # a process that only searches starts without what the other verbs need
-    from recollect.evaluate.tune import Tuned
-    from recollect.recall.inject import Rendered, Style
-    from recollect.remember.context import IngestContext
-    from recollect.remember.import_files import ImportReport
-    from recollect.remember.ingest import IngestResult
-    from recollect.search.why import Why
-    from recollect.upkeep.consolidate import Consolidation
+if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
+    SearchContext = search.SearchContext
+    Why = search.why.Why
 
 Clock = Callable[[], datetime]
 
@@ -81,7 +68,12 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         store=open_store(settings.db, analyse, analyser=ANALYSER),
         profile=load_profile(settings.profile),
         project=settings.project or None,
-        models=Models(name=settings.model, folder=models_folder(settings), key=settings.model_key),
+        models=Models(
+            name=settings.model,
+            folder=models_folder(settings),
+            key=settings.model_key,
+            offline=settings.is_offline,
+        ),
         rerankers=Rerankers(settings.reranker),
         clock=clock,
         address=settings.db,
@@ -108,8 +100,8 @@ class Recollection:
         self.profile, self.project = profile, project
         self.address, self.background = address, background
         self._clock = clock
-        self._tuned = TunedProfiles(store)
-        self._scribe = Scribe()
+        self._writer = recall.log.BackgroundWriter()
+        self._tuned = evaluate.tuning.TunedProfiles(store)
 
     def __enter__(self) -> Self:
         return self
@@ -119,10 +111,20 @@ class Recollection:
 
     def close(self) -> None:
         """Finish the log, then let go of the models and the store."""
-        self._scribe.close()
+        self.flush()
         self.models.close()
         self.rerankers.close()
         self.store.close()
+
+    def flush(self) -> None:
+        """Wait until what runs in the background is done: the recall log, the vectors."""
+        self._writer.flush()
+
+    def in_project(self, name: str) -> "Recollection":
+        """Return a view of the same store that writes to the project *name* and sees nothing else."""
+        view = copy(self)
+        view.project = name
+        return view
 
     def now(self) -> datetime:
         """Return the time by this recollection's clock."""
@@ -133,12 +135,12 @@ class Recollection:
         """Which projects are searched: the one chosen at opening, or all."""
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
-    def _ingest_context(self, *, embed: bool = True, redact: bool = True, trust: Trust = "owner") -> "IngestContext":
-        from recollect.remember.context import IngestContext  # noqa: PLC0415  (a search writes nothing)
-
+    def _ingest_context(
+        self, *, embed: bool = True, redact: bool = True, trust: Trust = "owner"
+    ) -> "remember.context.IngestContext":
         # In the background vectors are made later, so that nobody waits for a model; oro needs them to decide.
         early = embed and (not self.background or self.profile.dedup == "bm25")
-        return IngestContext(
+        return remember.context.IngestContext(
             store=self.store,
             analyse=analyse,
             profile=self.profile,
@@ -159,14 +161,14 @@ class Recollection:
         redact: bool = True,
         embed: bool = True,
         **about: Any,
-    ) -> "IngestResult":
+    ) -> "remember.ingest.IngestResult":
         """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
 
         The name, description, path, worker_role and requirements of a memory go into its metadata and are
         searched like everything else. A *vector* of your own is stored beside those of the model in use if it is
         as wide as they are, else apart; `search(embedding=…)` finds it.
         """
-        drafts = [draft(content, {"project": self.project or "default", **about})]
+        drafts = [remember.clean.draft(content, {"project": self.project or "default", **about})]
         return self.add_all(drafts, vectors=[vector], redact=redact, embed=embed)[0]
 
     def add_all(
@@ -176,12 +178,12 @@ class Recollection:
         vectors: Sequence[Sequence[float] | None] = (),
         redact: bool = True,
         embed: bool = True,
-    ) -> "tuple[IngestResult, ...]":
+    ) -> "tuple[remember.ingest.IngestResult, ...]":
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
-        from recollect.remember.ingest import ingest  # noqa: PLC0415
-
         given = any(vector is not None for vector in vectors)
-        results = ingest(drafts, self._ingest_context(embed=embed or given, redact=redact), vectors=vectors)
+        self._fetch_model(None, wanted=embed)
+        context = self._ingest_context(embed=embed or given, redact=redact)
+        results = remember.ingest.ingest(drafts, context, vectors=vectors)
         if embed and any(each.written for each in results):
             self._embed_if_possible(None)
         return results
@@ -193,18 +195,19 @@ class Recollection:
         embed: bool = True,
         trust: Trust = "owner",
         progress: Progress | None = None,
-    ) -> "ImportReport":
+    ) -> "remember.import_files.ImportReport":
         """Import files and folders; again and again if you like, only what changed is written."""
-        from recollect.remember.import_files import import_files  # noqa: PLC0415
-
-        report = import_files(paths, self._ingest_context(embed=embed, redact=redact, trust=trust), progress)
+        self._fetch_model(progress, wanted=embed)
+        context = self._ingest_context(embed=embed, redact=redact, trust=trust)
+        report = remember.import_files.import_files(paths, context, progress)
         if embed:
             self._embed_if_possible(progress)
         return report
 
     def embed(self, progress: Progress | None = None) -> int:
         """Give a vector to every memory that has none of the model in use; return how many took one."""
-        return embed_pending(
+        self.models.ready(now=self.now(), progress=progress)
+        return remember.embed.embed_pending(
             store=self.store,
             embedder=self.models.required(),
             model=self.models.name,
@@ -212,19 +215,26 @@ class Recollection:
             progress=progress,
         )
 
-    def capture(self, text: str, *, trust: Trust = "agent", embed: bool = True) -> "tuple[IngestResult, ...]":
+    def capture(
+        self, text: str, *, trust: Trust = "agent", embed: bool = True
+    ) -> "tuple[remember.ingest.IngestResult, ...]":
         """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we rendered."""
         drafts = self._ingest_context(embed=False, trust=trust).captured(text)
         return self.add_all(drafts, embed=embed) if drafts else ()
 
+    def _fetch_model(self, progress: Progress | None, *, wanted: bool) -> None:
+        """Install the model in use if it is *wanted* and missing; in the background nobody waits for that."""
+        if wanted and not self.background:
+            self.models.ready(now=self.now(), progress=progress)
+
     def _embed_if_possible(self, progress: Progress | None) -> None:
         if self.background:
-            self._scribe.give(lambda: self._embed_now(None))
+            self._writer.submit(lambda: self._embed_now(None))
         else:
             self._embed_now(progress)
 
     def _embed_now(self, progress: Progress | None) -> None:
-        if self.models.current() is not None:
+        if self.models.ready(now=self.now(), progress=progress) is not None:
             self.embed(progress)
 
     def search(
@@ -245,7 +255,8 @@ class Recollection:
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
-            self._scribe.give(lambda: write_down(reply, request, store=self.store, now=self.now()))
+            asked = self.now()
+            self._writer.submit(lambda: recall.log.log_reply(reply, request, store=self.store, now=asked))
         return reply
 
     def _answer(self, request: Request, profile: Profile) -> Reply:
@@ -257,18 +268,18 @@ class Recollection:
         return reply
 
     def _reply(self, request: Request, profile: Profile) -> Reply:
-        return search(request, self._context(profile, request.mode))
+        return search.search(request, self._context(profile, request.mode))
 
-    def _context(self, profile: Profile, mode: Mode = "hybrid") -> SearchContext:
+    def _context(self, profile: Profile, mode: Mode = "hybrid") -> "SearchContext":
         now, bounds = self.now(), profile.weigh.lens_bounds
-        return SearchContext(
+        return search.SearchContext(
             store=self.store,
             profile=profile,
             now=now,
             embedder=None if mode == "keyword" else self.models.current(),
             named=self.models.named,
             reranker=self.rerankers.current,
-            look_through=lambda request: look_through(request, self.store, bounds=bounds, now=now),
+            look_through=lambda request: recall.lens.look_through(request, self.store, bounds=bounds, now=now),
         )
 
     def _ranking(self, name: str | None = None) -> Profile:
@@ -278,21 +289,20 @@ class Recollection:
 
     def decisions(self, /, query: str, **more: Any) -> Reply:
         """Answer *query*, leaning towards what was decided; *more* is what `search` takes."""
-        return self.search(boost(query, "decisions"), **more)
+        return self.search(search.intent.boost(query, "decisions"), **more)
 
     def changes(self, /, query: str, **more: Any) -> Reply:
         """Answer *query*, leaning towards what was changed."""
-        return self.search(boost(query, "changes"), **more)
+        return self.search(search.intent.boost(query, "changes"), **more)
 
     def how_it_works(self, /, query: str, **more: Any) -> Reply:
         """Answer *query*, leaning towards how things work."""
-        return self.search(boost(query, "how_it_works"), **more)
+        return self.search(search.intent.boost(query, "how_it_works"), **more)
 
     def related(self, memory_id: int, *, limit: int | None = None) -> tuple[Related, ...]:
         """Return the memories that belong to one, nearest first, each with its reasons."""
-        from recollect.search.related import related  # noqa: PLC0415
-
-        return related(self._one(memory_id), self._context(self._ranking()), scope=self.scope, limit=limit)
+        one, context = self._one(memory_id), self._context(self._ranking())
+        return search.related.related(one, context, scope=self.scope, limit=limit)
 
     def inject(
         self,
@@ -302,37 +312,48 @@ class Recollection:
         description: str = "",
         tags: Sequence[str] = (),
         session: str | None = None,
-        style: "Style" = "markdown",
-        most: int = 5,
+        style: "recall.inject.Style" = "markdown",
+        limit: int = 5,
         budget: int = 500,
+        where: Filter = NO_FILTER,
         **more: Any,
-    ) -> "Rendered":
-        """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all."""
-        from recollect.recall.inject import inject  # noqa: PLC0415
+    ) -> "recall.inject.Rendered":
+        """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all.
 
-        asked = query_for(task, description=description, tags=tags)
-        reply = self.search(asked, session=session, **more)
+        The *tags* are the task's own and are searched for; *where* says which memories may be told.
+        """
+        asked = recall.inject.task_query(task, description=description, tags=tags)
+        reply = self.search(asked, session=session, where=where, **more)
         if reply.outcome == "weak":
-            reply = as_sure_as(self.search(query_for(task), **more), reply)
-        return inject(reply, store=self.store, now=self.now(), session=session, style=style, most=most, budget=budget)
+            title = self.search(recall.inject.task_query(task), where=where, **more)
+            reply = recall.inject.trusted_as(title, reply)
+        return recall.inject.inject(
+            reply, store=self.store, now=self.now(), session=session, style=style, limit=limit, budget=budget
+        )
 
     def why(
         self, /, memory_id: int, query: str, *, mode: Mode = "hybrid", profile: str | None = None, **more: Any
     ) -> "Why":
         """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help."""
-        from recollect.search.why import why  # noqa: PLC0415
-
         self._one(memory_id)
         request = Request(text=query, mode=mode, scope=self.scope, **more)
-        return why(memory_id, request, self._context(self._ranking(profile), mode))
+        return search.why.why(memory_id, request, self._context(self._ranking(profile), mode))
 
     def show(self, memory_id: int) -> Shown:
         """Return a memory with its other wordings and its history."""
-        return shown(self._one(memory_id), self.store, scope=self.scope)
+        memory, rows, scope = self._one(memory_id), [memory_id], self.scope
+        return Shown(
+            memory=memory,
+            wordings=self.store.wordings(rows, scope=scope).get(memory_id, ()),
+            events=self.store.history(rows, scope=scope).get(memory_id, ()),
+            facts=self._facts_of(memory_id),
+        )
 
     def list(self, *, where: Filter = NO_FILTER, limit: int = 20, offset: int = 0) -> Listing:
         """Return memories newest first."""
-        return listed(self.store, scope=self.scope, where=where, limit=limit, offset=offset)
+        most, passed = (max(0, min(number, 2**62)) for number in (limit, offset))
+        page = self.store.browse(scope=self.scope, where=where, limit=most, offset=passed)
+        return Listing(memories=tuple(self.store.load(page.ids, scope=self.scope).values()), total=page.total)
 
     def forget(self, memory_id: int, *, reason: str = "") -> None:
         """Hide a memory from every search until it is restored."""
@@ -346,21 +367,21 @@ class Recollection:
 
     def pin(self, memory_id: int, *, pinned: bool = True) -> None:
         """Keep a memory from ageing, or let it age again."""
-        self.store.apply([pinning(self._one(memory_id), pinned=pinned)], at=self.now())
+        self.store.apply([remember.clean.pinning(self._one(memory_id), pinned=pinned)], at=self.now())
 
     def supersede(self, memory_id: int, by: int) -> None:
         """Say that memory *by* took the place of another, which is hidden from then on unless asked for."""
-        self.store.apply([superseding(self._one(memory_id), self._one(by))], at=self.now())
+        write = remember.clean.superseding(self._one(memory_id), self._one(by))
+        self.store.apply([write], at=self.now())
 
     def feedback(
-        self, memory_id: int, verdict: Verdict, *, session: str | None = None, query: str | None = None
+        self, memory_id: int, verdict: "recall.log.Verdict", *, session: str | None = None, query: str | None = None
     ) -> None:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
         self._one(memory_id)
-        told = FeedbackWrite(id=memory_id, verdict=verdict, session=session, query=query)
-        its = FactQuery(memory_ids=(memory_id,), include_superseded=True)
-        facts = tuple(reversed(self.store.facts(its, scope=self.scope)))
-        self.store.apply([told, *by_verdict(facts, verdict, now=self.now())], at=self.now())
+        told, now = Feedback(id=memory_id, verdict=verdict, session=session, query=query), self.now()
+        facts = recall.log.reinforced(self._facts_of(memory_id), verdict, now=now)
+        self.store.apply([told, *facts], at=now)
 
     def facts(
         self, *, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int = 100
@@ -370,82 +391,121 @@ class Recollection:
 
     def reinforce(self, *fact_ids: int) -> int:
         """Vouch for facts: surer by 0.3 and fresh from today; return how many there were."""
-        vouched = by_hand(chosen(fact_ids, self.facts(limit=2**31)), now=self.now())
-        return len(self.store.apply(vouched, at=self.now()))
+        facts, now = recall.log.chosen(fact_ids, self._all_facts()), self.now()
+        return len(self.store.apply(recall.log.reinforced(facts, "reinforce", now=now), at=now))
 
-    def stale(self, *, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> tuple[Fact, ...]:
+    def stale(self, *, below: float = 0.5, days: float = 30) -> tuple[Fact, ...]:
         """Return the facts that have faded or were left alone."""
-        return tuple(stale(self.facts(limit=2**31), now=self.now(), below=below, days=days))
+        return tuple(upkeep.facts.stale(self._all_facts(), now=self.now(), below=below, days=days))
 
-    def conflicts(self) -> tuple[Conflict, ...]:
+    def conflicts(self) -> "tuple[upkeep.facts.Conflict, ...]":
         """Return the facts that contradict each other."""
-        return tuple(conflicts(self.facts(limit=2**31)))
+        return tuple(upkeep.facts.conflicts(self._all_facts()))
+
+    def _all_facts(self) -> tuple[Fact, ...]:
+        return self.store.facts(FactQuery(), scope=self.scope)
+
+    def _facts_of(self, memory_id: int) -> tuple[Fact, ...]:
+        """Return what a memory states, oldest first, superseded facts too."""
+        asked = FactQuery(memory_ids=(memory_id,), include_superseded=True)
+        return self.store.facts(asked, scope=self.scope)[::-1]
 
     def timeline(self, query: str = "", *, limit: int = 50) -> tuple[Memory, ...]:
         """Return memories oldest first, superseded ones too: those that *query* finds, or the newest of all."""
-        return in_time(self.search(query, where=Filter(include_superseded=True), limit=limit))
+        found = [hit.memory for hit in self.search(query, where=Filter(include_superseded=True), limit=limit).hits]
+        return tuple(sorted(found, key=lambda memory: (memory.when, memory.id)))
 
-    def keep_lens(self, lens: Lens) -> None:
+    def recalls(self, *, session: str | None = None, fact: int | None = None, limit: int = 20) -> tuple[Recall, ...]:
+        """Return what was recalled, the last first: in one session, or with one fact, or at all."""
+        return self.store.recalls(scope=self.scope, session=session, fact_id=fact, limit=limit)
+
+    def never_recalled(self) -> tuple[Memory, ...]:
+        """Return the memories that no logged search has shown."""
+        return recall.log.never_recalled(self.store, scope=self.scope)
+
+    def never_used(self) -> "tuple[recall.log.MemoryUse, ...]":
+        """Return the memories that were shown three times or more and never used, most often shown first."""
+        return recall.log.never_used(self.store, scope=self.scope)
+
+    def unanswered(self, *, limit: int = 20) -> tuple[tuple[str, int], ...]:
+        """Return the logged queries that found nothing, and how often each was asked."""
+        return self.store.unanswered(scope=self.scope, limit=limit)
+
+    def keep_lens(self, lens: "recall.lens.Lens") -> None:
         """Keep a lens under its name."""
-        keep_lens(lens, self.store)
+        recall.lens.keep_lens(lens, self.store)
 
-    def lenses(self) -> tuple[Lens, ...]:
+    def lenses(self) -> "tuple[recall.lens.Lens, ...]":
         """Return the lenses kept."""
-        return lenses(self.store)
+        return recall.lens.lenses(self.store)
 
     def drop_lens(self, name: str) -> None:
         """Drop a lens."""
-        drop_lens(name, self.store)
+        recall.lens.drop_lens(name, self.store)
 
     def tune(
         self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
-    ) -> "Tuned":
+    ) -> "evaluate.tune.Tuned":
         """Fit the profile's few weights to the questions of a file, or to what was said of answers so far.
 
         Adopted is only what is surely better on questions it was not fitted to; it stays with the store.
         """
-        from recollect.evaluate.tune import Here, tune_here  # noqa: PLC0415
+        self.flush()  # what was recalled until now belongs to the log
+        target = evaluate.tune.TuningTarget(
+            profile=self.profile, store=self.store, scope=self.scope, now=self.now(), search=self._reply
+        )
+        return evaluate.tune.tune(target, judged, dry_run=dry_run, progress=progress)
 
-        self._scribe.close()  # what was recalled until now belongs to the log
-        here = Here(profile=self.profile, store=self.store, scope=self.scope, now=self.now(), answer=self._reply)
-        return tune_here(here, judged, dry_run=dry_run, progress=progress)
-
-    def tuning(self) -> Tuning | None:
+    def tuning(self) -> "evaluate.tuning.Tuning | None":
         """Return what was tuned and is in force: which weights, since when, with which figures."""
-        return in_force(self.profile, self.store)
+        return evaluate.tuning.in_force(self.profile, self.store)
 
-    def untune(self) -> Tuning:
+    def untune(self) -> "evaluate.tuning.Tuning":
         """Go back to the weights before the last tuning; return what was undone."""
-        return untune(self.profile, self.store)
+        return evaluate.tuning.untune(self.profile, self.store)
 
-    def consolidate(self, *, apply: bool = False, floor: float = 0.0, most: int = 50) -> "Consolidation":
+    def consolidate(
+        self, *, apply: bool = False, floor: float = 0.0, limit: int = 50
+    ) -> "upkeep.consolidate.Consolidation":
         """Propose merges, links and what has faded below *floor*; do it when told to."""
-        from recollect.upkeep.consolidate import apply_consolidation, plan_consolidation  # noqa: PLC0415
-
         context = self._ingest_context(embed=False)
-        plan = plan_consolidation(context, floor=floor, limit=most)
+        plan = upkeep.consolidate.plan_consolidation(context, floor=floor, limit=limit)
         if apply:
-            apply_consolidation(plan, store=self.store, now=context.now)
+            upkeep.consolidate.apply_consolidation(plan, store=self.store, now=context.now)
         return replace(plan, applied=apply)
 
     def undo_consolidation(self) -> tuple[int, ...]:
         """Bring back what consolidations merged away."""
-        from recollect.upkeep.consolidate import undo_consolidation  # noqa: PLC0415
-
-        return undo_consolidation(self._ingest_context(embed=False))
+        return upkeep.consolidate.undo_consolidation(self._ingest_context(embed=False))
 
     def export(self) -> Iterator[tuple[Memory, tuple[str, ...]]]:
         """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""
-        return exported(self.store, scope=self.scope)
+        return upkeep.export.exported(self.store, scope=self.scope)
 
     def stats(self) -> StoreStats:
         """Count what is here."""
         return self.store.stats(scope=self.scope)
 
     def doctor(self) -> Health:
-        """Look for damage."""
-        problems = self.store.check()
-        return Health(problems=problems, memories=self.stats().memories, address=self.address)
+        """Look for damage, and for vectors that nobody needs any more."""
+        old = [each.model for each in self._outdated()]
+        advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
+        problems, memories = self.store.check(), self.stats().memories
+        return Health(problems=problems, memories=memories, address=self.address, advice=tuple(advice))
+
+    def _outdated(self) -> tuple[Generation, ...]:
+        """Return the generations of other models, if the one in use has vectors of its own for everything."""
+        several = len(self.store.generations(scope=ALL_PROJECTS)) > 1
+        embedder = self.models.current() if several else None
+        return () if embedder is None else remember.embed.outdated_generations(self.store, embedder)
+
+    def generations(self) -> tuple[Generation, ...]:
+        """Return the generations of vectors, newest first: one for each model that made some."""
+        return self.store.generations(scope=self.scope)
+
+    def prune_vectors(self, *, dry_run: bool = False) -> tuple[Generation, ...]:
+        """Drop the vectors of other models than the one in use; return their generations."""
+        return remember.embed.prune(store=self.store, embedder=self.models.required(), dry_run=dry_run)
 
     def reindex(self, progress: Progress | None = None) -> int:
         """Make every index anew from the memories."""

@@ -264,3 +264,10 @@ class Health:
     problems: tuple[str, ...]
     memories: int
     address: str
+    advice: tuple[str, ...] = ()
+    """What could be done though nothing is wrong."""
+
+    @property
+    def healthy(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from recollect.errors import ProfileError
 
-IN_MEMORY = ":memory:"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -29,6 +27,13 @@ class Settings:
     """The folder of installed models; blank means the user's data folder."""
     reranker: str = ""
     """The folder of a cross-encoder that reads the best hits again; blank or `none` means none."""
+    offline: str = ""
+    """`1` means that nothing is ever fetched: a model that is missing stays missing until it is installed by hand."""
+
+    @property
+    def is_offline(self) -> bool:
+        """Whether nothing may be fetched."""
+        return self.offline.strip().lower() not in ("", "0", "no", "off", "false")
 
 
 def read_settings(**given: str | None) -> Settings:

@@ -42,20 +42,6 @@ WIDTH: Final = 4
 """Bytes of one float32."""
 
 
-def cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return how alike two vectors point, from -1 to 1; 0 when there is nothing to compare.
-
-    Nothing to compare are vectors of different length, empty ones, zero ones and ones that are not finite.
-    """
-    if len(one) != len(other):
-        return 0.0
-    size = math.sqrt(sum(map(mul, one, one))) * math.sqrt(sum(map(mul, other, other)))
-    if size == 0.0 or not math.isfinite(size):
-        return 0.0
-    product: float = sum(map(mul, one, other))
-    return max(-1.0, min(1.0, product / size))
-
-
 def unit(numbers: Iterable[float]) -> Vector:
     """Return the vector of length one that points where *numbers* point; zeros stay zeros."""
     values = list(numbers)

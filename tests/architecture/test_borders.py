@@ -34,7 +34,7 @@ DRIVERS = {
     "uvicorn": ("surfaces/",),
 }
 # A library that may be missing is fetched by its name, so names count too; the machine's report only says a version.
-NAMED = {**DRIVERS, "apsw": (*DRIVERS["apsw"], "evaluate/machine.py")}
+NAMED = {**DRIVERS, "apsw": (*DRIVERS["apsw"], "evaluate/report.py")}
 ROOMS = ("recollect.stores", "recollect.embedders", "recollect.rerankers")
 CONTRACTS = tuple(f"{room}.contract" for room in ROOMS)
 PURE = ("remember/", "search/")
@@ -142,9 +142,9 @@ def test_a_driver_fetched_by_its_name_is_seen() -> None:
 @pytest.mark.parametrize(
     ("bypass", "proper"),
     [
-        ("recollect.stores.ram.RamStore", "recollect.stores.contract.Store"),
+        ("recollect.stores.sqlite.SqliteStore", "recollect.stores.contract.Store"),
         ("recollect.embedders.onnx.OnnxEmbedder", "recollect.embedders.contract.Embedder"),
-        ("recollect.rerankers.choice.Rerankers", "recollect.rerankers.contract.Reranker"),
+        ("recollect.rerankers.onnx.OnnxReranker", "recollect.rerankers.contract.Reranker"),
     ],
 )
 def test_a_room_entered_past_its_contract_is_seen(bypass: str, proper: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 HEAVY = ("mcp", "numpy", "onnx", "onnxruntime", "starlette", "tokenizers", "uvicorn")
 IDLE = (
     "recollect.evaluate.evaluate",
-    "recollect.evaluate.tune_here",
+    "recollect.evaluate.tune",
     "recollect.recall.inject",
     "recollect.remember.context",
     "recollect.remember.ingest",

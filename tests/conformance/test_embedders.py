@@ -4,9 +4,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from operator import mul
 from pathlib import Path
 from threading import Thread
 
@@ -15,10 +16,10 @@ import pytest
 from recollect.embedders.cached import CachedEmbedder
 from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
-from recollect.embedders.models import install, load, verify
+from recollect.embedders.install import install, verify
+from recollect.embedders.models import load
 from recollect.embedders.remote import Remote, RemoteEmbedder
 from recollect.errors import ModelError
-from recollect.vectors import cosine
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 TEXTS = [
@@ -44,6 +45,11 @@ STRANGE = [
     "\ufffe\uffff",
     "." * 3000,
 ]
+
+
+def cosine(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return how near two vectors of length one are."""
+    return sum(map(mul, one, other))
 
 
 @pytest.fixture(scope="session")

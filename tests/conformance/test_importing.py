@@ -10,11 +10,11 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.remember import formats
 from recollect.remember.import_files import ImportReport
-from recollect.surfaces.shapes import export_shape
+from recollect.surfaces.serialise import archived
 from recollect.text.analyser import analyse
 
 SECRET = "ghp_" + "a1B2c3D4" * 5
@@ -338,14 +338,14 @@ def test_oro_compares_the_parts_of_a_file_by_vector_too(
 def test_every_way_in_gives_facts_the_decay_rates_of_the_profile(db: Recollection, tmp_path: Path) -> None:
     weigh = replace(db.profile.weigh, decay_rates={"kv": 0.5, "state": 0.25})
     db.profile = replace(db.profile, weigh=weigh)
-    shape = export_shape(Memory(content="Restored: yes", external_id="r"), ())
+    shape = archived(Memory(content="Restored: yes", external_id="r"), ())
     folder = write(tmp_path / "notes", a_md="Imported: yes", b_jsonl=json.dumps(shape))
 
     db.add("Added: yes")
     db.capture("Note: Captured: yes")
     db.import_(folder)
     later = replace(Memory(content="Restored: again", external_id="r"), updated_at=NOON + timedelta(days=1))
-    write(folder, b_jsonl=json.dumps(export_shape(later, ())))
+    write(folder, b_jsonl=json.dumps(archived(later, ())))
     db.import_(folder)
 
     rates = {(fact.subject, fact.object): fact.decay_rate for fact in db.facts()}
@@ -420,7 +420,7 @@ def test_secrets_are_reported_and_never_reach_the_store(tmp_path: Path) -> None:
         kept = db.add(f"by hand {SECRET}", title=SECRET, metadata={"api_key": "k9f8d7s6a5q4"})
         write(folder, a_md=f"# Notes on {SECRET}\n\nThe key is {SECRET} still, for a while.\n")
         changed = db.import_(folder)
-        shown = [str(export_shape(*pair)) for pair in db.export()]
+        shown = [str(archived(*pair)) for pair in db.export()]
 
     raw = b"".join(path.read_bytes() for path in tmp_path.glob("notes.db*"))
     assert (first.redacted, again.redacted, kept.redacted, changed.redacted) == (7, 0, 3, 2)
@@ -444,7 +444,7 @@ def test_secrets_are_kept_when_that_is_wished(db: Recollection, tmp_path: Path) 
 
 
 def exported(db: Recollection, path: Path) -> Path:
-    lines = (json.dumps(export_shape(*pair), ensure_ascii=False) + "\n" for pair in db.export())
+    lines = (json.dumps(archived(*pair), ensure_ascii=False) + "\n" for pair in db.export())
     path.write_text("".join(lines), encoding="utf-8")
     return path
 
@@ -507,7 +507,7 @@ def test_an_export_brings_nothing_to_the_store_it_comes_from(db: Recollection, t
 
 
 def test_a_forgotten_memory_comes_back_forgotten(db: Recollection, tmp_path: Path) -> None:
-    shape = export_shape(Memory(id=40, content="no longer true", deleted_at=OLD, created_at=OLD), ("not any more",))
+    shape = archived(Memory(id=40, content="no longer true", deleted_at=OLD, created_at=OLD), ("not any more",))
     (tmp_path / "all.jsonl").write_text(json.dumps(shape))
 
     db.import_(tmp_path / "all.jsonl")
@@ -533,7 +533,7 @@ def test_an_older_export_does_not_undo_a_later_change(db: Recollection, tmp_path
 
 def test_a_newer_export_brings_the_change(db: Recollection, tmp_path: Path) -> None:
     db.add("status is open", external_id="t-1")
-    shape = export_shape(Memory(content="status is closed", external_id="t-1", updated_at=NOON + timedelta(1)), ())
+    shape = archived(Memory(content="status is closed", external_id="t-1", updated_at=NOON + timedelta(1)), ())
     (tmp_path / "all.jsonl").write_text(json.dumps(shape))
 
     done = db.import_(tmp_path / "all.jsonl")

@@ -9,7 +9,7 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.errors import InputError, StoreError, UnknownMemory
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
@@ -100,7 +100,7 @@ def test_a_search_with_a_session_lets_its_facts_fade_later(db: Recollection, clo
     clock.now += 10 * DAY
 
     db.search("database", session="s")
-    db._scribe.close()  # noqa: SLF001  (waits for the log)
+    db.flush()
 
     assert db.facts()[0].last_reinforced == before + 3 * DAY
 
@@ -198,7 +198,7 @@ def test_a_search_with_a_session_is_logged_with_hits_and_near_misses(db: Recolle
 
     db.search("deploy", session="s-1", limit=1)
     db.search("deploy without a session")
-    db._scribe.close()  # noqa: SLF001
+    db.flush()
 
     (recall,) = db.store.recalls(scope=ALL_PROJECTS, limit=9)
     assert (recall.query, recall.session, recall.lens) == ("deploy", "s-1", None)
@@ -211,7 +211,7 @@ def test_the_log_tells_which_answers_used_a_fact(db: Recollection) -> None:
     fact = db.facts()[0]
 
     db.search("database", session="s")
-    db._scribe.close()  # noqa: SLF001
+    db.flush()
 
     (recall,) = db.store.recalls(scope=ALL_PROJECTS, fact_id=fact.id, limit=9)
     assert recall.query == "database"
@@ -227,10 +227,10 @@ def test_a_failing_log_never_fails_a_search(db: Recollection, monkeypatch: pytes
     monkeypatch.setattr(type(db.store), "log_recall", fail)
 
     reply = db.search("database", session="s")
-    db._scribe.close()  # noqa: SLF001
+    db.flush()
 
     assert reply.hits
-    assert db._scribe.failures == 1  # noqa: SLF001
+    assert db._writer.failures == 1  # noqa: SLF001
 
 
 def test_feedback_is_counted_and_moves_the_facts(db: Recollection, clock: Clock) -> None:
@@ -261,7 +261,7 @@ def test_a_lens_filters_boosts_and_is_logged(db: Recollection) -> None:
     assert boosted.hits[0].id == decision.id
     assert boosted.hits[0].factors["lens"] == 1.9
     assert {hit.id for hit in boosted.hits} == {note.id, decision.id}
-    db._scribe.close()  # noqa: SLF001
+    db.flush()
     assert db.store.recalls(scope=ALL_PROJECTS, limit=1)[0].lens == "ops"
 
 

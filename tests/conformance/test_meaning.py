@@ -340,7 +340,7 @@ def test_in_the_background_a_memory_is_there_at_once_and_gets_its_vector_from_a_
     )
     added = db.add("An orchestra rehearses on Tuesdays")
     found = ids(db.search("orchestra", mode="keyword"))
-    db._scribe.close()  # noqa: SLF001  (waits for the thread)
+    db.flush()
 
     assert found == [added.id]
     assert store.pending(db.models.required().fingerprint, after=0, limit=9) == ()

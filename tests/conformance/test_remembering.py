@@ -8,7 +8,7 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import Filter, InputError, Memory, Recollection
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, NO_FILTER
 from recollect.remember.context import IngestContext

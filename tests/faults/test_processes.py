@@ -23,7 +23,7 @@ def start(*words: str) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**surroundings, "RECOLLECT_CONFIG": ""},
+        env={**surroundings, "RECOLLECT_CONFIG": "", "RECOLLECT_OFFLINE": "1"},
     )
 
 

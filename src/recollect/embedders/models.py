@@ -1,105 +1,140 @@
-"""The models on this machine: which there are, whether they are whole, and how to use one."""
+"""The models of a recollection: loaded when first needed and never before, fetched when first written with."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
 from recollect.embedders.contract import Embedder
-from recollect.embedders.hashing import HashingEmbedder
-from recollect.embedders.install import install, problems
-from recollect.embedders.manifest import FILE, RUN, catalogue, need_all, place_of, read_manifest, stamped, wrong_files
-from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import ModelError
+from recollect.records import Progress
 
-__all__ = ["Model", "default_folder", "install", "list_models", "load", "verify"]
-
-BUILT_IN: Final[Mapping[str, Callable[[], Embedder]]] = {"hashing": HashingEmbedder}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Model:
-    """A model by name: what it is, whether it can be used now, and what is wrong with it."""
-
-    name: str
-    about: str
-    dimensions: int
-    installed: bool
-    fingerprint: str | None = None
-    path: Path | None = None
-    bytes: int = 0
-    problem: str | None = None
+FILE: Final = "model.toml"
+"""What a folder with a model describes itself in."""
+HASHING: Final = "hashing"
+"""The embedder that is built in."""
 
 
-def default_folder() -> Path:
-    """Return where models live when nobody says otherwise."""
-    from platformdirs import user_data_path  # noqa: PLC0415 - not needed where the folder is given
+class Models:
+    """The embedding model in use, and others by name.
 
-    return user_data_path("recollect", appauthor=False) / "models"
+    *fetch* is what installs the model in use when it is first needed; `install.fetch_missing` unless told.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str = "none",
+        folder: Path | None = None,
+        key: str = "",
+        offline: bool = False,
+        fetch: Callable[..., object] | None = None,
+    ) -> None:
+        self.name = name
+        self.progress: Progress | None = None
+        """Who is told how far a fetch is, unless the writer says."""
+        self._folder, self._key = folder or Path(), key
+        self._offline, self._fetch = offline, fetch
+        self._loaded: dict[str, Embedder | None] = {}
+        self._error: ModelError | None = None
+
+    @property
+    def notice(self) -> str:
+        """Why the model in use could not be had when it was needed, in one line; blank when nothing is wrong."""
+        return f"by words alone: {self._error} ({self._error.hint})" if self._error else ""
+
+    def current(self) -> Embedder | None:
+        """Return the model in use, or nothing when there is none."""
+        return self.named(self.name)
+
+    def named(self, name: str) -> Embedder | None:
+        """Return the model *name*, or nothing when it cannot be had here; nothing is ever fetched for it."""
+        if name == "none":
+            return None
+        if name not in self._loaded:
+            self._loaded[name] = self._if_here(name)
+        return self._loaded.get(name)
+
+    def ready(self, *, now: datetime, progress: Progress | None = None) -> Embedder | None:
+        """Return the model in use to write with, or nothing; a known one that is not here is installed first.
+
+        What went wrong is tried once and no more; `notice` says what it was.
+        """
+        if self.name != "none" and self.current() is None and self._error is None:
+            try:
+                self._install(now, progress or self.progress)
+            except ModelError as error:
+                self._error = error
+            self._loaded.pop(self.name, None)
+        return self.current()
+
+    def required(self) -> Embedder:
+        """Return the model in use; say what is missing when it cannot be had."""
+        if self.name == "none":
+            raise ModelError("no embedding model is chosen", hint="open the store with --model minilm")
+        loaded = self.current()
+        if loaded is None and self._error is not None:
+            raise self._error
+        return self._load(self.name) if loaded is None else loaded
+
+    def close(self) -> None:
+        """Close every model."""
+        for embedder in self._loaded.values():
+            if embedder is not None:
+                embedder.close()
+        self._loaded = {}
+
+    def _if_here(self, name: str) -> Embedder | None:
+        """Return the model *name*; a search by words pays for a look at one folder and no more."""
+        if name != HASHING and "://" not in name and find_model(name, self._folder) is None:
+            return None
+        try:
+            return self._load(name)
+        except ModelError as error:
+            if name == self.name:
+                self._error = error
+            return None
+
+    def _install(self, now: datetime, progress: Progress | None) -> None:
+        from recollect.embedders.install import fetch_missing  # noqa: PLC0415  (most commands find their model)
+
+        fetch = self._fetch or fetch_missing
+        fetch(self.name, self._folder, now=now, offline=self._offline, progress=progress)
+
+    def _load(self, name: str) -> Embedder:
+        from recollect.embedders.cached import CachedEmbedder  # noqa: PLC0415  (a search by words needs none of it)
+
+        if "://" in name:
+            from recollect.embedders.remote import RemoteEmbedder, read_remote  # noqa: PLC0415
+
+            return CachedEmbedder(RemoteEmbedder(read_remote(name, key=self._key)))
+        return CachedEmbedder(load(name, self._folder))
 
 
-def list_models(folder: Path) -> tuple[Model, ...]:
-    """Return every model that is built in, known or installed below *folder*, by name."""
-    here = {path.parent.name for path in folder.glob(f"*/{FILE}") if not path.parent.name.startswith(".")}
-    names = sorted({*BUILT_IN, *catalogue(), *here})
-    return tuple(_built_in(name) if name in BUILT_IN else _describe(name, folder / name) for name in names)
+NO_MODELS: Final = Models()
 
 
-def verify(name: str, folder: Path) -> tuple[str, ...]:
-    """Read every byte of an installed model and say what is wrong, one line each; nothing when all is well."""
-    if name in BUILT_IN:
-        return ()
-    known = catalogue().get(name)
-    return problems(_place(name, folder), known.manifest if known else None)
+def find_model(name: str, folder: Path) -> Path | None:
+    """Return the folder of a model: *name* is its name below *folder*, or a path to it; nothing when it is not here."""
+    # A bare name never means a folder that happens to lie where the program was started.
+    places = [folder / name, *([Path(name).expanduser()] if {"/", os.sep} & set(name) else [])]
+    return next((place for place in places if place.is_dir()), None)
 
 
 def load(name: str, folder: Path, *, threads: int | None = None) -> Embedder:
     """Return the embedder *name*: one built in, one installed below *folder*, or a folder with a model."""
-    if name in BUILT_IN:
-        return BUILT_IN[name]()
-    place = _place(name, folder)
-    need_all(RUN)
+    if name == HASHING:
+        from recollect.embedders.hashing import HashingEmbedder  # noqa: PLC0415
+
+        return HashingEmbedder()
+    from recollect.embedders.manifest import RUN, catalogue, damaged_model, missing_model, require_all  # noqa: PLC0415
+    from recollect.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
+
+    place = find_model(name, folder)
+    if place is None:
+        raise missing_model(name)
+    if name in catalogue() and not (place / FILE).is_file():
+        raise damaged_model(name, f"{FILE} is missing")
+    require_all(RUN)
     return OnnxEmbedder(place, threads=threads)
-
-
-def _place(name: str, folder: Path) -> Path:
-    """Return the folder of a model: *name* is its name below *folder*, or a path to it."""
-    if (place := place_of(name, folder)) is not None:
-        return place
-    if name in catalogue():
-        raise ModelError(f"the model {name} is not installed", hint=f"run: recollect model install {name}")
-    raise ModelError(
-        f"there is no model {name!r}",
-        hint=f"known: {', '.join({**BUILT_IN, **catalogue()})}; or a folder with a {FILE}",
-    )
-
-
-def _built_in(name: str) -> Model:
-    embedder = BUILT_IN[name]()
-    about = "no model: shared words and spellings only"
-    return Model(
-        name=name, about=about, dimensions=embedder.dimensions, installed=True, fingerprint=embedder.fingerprint
-    )
-
-
-def _describe(name: str, place: Path) -> Model:
-    known = catalogue().get(name)
-    about = f"{known.title}: {known.about} ({known.licence})" if known else str(place)
-    dimensions = known.manifest.dimensions if known else 0
-    if not (place / FILE).is_file():
-        return Model(name=name, about=about, dimensions=dimensions, installed=False)
-    try:
-        manifest = stamped(place, read_manifest(place))
-    except ModelError as error:
-        return Model(name=name, about=about, dimensions=dimensions, installed=False, path=place, problem=str(error))
-    problems = wrong_files(place, manifest, look="size")
-    return Model(
-        name=name,
-        about=about,
-        dimensions=manifest.dimensions,
-        installed=not problems,
-        fingerprint=manifest.fingerprint,
-        path=place,
-        bytes=sum(stamp.bytes for stamp in manifest.files.values()),
-        problem="; ".join(problems) or None,
-    )

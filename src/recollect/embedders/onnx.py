@@ -10,18 +10,114 @@ from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from recollect.embedders.contract import Span
-from recollect.embedders.manifest import Manifest, need, read_manifest, stamped, wrong_files
+from recollect.embedders.manifest import Manifest, damaged_model, read_manifest, require, with_checksums, wrong_files
 from recollect.embedders.passages import batches, clean, cut, knows
 from recollect.errors import ModelError
 from recollect.vectors import Vector
 
 ROOM: Final = 1024
 """Pieces in one batch: more is no faster on a CPU, takes more memory and makes a query wait longer."""
-
+MOST_TEXTS: Final = 64
+"""Texts in one batch."""
 WINDOW: Final = 2048
 """Texts tokenized and sorted at a time, so that memory does not grow with the number of texts."""
-
 MOST_THREADS: Final = 4
+_INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
+_KINDS: Final = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
+
+
+# --- any transformer: rerankers share this --------------------------------------------------
+
+
+@dataclass(slots=True, weakref_slot=True, kw_only=True)
+class Transformer:
+    """A loaded graph and its tokenizer."""
+
+    numpy: Any
+    session: Any
+    tokenizer: Any
+    inputs: Mapping[str, str]
+    output: str
+    padding: int
+
+    def run(self, ids: Sequence[Sequence[int]], types: Sequence[Sequence[int]] = ()) -> tuple[Any, Any]:
+        """Return what the graph gives for rows of piece ids, and the mask of the pieces that are no padding."""
+        width = max(1, *map(len, ids))
+        mask = self._filled([[1] * len(row) for row in ids], width)
+        columns = (self._filled(ids, width, self.padding), mask, self._filled(types or [()] * len(ids), width))
+        fill = dict(zip(_INPUTS, columns, strict=True))
+        feed = {name: fill[name].astype(kind, copy=False) for name, kind in self.inputs.items()}
+        (found,) = self.session.run([self.output], feed)
+        return found, mask
+
+    def _filled(self, rows: Sequence[Sequence[int]], width: int, padding: int = 0) -> Any:
+        """Return *rows* as a matrix, each filled up to *width*."""
+        filled = self.numpy.full((len(rows), width), padding, dtype=self.numpy.int64)
+        for at, row in enumerate(rows):
+            filled[at, : len(row)] = row
+        return filled
+
+
+def load_transformer(
+    folder: Path, *, graph: str, tokenizer: str, output: str, threads: int, called: str, hint: str
+) -> Transformer:
+    """Load the graph and the tokenizer in *folder*; ModelError, with what the model is *called*, when it cannot be.
+
+    The output is the first when *output* is blank.
+    """
+    numpy, onnxruntime, tokenizers = (require(name, by=called) for name in ("numpy", "onnxruntime", "tokenizers"))
+    try:
+        pieces = tokenizers.Tokenizer.from_file(str(folder / tokenizer))
+        padding = (pieces.padding or {}).get("pad_id", 0)
+        pieces.no_padding()
+        pieces.no_truncation()
+        session = onnxruntime.InferenceSession(
+            str(folder / graph), _session_options(onnxruntime, threads), providers=["CPUExecutionProvider"]
+        )
+    except Exception as error:  # the drivers raise bare Exceptions
+        raise ModelError(f"cannot load {called}: {one_line(error)}", hint=hint) from error
+    outputs = [entry.name for entry in session.get_outputs()]
+    if output and output not in outputs:
+        raise ModelError(f"{called} has no output {output}", hint=f"it has: {', '.join(outputs)}")
+    inputs = {entry.name: _KINDS.get(entry.type, "") for entry in session.get_inputs()}
+    strange = sorted(name for name, kind in inputs.items() if name not in _INPUTS or not kind)
+    if strange or "input_ids" not in inputs:
+        raise ModelError(
+            f"{called} wants other inputs than known: {', '.join(strange or inputs)}",
+            hint="export it with input_ids and attention_mask",
+        )
+    return Transformer(
+        numpy=numpy, session=session, tokenizer=pieces, inputs=inputs, output=output or outputs[0], padding=padding
+    )
+
+
+def _session_options(onnxruntime: Any, threads: int) -> Any:
+    """Bound what the runtime takes: threads sleep between runs, and memory is as much as one batch needs.
+
+    The arena keeps what the largest batch took, and ROOM bounds that; patterns would be kept for every shape.
+    """
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = True
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
+
+
+def default_threads() -> int:
+    """Return how many threads a run may use: the cores this process may use, four at most."""
+    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(allowed, MOST_THREADS)
+
+
+def one_line(error: Exception) -> str:
+    """Return what *error* says on one line."""
+    return " ".join(str(error).split())
+
+
+# --- the embedder ---------------------------------------------------------------------------
 
 
 class OnnxEmbedder:
@@ -34,9 +130,9 @@ class OnnxEmbedder:
     def __init__(self, folder: Path, *, threads: int | None = None) -> None:
         manifest = read_manifest(folder)
         for problem in wrong_files(folder, manifest, look="size"):
-            raise ModelError(f"the model {manifest.name} is damaged: {problem}", hint="install it again")
-        self._manifest = stamped(folder, manifest)
-        self._engine: _Engine | None = _shared(folder, self._manifest, threads or default_threads())
+            raise damaged_model(manifest.name, problem)
+        self._manifest = with_checksums(folder, manifest)
+        self._loaded: Transformer | None = _shared(folder, self._manifest, threads or default_threads())
         self.fingerprint: Final = self._manifest.fingerprint
         self.dimensions: Final = manifest.dimensions
 
@@ -62,26 +158,47 @@ class OnnxEmbedder:
         return knows(text, weak_on=self._manifest.weak_on)
 
     def close(self) -> None:
-        """Let go of the session; the last embedder that shares it frees its memory."""
-        self._engine = None
+        """Close the session; the last embedder that shares it frees its memory."""
+        self._loaded = None
+
+    def _open(self) -> Transformer:
+        if self._loaded is None:
+            raise ModelError(f"the embedder {self._manifest.name} is closed", hint="open it again")
+        return self._loaded
 
     def _embed(self, texts: Sequence[str], prefix: str) -> list[Vector]:
-        engine, found = self._open(), []
+        found: list[Vector] = []
+        self._open()
         for start in range(0, len(texts), WINDOW):
-            window = [prefix + clean(text) for text in texts[start : start + WINDOW]]
-            found += engine.embed(window, self._manifest)
+            found += self._embed_window([prefix + clean(text) for text in texts[start : start + WINDOW]])
         return found
 
-    def _open(self) -> "_Engine":
-        if self._engine is None:
-            raise ModelError(f"the embedder {self._manifest.name} is closed", hint="open it again")
-        return self._engine
+    def _embed_window(self, texts: Sequence[str]) -> list[Vector]:
+        encode = self._open().tokenizer.encode
+        # One by one: the tokenizer's own batches start a thread pool that no setting of ours bounds.
+        rows = [encode(text).ids for text in texts]
+        found: list[Vector] = [array("f")] * len(rows)
+        for group in batches([len(row) for row in rows], room=ROOM, most=MOST_TEXTS):
+            for at, vector in zip(group, self._run([rows[at] for at in group]), strict=True):
+                found[at] = array("f", vector.tobytes())
+        return found
+
+    def _run(self, rows: Sequence[Sequence[int]]) -> Any:
+        """Return one float32 row for each of *rows* of piece ids."""
+        loaded = self._open()
+        try:
+            hidden, mask = loaded.run(rows)
+        except Exception as error:  # the driver raises bare Exceptions
+            raise ModelError(
+                f"the model {self._manifest.name} failed: {one_line(error)}",
+                hint="is max_pieces in its model.toml more than it can take?",
+            ) from error
+        return _pooled(loaded.numpy, hidden, mask, self._manifest)
 
     def _frame(self) -> int:
         """Count the pieces that stand around every passage: the special ones and the prefix."""
-        return int(self._open().tokenizer.num_special_tokens_to_add(False)) + len(
-            self._pieces(self._manifest.passage_prefix)
-        )
+        special = int(self._open().tokenizer.num_special_tokens_to_add(False))
+        return special + len(self._pieces(self._manifest.passage_prefix))
 
     def _pieces(self, text: str) -> list[Span]:
         """Return where the word pieces of *text* are, all of them: the tokenizer keeps what it cuts off."""
@@ -97,47 +214,7 @@ class OnnxEmbedder:
                 yield start + begin, start + end
 
 
-@dataclass(slots=True, weakref_slot=True)
-class _Engine:
-    """A loaded graph and its tokenizer."""
-
-    session: Any
-    tokenizer: Any
-    inputs: dict[str, Any]
-    output: str
-
-    def embed(self, texts: Sequence[str], manifest: Manifest) -> list[Vector]:
-        """Return the vector of each text, in the order given."""
-        numpy = need("numpy")
-        # One by one: the tokenizer's own batches start a thread pool that no setting of ours bounds.
-        rows = [numpy.array(self.tokenizer.encode(text).ids, dtype=numpy.int64) for text in texts]
-        found: list[Vector] = [array("f")] * len(rows)
-        for group in batches([len(row) for row in rows], room=ROOM, most=64):
-            vectors = self._run(numpy, [rows[at] for at in group], manifest)
-            for at, vector in zip(group, vectors, strict=True):
-                found[at] = array("f", vector.tobytes())
-        return found
-
-    def _run(self, numpy: Any, rows: Sequence[Any], manifest: Manifest) -> Any:
-        """Return one float32 row for each of *rows* of piece ids."""
-        ids = numpy.zeros((len(rows), max(1, *map(len, rows))), dtype=numpy.int64)
-        mask = numpy.zeros_like(ids)
-        for at, row in enumerate(rows):
-            ids[at, : len(row)] = row
-            mask[at, : len(row)] = 1
-        fill = {"input_ids": ids, "attention_mask": mask, "token_type_ids": numpy.zeros_like(ids)}
-        feed = {name: fill[name].astype(kind, copy=False) for name, kind in self.inputs.items()}
-        try:
-            (hidden,) = self.session.run([self.output], feed)
-        except Exception as error:  # the driver raises bare Exceptions
-            raise ModelError(
-                f"the model {manifest.name} failed: {error}",
-                hint="is max_pieces in its model.toml more than it can take?",
-            ) from error
-        return _finish(numpy, hidden, mask, manifest)
-
-
-def _finish(numpy: Any, hidden: Any, mask: Any, manifest: Manifest) -> Any:
+def _pooled(numpy: Any, hidden: Any, mask: Any, manifest: Manifest) -> Any:
     """Pool what the graph did not pool, and make each row of length one."""
     rows = _POOL[manifest.pooling](hidden, mask) if hidden.ndim == 3 else hidden
     if rows.ndim != 2 or rows.shape[1] != manifest.dimensions:
@@ -163,70 +240,26 @@ _POOL: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
     "none": lambda hidden, _: hidden,
 }
 
-_engines: Final[WeakValueDictionary[tuple[object, ...], _Engine]] = WeakValueDictionary()
+_transformers: Final[WeakValueDictionary[tuple[object, ...], Transformer]] = WeakValueDictionary()
 _lock: Final = threading.Lock()
 
 
-def _shared(folder: Path, manifest: Manifest, threads: int) -> _Engine:
-    """Return the one engine of this process for this model; a forked child makes its own."""
+def _shared(folder: Path, manifest: Manifest, threads: int) -> Transformer:
+    """Return the one transformer of this process for this model; a forked child makes its own."""
     files = (manifest.files[name].sha256 for name in manifest.needed)
     key = (os.getpid(), folder.resolve(), threads, manifest.max_pieces, manifest.output, *files)
     with _lock:
-        engine = _engines.get(key)
-        if engine is None:
-            engine = _engines[key] = _load(folder, manifest, threads)
-        return engine
-
-
-def _load(folder: Path, manifest: Manifest, threads: int) -> _Engine:
-    need("numpy")
-    onnxruntime, tokenizers = need("onnxruntime"), need("tokenizers")
-    try:
-        tokenizer = tokenizers.Tokenizer.from_file(str(folder / manifest.tokenizer))
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(manifest.max_pieces)
-        session = onnxruntime.InferenceSession(
-            str(folder / manifest.graph), session_options(onnxruntime, threads), providers=["CPUExecutionProvider"]
-        )
-    except Exception as error:  # the drivers raise bare Exceptions
-        raise ModelError(f"cannot load the model {manifest.name}: {error}", hint="install it again") from error
-    outputs = [entry.name for entry in session.get_outputs()]
-    if manifest.output and manifest.output not in outputs:
-        raise ModelError(
-            f"the model {manifest.name} has no output {manifest.output}", hint=f"it has: {', '.join(outputs)}"
-        )
-    return _Engine(session, tokenizer, _inputs(session, manifest), manifest.output or outputs[0])
-
-
-def session_options(onnxruntime: Any, threads: int) -> Any:
-    """Bound what the runtime takes: threads sleep between runs, and memory is as much as one batch needs.
-
-    The arena keeps what the largest batch took, and ROOM bounds that; patterns would be kept for every shape.
-    """
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.enable_cpu_mem_arena = True
-    options.enable_mem_pattern = False
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return options
-
-
-def _inputs(session: Any, manifest: Manifest) -> dict[str, Any]:
-    """Return the inputs the graph wants and the kind of number of each."""
-    kinds = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
-    wanted = {entry.name: kinds.get(entry.type) for entry in session.get_inputs()}
-    strange = sorted({*wanted} - {"input_ids", "attention_mask", "token_type_ids"})
-    if strange or None in wanted.values():
-        raise ModelError(
-            f"the model {manifest.name} wants an input that is not known: {', '.join(strange or wanted)}",
-            hint="export it as a sentence model with input_ids and attention_mask",
-        )
-    return dict(wanted)
-
-
-def default_threads() -> int:
-    """Return how many threads a run may use: the cores this process may use, four at most."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(allowed, MOST_THREADS)
+        loaded = _transformers.get(key)
+        if loaded is None:
+            loaded = load_transformer(
+                folder,
+                graph=manifest.graph,
+                tokenizer=manifest.tokenizer,
+                output=manifest.output,
+                threads=threads,
+                called=f"the model {manifest.name}",
+                hint="install it again",
+            )
+            loaded.tokenizer.enable_truncation(manifest.max_pieces)
+            _transformers[key] = loaded
+        return loaded

@@ -20,6 +20,8 @@ from recollect.embedders.passages import clean, cut, estimate
 from recollect.errors import InputError, ModelError
 from recollect.vectors import Vector, unit, zero
 
+ROOM: Final = 256
+"""Pieces of a passage: what every sentence model takes."""
 MOST_BYTES: Final = 256 * 1024 * 1024
 """No answer to one request is read beyond this."""
 
@@ -41,9 +43,6 @@ class Remote:
     model: str
     dimensions: int
     key: str = field(default="", repr=False)
-    query_prefix: str = ""
-    passage_prefix: str = ""
-    max_pieces: int = 256
     batch: int = 64
     timeout: float = 30.0
     tries: int = 3
@@ -52,7 +51,7 @@ class Remote:
     def __post_init__(self) -> None:
         if not self.url.lower().startswith(("http://", "https://")):
             raise InputError(f"{self.url!r} is not the address of a server", hint="give http://… or https://…")
-        if min(self.dimensions, self.max_pieces, self.batch, self.tries) < 1 or min(self.timeout, self.pause) < 0:
+        if min(self.dimensions, self.batch, self.tries) < 1 or min(self.timeout, self.pause) < 0:
             raise InputError("a number of the remote embedder is too small", hint="counts begin at 1, times at 0")
 
 
@@ -71,28 +70,20 @@ class RemoteEmbedder:
     """Embed by asking a server."""
 
     def __init__(self, remote: Remote) -> None:
-        told = json.dumps([remote.model, remote.dimensions, remote.query_prefix, remote.passage_prefix])
+        # The blanks are prefixes that could never be set: without them stored vectors would belong to nobody.
+        told = json.dumps([remote.model, remote.dimensions, "", ""])
         self._remote = remote
         self._open = True
         self.dimensions: Final = remote.dimensions
         self.fingerprint: Final = f"remote-{remote.model}-{remote.dimensions}-{sha256(told.encode()).hexdigest()[:12]}"
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
-        """Return the vector of each text as something to be found, in the order given."""
-        return self._embed(texts, self._remote.passage_prefix)
-
-    def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
-        """Return the vector of each text as something to find by, in the order given."""
-        return self._embed(texts, self._remote.query_prefix)
-
     def count_pieces(self, text: str) -> int:
         """Estimate the word pieces of *text*, rather too many than too few: the server's tokenizer is unknown."""
-        return len(estimate(self._remote.passage_prefix)) + len(estimate(text))
+        return len(estimate(text))
 
     def passages(self, text: str, *, most: int | None = None) -> list[Span]:
         """Cut *text* into passages of about *most* word pieces or fewer."""
-        room = min(most or self._remote.max_pieces, self._remote.max_pieces) - self.count_pieces("")
-        return cut(text, estimate(text), most=room)
+        return cut(text, estimate(text), most=min(most or ROOM, ROOM))
 
     def covers(self, text: str) -> bool:  # noqa: ARG002 - only the server could say
         """Trust the server with every script."""
@@ -102,7 +93,8 @@ class RemoteEmbedder:
         """Ask no more."""
         self._open = False
 
-    def _embed(self, texts: Sequence[str], prefix: str) -> list[Vector]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
+        """Return the vector of each text, in the order given; the server makes no difference for queries."""
         if not self._open:
             raise ModelError("the remote embedder is closed", hint="open it again")
         # Servers refuse blank text; it points nowhere, and that needs no question.
@@ -110,10 +102,12 @@ class RemoteEmbedder:
         found = [zero(self.dimensions)] * len(texts)
         for start in range(0, len(asked), self._remote.batch):
             group = asked[start : start + self._remote.batch]
-            reply = _ask(self._remote, [prefix + clean(texts[at]) for at in group])
+            reply = _ask(self._remote, [clean(texts[at]) for at in group])
             for at, vector in zip(group, _vectors(reply, self._remote, len(group)), strict=True):
                 found[at] = vector
         return found
+
+    embed_queries = embed_passages
 
 
 def _ask(remote: Remote, texts: Sequence[str]) -> Any:

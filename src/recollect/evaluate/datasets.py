@@ -9,25 +9,24 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from recollect.errors import FileError
-from recollect.records import NOTHING, Memory
+from recollect.records import Memory
+from recollect.text.dates import as_moment
 
-Split = Literal["dev", "test"]
+Split = Literal["dev", "test", "all"]
 Judgements = Mapping[str, Mapping[str, int]]
 
 _LAYOUT: Final = "a dataset is a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv, or one JSON file"
 _TYPO: Final = "_typo"
 _DATE_KEYS: Final = ("date_time", "said_at", "timestamp", "date")
-_DATE_FORMATS: Final = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d %H:%M", "%d %B, %Y")
-_WEEKDAY: Final = re.compile(r"\s*\([A-Za-z]+\)")
+_parse_date: Final = lru_cache(maxsize=4096)(as_moment)
 _SESSION: Final = re.compile(r"session_(\d+)")
 _TURN_ID: Final = re.compile(r"D:?(\d+):(\d+)")
 _CATEGORIES: Final = MappingProxyType(
@@ -47,7 +46,6 @@ class Document:
     turn: int | None = None
     speaker: str | None = None
     said_at: datetime | None = None
-    metadata: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
     @property
     def thread(self) -> str | None:
@@ -56,7 +54,7 @@ class Document:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class EvalQuery:
     """One question, asked within *group* (everywhere when None); an *unanswerable* one deserves silence."""
 
     id: str
@@ -65,7 +63,6 @@ class Query:
     category: str | None = None
     asked_at: datetime | None = None
     unanswerable: bool = False
-    metadata: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +71,7 @@ class Dataset:
 
     name: str
     documents: tuple[Document, ...]
-    queries: tuple[Query, ...]
+    queries: tuple[EvalQuery, ...]
     judgements: Judgements
     files: Mapping[str, str] = field(default_factory=dict)
 
@@ -89,14 +86,11 @@ class Dataset:
         return self.name if group is None else group
 
 
-def read_dataset(folder: Path, *, qrels: str = "test") -> Dataset:
-    """Read the collection at *folder*: the BEIR layout, or the JSON file of LongMemEval or LoCoMo.
-
-    *qrels* names the judgement file of a BEIR folder; "all", or a folder without test.tsv, takes every one.
-    """
+def read_dataset(folder: Path) -> Dataset:
+    """Read the collection at *folder*: the BEIR layout, or the JSON file of LongMemEval or LoCoMo."""
     try:
         source = _source(folder.resolve())
-        return _scorable(_read_beir(source, qrels) if source.is_dir() else _read_array(source))
+        return _scorable(_read_beir(source) if source.is_dir() else _read_array(source))
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read {folder}: {error}", hint=_LAYOUT) from error
 
@@ -118,27 +112,14 @@ def as_memories(dataset: Dataset) -> tuple[Memory, ...]:
     )
 
 
-def split(query_id: str) -> Split:
+def split_of(query_id: str) -> Split:
     """Say which half a query belongs to: dev when the CRC-32 of its id is even, else test."""
     return "test" if zlib.crc32(query_id.encode("utf-8", "surrogatepass")) % 2 else "dev"
 
 
-def select(queries: Iterable[Query], half: Split | Literal["all"]) -> tuple[Query, ...]:
+def select(queries: Iterable[EvalQuery], split: Split) -> tuple[EvalQuery, ...]:
     """Return the queries of one half, or all of them, in their order."""
-    return tuple(query for query in queries if half in ("all", split(query.id)))
-
-
-@lru_cache(maxsize=4096)
-def parse_date(text: str) -> datetime | None:
-    """Return the moment of "1:56 pm on 8 May, 2023", "2023/05/20 (Sat) 02:21" or an ISO date (UTC if unsaid)."""
-    plain = _WEEKDAY.sub("", text.strip())
-    with suppress(ValueError):
-        moment = datetime.fromisoformat(plain)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    for pattern in _DATE_FORMATS:
-        with suppress(ValueError):
-            return datetime.strptime(plain, pattern).replace(tzinfo=UTC)
-    return None
+    return tuple(query for query in queries if split in ("all", split_of(query.id)))
 
 
 def _source(path: Path) -> Path:
@@ -177,17 +158,16 @@ def _repeated(ids: Iterable[str]) -> str | None:
 # --- the BEIR layout ------------------------------------------------------------------------
 
 
-def _read_beir(folder: Path, qrels: str) -> Dataset:
-    judged = _judgement_files(folder, qrels)
+def _read_beir(folder: Path) -> Dataset:
+    judged = _judgement_files(folder)
     corpus, queries = _corpus(folder), folder / "queries.jsonl"
-    paths = (corpus, queries, *judged)
-    names = ("corpus.jsonl", "queries.jsonl", *(f"qrels/{path.name}" for path in judged))
+    files = {"corpus.jsonl": corpus, "queries.jsonl": queries, **{f"qrels/{path.name}": path for path in judged}}
     return Dataset(
         name=folder.name,
         documents=tuple(_documents(_lines(corpus))),
         queries=tuple(_query(record, place) for place, record in _lines(queries)),
         judgements=_judgements(judged),
-        files=dict(zip(names, map(_sha256, paths), strict=True)),
+        files={name: _sha256(path) for name, path in files.items()},
     )
 
 
@@ -199,20 +179,19 @@ def _corpus(folder: Path) -> Path:
     return folder.with_name(folder.name.removesuffix(_TYPO)) / "corpus.jsonl"
 
 
-def _judgement_files(folder: Path, qrels: str) -> tuple[Path, ...]:
+def _judgement_files(folder: Path) -> tuple[Path, ...]:
+    """Return qrels/test.tsv, or every file of judgements where there is no such one."""
     every = tuple(sorted((folder / "qrels").glob("*.tsv")))
-    named = tuple(path for path in every if path.stem == qrels)
-    if named or (every and qrels in ("test", "all")):
-        return named or every
-    have = ", ".join(path.stem for path in every) or "none"
-    raise FileError(f"{folder.name} has no judgements named {qrels!r}", hint=f"its qrels/*.tsv: {have}")
+    if not every:
+        raise FileError(f"{folder.name} has no judgements", hint=_LAYOUT)
+    return tuple(path for path in every if path.stem == "test") or every
 
 
 def _documents(records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Document]:
     turns: dict[str | None, int] = {None: 0}
     for place, record in records:
         metadata = _metadata(record, place)
-        dates = map(parse_date, filter(None, (_optional(metadata, key) for key in _DATE_KEYS)))
+        dates = map(_parse_date, filter(None, (_optional(metadata, key) for key in _DATE_KEYS)))
         document = Document(
             id=_id(record, "_id", place),
             text=_take(record, "text", str, place),
@@ -221,23 +200,21 @@ def _documents(records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Docume
             session=_optional(metadata, "session"),
             speaker=_optional(metadata, "speaker"),
             said_at=next(filter(None, dates), None),
-            metadata=metadata,
         )
         thread = document.thread
         turns[thread] = turns.get(thread, 0) + 1
         yield document if thread is None else replace(document, turn=turns[thread])
 
 
-def _query(record: dict[str, Any], place: str) -> Query:
+def _query(record: dict[str, Any], place: str) -> EvalQuery:
     metadata = _metadata(record, place)
-    return Query(
+    return EvalQuery(
         id=_id(record, "_id", place),
         text=_take(record, "text", str, place),
         group=_optional(metadata, "conversation"),
         category=_optional(metadata, "category_name") or _optional(metadata, "category"),
-        asked_at=parse_date(_optional(metadata, "question_date") or ""),
+        asked_at=_parse_date(_optional(metadata, "question_date") or ""),
         unanswerable=metadata.get("unanswerable") is True,
-        metadata=metadata,
     )
 
 
@@ -263,31 +240,30 @@ def _judgements(paths: Iterable[Path]) -> Judgements:
 # --- LongMemEval and LoCoMo -----------------------------------------------------------------
 
 _Record = dict[str, Any]
-_Share = tuple[list[_Record], list[_Record], dict[str, dict[str, int]]]
-"""What one item of the file holds, told in the BEIR layout: documents, queries, judgements."""
+_Item = tuple[list[_Record], list[_Record], dict[str, dict[str, int]]]
+"""What one item of the file holds, as the BEIR layout would: documents, queries, judgements."""
 
 
 def _read_array(path: Path) -> Dataset:
-    items = _parse(path.read_bytes(), path.name)
-    places = {f"{path.name} item {number}": item for number, item in enumerate(_as_list(items), start=1)}
-    shares = {place: _share(item, place) for place, item in places.items()}
+    places = enumerate(_as_list(_parse(path.read_bytes(), path.name)), start=1)
+    items = {place: _item(value, place) for place, value in ((f"{path.name} item {at}", it) for at, it in places)}
     return Dataset(
         name=path.stem,
-        documents=tuple(_documents((place, record) for place, share in shares.items() for record in share[0])),
-        queries=tuple(_query(record, place) for place, share in shares.items() for record in share[1]),
-        judgements={query: gains for share in shares.values() for query, gains in share[2].items()},
+        documents=tuple(_documents((place, record) for place, item in items.items() for record in item[0])),
+        queries=tuple(_query(record, place) for place, item in items.items() for record in item[1]),
+        judgements={query: gains for item in items.values() for query, gains in item[2].items()},
         files={path.name: _sha256(path)},
     )
 
 
-def _share(item: Any, place: str) -> _Share:
+def _item(value: Any, place: str) -> _Item:
     for key, read in _SHAPES.items():
-        if isinstance(item, dict) and key in item:
-            return read(item, place)
+        if isinstance(value, dict) and key in value:
+            return read(value, place)
     raise FileError(f"{place} is neither LongMemEval's nor LoCoMo's", hint=f"one of {[*_SHAPES]} is expected in it")
 
 
-def _longmemeval(item: _Record, place: str) -> _Share:
+def _longmemeval(item: _Record, place: str) -> _Item:
     """Return one question and the history it is asked of.
 
     Its evidence is the marked turns of the answer sessions; where none is marked, all their turns.
@@ -307,14 +283,18 @@ def _longmemeval(item: _Record, place: str) -> _Share:
             documents.append({"_id": f"{group}:{session}:{number}", "text": text, "metadata": said})
             if name in answers:
                 evidence[turn.get("has_answer") is True].append(documents[-1]["_id"])
-    asked = {key: item.get(key) for key in ("question_date", "answer")}
-    asked |= {"conversation": group, "category": item.get("question_type"), "unanswerable": group.endswith("_abs")}
+    asked = {
+        "conversation": group,
+        "category": item.get("question_type"),
+        "question_date": item.get("question_date"),
+        "unanswerable": group.endswith("_abs"),
+    }
     found = [] if asked["unanswerable"] else evidence[True] or evidence[False]
     query = {"_id": group, "text": item.get("question"), "metadata": asked}
     return documents, [query], {group: dict.fromkeys(found, 1)}
 
 
-def _locomo(item: _Record, place: str) -> _Share:
+def _locomo(item: _Record, place: str) -> _Item:
     """Return one conversation and what is asked about it.
 
     Its adversarial questions name evidence like the others, so they are judged and not unanswerable.
@@ -335,7 +315,7 @@ def _locomo(item: _Record, place: str) -> _Share:
     for number, qa in enumerate(_take(item, "qa", list, place)):
         text = _take(qa, "question", str, place)
         category = _optional(qa, "category") or ""
-        asked = {"conversation": group, "category": _CATEGORIES.get(category, category), "answer": qa.get("answer")}
+        asked = {"conversation": group, "category": _CATEGORIES.get(category, category)}
         queries.append({"_id": f"{group}:q{number}", "text": text, "metadata": asked})
         # Several turns may stand in one string, some with a leading zero.
         turns = _TURN_ID.findall(" ".join(map(str, _as_list(qa.get("evidence")))))
@@ -344,7 +324,7 @@ def _locomo(item: _Record, place: str) -> _Share:
     return documents, queries, judged
 
 
-_SHAPES: Final[Mapping[str, Callable[[_Record, str], _Share]]] = MappingProxyType(
+_SHAPES: Final[Mapping[str, Callable[[_Record, str], _Item]]] = MappingProxyType(
     {"haystack_sessions": _longmemeval, "conversation": _locomo}
 )
 

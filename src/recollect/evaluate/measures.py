@@ -76,21 +76,8 @@ def measure(name: str) -> Measure:
     return partial(FAMILIES[found[1]], k=int(found[2]))
 
 
-_NAMES: Final = (
-    "ndcg@10",
-    "recall@5",
-    "recall@10",
-    "recall@100",
-    "recall_any@5",
-    "recall_any@10",
-    "recall_any@100",
-    "recall_all@5",
-    "recall_all@10",
-    "recall_all@100",
-    "mrr@10",
-    "hit@1",
-    "precision@10",
-)
+_RECALLS: Final = tuple(f"{family}@{k}" for family in ("recall", "recall_any", "recall_all") for k in (5, 10, 100))
+_NAMES: Final = ("ndcg@10", *_RECALLS, "mrr@10", "hit@1", "precision@10")
 MEASURES: Final[Mapping[str, Measure]] = MappingProxyType({name: measure(name) for name in _NAMES})
 """The measures of a report, in its order."""
 
@@ -119,18 +106,18 @@ def mean(values: Iterable[float]) -> float:
     return math.fsum(known) / len(known) if known else 0.0
 
 
-def fold(ranking: Sequence[str], wholes: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the wholes (sessions, say) the documents of *ranking* belong to, each where its first one stands."""
-    return tuple(dict.fromkeys(wholes.get(document, document) for document in ranking))
+def collapse(ranking: Sequence[str], sessions: Mapping[str, str]) -> tuple[str, ...]:
+    """Return *ranking* with each document replaced by its session, a session standing where its first document did."""
+    return tuple(dict.fromkeys(sessions.get(document, document) for document in ranking))
 
 
-def fold_gains(gains: Gains, wholes: Mapping[str, str]) -> dict[str, int]:
-    """Return the gain of each whole: that of its best document."""
-    folded: dict[str, int] = {}
+def collapse_gains(gains: Gains, sessions: Mapping[str, str]) -> dict[str, int]:
+    """Return the gain of each session: that of its best document."""
+    best: dict[str, int] = {}
     for document, gain in gains.items():
-        whole = wholes.get(document, document)
-        folded[whole] = max(gain, folded.get(whole, gain))
-    return folded
+        session = sessions.get(document, document)
+        best[session] = max(gain, best.get(session, gain))
+    return best
 
 
 def _top(ranking: Sequence[str], k: int) -> list[str]:

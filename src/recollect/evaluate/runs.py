@@ -27,19 +27,19 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Rankings:
     """What one tool found for each query, best first."""
 
     name: str
-    rankings: Mapping[str, tuple[Scored, ...]]
+    by_query: Mapping[str, tuple[Scored, ...]]
 
     @property
     def ids(self) -> dict[str, tuple[str, ...]]:
         """The documents of each ranking, best first."""
-        return {query: tuple(one.id for one in found) for query, found in self.rankings.items()}
+        return {query: tuple(one.id for one in found) for query, found in self.by_query.items()}
 
 
-def read_run(path: Path) -> Run:
+def read_run(path: Path) -> Rankings:
     """Read the run in *path*, whichever of the two formats it has."""
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -51,9 +51,9 @@ def read_run(path: Path) -> Run:
     return parse(text, name=path.stem)
 
 
-def parse_trec(text: str, *, name: str) -> Run:
+def parse_trec(text: str, *, name: str) -> Rankings:
     """Read lines of "query Q0 document rank score tag"."""
-    found: dict[str, list[tuple[float, int, str]]] = {}
+    found: dict[str, list[_Row]] = {}
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -62,10 +62,10 @@ def parse_trec(text: str, *, name: str) -> Run:
             found.setdefault(query, []).append((-_finite(float(score)), int(rank), document))
         except ValueError as error:
             raise FileError(f"{name} line {number} is not of a run: {line.strip()[:80]!r}", hint=_HINT) from error
-    return Run(name=name, rankings={query: _ranked(rows) for query, rows in found.items()})
+    return Rankings(name=name, by_query={query: _ranked(rows) for query, rows in found.items()})
 
 
-def parse_json(text: str, *, name: str) -> Run:
+def parse_json(text: str, *, name: str) -> Rankings:
     """Read an object of query -> ids, best first, or query -> id -> score."""
     try:
         found = json.loads(text)
@@ -73,55 +73,59 @@ def parse_json(text: str, *, name: str) -> Run:
         raise FileError(f"{name} is not JSON: {error}", hint=_HINT) from error
     if not isinstance(found, dict):
         raise FileError(f"{name} is not an object of rankings", hint=_HINT)
-    return Run(name=name, rankings={query: _ranked(_rows(value, query)) for query, value in found.items()})
+    return Rankings(name=name, by_query={query: _ranked(_rows(value, query)) for query, value in found.items()})
 
 
-def as_trec(run: Run) -> str:
-    """Return *run* in the format of TREC.
+def as_trec(rankings: Rankings) -> str:
+    """Return *rankings* in the format of TREC.
 
     Tools that read it order by score alone, so a score that does not fall below the one before it is lowered a little.
     """
-    tag = "_".join(run.name.split()) or "recollect"
+    tag = "_".join(rankings.name.split()) or "recollect"
     lines = (
         f"{_word(query)} Q0 {_word(one.id)} {rank} {score!r} {tag}\n"
-        for query, found in sorted(run.rankings.items())
+        for query, found in sorted(rankings.by_query.items())
         for rank, (one, score) in enumerate(zip(found, _falling(found), strict=True), start=1)
     )
     return "".join(lines)
 
 
-def as_json(run: Run) -> str:
-    """Return *run* as JSON: query -> ids, best first."""
-    return json.dumps(run.ids, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+def as_json(rankings: Rankings) -> str:
+    """Return *rankings* as JSON: query -> ids, best first."""
+    return json.dumps(rankings.ids, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
 
-def _ranked(rows: Iterable[tuple[float, int, str]]) -> tuple[Scored, ...]:
-    """Return documents from rows of (-score, rank, id), best first, each once."""
+_Row = tuple[float, int, str]
+"""The score turned negative, the rank and the id of a document: so they sort best first."""
+
+
+def _ranked(rows: Iterable[_Row]) -> tuple[Scored, ...]:
+    """Return the documents of *rows*, best first, each once."""
     best: dict[str, float] = {}
     for negative, _, document in sorted(rows):
         best.setdefault(document, -negative)
     return tuple(Scored(id=document, score=score) for document, score in best.items())
 
 
-def _rows(value: Any, query: str) -> list[tuple[float, int, str]]:
-    shape: Callable[[Any], list[tuple[float, int, str]]] | None = _SHAPES.get(type(value))
+def _rows(value: Any, query: str) -> list[_Row]:
+    shape = _SHAPES.get(type(value))
+    if shape is None:
+        raise FileError(f"the ranking of query {query!r} is neither ids nor scores", hint=_HINT)
     try:
-        if shape is not None:
-            return shape(value)
+        return shape(value)
     except (ArithmeticError, TypeError, ValueError) as error:
         raise FileError(f"the ranking of query {query!r} holds {error}", hint=_HINT) from error
-    raise FileError(f"the ranking of query {query!r} is neither ids nor scores", hint=_HINT)
 
 
-def _listed(ids: list[object]) -> list[tuple[float, int, str]]:
+def _listed(ids: list[object]) -> list[_Row]:
     return [(-1 / rank, rank, _name(document)) for rank, document in enumerate(ids, start=1)]
 
 
-def _weighed(scores: dict[str, object]) -> list[tuple[float, int, str]]:
+def _weighed(scores: dict[str, object]) -> list[_Row]:
     return [(-_finite(score), 0, document) for document, score in scores.items()]
 
 
-_SHAPES: Final[Mapping[type, Callable[[Any], list[tuple[float, int, str]]]]] = {list: _listed, dict: _weighed}
+_SHAPES: Final[Mapping[type, Callable[[Any], list[_Row]]]] = {list: _listed, dict: _weighed}
 
 
 def _name(document: object) -> str:

@@ -1,1 +1,11 @@
-"""What happens after finding: injection, the log, feedback."""
+"""What happens before and after a search: lenses, injection into a task, the recall log."""
+
+from typing import TYPE_CHECKING
+
+from recollect.lazy import lazily
+
+if TYPE_CHECKING:
+    from recollect.recall import inject, lens, log
+
+__all__ = ["inject", "lens", "log"]
+__getattr__ = lazily(__name__)

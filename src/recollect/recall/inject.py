@@ -8,6 +8,7 @@ from datetime import datetime
 from html import escape
 from typing import Final, Literal
 
+from recollect.decay import age_days
 from recollect.errors import InputError
 from recollect.records import NEVER, Memory
 from recollect.replies import Reply
@@ -30,18 +31,18 @@ def count_tokens_mixed(text: str) -> int:
     return max(1, dense + (len(text) - dense) // 4) if text else 0
 
 
-LONGEST = 2000
-"""So much of a description is asked; what matters stands at its beginning."""
+LONGEST: Final = 2000
+"""So many characters of a description are asked; what matters stands at its beginning."""
 
 
-def query_for(title: str, *, description: str = "", tags: Sequence[str] = ()) -> str:
+def task_query(title: str, *, description: str = "", tags: Sequence[str] = ()) -> str:
     """Return the words to search by for a task."""
     said = (title, description[:LONGEST], " ".join(tags))
     return " ".join(word for text in said for word in _plain(text).split())
 
 
-def as_sure_as(title: Reply, whole: Reply) -> Reply:
-    """Return the answer to the *whole* task, believed if its *title* alone is: a description must not silence it."""
+def trusted_as(title: Reply, whole: Reply) -> Reply:
+    """Return the answer to the *whole* task, trusted if its *title* alone is: a description must not silence it."""
     if whole.outcome == "weak" and title.outcome == "answered":
         return replace(whole, outcome=title.outcome, evidence=title.evidence)
     return whole
@@ -71,10 +72,10 @@ def render(
     now: datetime,
     style: Style = "markdown",
     counter: Counter = count_tokens,
-    most: int = 5,
+    limit: int = 5,
     budget: int = 500,
 ) -> Rendered:
-    """Return the first of *memories*, at most *most* and at most *budget* tokens of what is rendered.
+    """Return the first of *memories*, at most *limit* and at most *budget* tokens of what is rendered.
 
     Untrusted memories are left out, and so is one that would not fit if it stood alone; at the first of the others
     that no longer fits the block ends. A line is whole or absent.
@@ -86,7 +87,7 @@ def render(
     ids: list[int] = []
     for memory in memories:
         line = frame.line(memory, now)
-        if len(lines) == most:
+        if len(lines) == limit:
             break
         if memory.trust == "untrusted" or not line or counter(frame.around([line])) > budget:
             continue
@@ -100,14 +101,14 @@ def render(
     return Rendered(text=text, tokens=counter(text), ids=tuple(ids))
 
 
-def tame(text: str) -> str:
+def as_one_line(text: str) -> str:
     """Return *text* as one line of words: nothing in it is unseen, poses as our own writing or as a turn of a chat.
 
     What would be a heading, a quotation, a list or a fence at the start of a line is escaped.
     """
     seen = "".join(" " if c.isspace() else c for c in text if c.isspace() or not _unseen(c))
     line = disarm(" ".join(seen.split()))
-    for pattern, replacement in _TAMED:
+    for pattern, replacement in _REWRITTEN:
         line = pattern.sub(replacement, line)
     return line
 
@@ -126,7 +127,7 @@ def _without_tags(line: str) -> str:
 _SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE0F), *range(0xE0100, 0xE01F0))))
 """Variation selectors; only the one that makes an emoji (U+FE0F) is of any use in a text."""
 
-_TAMED: Final = (
+_REWRITTEN: Final = (
     (re.compile(r"\[(/?)(INST|SYS|MEMORY)\]", re.IGNORECASE), r"(\1\2)"),
     (re.compile(r"`{3,}|~{3,}"), "'''"),
     (re.compile(r"!\["), "! ["),
@@ -143,8 +144,8 @@ def _kind(memory: Memory) -> str:
 
 
 def _age(memory: Memory, now: datetime) -> str:
-    """Return how old the memory is in days."""
-    return "?" if memory.when == NEVER else f"{max(0, (now - memory.when).days)}d"
+    """Return how old the memory is in days, by the clock that decay goes by: when it was written down."""
+    return "?" if memory.created_at == NEVER else f"{int(age_days(memory.created_at, now))}d"
 
 
 def _confidence(memory: Memory) -> str:
@@ -153,18 +154,18 @@ def _confidence(memory: Memory) -> str:
 
 
 def _markdown_line(memory: Memory, now: datetime) -> str:
-    content = _without_tags(tame(memory.content))
+    content = _without_tags(as_one_line(memory.content))
     tail = f"(confidence: {_confidence(memory)}, age: {_age(memory, now)})"
     return f"- [{_kind(memory)}] {content} {tail}" if content else ""
 
 
 def _compact_line(memory: Memory, _: datetime) -> str:
-    content = _without_tags(tame(memory.content))
+    content = _without_tags(as_one_line(memory.content))
     return f"{memory.id} {_kind(memory)}: {content}" if content else ""
 
 
 def _xml_line(memory: Memory, now: datetime) -> str:
-    content = escape(tame(memory.content))
+    content = escape(as_one_line(memory.content))
     attributes = f'type="{_kind(memory)}" confidence="{_confidence(memory)}" age="{_age(memory, now)}"'
     return f'<memory id="{memory.id}" {attributes}>{content}</memory>' if content else ""
 
@@ -199,8 +200,8 @@ def choose(reply: Reply, *, told: Mapping[str, object]) -> tuple[Memory, ...]:
     """Return the memories of *reply* worth telling: only of a real answer, trusted, and not told in these words."""
     if reply.outcome != "answered":
         return ()
-    memories = (hit.memory for hit in reply.hits)
-    return tuple(each for each in memories if each.trust != "untrusted" and told.get(str(each.id)) != _mark(each))
+    memories = (hit.memory for hit in reply.hits if hit.memory.trust != "untrusted")
+    return tuple(each for each in memories if told.get(str(each.id)) != each.meaning.hex())
 
 
 def inject(
@@ -211,21 +212,14 @@ def inject(
     session: str | None = None,
     style: Style = "markdown",
     counter: Counter = count_tokens_mixed,
-    most: int = 5,
+    limit: int = 5,
     budget: int = 500,
 ) -> Rendered:
     """Return the block that tells what *reply* found, and note in the session's ledger what was told."""
     told = store.notes(LEDGER).get(session, {}) if session is not None else {}
     chosen = choose(reply, told=told)
-    rendered = render(chosen, now=now, style=style, counter=counter, most=most, budget=budget)
+    rendered = render(chosen, now=now, style=style, counter=counter, limit=limit, budget=budget)
     if session is not None and rendered.ids:
-        store.put_note(LEDGER, session, {**told, **_marks(chosen, rendered.ids)})
+        words = {str(each.id): each.meaning.hex() for each in chosen if each.id in rendered.ids}
+        store.put_note(LEDGER, session, {**told, **words})
     return rendered
-
-
-def _marks(memories: Sequence[Memory], ids: Sequence[int]) -> Mapping[str, str]:
-    return {str(each.id): _mark(each) for each in memories if each.id in ids}
-
-
-def _mark(memory: Memory) -> str:
-    return memory.meaning.hex()

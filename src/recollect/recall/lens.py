@@ -1,29 +1,31 @@
 """Lenses: named filters and boosts that a user keeps and looks through."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final
 
 from recollect.errors import InputError
-from recollect.records import Fact, Filter, Memory, Scope
+from recollect.records import FILTER_FIELDS, Fact, Filter, FilterField, Memory, Scope
 from recollect.replies import Request
 from recollect.stores.contract import Store
 from recollect.text.dates import parse_moment
 
 KIND: Final = "lens"
-BOOSTS: Final = ("project", "type", "tag", "source", "fact_type")
+BOOSTS: Final = tuple(each.key for each in FILTER_FIELDS)
+Boost = Callable[[Memory, Sequence[Fact]], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lens:
-    """What a lens leaves in view, and what it makes larger or smaller."""
+    """What a lens leaves in view, and what it makes larger or smaller; its filters are those of FILTER_FIELDS."""
 
     name: str
     projects: tuple[str, ...] | None = None
     types: tuple[str, ...] | None = None
     tags: tuple[str, ...] | None = None
     sources: tuple[str, ...] | None = None
+    kinds: tuple[str, ...] | None = None
     fact_types: tuple[str, ...] | None = None
     since: str | None = None
     until: str | None = None
@@ -31,7 +33,7 @@ class Lens:
     """Multipliers by what they are for, such as `type:decision`."""
 
 
-FILTERS: Final = ("projects", "types", "tags", "sources", "fact_types")
+# --- kept -----------------------------------------------------------------------------------
 
 
 def keep_lens(lens: Lens, store: Store) -> None:
@@ -40,8 +42,8 @@ def keep_lens(lens: Lens, store: Store) -> None:
         _check(key, boost)
     if not lens.name.strip():
         raise InputError("a lens needs a name", hint="such as: recollect lens create work --type decision")
-    value = {name: getattr(lens, name) for name in (*FILTERS, "since", "until") if getattr(lens, name) is not None}
-    store.put_note(KIND, lens.name, {**value, "boosts": dict(lens.boosts)})
+    values = {each.name: getattr(lens, each.name) for each in fields(Lens) if each.name != "name"}
+    store.put_note(KIND, lens.name, {name: value for name, value in values.items() if value is not None})
 
 
 def _check(key: str, boost: float) -> None:
@@ -72,21 +74,31 @@ def drop_lens(name: str, store: Store) -> None:
     store.put_note(KIND, name, None)
 
 
-def _lens(name: str, value: Mapping[str, Any]) -> Lens:
-    filters = {key: None if value.get(key) is None else tuple(value[key]) for key in FILTERS}
-    return Lens(
-        name=name, since=value.get("since"), until=value.get("until"), boosts=dict(value.get("boosts", {})), **filters
-    )
+def _lens(name: str, kept: Mapping[str, Any]) -> Lens:
+    values: dict[str, Any] = {each.name: kept[each.name] for each in fields(Lens) if kept.get(each.name) is not None}
+    values |= {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
+    return Lens(**{**values, "name": name})
+
+
+# --- looked through -------------------------------------------------------------------------
+
+
+def look_through(
+    request: Request, store: Store, *, bounds: tuple[float, float], now: datetime
+) -> tuple[Request, Boost | None]:
+    """Return *request* as the lens it names leaves it, and what that lens makes of a memory."""
+    if request.lens is None:
+        return request, None
+    lens = find_lens(request.lens, store)
+    seen = replace(request, where=narrow(request.where, lens, now=now), scope=narrow_scope(request.scope, lens))
+    return seen, lambda memory, facts: boost(lens, memory, facts, bounds=bounds)
 
 
 def narrow(where: Filter, lens: Lens, *, now: datetime) -> Filter:
     """Return *where* with what the lens leaves in view; a filter of the question itself goes first."""
     since, until = (parse_moment(text, now=now) if text else None for text in (lens.since, lens.until))
-    seen = {
-        **{name: getattr(lens, name) for name in ("types", "tags", "sources", "fact_types")},
-        "since": since and since.start,
-        "until": until and until.end,
-    }
+    seen: dict[str, Any] = {each.name: getattr(lens, each.name) for each in FILTER_FIELDS if each.match != "scope"}
+    seen |= {"since": since and since.start, "until": until and until.end}
     chosen = {name: value for name, value in seen.items() if value is not None and getattr(where, name) is None}
     return replace(where, **chosen) if chosen else where
 
@@ -101,13 +113,7 @@ def narrow_scope(scope: Scope, lens: Lens) -> Scope:
 
 def boost(lens: Lens, memory: Memory, facts: Sequence[Fact], *, bounds: tuple[float, float]) -> float:
     """Return what the lens makes of a memory: the product of the boosts that fit it, within *bounds*."""
-    about = {
-        f"project:{memory.project}",
-        f"type:{memory.type}",
-        f"source:{memory.source}",
-        *(f"tag:{tag}" for tag in memory.tags),
-        *(f"fact_type:{fact.type}" for fact in facts),
-    }
+    about = {f"{each.key}:{value}" for each in FILTER_FIELDS for value in _values(each, memory, facts)}
     product = 1.0
     for key, multiplier in lens.boosts.items():
         if key in about:
@@ -116,18 +122,8 @@ def boost(lens: Lens, memory: Memory, facts: Sequence[Fact], *, bounds: tuple[fl
     return max(low, min(high, product))
 
 
-Boost = Callable[[Memory, Sequence[Fact]], float]
-
-
-def look_through(
-    request: Request, store: Store, *, bounds: tuple[float, float], now: datetime
-) -> tuple[Request, Boost | None]:
-    """Return *request* as the lens it names leaves it, and what that lens makes of a memory."""
-    if request.lens is None:
-        return request, None
-    lens = find_lens(request.lens, store)
-    where, scope = narrow(request.where, lens, now=now), narrow_scope(request.scope, lens)
-    return (
-        replace(request, where=where, scope=scope),
-        lambda memory, facts: boost(lens, memory, facts, bounds=bounds),
-    )
+def _values(filtered: FilterField, memory: Memory, facts: Sequence[Fact]) -> tuple[str | None, ...]:
+    """Return what *memory* is called in a field of the filters."""
+    if filtered.match == "tag":
+        return memory.tags
+    return tuple(fact.type for fact in facts) if filtered.match == "fact" else (getattr(memory, filtered.key),)

@@ -1,24 +1,69 @@
-"""What the recall log tells: what is never used, what is told in vain, what nobody could answer."""
+"""The recall log: what each search showed, written in the background; what use does to facts; what is never used."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from queue import SimpleQueue
-from typing import Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal
 
-from recollect import records
-from recollect.recall.reinforce import by_use
-from recollect.records import Filter, Recall, Recalled, Scope
+from recollect.records import Fact, Filter, Memory, Recall, Recalled, ReinforceFact, Scope, Usage
 from recollect.replies import Reply, Request
-from recollect.stores.contract import Store
+from recollect.stores.contract import Store, unknown_fact
 
-STOP: Final = None
+if TYPE_CHECKING:  # a search that is not logged starts no thread
+    from concurrent.futures import ThreadPoolExecutor
+
+Verdict = Literal["used", "useful", "wrong"]
+"""What became of a recalled memory."""
 FRESH: Final = timedelta(hours=1)
 """A fact confirmed so lately gains nothing by being recalled again."""
+OFTEN: Final = 3
+"""How often a memory was shown before it is worth saying that it was never used."""
 
 
-def recall_of(reply: Reply, *, session: str | None, lens: str | None, scope: Scope, at: datetime) -> Recall:
+# --- writing --------------------------------------------------------------------------------
+
+
+class BackgroundWriter:
+    """A thread that does what it is given, one thing after the other; what fails there fails alone."""
+
+    def __init__(self) -> None:
+        self._thread: ThreadPoolExecutor | None = None
+        self._lock = threading.Lock()
+        self.failures = 0
+
+    def submit(self, work: Callable[[], object]) -> None:
+        """Take *work* and return at once."""
+        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+        with self._lock:
+            self._thread = self._thread or ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-writer")
+            self._thread.submit(self._do, work)
+
+    def _do(self, work: Callable[[], object]) -> None:
+        try:
+            work()
+        except Exception:  # noqa: BLE001  (the log must never harm the search)
+            self.failures += 1
+
+    def flush(self) -> None:
+        """Wait until all that was given is done."""
+        with self._lock:
+            thread, self._thread = self._thread, None
+        if thread is not None:
+            thread.shutdown()
+
+
+def log_reply(reply: Reply, request: Request, *, store: Store, now: datetime) -> None:
+    """Write *reply* into the recall log, and let the facts that were shown fade later."""
+    store.log_recall([recall_of(reply, request, at=now)])
+    facts = [fact for hit in reply.hits for fact in hit.facts if now - fact.last_reinforced > FRESH]
+    if facts:
+        store.apply(reinforced(facts, "search", now=now), at=now)
+
+
+def recall_of(reply: Reply, request: Request, *, at: datetime) -> Recall:
     """Return what the log keeps of *reply*: what was shown, and what nearly was."""
     shown = [
         Recalled(
@@ -31,102 +76,94 @@ def recall_of(reply: Reply, *, session: str | None, lens: str | None, scope: Sco
         for hit in reply.hits
     ]
     missed = [
-        Recalled(memory_id=row, rank=len(shown) + place, score=score, shown=False)
-        for place, (row, score) in enumerate(reply.near_misses, start=1)
+        Recalled(memory_id=row, rank=rank, score=score, shown=False)
+        for rank, (row, score) in enumerate(reply.near_misses, start=len(shown) + 1)
     ]
     return Recall(
         query=reply.query,
-        session=session,
-        lens=lens,
+        session=request.session,
+        lens=request.lens,
         mode=reply.mode,
         outcome=reply.outcome,
         at=at,
-        scope=scope,
+        scope=request.scope,
         hits=(*shown, *missed),
     )
 
 
-def write_down(reply: Reply, request: Request, *, store: Store, now: datetime) -> None:
-    """Write a recall into the log, and let the facts that were shown fade later."""
-    kept = recall_of(reply, session=request.session, lens=request.lens, scope=request.scope, at=now)
-    store.log_recall([kept])
-    facts = [fact for hit in reply.hits for fact in hit.facts if now - fact.last_reinforced > FRESH]
-    if facts:
-        store.apply(by_use(facts, "search", now=now), at=now)
+# --- what use does to facts -----------------------------------------------------------------
+
+WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
+    {"reinforce": 1.0, "useful": 1.0, "used": 0.5, "search": 0.3, "wrong": 0.0}
+)
+"""How far each kind of use moves the day that a fact fades from: all the way to now, a part of it, or not."""
+MORE: Final = 0.3
+LESS: Final = 0.5
 
 
-class Scribe:
-    """A thread that does what it is given, one thing after the other; what fails there fails alone."""
+def reinforced(facts: Sequence[Fact], use: str, *, now: datetime) -> tuple[ReinforceFact, ...]:
+    """Return the writes that *use* comes to: facts fade from a later day, are surer by 0.3, or half as sure."""
+    return tuple(
+        ReinforceFact(
+            id=fact.id,
+            confidence=_confidence(fact, use),
+            last_reinforced=fact.last_reinforced + WEIGHTS[use] * max(now - fact.last_reinforced, timedelta()),
+            detail={"use": use},
+        )
+        for fact in facts
+    )
 
-    def __init__(self) -> None:
-        self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()
-        self.failures = 0
 
-    def give(self, work: Callable[[], None]) -> None:
-        """Take *work* and return at once."""
-        with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="recollect-scribe", daemon=True)
-                self._thread.start()
-        self._work.put(work)
+def _confidence(fact: Fact, use: str) -> float:
+    if use == "reinforce":
+        return min(1.0, fact.confidence + MORE)
+    return fact.confidence * LESS if use == "wrong" else fact.confidence
 
-    def _run(self) -> None:
-        while (work := self._work.get()) is not STOP:
-            try:
-                work()
-            except Exception:  # noqa: BLE001  (the log must never harm the search)
-                self.failures += 1
 
-    def close(self) -> None:
-        """Finish what was given, then stop."""
-        with self._lock:
-            thread, self._thread = self._thread, None
-        if thread is not None:
-            self._work.put(STOP)
-            thread.join(timeout=30)
+def chosen(ids: Sequence[int], facts: Sequence[Fact]) -> tuple[Fact, ...]:
+    """Return the facts that *ids* name; one that is not there is an error."""
+    known = {fact.id: fact for fact in facts}
+    for row in ids:
+        if row not in known:
+            raise unknown_fact(row)
+    return tuple(known[row] for row in ids)
+
+
+# --- reports --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
-    """How often a memory was shown, nearly shown, and found useful."""
+class MemoryUse:
+    """How often a memory was shown, and what was said of it."""
 
     id: int
     shown: int
-    missed: int
     used: int
     wrong: int
 
 
-def usage(store: Store, *, scope: Scope) -> tuple[Usage, ...]:
-    """Return how often each live memory was recalled, by id."""
-    told = store.usage(scope=scope)
+def memory_uses(store: Store, *, scope: Scope) -> tuple[MemoryUse, ...]:
+    """Return how each live memory was used, by id."""
+    usage = store.usage(scope=scope)
     ids = sorted(store.browse(scope=scope, where=Filter(include_superseded=True), limit=2**62).ids)
     return tuple(
-        Usage(
+        MemoryUse(
             id=row,
             shown=each.shown,
-            missed=each.missed,
             used=each.verdicts.get("used", 0) + each.verdicts.get("useful", 0),
             wrong=each.verdicts.get("wrong", 0),
         )
-        for row in ids
-        for each in (told.get(row, records.Usage()),)
+        for row, each in ((row, usage.get(row, Usage())) for row in ids)
     )
 
 
-def never_recalled(store: Store, *, scope: Scope) -> tuple[int, ...]:
+def never_recalled(store: Store, *, scope: Scope) -> tuple[Memory, ...]:
     """Return the memories no search has ever shown."""
-    return tuple(each.id for each in usage(store, scope=scope) if each.shown == 0)
+    rows = [each.id for each in memory_uses(store, scope=scope) if each.shown == 0]
+    return tuple(store.load(rows, scope=scope).values())
 
 
-def told_in_vain(store: Store, *, scope: Scope, often: int = 3) -> tuple[Usage, ...]:
+def never_used(store: Store, *, scope: Scope, often: int = OFTEN) -> tuple[MemoryUse, ...]:
     """Return what was shown *often* and never used, most often first."""
-    idle = [each for each in usage(store, scope=scope) if each.shown >= often and each.used == 0]
+    idle = [each for each in memory_uses(store, scope=scope) if each.shown >= often and each.used == 0]
     return tuple(sorted(idle, key=lambda each: (-each.shown, each.id)))
-
-
-def provenance(fact_id: int, store: Store, *, scope: Scope, limit: int = 100) -> Sequence[Recall]:
-    """Return the answers that a fact came with, newest first."""
-    return store.recalls(scope=scope, fact_id=fact_id, limit=limit)

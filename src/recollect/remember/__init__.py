@@ -1,1 +1,11 @@
 """Taking things in: parse, chunk, redact, decide what is new, store, embed."""
+
+from typing import TYPE_CHECKING
+
+from recollect.lazy import lazily
+
+if TYPE_CHECKING:
+    from recollect.remember import clean, context, embed, import_files, ingest
+
+__all__ = ["clean", "context", "embed", "import_files", "ingest"]
+__getattr__ = lazily(__name__)

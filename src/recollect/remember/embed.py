@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 
 from recollect.embedders.contract import Embedder
+from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage, Progress
 from recollect.stores.contract import Store
 from recollect.vectors import pack
 
 BATCH = 128
 """How many memories are embedded between two writes: so much is done again after a sudden end."""
+BROUGHT = "external-"
+"""How the fingerprint of vectors begins that a caller brought."""
 SHORT = 200
 """So many characters are one passage in any model; longer texts are measured."""
 
@@ -76,3 +79,36 @@ def passages(memory: Memory, embedder: Embedder) -> list[tuple[int, int]]:
         return [(0, len(memory.content))]
     spans = [(max(0, start - above), stop - above) for start, stop in embedder.passages(whole)]
     return [span for span in spans if span[1] > span[0]] or [(0, len(memory.content))]
+
+
+# --- generations that nobody needs any more -------------------------------------------------
+
+
+def outdated_generations(store: Store, embedder: Embedder) -> tuple[Generation, ...]:
+    """Return the generations that other models made; none while memories still wait for vectors of this one.
+
+    Vectors that callers brought are nobody's to make again, so they are never outdated.
+    """
+    others = _others(store, embedder)
+    return others if others and not _count_pending(store, embedder.fingerprint) else ()
+
+
+def prune(*, store: Store, embedder: Embedder, dry_run: bool = False) -> tuple[Generation, ...]:
+    """Drop the vectors of other models than this one; return their generations."""
+    waiting = _count_pending(store, embedder.fingerprint)
+    if waiting and _others(store, embedder):
+        raise InputError(
+            f"{waiting} memories have no vectors of the model in use yet, and those of another model stand in",
+            hint="run first: recollect embed",
+        )
+    outdated = outdated_generations(store, embedder)
+    for generation in () if dry_run else outdated:
+        store.drop_vectors(generation.fingerprint)
+    return outdated
+
+
+def _others(store: Store, embedder: Embedder) -> tuple[Generation, ...]:
+    made = store.generations(scope=ALL_PROJECTS)
+    return tuple(
+        each for each in made if each.fingerprint != embedder.fingerprint and not each.fingerprint.startswith(BROUGHT)
+    )

@@ -56,8 +56,11 @@ _SYMBOL: Final = re.compile(r"[!$%^]")
 
 # Few texts hold a hyphen or an underscore, and without one most cues need not be looked for.
 _CUES: Final = tuple(cue for _, cues, _ in _TOKENS for cue in cues)
-_SIGNED: Final = tuple((sign, tuple(cue for cue in _CUES if cue[-1] == sign)) for sign in "_-/.")
-_UNSIGNED: Final = tuple(cue for cue in _CUES if cue[-1] not in "_-/.")
+_CUES_BY_SIGN: Final = (
+    ("", tuple(cue for cue in _CUES if cue[-1] not in "_-/.")),
+    *((sign, tuple(cue for cue in _CUES if cue[-1] == sign)) for sign in "_-/."),
+)
+_SHORTEST: Final = len("://:x@")  # of all that is ever replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,12 +86,16 @@ def redact_text(text: str) -> RedactedText:
 
 def _may_hold_secrets(text: str) -> bool:
     """Tell in a moment whether *text* is worth a closer look; few are. What is assigned has a sign before it."""
-    return ":" in text or "=" in text or "PRIVATE KEY" in text or _holds_cue(text)
+    return len(text) >= _SHORTEST and (":" in text or "=" in text or "PRIVATE KEY" in text or _holds_cue(text))
 
 
 def _holds_cue(text: str) -> bool:
-    signed = (cues for sign, cues in _SIGNED if sign in text)
-    return any(any(map(text.__contains__, cues)) for cues in (_UNSIGNED, *signed))
+    for sign, cues in _CUES_BY_SIGN:
+        if sign in text:
+            for cue in cues:
+                if cue in text:
+                    return True
+    return False
 
 
 def _replace(text: str, spans: Iterable[Span], kind: str) -> tuple[str, int]:
@@ -188,6 +195,7 @@ _NAMED_SECRETS: Final = (("login", _logins), ("bearer", _bearers), ("credential"
 
 _OWN: Final = ("content", "title", "tags", "metadata")
 _REDACTED: Final = (*_OWN, "section", "context")
+_NO_CONTEXT: Final = Context()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,10 +216,10 @@ def redact_memory(memory: Memory) -> RedactedMemory:
     changed: dict[str, Any] = {}
     counts: dict[str, int] = {}
     for field in _REDACTED:
-        if value := getattr(memory, field):
-            redacted, count = _redact_value(value)
-            if count:
-                changed[field], counts[field] = redacted, count
+        value = getattr(memory, field)
+        redacted, count = _redact_value(value) if value and value != _NO_CONTEXT else (value, 0)
+        if count:
+            changed[field], counts[field] = redacted, count
     return RedactedMemory(memory=replace(memory, **changed) if changed else memory, counts=counts)
 
 
@@ -219,15 +227,15 @@ def _redact_value(value: Any, key: str = "") -> tuple[Any, int]:
     """Return *value*, however deep, without the secrets in its texts, and how many there were."""
     if isinstance(value, str):
         return _redact_named(key, value)
-    if isinstance(value, Mapping):
-        pairs = {name: _redact_value(each, str(name)) for name, each in value.items()}
-        return {name: each for name, (each, _) in pairs.items()}, sum(count for _, count in pairs.values())
     if isinstance(value, list | tuple):
         parts = [_redact_value(each, key) for each in value]
         return type(value)(each for each, _ in parts), sum(count for _, count in parts)
-    if isinstance(value, Context) and value != Context():
-        (before, after, around), count = _redact_value([value.before, value.after, value.around])
-        return Context(before=before, after=after, around=around), count
+    if isinstance(value, Context):
+        (before, after, around), count = _redact_value((value.before, value.after, value.around))
+        return (Context(before=before, after=after, around=around) if count else value), count
+    if isinstance(value, Mapping):
+        pairs = {name: _redact_value(each, str(name)) for name, each in value.items()}
+        return {name: each for name, (each, _) in pairs.items()}, sum(count for _, count in pairs.values())
     return value, 0
 
 

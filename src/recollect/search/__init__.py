@@ -1,10 +1,15 @@
 """The way of a query: parse, retrieve, fuse, weigh, rerank, diversify, judge. `pipeline` has the stages."""
 
 from time import perf_counter
+from typing import TYPE_CHECKING
 
+from recollect.lazy import lazily
 from recollect.replies import Reply, Request
 from recollect.search.pipeline import prepare
 from recollect.search.state import SearchContext, State
+
+if TYPE_CHECKING:
+    from recollect.search import intent, related, why
 
 NEAR_MISSES = 5
 """How many of those not shown are told to the recall log."""
@@ -39,4 +44,5 @@ def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Re
     )
 
 
-__all__ = ["SearchContext", "search"]
+__all__ = ["SearchContext", "intent", "related", "search", "why"]
+__getattr__ = lazily(__name__)

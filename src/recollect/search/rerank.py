@@ -32,7 +32,7 @@ def rerank(state: State, context: SearchContext, *, rules: Rerank) -> State:
     try:
         read = mix_scores(state.candidates, texts, query=state.query.text, reranker=reranker, weight=rules.weight)
     except ModelError:
-        return replace(state, degraded=state.degraded or "reranker_failed")
+        return replace(state, degraded="reranker_failed")
     return replace(state, candidates=read)
 
 

@@ -100,11 +100,12 @@ def _parameter(parameter: "Parameter") -> click.Parameter:
             callback=_countable,
         )
     flag, several = parameter.kind == "flag", parameter.kind == "texts"
+    name, off = parameter.name.replace("_", "-"), parameter.off.replace("_", "-")
     return click.Option(
-        [f"--{parameter.name.replace('_', '-')}", parameter.name],
+        [f"--{name}/--{off}" if off else f"--{name}", parameter.name],
         is_flag=flag,
         multiple=several,
-        default=None if several else parameter.default,
+        default=bool(parameter.default) if flag else parameter.default,
         type=None if flag else _type(parameter),
         callback=_countable,
         help=parameter.about,
@@ -114,7 +115,7 @@ def _parameter(parameter: "Parameter") -> click.Parameter:
 def _countable(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Return *value*, unless it is a number that no store can count to."""
     if isinstance(value, int) and abs(value) >= 2**63:
-        raise click.BadParameter(f"{value} is beyond every store", param=parameter)
+        raise click.BadParameter(f"{value} is too large", param=parameter)
     return value
 
 
@@ -137,9 +138,13 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
     if given.get("text") == "-":
         given["text"] = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     place = chosen if operation.store else {**chosen, "db": ":memory:"}
-    with _open(place) as db, _bar(wanted=operation.slow) as progress:
-        answer = operation.run(db, given, progress)
-    _print(answer, as_json=bool(chosen["as_json"]))
+    with _open(place) as db:
+        with _bar(wanted=operation.slow) as progress:
+            db.models.progress = progress
+            answer = operation.answer(db, {"project": chosen["project"], **given}, progress)
+        _print(answer, as_json=bool(chosen["as_json"]))
+    if db.models.notice:
+        click.echo(f"note: {db.models.notice}", err=True)
     if not answer.found:
         sys.exit(EXIT_NOTHING)
     if not answer.healthy:
@@ -147,11 +152,14 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
 
 
 def _print(answer: "Answer", *, as_json: bool) -> None:
-    if as_json:
-        click.echo(written(answer.value))
+    from recollect.surfaces.serialise import serialise  # noqa: PLC0415
+
+    if answer.stream:
+        for each in answer.value:
+            click.echo(json.dumps(serialise(each), ensure_ascii=False))
         return
-    click.echo(answer.text)
-    for problem in answer.problems:
+    click.echo(written(serialise(answer.value)) if as_json else answer.text())
+    for problem in () if as_json else answer.problems:
         click.echo(f"error: {problem}", err=True)
 
 
@@ -194,46 +202,14 @@ _global_options(cli)
 
 
 @cli.command()
-@click.argument("path", required=False)
-def export(path: str | None, **given: Any) -> None:
-    """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
-    from recollect.surfaces.shapes import export_shape  # noqa: PLC0415
-
-    chosen, count = _chosen(given), 0
-    with _open(chosen) as db, _outlet(path) as file:
-        for memory, wordings in db.export():
-            file.write(json.dumps(export_shape(memory, wordings), ensure_ascii=False) + "\n")
-            count += 1
-    if path and chosen["as_json"]:
-        click.echo(written({"path": path, "memories": count}))
-    elif path:
-        click.echo(f"{count} memories written to {path}")
-
-
-_global_options(export)
-
-
-@contextmanager
-def _outlet(path: str | None) -> Iterator[Any]:
-    """Open *path* for writing, whole or not at all; without one it is standard output."""
-    if path is None:
-        yield sys.stdout
-        return
-    try:
-        with click.open_file(path, "w", encoding="utf-8", atomic=True) as file:
-            yield file
-    except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours") from error
-
-
-@cli.command()
 @click.option("--keep", metavar="PATH", help="keep the sample store here; else it is removed in the end")
 def demo(keep: str | None, **given: Any) -> None:
     """Build a sample store, search it, and show what to try next; your own store is not touched."""
     from recollect.surfaces.demo import NEXT, run_demo  # noqa: PLC0415
 
     chosen = _chosen(given)
-    shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program())
+    with _bar(wanted=True) as progress:
+        shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program(), progress=progress)
     if chosen["as_json"]:
         click.echo(written(shown.value))
         return
@@ -302,10 +278,10 @@ def _understood(error: Exception) -> RecollectError:
 
 
 def _complain(error: RecollectError, *, as_json: bool) -> None:
-    from recollect.surfaces.shapes import error_shape  # noqa: PLC0415
+    from recollect.surfaces.serialise import error_value  # noqa: PLC0415
 
     hint = f" ({error.hint})" if error.hint else ""
-    line = json.dumps(error_shape(error), ensure_ascii=False) if as_json else f"error: {error}{hint}"
+    line = json.dumps(error_value(error), ensure_ascii=False) if as_json else f"error: {error}{hint}"
     click.echo(line, err=True)
     sys.exit(error.exit_code)
 

@@ -10,14 +10,17 @@ from typing import Any, Final
 
 from recollect.errors import InputError
 from recollect.recollection import open as open_recollection
+from recollect.records import Progress
 from recollect.remember.import_files import ImportReport
 from recollect.replies import Reply
-from recollect.surfaces import shapes, show
+from recollect.surfaces import text
+from recollect.surfaces.serialise import serialise
+from recollect.surfaces.writing import import_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """One search of the demo and what it is there to show."""
+    """One search of the demo and what it is there to text."""
 
     query: str
     shows: str
@@ -47,21 +50,23 @@ class Demo:
     value: dict[str, Any]
 
 
-def run_demo(keep: str | None, *, profile: str | None, model: str | None, program: str) -> Demo:
+def run_demo(
+    keep: str | None, *, profile: str | None, model: str | None, program: str, progress: Progress | None = None
+) -> Demo:
     """Build the sample store, at *keep* or in a folder that is removed in the end, and search it."""
     with _place(keep) as path, resources.as_file(samples()) as folder:
         with open_recollection(path, profile=profile, model=model) as db:
-            brought = db.import_(folder)
+            report = db.import_(folder, progress=progress)
             replies = [db.search(scene.query, limit=scene.limit) for scene in SCENES]
             count = db.stats().memories
-        note = next(filter(None, map(show.degraded_text, replies)), "")
-        head = (_summary(brought, count), *([f"({note})"] if note else []))
+        note = db.models.notice or next(filter(None, map(text.degraded_text, replies)), "")
+        head = (_summary(report, count), *([f"({note})"] if note else []))
         scenes = _scenes(replies, root=folder.resolve().as_posix())
         lines = (*head, *scenes, "", NEXT, *_next(keep, program, by_words_alone=bool(note)))
     value = {
         "store": keep,
-        "import": shapes.brought_shape(brought),
-        "searches": [shapes.reply_shape(reply) for reply in replies],
+        "import": import_value(report),
+        "searches": serialise(replies),
     }
     return Demo(lines=lines, value=value)
 
@@ -83,9 +88,9 @@ def _place(keep: str | None) -> Iterator[Path]:
     yield path
 
 
-def _summary(brought: ImportReport, count: int) -> str:
+def _summary(report: ImportReport, count: int) -> str:
     return (
-        f"{count} memories of a small company, imported from {brought.files['imported']} files: "
+        f"{count} memories of a small company, imported from {report.files['imported']} files: "
         "notes, decisions, meetings, chats, tables, in three languages."
     )
 
@@ -96,7 +101,7 @@ def _scenes(replies: Sequence[Reply], *, root: str) -> Iterator[str]:
         yield f"> recollect search {_quoted(scene.query)}"
         yield f"  {scene.shows}"
         yield ""
-        yield show.found_text(replace(reply, total=len(reply.hits)), root=root)
+        yield text.found_text(replace(reply, total=len(reply.hits)), root=root)
 
 
 def _quoted(text: str) -> str:

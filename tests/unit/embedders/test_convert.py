@@ -1,6 +1,7 @@
 """The graph is right when it gives what the textbook gives: BERT in twenty lines of NumPy is the oracle."""
 
 import math
+import struct
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import onnxruntime
 import pytest
 from tiny_models import HEADS, LAYERS, WIDTH, Arrays, bert, write_tensors
 
-from recollect.embedders.convert import convert
+from recollect.embedders.convert import convert, read_tensors
 from recollect.errors import ModelError
 
 EPSILON = 1e-12
@@ -93,3 +94,47 @@ def test_weights_of_another_kind_of_model_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(ModelError, match="holds no BERT model"):
         convert(tmp_path / "w", tmp_path / "g.onnx", heads=HEADS, epsilon=EPSILON)
+
+
+# --- safetensors ----------------------------------------------------------------------------
+
+
+def test_every_floating_point_tensor_is_read_as_float32(tmp_path: Path) -> None:
+    one = np.arange(6, dtype=np.float32).reshape(2, 3)
+    half = np.array([0.5, -2.0], dtype=np.float16)
+    write_tensors(tmp_path / "w", {"one": one, "half": half})
+
+    found = read_tensors(tmp_path / "w")
+
+    assert sorted(found) == ["half", "one"]
+    assert np.array_equal(found["one"], one)
+    assert found["half"].dtype == np.float32
+    assert found["half"].tolist() == [0.5, -2.0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\x01\x02",
+        struct.pack("<Q", 1 << 40),
+        struct.pack("<Q", 3) + b"[1]",
+        struct.pack("<Q", 2) + b"{]",
+        struct.pack("<Q", 21) + b'{"a":{"dtype":"F32"}}',
+    ],
+)
+def test_a_file_that_is_no_safetensors_is_an_error_with_a_hint(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "w").write_bytes(content)
+
+    with pytest.raises(ModelError, match="cannot read the weights in w") as caught:
+        read_tensors(tmp_path / "w")
+
+    assert caught.value.hint
+
+
+def test_numbers_that_lost_their_end_are_an_error(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "w", {"one": np.ones((4, 4), dtype=np.float32)})
+    (tmp_path / "w").write_bytes((tmp_path / "w").read_bytes()[:-4])
+
+    with pytest.raises(ModelError):
+        read_tensors(tmp_path / "w")

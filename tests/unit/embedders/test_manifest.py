@@ -1,33 +1,38 @@
+"""A model describes itself, is verified by checksums, and is known by name with all it takes to trust it."""
+
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from recollect.embedders.manifest import (
-    FILE,
+    Checksum,
     Manifest,
-    Stamp,
+    catalogue,
+    checksum,
     parse_manifest,
     read_manifest,
-    stamp,
-    stamped,
+    require,
+    require_all,
+    with_checksums,
     write_manifest,
     wrong_files,
 )
+from recollect.embedders.models import FILE
 from recollect.errors import ModelError
 
 WHOLE = Manifest(
     name="lookup",
     dimensions=3,
     weak_on=("cjk",),
-    files={"model.onnx": Stamp(sha256="aa", bytes=2), "tokenizer.json": Stamp(sha256="bb", bytes=3)},
+    files={"model.onnx": Checksum(sha256="aa", bytes=2), "tokenizer.json": Checksum(sha256="bb", bytes=3)},
 )
 
 
 def filled(folder: Path) -> Manifest:
     (folder / "model.onnx").write_bytes(b"graph")
     (folder / "tokenizer.json").write_bytes(b"words")
-    return stamped(folder, Manifest(name="lookup", dimensions=3))
+    return with_checksums(folder, Manifest(name="lookup", dimensions=3))
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
@@ -95,8 +100,8 @@ def test_a_manifest_that_cannot_be_read_is_an_error_with_a_hint(tmp_path: Path, 
         {"query_prefix": "query: "},
         {"passage_prefix": "query: "},
         {"weights": "cc"},
-        {"files": {**WHOLE.files, "model.onnx": Stamp(sha256="ab", bytes=2)}},
-        {"files": {**WHOLE.files, "tokenizer.json": Stamp(sha256="bc", bytes=3)}},
+        {"files": {**WHOLE.files, "model.onnx": Checksum(sha256="ab", bytes=2)}},
+        {"files": {**WHOLE.files, "tokenizer.json": Checksum(sha256="bc", bytes=3)}},
     ],
 )
 def test_the_fingerprint_changes_with_everything_the_vectors_depend_on(changes: dict[str, object]) -> None:
@@ -107,22 +112,22 @@ def test_the_fingerprint_changes_with_everything_the_vectors_depend_on(changes: 
 
 def test_the_fingerprint_stands_on_the_published_weights_and_not_on_how_the_graph_was_built() -> None:
     one = replace(WHOLE, weights="cc")
-    other = replace(one, files={**WHOLE.files, "model.onnx": Stamp(sha256="ab", bytes=2)})
+    other = replace(one, files={**WHOLE.files, "model.onnx": Checksum(sha256="ab", bytes=2)})
 
     assert one.fingerprint == other.fingerprint
     assert one.fingerprint.startswith("lookup-mean-l2-256-")
 
 
-def test_stamps_that_are_missing_are_taken_from_the_files(tmp_path: Path) -> None:
+def test_checksums_that_are_missing_are_taken_from_the_files(tmp_path: Path) -> None:
     found = filled(tmp_path)
 
-    assert found.files["model.onnx"] == stamp(tmp_path / "model.onnx")
+    assert found.files["model.onnx"] == checksum(tmp_path / "model.onnx")
     assert found.files["tokenizer.json"].bytes == 5
 
 
-def test_a_file_that_is_not_there_cannot_be_stamped(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_cannot_be_with_checksums(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r"lacks model\.onnx"):
-        stamped(tmp_path, Manifest(name="lookup", dimensions=3))
+        with_checksums(tmp_path, Manifest(name="lookup", dimensions=3))
 
 
 def test_whole_files_have_no_fault(tmp_path: Path) -> None:
@@ -150,3 +155,44 @@ def test_a_short_file_and_a_missing_one_are_seen_at_once(tmp_path: Path) -> None
         "model.onnx has 2 bytes instead of 5",
         "tokenizer.json is missing",
     )
+
+
+# --- libraries that may be missing ----------------------------------------------------------
+
+
+def test_a_library_that_is_here_is_returned() -> None:
+    assert require("json").dumps([1]) == "[1]"
+
+
+@pytest.mark.parametrize("ask", [require, lambda name: require_all(["json", name])])
+def test_a_library_that_is_not_here_is_named_with_the_extra_that_brings_it(ask: object) -> None:
+    with pytest.raises(ModelError, match="needs the library no_such_library") as caught:
+        ask("no_such_library")  # type: ignore[operator]
+
+    assert caught.value.hint == 'run: pip install "recollect[model]"'
+
+
+def test_all_that_are_here_are_fine() -> None:
+    require_all(["json", "numpy"])
+
+
+# --- the catalogue --------------------------------------------------------------------------
+
+
+def test_minilm_is_known_with_all_it_takes_to_trust_it() -> None:
+    known = catalogue()["minilm"]
+
+    assert known.manifest.dimensions == 384
+    assert known.manifest.max_pieces == 256
+    assert known.manifest.weights == known.files["model.safetensors"].sha256
+    assert sorted(known.files) == sorted(known.urls) == ["model.safetensors", "tokenizer.json"]
+    assert all(len(right.sha256) == 64 for right in known.files.values())
+    assert len(known.package.sha256) == 64
+    assert len(known.probe.begins) == 8
+
+
+def test_every_address_is_encrypted_and_every_model_goes_by_its_name() -> None:
+    models = catalogue()
+
+    assert all(url.startswith("https://") for known in models.values() for url in known.urls.values())
+    assert all(known.manifest.name == name for name, known in models.items())

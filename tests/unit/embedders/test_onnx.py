@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from tiny_models import row, write_lookup, write_model
 
-from recollect.embedders.manifest import FILE, read_manifest, stamped, write_manifest
+from recollect.embedders.manifest import read_manifest, with_checksums, write_manifest
+from recollect.embedders.models import FILE
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import ModelError
 from recollect.vectors import Vector
@@ -114,7 +115,7 @@ def test_a_broken_file_is_an_error_with_a_hint(tmp_path: Path, file: str) -> Non
 
 def test_a_file_that_lost_its_end_is_refused_before_it_is_loaded(tmp_path: Path) -> None:
     write_model(tmp_path)
-    write_manifest(tmp_path, stamped(tmp_path, read_manifest(tmp_path)))
+    write_manifest(tmp_path, with_checksums(tmp_path, read_manifest(tmp_path)))
     (tmp_path / "model.onnx").write_bytes((tmp_path / "model.onnx").read_bytes()[:-1])
 
     with pytest.raises(ModelError, match=r"damaged: model\.onnx has"):
@@ -151,8 +152,8 @@ def test_a_session_is_shared_by_all_that_name_the_same_model(tmp_path: Path) -> 
 
     one, other, apart = (OnnxEmbedder(folder, threads=threads) for threads in (1, 1, 2))
 
-    assert one._engine is other._engine  # noqa: SLF001
-    assert one._engine is not apart._engine  # noqa: SLF001
+    assert one._loaded is other._loaded  # noqa: SLF001
+    assert one._loaded is not apart._loaded  # noqa: SLF001
 
 
 def test_closing_one_embedder_leaves_the_others_open(tmp_path: Path) -> None:

@@ -73,14 +73,6 @@ def test_vectors_are_made_unit_vectors() -> None:
     assert list(found) == pytest.approx([0.6, 0.8])
 
 
-def test_queries_and_passages_get_their_own_prefix() -> None:
-    with serving(by_length) as url:
-        asking = embedder(url, query_prefix="query: ", passage_prefix="p: ")
-
-        assert lengths(asking.embed_queries(["x"])) == [8]
-        assert lengths(asking.embed_passages(["x"])) == [4]
-
-
 def test_blank_text_is_the_zero_vector_and_is_not_asked_for() -> None:
     with serving(by_length) as url:
         found = embedder(url).embed_passages(["", "abc", " \n"])
@@ -211,21 +203,12 @@ def test_the_key_does_not_show_when_the_settings_are_printed() -> None:
     assert "secret" not in repr(Remote(url="http://localhost", model="small", dimensions=2, key="secret"))
 
 
-def test_the_fingerprint_tells_models_dimensions_and_prefixes_apart_but_not_addresses() -> None:
+def test_the_fingerprint_tells_models_and_dimensions_apart_but_not_addresses() -> None:
     first = embedder("http://one").fingerprint
 
-    assert embedder("http://two").fingerprint == first
-    others = [{"model": "large"}, {"dimensions": 3}, {"query_prefix": "q"}, {"passage_prefix": "q"}]
-    assert len({first, *(embedder("http://one", **change).fingerprint for change in others)}) == 5
-
-
-def test_passages_leave_room_for_the_prefix() -> None:
-    asking = embedder("http://one", passage_prefix="note ", max_pieces=6)
-    text = "red sea. " * 9
-
-    spans = asking.passages(text)
-
-    assert max(asking.count_pieces(text[start:end]) for start, end in spans) <= 6
+    others = [{"model": "large"}, {"dimensions": 3}]
+    assert embedder("http://two").fingerprint == first == "remote-small-2-56eebd61d8cf"
+    assert len({first, *(embedder("http://one", **change).fingerprint for change in others)}) == 3
 
 
 def test_an_address_chooses_the_server_its_model_and_its_width() -> None:

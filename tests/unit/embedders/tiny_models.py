@@ -9,7 +9,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper, save
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
-from recollect.embedders.manifest import Manifest, write_manifest
+from recollect.embedders.manifest import Manifest, Package, Probe, PublishedModel, checksum, write_manifest
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "red", "green", "blue", "ship", "sails", ".", "sea"]
 Arrays = Mapping[str, np.ndarray]
@@ -122,3 +122,33 @@ def write_tensors(path: Path, tensors: Arrays) -> None:
         body += value.tobytes()
     head = json.dumps(header).encode()
     path.write_bytes(struct.pack("<Q", len(head)) + head + body)
+
+
+TEXT = "red ship"
+
+
+def write_published(folder: Path) -> Path:
+    """Write the files that the tiny BERT would be published as."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_tensors(folder / "model.safetensors", bert())
+    write_tokenizer(folder / "tokenizer.json")
+    return folder
+
+
+def tiny(published: Path, *begins: float, url: str = "") -> Mapping[str, PublishedModel]:
+    """Return a catalogue of one model: the files in *published*, served at *url*."""
+    files = {path.name: checksum(path) for path in sorted(published.iterdir())}
+    weights = files["model.safetensors"].sha256
+    entry = PublishedModel(
+        title="tiny",
+        licence="none",
+        about="for tests",
+        heads=HEADS,
+        epsilon=1e-12,
+        manifest=Manifest(name="tiny", dimensions=WIDTH, max_pieces=12, weights=weights),
+        package=Package(name="tiny", version="1", sha256="00"),
+        files=files,
+        urls={name: f"{url}/{name}" for name in files},
+        probe=Probe(text=TEXT, begins=begins),
+    )
+    return {"tiny": entry}

@@ -1,128 +1,44 @@
-"""Trials and comparisons from a plan: what is tried, by which clock, and what is kept from it."""
+"""Runs and comparisons from a plan: what is run, how it is scored, and who is compared with whom."""
 
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
+from talk import TALK
 
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import InputError
-from recollect.evaluate.datasets import Dataset, Document, Query
-from recollect.evaluate.evaluate import (
-    DEPTH,
-    UNDATED,
-    Examined,
-    Gear,
-    KeptVectors,
-    Plan,
-    Way,
-    answer,
-    clock_of,
-    evaluate,
-    latency,
-    machine,
-    opponents,
-    request_for,
-    take_in,
-)
-from recollect.evaluate.report import report_of
+from recollect.evaluate.corpus import EvalResources
+from recollect.evaluate.datasets import EvalQuery
+from recollect.evaluate.evaluate import EvalSet, Plan, System, evaluate, latency, system_pairs
+from recollect.evaluate.report import as_value, report_of
 from recollect.evaluate.runs import parse_json
 from recollect.profile import load_profile
-from recollect.records import ALL_PROJECTS, Scope
-from recollect.search import search
-from recollect.stores.choice import open_store
-from recollect.text.analyser import analyse
 from recollect.vectors import Vector
 
-MAY, JUNE = datetime(2023, 5, 8, tzinfo=UTC), datetime(2023, 6, 1, tzinfo=UTC)
-TALK = Dataset(
-    name="talk",
-    documents=(
-        Document(id="a1", text="The bike is in the shed.", group="a", session="1", turn=1, said_at=MAY),
-        Document(id="a2", text="Then I will walk.", group="a", session="1", turn=2, said_at=MAY),
-        Document(id="b1", text="The bike is at work.", group="b", session="1", turn=1, said_at=JUNE),
-    ),
-    queries=(
-        Query(id="qa", text="where is the bike?", group="a", category="place"),
-        Query(id="qb", text="where is the bike?", group="b", category="place"),
-        Query(id="q", text="who will walk?", category="person"),
-    ),
-    judgements={"qa": {"a1": 1}, "qb": {"b1": 1}, "q": {"a2": 1}},
-    files={"talk.json": "0" * 64},
-)
 DEFAULT = load_profile("default")
 
 
 def plan(**changes: object) -> Plan:
-    sets = (Examined(dataset=TALK, queries=TALK.queries),)
+    sets = (EvalSet(dataset=TALK, queries=TALK.queries),)
     return replace(Plan(sets=sets, profiles={"default": DEFAULT}, modes=("keyword",)), **changes)  # type: ignore[arg-type]
 
 
-def test_a_question_is_asked_within_its_conversation_or_everywhere() -> None:
-    (trial,) = evaluate(plan(), Gear()).trials
+def test_a_question_is_answered_from_its_conversation_or_from_all() -> None:
+    (run,) = evaluate(plan(), EvalResources()).runs
 
-    ids = trial.run.ids
+    ids = run.rankings.ids
     assert ids["qa"][0] == "a1"
     assert set(ids["qb"]) == {"b1"}
     assert ids["q"][0] == "a2"
-    assert request_for(TALK.queries[2], "keyword").scope == ALL_PROJECTS
-    assert request_for(TALK.queries[0], "keyword").scope == Scope(projects=frozenset({"a"}))
-
-
-def test_only_the_order_is_asked_for_and_it_is_that_of_every_search() -> None:
-    store = open_store(":memory:", analyse)
-    take_in(TALK, store=store, analyse=analyse, now=JUNE)
-    query = TALK.queries[0]
-
-    answers = answer([query], TALK, store=store, profile=DEFAULT, mode="keyword", now=JUNE)
-
-    asked = replace(request_for(query, "keyword"), snippets=True, include_facts=True)
-    whole = search(asked, store=store, profile=DEFAULT, now=JUNE)
-    bare = search(request_for(query, "keyword"), store=store, profile=DEFAULT, now=JUNE)
-    assert answers["qa"].ids == tuple(hit.memory.external_id for hit in whole.hits)
-    assert answers["qa"].scores == tuple(hit.score for hit in whole.hits)
-    assert request_for(query, "keyword").limit == DEPTH
-    assert [hit.snippet for hit in bare.hits] == [""] * len(whole.hits)
-    assert "[bike]" in whole.hits[0].snippet
-
-
-def test_the_clock_stands_at_the_last_thing_said_and_for_undated_sets_at_one_moment() -> None:
-    undated = replace(TALK, documents=tuple(replace(each, said_at=None) for each in TALK.documents))
-
-    assert clock_of(TALK) == JUNE
-    assert clock_of(undated) == UNDATED
-
-
-def test_a_question_with_a_date_is_asked_on_that_date() -> None:
-    store = open_store(":memory:", analyse)
-    dated = Dataset(
-        name="dated",
-        documents=(
-            Document(id="d1", text="We met for lunch at the harbour.", said_at=MAY),
-            Document(id="d2", text="We met for lunch at the harbour cafe.", said_at=JUNE),
-        ),
-        queries=(),
-        judgements={},
-    )
-    take_in(dated, store=store, analyse=analyse, now=JUNE)
-    asked = [
-        Query(id="may", text="where did we meet for lunch yesterday?", asked_at=datetime(2023, 5, 9, 12, tzinfo=UTC)),
-        Query(id="june", text="where did we meet for lunch yesterday?", asked_at=datetime(2023, 6, 2, 12, tzinfo=UTC)),
-    ]
-
-    found = answer(asked, dated, store=store, profile=DEFAULT, mode="keyword", now=UNDATED)
-
-    assert (found["may"].ids[0], found["june"].ids[0]) == ("d1", "d2")
 
 
 def test_who_is_compared_with_whom() -> None:
-    run = parse_json(json.dumps({"qa": ["a1"]}), name="other")
+    tool = parse_json(json.dumps({"qa": ["a1"]}), name="other")
     both = {"default": DEFAULT, "oro": load_profile("oro")}
 
-    pairs = opponents(plan(profiles=both, modes=("keyword", "hybrid"), runs={"tool": run}))
+    pairs = system_pairs(plan(profiles=both, modes=("keyword", "hybrid"), run_files={"tool": tool}))
 
     assert [f"{new} against {old}" for old, new in pairs] == [
         "oro keyword against default keyword",
@@ -137,34 +53,59 @@ def test_who_is_compared_with_whom() -> None:
 def test_another_profile_may_find_nothing_but_not_the_first() -> None:
     blind = replace(DEFAULT, floor=replace(DEFAULT.floor, keyword=1e9))
 
-    found = evaluate(plan(profiles={"default": DEFAULT, "blind": blind}), Gear())
+    found = evaluate(plan(profiles={"default": DEFAULT, "blind": blind}), EvalResources())
 
-    assert found.trials[1].measures["ndcg@10"] == 0.0
+    assert found.runs[1].measures["ndcg@10"] == 0.0
     with pytest.raises(InputError, match=r"talk, blind keyword: the baseline is 0\.0000"):
-        evaluate(plan(profiles={"blind": blind, "default": DEFAULT}), Gear())
+        evaluate(plan(profiles={"blind": blind, "default": DEFAULT}), EvalResources())
 
 
 def test_by_session_a_turn_beside_the_answer_is_a_find_too() -> None:
     neighbour = parse_json(json.dumps({"qa": ["a2"], "qb": ["b1"], "q": ["b1", "a1", "a2"]}), name="other")
-    sets = (Examined(dataset=TALK, queries=TALK.queries),)
+    by_turn = EvalSet(dataset=TALK, queries=TALK.queries)
 
-    by_turn, by_session = (
-        evaluate(
-            plan(sets=tuple(replace(each, by_session=chosen) for each in sets), runs={"other": neighbour}), Gear()
-        ).trials[1]
-        for chosen in (False, True)
+    turns, sessions = (
+        evaluate(plan(sets=(each,), run_files={"other": neighbour}), EvalResources()).runs[1]
+        for each in (by_turn, replace(by_turn, by_session=True))
     )
 
-    assert by_turn.scores["mrr@10"] == {"qa": 0.0, "qb": 1.0, "q": 1 / 3}
-    assert by_session.scores["mrr@10"] == {"qa": 1.0, "qb": 1.0, "q": 1 / 2}
+    assert turns.scores["mrr@10"] == {"qa": 0.0, "qb": 1.0, "q": 1 / 3}
+    assert sessions.scores["mrr@10"] == {"qa": 1.0, "qb": 1.0, "q": 1 / 2}
 
 
-def test_a_report_tells_kinds_of_questions_apart() -> None:
-    report = report_of(evaluate(plan(), Gear()), {})
+def test_a_report_tells_categories_apart() -> None:
+    report = report_of(evaluate(plan(), EvalResources()), {})
 
-    kinds = next(table for table in report.tables if "by the kind of question" in table.caption)
-    assert kinds.columns == ("person (1)", "place (2)")
-    assert kinds.rows["default keyword"]["place (2)"].value == 1.0
+    table = next(table for table in report.tables if "by the kind of question" in table.caption)
+    assert table.columns == ("person (1)", "place (2)")
+    assert table.rows["default keyword"]["place (2)"].value == 1.0
+
+
+def test_every_category_is_told_however_many_there_are() -> None:
+    queries = tuple(
+        EvalQuery(id=f"q{number}", text="where is the bike?", group="a", category=f"category {number:02}")
+        for number in range(40)
+    )
+    many = replace(TALK, queries=queries, judgements={query.id: {"a1": 1} for query in queries})
+
+    found = evaluate(plan(sets=(EvalSet(dataset=many, queries=queries),)), EvalResources())
+
+    value = as_value(found, split="all", facts={})
+    table = next(table for table in report_of(found, {}).tables if "by the kind of question" in table.caption)
+    assert value["categories"] == {f"category {number:02}": {"queries": 1, "ndcg@10": 1.0} for number in range(40)}
+    assert len(table.columns) == 40
+
+
+def test_the_main_measure_of_a_report_has_its_interval_and_the_mean_of_several_sets() -> None:
+    both = (EvalSet(dataset=TALK, queries=TALK.queries), EvalSet(dataset=replace(TALK, name="b"), queries=TALK.queries))
+
+    tables = report_of(evaluate(plan(sets=both), EvalResources()), {}).tables
+
+    row = tables[0].rows["default keyword"]
+    assert list(row) == ["talk", "b", "mean of the sets"]
+    assert row["talk"].interval is not None
+    assert row["talk"].interval.low <= row["talk"].value <= row["talk"].interval.high
+    assert row["mean of the sets"].value == (row["talk"].value + row["b"].value) / 2
 
 
 def test_every_question_is_known_to_the_model_before_the_first_search() -> None:
@@ -177,7 +118,7 @@ def test_every_question_is_known_to_the_model_before_the_first_search() -> None:
 
     asked: list[int] = []
 
-    evaluate(plan(modes=("hybrid",)), Gear(embedder=Counting()))
+    evaluate(plan(modes=("hybrid",)), EvalResources(embedder=Counting()))
 
     assert asked[0] == 3
 
@@ -189,42 +130,6 @@ def test_half_of_the_searches_are_faster_than_the_median_and_one_in_twenty_slowe
     assert latency([3.0]).p95 == 3.0
 
 
-def test_a_way_is_called_by_its_profile_and_mode_and_another_tool_by_its_name() -> None:
-    assert str(Way(profile="oro", mode="hybrid")) == "oro hybrid"
-    assert str(Way(profile="tool", mode="run-file")) == "tool"
-
-
-def test_the_machine_is_described() -> None:
-    told = machine()
-
-    assert set(told) == {"cpu", "cores", "memory", "system", "python", "sqlite", "recollect"}
-    assert all(told.values())
-    assert int(told["cores"]) >= 1
-
-
-def test_vectors_are_read_back_and_made_once(tmp_path: Path) -> None:
-    made: list[str] = []
-
-    class Noting(HashingEmbedder):
-        """Notes every text that it embeds."""
-
-        def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
-            made.extend(texts)
-            return super().embed_passages(texts)
-
-    first = KeptVectors(Noting(), tmp_path)
-    vectors = first.embed_passages(["one", "two", "one"])
-    first.close()
-    again = KeptVectors(Noting(), tmp_path)
-
-    assert again.embed_passages(["two", "one", "three"])[:2] == [vectors[1], vectors[0]]
-    assert made == ["one", "two", "three"]
-    again.close()
-
-
-def test_a_folder_that_cannot_keep_vectors_is_refused(tmp_path: Path) -> None:
-    taken = tmp_path / "taken"
-    taken.write_text("a file")
-
-    with pytest.raises(InputError, match="cannot keep vectors in"):
-        KeptVectors(HashingEmbedder(), taken)
+def test_a_system_is_called_by_its_profile_and_mode_and_another_tool_by_its_name() -> None:
+    assert str(System(profile="oro", mode="hybrid")) == "oro hybrid"
+    assert str(System(profile="tool", mode="run-file")) == "tool"

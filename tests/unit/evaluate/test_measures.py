@@ -13,8 +13,8 @@ from ir_measures import RR, P, R, Success, nDCG
 from recollect.errors import QueryError
 from recollect.evaluate.measures import (
     MEASURES,
-    fold,
-    fold_gains,
+    collapse,
+    collapse_gains,
     mean,
     means,
     measure,
@@ -212,5 +212,5 @@ def test_the_mean_of_nothing_is_nothing() -> None:
 def test_turns_fold_into_their_sessions_at_their_best_place() -> None:
     sessions = {"t1": "s1", "t2": "s1", "t3": "s2"}
 
-    assert fold(["t3", "t1", "t2", "t9"], sessions) == ("s2", "s1", "t9")
-    assert fold_gains({"t1": 1, "t2": 3, "t3": 0, "t9": 1}, sessions) == {"s1": 3, "s2": 0, "t9": 1}
+    assert collapse(["t3", "t1", "t2", "t9"], sessions) == ("s2", "s1", "t9")
+    assert collapse_gains({"t1": 1, "t2": 3, "t3": 0, "t9": 1}, sessions) == {"s1": 3, "s2": 0, "t9": 1}

@@ -11,7 +11,7 @@ from ir_measures import RR, nDCG
 
 from recollect.errors import FileError, InputError
 from recollect.evaluate.measures import measure, score
-from recollect.evaluate.runs import Run, Scored, as_json, as_trec, parse_json, parse_trec, read_run
+from recollect.evaluate.runs import Rankings, Scored, as_json, as_trec, parse_json, parse_trec, read_run
 
 names = st.text(st.characters(min_codepoint=33, max_codepoint=0x2FFF, exclude_categories=("Z", "C")), min_size=1)
 numbers = st.floats(-1e6, 1e6)
@@ -20,11 +20,11 @@ runs = st.dictionaries(
 )
 
 
-def run_of(rankings: dict[str, list[tuple[str, float]]], *, name: str = "ours") -> Run:
+def run_of(rankings: dict[str, list[tuple[str, float]]], *, name: str = "ours") -> Rankings:
     scored = {
         query: tuple(Scored(id=document, score=value) for document, value in found) for query, found in rankings.items()
     }
-    return Run(name=name, rankings=scored)
+    return Rankings(name=name, by_query=scored)
 
 
 def written(path: Path, text: str) -> Path:
@@ -42,7 +42,7 @@ def test_a_trec_run_is_ordered_by_score_then_rank_then_id(tmp_path: Path) -> Non
 
     assert found.name == "tool"
     assert found.ids == {"q": ("a", "b", "c", "d"), "other": ("z",)}
-    assert found.rankings["other"] == (Scored(id="z", score=-2.5),)
+    assert found.by_query["other"] == (Scored(id="z", score=-2.5),)
 
 
 def test_a_json_run_of_ids_keeps_their_order(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_document_named_twice_counts_where_it_stands_best() -> None:
     trec = parse_trec("q Q0 a 1 0.1 t\nq Q0 b 2 0.5 t\nq Q0 a 3 0.9 t\n", name="t")
     listed = parse_json('{"q": ["a", "b", "a"]}', name="t")
 
-    assert trec.rankings["q"] == (Scored(id="a", score=0.9), Scored(id="b", score=0.5))
+    assert trec.by_query["q"] == (Scored(id="a", score=0.9), Scored(id="b", score=0.5))
     assert listed.ids["q"] == ("a", "b")
 
 
@@ -126,7 +126,7 @@ def test_written_scores_fall_even_for_tools_that_keep_only_24_bits(
 
     read = parse_trec(as_trec(run_of(rankings)), name="ours")
 
-    for found in read.rankings.values():
+    for found in read.by_query.values():
         kept = [np.float32(one.score) for one in found]
         assert all(kept[place] > kept[place + 1] for place in range(len(kept) - 1))
 

@@ -5,7 +5,8 @@ from zlib import crc32
 
 import pytest
 
-from recollect.evaluate.tune import LEAST, MOST, Question, tune
+from recollect.evaluate.judgements import JudgedQuery
+from recollect.evaluate.tune import LEAST, MOST, fit_profile
 from recollect.evaluate.tuning import KNOBS, knobs_of, patched, starts
 from recollect.profile import BUILT_IN, Profile, load_profile
 from recollect.records import Scope
@@ -13,8 +14,8 @@ from recollect.records import Scope
 DEFAULT = load_profile("default")
 
 
-def questions(count: int) -> list[Question]:
-    return [Question(text=f"question number {number}", gains={1: 1}) for number in range(count)]
+def questions(count: int) -> list[JudgedQuery]:
+    return [JudgedQuery(text=f"question number {number}", gains={1: 1}) for number in range(count)]
 
 
 def prefers(share: float) -> "Asked":
@@ -27,10 +28,10 @@ class Asked:
     def __init__(self, share: float) -> None:
         self.share, self.profiles = share, list[Profile]()
 
-    def __call__(self, question: Question, profile: Profile) -> Sequence[int]:
+    def __call__(self, query: JudgedQuery, profile: Profile) -> Sequence[int]:
         self.profiles.append(profile)
         distance = abs(profile.fuse.weights["vector"] - self.share)
-        rank = round(distance * 10) + question.chance % 3
+        rank = round(distance * 10) + query.checksum % 3
         return [*range(100, 100 + rank), 1]
 
 
@@ -61,7 +62,7 @@ def test_one_number_shares_the_weight_between_words_and_vectors() -> None:
 
     turned = patched(engram, {"vector": 0.75})
 
-    assert turned.fuse.weights == {"words": 1.0, "vector": 3.0, "expansion": 1.0}
+    assert turned.fuse.weights == {"words": 0.5, "vector": 1.5, "expansion": 1.0}
 
 
 def test_no_knob_goes_beyond_its_grid() -> None:
@@ -70,7 +71,7 @@ def test_no_knob_goes_beyond_its_grid() -> None:
 
 
 def test_a_weight_that_is_truly_better_is_found_and_proven_on_questions_it_was_not_fitted_to() -> None:
-    done = tune(questions(40), DEFAULT, prefers(0.2))
+    done = fit_profile(questions(40), DEFAULT, prefers(0.2))
 
     assert done.moved == {"vector": (pytest.approx(0.7), 0.2)}
     assert done.values == {"vector": 0.2}
@@ -81,7 +82,7 @@ def test_a_weight_that_is_truly_better_is_found_and_proven_on_questions_it_was_n
 
 
 def test_nothing_moves_where_nothing_gains() -> None:
-    done = tune(questions(40), DEFAULT, prefers(0.7))
+    done = fit_profile(questions(40), DEFAULT, prefers(0.7))
 
     assert (done.better, done.moved, done.values) == (False, {}, {})
     assert done.before == done.after
@@ -89,11 +90,11 @@ def test_nothing_moves_where_nothing_gains() -> None:
 
 
 def test_judgements_by_chance_adopt_nothing() -> None:
-    def by_chance(question: Question, profile: Profile) -> Sequence[int]:
-        dice = crc32(f"{question.text} {profile.fuse.weights} {profile.words.fields}".encode())
+    def by_chance(query: JudgedQuery, profile: Profile) -> Sequence[int]:
+        dice = crc32(f"{query.text} {profile.fuse.weights} {profile.words.fields}".encode())
         return [*range(100, 100 + dice % 12), 1]
 
-    done = tune(questions(60), DEFAULT, by_chance)
+    done = fit_profile(questions(60), DEFAULT, by_chance)
 
     assert not done.better
     assert done.values == {}
@@ -101,7 +102,7 @@ def test_judgements_by_chance_adopt_nothing() -> None:
 
 
 def test_a_tuning_is_compared_with_what_is_in_force_and_may_turn_a_knob_back() -> None:
-    done = tune(questions(40), DEFAULT, prefers(0.7), current={"vector": 0.2, "title": 2.0})
+    done = fit_profile(questions(40), DEFAULT, prefers(0.7), current={"vector": 0.2, "title": 2.0})
 
     assert done.better
     assert done.values == {"title": 2.0}
@@ -111,7 +112,7 @@ def test_a_tuning_is_compared_with_what_is_in_force_and_may_turn_a_knob_back() -
 def test_few_questions_are_not_even_asked() -> None:
     asked = prefers(0.2)
 
-    done = tune(questions(LEAST - 1), DEFAULT, asked)
+    done = fit_profile(questions(LEAST - 1), DEFAULT, asked)
 
     assert done.reason == f"too few questions: {LEAST - 1}, at least {LEAST} are needed"
     assert (done.better, done.interval, asked.profiles) == (False, None, [])
@@ -121,23 +122,23 @@ def test_nothing_is_searched_for_twice_and_of_many_questions_the_same_few_are_as
     seen = set[tuple[str, str]]()
     reports = list[tuple[int, int]]()
 
-    def asked(question: Question, profile: Profile) -> Sequence[int]:
-        place = (question.key, repr(profile))
+    def asked(query: JudgedQuery, profile: Profile) -> Sequence[int]:
+        place = (query.key, repr(profile))
         assert place not in seen
         seen.add(place)
-        return prefers(0.2)(question, profile)
+        return prefers(0.2)(query, profile)
 
     many = questions(MOST + 100)
-    done = tune(many, DEFAULT, asked, progress=lambda number, total, _: reports.append((number, total)))
+    done = fit_profile(many, DEFAULT, asked, progress=lambda number, total, _: reports.append((number, total)))
 
     assert done.questions == MOST
-    assert tune(many[::-1], DEFAULT, prefers(0.2)) == done
+    assert fit_profile(many[::-1], DEFAULT, prefers(0.2)) == done
     assert reports[-1][0] == len(seen)
     assert all(number <= total for number, total in reports)
 
 
 def test_the_same_words_in_two_projects_are_two_questions() -> None:
-    here, there = (Question(text="port", gains={1: 1}, scope=Scope(projects=frozenset({name}))) for name in "ab")
+    here, there = (JudgedQuery(text="port", gains={1: 1}, scope=Scope(projects=frozenset({name}))) for name in "ab")
 
     assert here.key != there.key
-    assert here.chance == there.chance
+    assert here.checksum == there.checksum

@@ -10,10 +10,11 @@ import pytest
 
 from kit import NOON, STORES
 from recollect import InputError, Memory, Reply
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.errors import FileError
 from recollect.evaluate.compare import Interval
-from recollect.evaluate.tune import Fitted, Question, from_feedback, from_file
+from recollect.evaluate.judgements import JudgedQuery, from_feedback, from_file
+from recollect.evaluate.tune import Fitted
 from recollect.evaluate.tuning import KIND, adopt
 from recollect.profile import load_profile
 from recollect.recollection import Recollection
@@ -62,7 +63,7 @@ def right(folder: Path) -> Path:
 
 
 def asked(db: Recollection, query: str, **more: str) -> Reply:
-    return replace(db.search(query, **more), timings_ms={})
+    return replace(db.search(query, **more), timings_ms={}, version=0)
 
 
 def turned(db: Recollection, **values: float) -> None:
@@ -178,7 +179,7 @@ def test_what_another_release_kept_otherwise_harms_no_search(units: Recollection
 def test_verdicts_become_questions_by_the_query_or_the_session_they_name(units: Recollection) -> None:
     first, other, bad = (row(units, name) for name in ("right1", "decoy1", "decoy2"))
     units.search(QUESTIONS["right1"], session="s", limit=60)
-    units._scribe.close()  # noqa: SLF001  (waits for the log)
+    units.flush()
     units.feedback(first, "used", session="s")
     units.feedback(other, "useful", session="s", query=QUESTIONS["right1"])
     units.feedback(bad, "useful", query="decoys?")
@@ -189,20 +190,20 @@ def test_verdicts_become_questions_by_the_query_or_the_session_they_name(units: 
 
     found = from_feedback(units.store, scope=units.scope)
 
-    (question,) = found.questions
-    assert question == Question(text=QUESTIONS["right1"], gains={first: 1, other: 1, bad: 0})
+    (question,) = found.queries
+    assert question == JudgedQuery(text=QUESTIONS["right1"], gains={first: 1, other: 1, bad: 0})
     assert found.left_out == {"verdicts of which nobody knows the question": 2}
 
 
 def test_a_verdict_in_a_session_speaks_of_the_last_search_that_showed_the_memory(units: Recollection) -> None:
     for query in ("device x01q", "x01q broke", "device x02q"):
         units.search(query, session="s", limit=1, mode="keyword")
-        units._scribe.close()  # noqa: SLF001
+        units.flush()
     units.feedback(row(units, "right1"), "used", session="s")
 
     found = from_feedback(units.store, scope=units.scope)
 
-    assert [question.text for question in found.questions] == ["x01q broke"]
+    assert [question.text for question in found.queries] == ["x01q broke"]
 
 
 def test_few_verdicts_are_too_few(units: Recollection) -> None:
@@ -228,9 +229,9 @@ def test_a_file_names_memories_by_external_id_or_number_and_the_same_question_on
 
     by_table, by_lines = (from_file(path, units.store, scope=units.scope) for path in (table, lines))
 
-    first = Question(text="first", gains={one: 1, three: 1})
-    assert by_table.questions == (first,)
-    assert by_lines.questions == (first, Question(text="second", gains={two: 1}))
+    first = JudgedQuery(text="first", gains={one: 1, three: 1})
+    assert by_table.queries == (first,)
+    assert by_lines.queries == (first, JudgedQuery(text="second", gains={two: 1}))
     assert by_table.left_out == by_lines.left_out == {"ids that no memory here has": 1}
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.recall.inject import Style, render, tame
+from recollect.recall.inject import Style, as_one_line, render
 from recollect.records import Memory
 from recollect.remember.capture import capture
 from recollect.text.firewall import strip_rendered
@@ -129,7 +129,7 @@ def test_a_hostile_type_is_a_note(kind: str) -> None:
 def test_ordinary_words_are_rendered_as_they_are() -> None:
     text = "Use `make test` when a < b & c > d; costs 5 € (see foo_bar[0]) — naïve 部署 👍🏽"
 
-    assert tame(text) == text
+    assert as_one_line(text) == text
 
 
 @given(st.text(st.one_of(st.characters(), st.sampled_from("<!->/#`[]():\n recollect:memories")), max_size=200))

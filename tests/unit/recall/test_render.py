@@ -1,9 +1,11 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from recollect.decay import age_days
 from recollect.errors import InputError
 from recollect.recall.inject import Rendered, Style, count_tokens, count_tokens_mixed, render
 from recollect.records import Memory
@@ -31,6 +33,16 @@ def test_memories_are_listed_under_a_heading_with_type_confidence_and_age() -> N
     ]
     assert rendered.text.startswith("## Relevant Memories\n")
     assert rendered.ids == (12, 7)
+
+
+@pytest.mark.req("O-13")
+def test_the_age_shown_is_that_of_the_decay_whatever_day_the_memory_speaks_of() -> None:
+    spoken = replace(memory("We shipped in January.", days=3), observed_at=NOW - timedelta(days=120))
+
+    rendered = render([spoken], now=NOW)
+
+    assert lines(rendered)[1].endswith("age: 3d)")
+    assert int(age_days(spoken.created_at, NOW)) == 3
 
 
 def test_the_compact_style_names_id_and_type_only() -> None:
@@ -127,7 +139,7 @@ def test_an_unknown_style_is_refused_with_a_hint() -> None:
 def test_count_and_budget_are_never_exceeded(contents: list[str], style: Style, budget: int, most: int) -> None:
     memories = [memory(content, n) for n, content in enumerate(contents, start=1)]
 
-    rendered = render(memories, now=NOW, style=style, budget=budget, most=most)
+    rendered = render(memories, now=NOW, style=style, budget=budget, limit=most)
 
     assert len(rendered.ids) <= most
     assert rendered.tokens == count_tokens(rendered.text) <= budget

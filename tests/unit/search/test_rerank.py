@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from kit import NOON
 from recollect import Recollection, Reply
-from recollect.embedders.choice import Models
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.embedders.models import Models
 from recollect.errors import ModelError, ProfileError
 from recollect.profile import BUILT_IN, Profile, Rerank, load_profile, read_profile
 from recollect.records import Memory

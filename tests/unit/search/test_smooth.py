@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from kit import NOON
 from recollect import Memory, Recollection, Reply
-from recollect.embedders.choice import Models
+from recollect.embedders.models import Models
 from recollect.errors import ProfileError
 from recollect.profile import Smooth, load_profile, read_profile
 from recollect.replies import Mode, Share

@@ -87,6 +87,7 @@ def on_a_terminal(*words: str, folder: Path) -> tuple[int, str]:
 
 def surroundings(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     """Return an environment without anybody's settings and without a model."""
-    ours = {"RECOLLECT_CONFIG": "", "RECOLLECT_MODEL": "none", "RECOLLECT_DB": str(folder / "notes.db")}
+    ours = {"RECOLLECT_CONFIG": "", "RECOLLECT_MODEL": "none", "RECOLLECT_OFFLINE": "1"}
+    ours["RECOLLECT_DB"] = str(folder / "notes.db")
     others = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
     return {**others, **ours, **more}

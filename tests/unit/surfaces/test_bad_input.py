@@ -49,7 +49,7 @@ def without_rights() -> Iterator[None]:
         (("show", "seven"), "'seven' is not a valid integer"),
         (("search", "x", "--mode", "magic"), "'magic' is not one of"),
         (("search", "x", "--limit", "many"), "'many' is not a valid integer"),
-        (("list", "--limit", "9" * 30), "is beyond every store"),
+        (("list", "--limit", "9" * 30), "is too large"),
         (("search", "x", "--colour", "red"), "No such option"),
         (("serach", "x"), "No such command 'serach'"),
         (("completion",), "Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish"),

@@ -251,7 +251,7 @@ def test_profiles_are_compared_with_the_first_and_hybrid_with_its_legs(evaluate:
 
 def test_two_profiles_of_one_name_are_told_apart(evaluate: Run, tmp_path: Path) -> None:
     own = tmp_path / "default.toml"
-    own.write_text("limit = 3\nmost = 3\n", encoding="utf-8")
+    own.write_text("limit = 3\nmax_limit = 3\n", encoding="utf-8")
 
     ran = evaluate(str(birds(tmp_path / "birds")), "--profile", "default", "--profile", str(own), "--json")
 

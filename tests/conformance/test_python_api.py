@@ -1,7 +1,9 @@
-"""The Python door: `recollect.open` and the verbs, as a program uses them."""
+"""The Python API: `recollect.open` and the verbs, as a program uses them."""
 
 import subprocess
 import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,7 +11,17 @@ import pytest
 
 import recollect
 from kit import NOON
-from recollect import Filter, InputError, Memory, RecollectError, Recollection
+from recollect import Filter, InputError, Memory, ModelError, RecollectError, Recollection
+from recollect.embedders.contract import Embedder
+from recollect.embedders.hashing import HashingEmbedder
+from recollect.embedders.models import Models
+from recollect.profile import load_profile
+from recollect.records import Recall
+from recollect.stores.choice import open_store
+from recollect.stores.contract import Store
+from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.serialise import serialise
+from recollect.text.analyser import analyse
 
 WITHOUT_MODELS = """
 import sys
@@ -195,3 +207,107 @@ def test_half_characters_and_nuls_are_kept_out_of_the_store(db: Recollection) ->
         text.encode("utf-8")
         assert "\0" not in text
     assert [hit.id for hit in db.search("half").hits] == [kept.id]
+
+
+# --- projects, filters of a task, the log, old vectors --------------------------------------
+
+
+def test_a_view_of_one_project_reads_and_writes_only_there(db: Recollection) -> None:
+    theirs = db.add("theirs", project="theirs").id
+
+    view = db.in_project("mine")
+    mine = view.add("mine").id
+
+    assert [memory.id for memory in view.list().memories] == [mine]
+    assert {memory.id for memory in db.list().memories} == {theirs, mine}
+    assert (view.project, db.project) == ("mine", None)
+    with pytest.raises(InputError, match="no memory has the id"):
+        view.forget(theirs)
+
+
+@pytest.mark.req("O-23")
+def test_a_task_is_told_only_what_its_filters_admit(db: Recollection) -> None:
+    decision = db.add("Retries back off with jitter", type="decision", tags=["net"]).id
+    gotcha = db.add("Retries back off in the tests too", type="gotcha", tags=["ci"]).id
+
+    def told(**filters: tuple[str, ...]) -> set[int]:
+        return set(db.inject("retries back off", where=Filter(**filters)).ids)
+
+    assert told() == {decision, gotcha}
+    assert told(types=("decision",)) == told(tags=("net",)) == {decision}
+    assert told(types=("gotcha",), tags=("net",)) == set()
+
+
+@pytest.mark.req("C-24")
+def test_a_search_answers_before_its_entry_in_the_log_is_written(
+    db: Recollection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.add("We ship on Tuesday")
+    gate, write = threading.Event(), type(db.store).log_recall
+
+    def slow(store: Store, recalls: Sequence[Recall]) -> None:
+        assert gate.wait(10), "the search waits for its log"
+        write(store, recalls)
+
+    monkeypatch.setattr(type(db.store), "log_recall", slow)
+
+    reply = db.search("ship", session="s")
+    before = db.recalls(session="s")
+    gate.set()
+    db.flush()
+
+    assert reply.hits
+    assert before == ()
+    assert [recall.query for recall in db.recalls(session="s")] == ["ship"]
+
+
+@pytest.fixture
+def two_models(tmp_path: Path) -> Iterator[Callable[[str], Recollection]]:
+    """Open one store with either of two small models."""
+    opened: list[Recollection] = []
+
+    class Small(Models):
+        def named(self, name: str) -> Embedder | None:
+            sizes = {"old": 64, "new": 128}
+            return HashingEmbedder(dimensions=sizes[name]) if name in sizes else None
+
+    def open_with(name: str) -> Recollection:
+        store = open_store(str(tmp_path / "notes.db"), analyse)
+        opened.append(Recollection(store=store, profile=load_profile("default"), models=Small(name=name)))
+        return opened[-1]
+
+    yield open_with
+    for db in opened:
+        db.close()
+
+
+def test_vectors_of_a_model_no_longer_in_use_are_named_and_dropped(
+    two_models: Callable[[str], Recollection],
+) -> None:
+    old = two_models("old")
+    old.add("We ship on Tuesday")
+    new = two_models("new")
+
+    with pytest.raises(InputError, match="1 memories have no vectors of the model in use yet"):
+        new.prune_vectors()
+    quiet = (old.doctor().advice, new.doctor().advice)
+    new.embed()
+    advice, dry = new.doctor().advice, new.prune_vectors(dry_run=True)
+    told = OPERATIONS["model"].answer(new, {"action": "prune", "dry_run": True})
+    kept = len(new.generations())
+    dropped = new.prune_vectors()
+
+    assert quiet == ((), ())
+    assert advice == ("vectors of old are here and not in use; drop them: recollect model prune",)
+    assert [each.model for each in dry] == [each.model for each in dropped] == ["old"]
+    assert told.text() == "would drop the vectors of old (1 memories)"
+    assert serialise(told.value)["dropped"] == [{"model": "old", "dimensions": 64, "memories": 1, "pending": 0}]
+    assert (kept, [each.model for each in new.generations()]) == (2, ["new"])
+    assert new.doctor().healthy
+    assert new.prune_vectors() == ()
+    assert [hit.memory.content for hit in new.search("ship", mode="semantic").hits] == ["We ship on Tuesday"]
+
+
+def test_without_a_model_in_use_no_vectors_are_dropped(db: Recollection) -> None:
+    with pytest.raises(ModelError, match="no embedding model is chosen"):
+        db.prune_vectors()

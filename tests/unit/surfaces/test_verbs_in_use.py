@@ -5,7 +5,8 @@ import json
 import pytest
 from command import Run
 
-from recollect.surfaces.verbs.living import LENS, LOGS
+from recollect.surfaces.reading import LOGS
+from recollect.surfaces.writing import LENSES
 
 
 def test_facts_are_listed_reinforced_and_contradicted(run: Run) -> None:
@@ -35,6 +36,20 @@ def test_a_task_is_told_once_a_session_and_nothing_is_nothing(run: Run) -> None:
     assert first.value["tokens"] > 0
     assert (again.code, again.out.strip()) == (1, "")
     assert nothing.value == {"text": "", "tokens": 0, "ids": []}
+
+
+@pytest.mark.req("O-23")
+def test_a_task_is_told_only_of_the_types_and_tags_that_are_asked_for(run: Run) -> None:
+    run("add", "Retries back off with jitter", "--type", "decision", "--tag", "net")
+    run("add", "Retries back off in the tests too", "--type", "gotcha", "--tag", "ci")
+
+    def told(*options: str) -> list[int]:
+        return run("inject", "retries back off", *options, "--json").value["ids"]
+
+    assert sorted(told()) == sorted(told("--tag", "ci")) == [1, 2]
+    assert told("--type", "decision") == told("--only-tag", "net") == [1]
+    assert told("--type", "gotcha") == told("--only-tag", "ci") == [2]
+    assert told("--type", "gotcha", "--only-tag", "net") == []
 
 
 def test_a_workers_output_is_captured_from_standard_input(run: Run) -> None:
@@ -70,7 +85,19 @@ def test_a_lens_is_created_used_listed_and_dropped(run: Run) -> None:
     assert run("lens", "drop", "decided").code == 0
     assert run("search", "deploy", "--lens", "decided").code == 2
     assert run("lens", "create", "x", "--boost", "type:decision=loud").code == 2
-    assert set(LENS) == {"create", "list", "drop"}
+    assert set(LENSES) == {"create", "list", "drop"}
+
+
+@pytest.mark.req("C-31")
+def test_facts_come_with_the_hits_unless_they_are_turned_off(run: Run) -> None:
+    run("add", "Database: PostgreSQL")
+
+    def facts(*options: str) -> list[str]:
+        (hit,) = run("search", "database", *options, "--json").value["hits"]
+        return [fact["object"] for fact in hit["facts"]]
+
+    assert facts() == facts("--include-facts") == ["PostgreSQL"]
+    assert facts("--no-facts") == []
 
 
 def test_the_log_tells_what_was_recalled_and_what_never_was(run: Run) -> None:
@@ -87,7 +114,8 @@ def test_the_log_tells_what_was_recalled_and_what_never_was(run: Run) -> None:
     assert [r["query"] for r in run("log", "provenance", "--fact", "1", "--json").value["recalls"]] == ["database"]
     assert run("log", "provenance").code == 2
     assert run("log", "never-used").code == 1
-    assert len(LOGS) == 5
+    assert run("log", "never-used").out == "No memory was shown three times and never used.\n"
+    assert set(LOGS) == {"recent", "provenance", "never-recalled", "never-used", "unanswered"}
 
 
 @pytest.mark.parametrize("verdict", ["used", "useful", "wrong"])
@@ -111,3 +139,15 @@ def test_consolidation_is_tried_first(run: Run) -> None:
     assert dry.value == {"applied": False, "merges": [], "links": [], "faded": [], "facts": 0}
     assert undone.out == "0 memories are back\n"
     assert json.loads(run("consolidate", "--json").out)["applied"] is True
+
+
+def test_old_vectors_are_pruned_after_a_look(run: Run) -> None:
+    run("add", "We ship on Tuesday", "--model", "hashing")
+
+    nothing = run("model", "prune", "--model", "hashing")
+    without = run("model", "prune", "--json")
+
+    assert (nothing.code, nothing.out) == (0, "There are no vectors of other models than hashing.\n")
+    assert (without.code, without.error["code"]) == (3, "model")
+    assert run("model", "prune", "--dry-run", "--model", "hashing", "--json").value == {"dropped": [], "dry_run": True}
+    assert "advice" not in run("doctor", "--model", "hashing", "--json").value

@@ -229,5 +229,5 @@ def test_a_library_that_is_not_installed_is_named_with_the_command_that_installs
         [sys.executable, "-c", script, str(write_reranker(tmp_path))], capture_output=True, text=True, check=True
     )
 
-    assert f"the reranker needs the library {library}" in done.stdout
+    assert f"needs the library {library}, which is not installed" in done.stdout
     assert 'pip install "recollect[model]"' in done.stdout

@@ -5,10 +5,10 @@ import pytest
 from kit import NOON
 from recollect import Hit, Memory, Reason, Reply
 from recollect.recollection import Shown
-from recollect.records import Event
+from recollect.records import Event, Fact
 from recollect.remember.ingest import IngestResult
 from recollect.replies import Evidence
-from recollect.surfaces.show import HINTS, kept_text, reply_text, shown_text
+from recollect.surfaces.text import HINTS, ingest_text, reply_text, shown_text
 
 MEMORY = Memory(id=3, content="We ship", source="/n/a.md", line=2, created_at=NOON)
 HIT = Hit(rank=1, memory=MEMORY, score=1.5, match_type="bm25", snippet="We [ship]")
@@ -16,7 +16,20 @@ REPLY = Reply(query="ship", mode="hybrid", profile="default", outcome="answered"
 
 
 def test_a_hit_says_what_it_is_where_it_stands_and_why_it_was_found() -> None:
-    assert reply_text(REPLY) == " 1. We [ship]\n    #3 · note · 2026-05-04 · /n/a.md:2 · by words · 1.5"
+    told = " 1. We [ship]\n    #3 · note · 2026-05-04 · /n/a.md:2 · by words · 1.5 · confidence 0.8"
+
+    assert reply_text(REPLY) == told
+
+
+@pytest.mark.req("C-22")
+def test_a_hit_says_how_sure_its_facts_still_are_or_else_how_sure_the_memory_is() -> None:
+    fact = Fact(subject="ship", predicate="leaves", object="Tuesday", type="temporal", confidence=0.9, decay_rate=0.1)
+    stating = replace(HIT, facts=(fact,), effective_confidence=0.546)
+
+    assert reply_text(replace(REPLY, hits=(stating,))).endswith(" · confidence 0.55")
+    assert reply_text(replace(REPLY, hits=(replace(HIT, memory=replace(MEMORY, confidence=1.0)),))).endswith(
+        " · confidence 1"
+    )
 
 
 @pytest.mark.parametrize(
@@ -38,20 +51,23 @@ def test_a_weak_answer_and_a_missing_model_are_never_hidden() -> None:
     weak = replace(REPLY, outcome="weak", degraded="no_model")
 
     assert reply_text(weak).splitlines()[:2] == [
-        "(no embedding model is installed: answered by words alone)",
+        "(no embedding model can be used: answered by words alone)",
         "No clear answer; the nearest memories:",
     ]
     assert "embedding" not in reply_text(replace(weak, mode="keyword"))
 
 
 def test_what_an_outcome_stands_on_is_told_to_those_who_ask() -> None:
-    both = Evidence(id=3, sure=0.8125, bar=0.5, coverage=0.6, cosine=0.25)
+    both = Evidence(id=3, probability=0.8125, threshold=0.5, coverage=0.6, cosine=0.25)
     words = replace(REPLY, evidence=replace(both, cosine=None))
 
     told = reply_text(replace(REPLY, evidence=both), explain=True).splitlines()[-1]
 
-    assert told == "sure 0.81, an answer from 0.50: #3 0.60 of the question's weight held, 0.25 near in meaning"
-    assert reply_text(words, explain=True).endswith("#3 0.60 of the question's weight held")
+    assert (
+        told
+        == "answer with probability 0.81, threshold 0.50: #3 holds 0.60 of the query's words by weight, cosine 0.25"
+    )
+    assert reply_text(words, explain=True).endswith("#3 holds 0.60 of the query's words by weight")
     assert reply_text(words) == reply_text(REPLY)
 
 
@@ -69,7 +85,7 @@ def test_every_reason_for_no_answer_comes_with_what_to_do(code: str) -> None:
 
 
 def test_a_score_next_to_nothing_is_left_out() -> None:
-    assert reply_text(replace(REPLY, hits=(replace(HIT, score=1.2e-06),))).endswith(" · by words")
+    assert reply_text(replace(REPLY, hits=(replace(HIT, score=1.2e-06),))).endswith(" · by words · confidence 0.8")
 
 
 @pytest.mark.parametrize(
@@ -84,7 +100,7 @@ def test_a_score_next_to_nothing_is_left_out() -> None:
     ],
 )
 def test_what_became_of_a_text_is_one_line(kept: IngestResult, text: str) -> None:
-    assert kept_text(kept) == text
+    assert ingest_text(kept) == text
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tiny_cross import write_reranker
 import recollect
 from kit import NOON
 from recollect.errors import ModelError
-from recollect.rerankers.choice import Rerankers
+from recollect.rerankers.contract import Rerankers
 from recollect.surfaces.cli import main
 
 MEMORIES = [

@@ -1,0 +1,341 @@
+"""Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from recollect.evaluate.tuning import KNOBS, Tuning
+from recollect.records import Event, Fact, Memory, Recall, StoreStats
+from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
+
+if TYPE_CHECKING:  # a search starts without what other verbs need
+    from recollect.evaluate.tune import Tuned
+    from recollect.remember.import_files import ImportReport
+    from recollect.remember.ingest import IngestResult
+    from recollect.search.why import Why
+    from recollect.upkeep.consolidate import Consolidation
+    from recollect.upkeep.facts import Conflict
+
+DEGRADED = {
+    "no_model": "no embedding model can be used: answered by words alone",
+    "vectors_pending": "some memories have no vector yet: run `recollect embed`",
+    "fts_unavailable": "the word index is not available: the text itself was searched",
+    "reranker_failed": "the reranker failed: the order is that of words and meaning alone",
+}
+HINTS = {
+    "no_match": "try other words, or fewer",
+    "below_threshold": "another profile may show them: --profile default",
+    "filtered_out": "loosen the filters",
+    "blank_query": "give a word to look for",
+    "empty_store": "add something: recollect add TEXT, or recollect import FOLDER",
+}
+DECISIONS = {
+    "distinct": "remembered",
+    "identical": "known already",
+    "restates": "known already in other words; this wording is kept too",
+    "updates": "remembered; it supersedes",
+    "conflicts": "remembered; it conflicts with",
+}
+FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
+BLOCKED = {
+    "limit": "it ranks below the limit",
+    "floor": "it scores under the floor",
+    "confidence": "its facts are not sure enough any more",
+    "near_repeat": "a hit above it says nearly the same",
+    "similarity": "its meaning is too far from the query's",
+    "depth": "it ranks too deep in each list to be a candidate",
+    "weight": "only a list without weight found it",
+    "excluded": "the query excludes one of its words",
+    "no_match": "no list knows it",
+    "scope": "its project is not searched",
+    "lens": "the lens leaves it out",
+    "forgotten": "it was forgotten",
+    "superseded": "another memory took its place",
+    "filter": "a filter leaves it out",
+}
+FACET_VALUES: Final = 8
+"""How many values of a facet are listed for people; JSON has them all."""
+
+
+def here() -> str:
+    """Return the folder that people look from."""
+    try:
+        return Path.cwd().as_posix()
+    except OSError:  # it was removed in the meantime
+        return ""
+
+
+# --- searches -------------------------------------------------------------------------------
+
+
+def reply_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
+    """Return an answer to a search; sources below the folder *root* are written from there."""
+    note = degraded_text(reply)
+    meant = [f"Did you mean: {' | '.join(reply.suggestions)}"] if reply.suggestions else []
+    facets = [_facet(name, counts) for name, counts in reply.facets.items() if counts]
+    found = found_text(reply, explain=explain, root=root)
+    return "\n".join([*([f"({note})"] if note else []), found, *meant, *facets])
+
+
+def _facet(name: str, counts: Mapping[str, int]) -> str:
+    first = [f"{value} {count}" for value, count in list(counts.items())[:FACET_VALUES]]
+    more = [f"… {len(counts) - FACET_VALUES} more"] if len(counts) > FACET_VALUES else []
+    return f"by {name.replace('_', ' ')}: {', '.join([*first, *more])}"
+
+
+def degraded_text(reply: Reply) -> str:
+    """Return what could not run though it was asked for; blank when all of it ran."""
+    asked = reply.mode != "keyword" or reply.degraded == "reranker_failed"
+    return DEGRADED[reply.degraded] if asked and reply.degraded else ""
+
+
+def found_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
+    """Return the hits, or why there are none."""
+    if reply.reason is not None:
+        return f"Nothing found: {reply.reason.message}; {HINTS[reply.reason.code]}."
+    lines = ["No clear answer; the nearest memories:"] if reply.outcome == "weak" else []
+    lines.extend(_hit(hit, explain=explain, root=root) for hit in reply.hits)
+    more = reply.total - len(reply.hits)
+    lines += [f"… and {more} more"] if more > 0 and reply.hits else []
+    lines += [_evidence(reply.evidence)] if explain and reply.evidence is not None else []
+    return "\n".join(lines)
+
+
+def _evidence(evidence: Evidence) -> str:
+    """Return how likely it is that there is an answer, and what speaks for it."""
+    parts = {"holds {:.2f} of the query's words by weight": evidence.coverage, "cosine {:.2f}": evidence.cosine}
+    told = ", ".join(form.format(value) for form, value in parts.items() if value is not None)
+    likely = f"answer with probability {evidence.probability:.2f}, threshold {evidence.threshold:.2f}"
+    return f"{likely}: #{evidence.id} {told}"
+
+
+def _hit(hit: Hit, *, explain: bool, root: str) -> str:
+    memory = hit.memory
+    heading = memory.section or memory.title
+    lines = [heading, hit.snippet] if heading else [hit.snippet]
+    about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
+    # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
+    score = f"{hit.score:.3g}" if hit.score >= 0.001 else ""
+    sure = f"confidence {hit.effective_confidence if hit.facts else memory.confidence:.2g}"
+    lines.append(" · ".join(part for part in (*about, score, sure) if part))
+    if explain:
+        shares = [f"{s.ranking}{f' rank {s.rank}' if s.rank else ''}: {s.points:+.4f}" for s in hit.shares]
+        factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items() if factor != 1.0]
+        lines.append(f"= {' '.join([*shares, *factors])}")
+    return f"{hit.rank:>2}. " + "\n    ".join(lines)
+
+
+def _place(memory: Memory, root: str = "") -> str:
+    """Return where *memory* comes from, as seen from the folder *root*."""
+    if memory.source is None:
+        return ""
+    folder = root.rstrip("/") + "/"
+    source = memory.source.removeprefix(folder) if root else memory.source
+    return source + (f":{memory.line}" if memory.line else "")
+
+
+def _day(memory: Memory) -> str:
+    return memory.when.date().isoformat()
+
+
+def why_text(told: "Why") -> str:
+    """Return whether a memory is in an answer, its place in each list, and what would bring it in."""
+    head = f"#{told.id} is hit {told.rank}" if told.found else f"#{told.id} is not in the answer"
+    ranks = [f"  by {each.ranking}: rank {each.rank or '-'}, score {each.score or 0:.4g}" for each in told.lists]
+    if told.found:
+        return "\n".join([head, *ranks])
+    return "\n".join([f"{head}: {BLOCKED[told.blocked_by or 'no_match']}", *ranks, f"  found if {told.surfaces_if}"])
+
+
+# --- changes --------------------------------------------------------------------------------
+
+
+def ingest_text(result: "IngestResult") -> str:
+    """Return what became of an added text."""
+    of = f" #{result.of}" if result.of is not None and result.decision in ("updates", "conflicts") else ""
+    secrets = f"; {_count(result.redacted, 'secret')} redacted" if result.redacted else ""
+    return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}"
+
+
+def import_text(report: "ImportReport") -> str:
+    """Return what an import did."""
+    files, memories = report.files, report.memories
+    text = (
+        f"{memories['new']} new, {memories['updated']} updated, {memories['unchanged']} unchanged, "
+        f"{memories['removed']} removed memories from {_count(files['scanned'], 'file')} "
+        f"({files['imported']} imported, {files['skipped']} unchanged, {files['failed']} failed)"
+    )
+    secrets = f"\n{_count(report.redacted, 'secret')} redacted before anything was stored" if report.redacted else ""
+    return text + secrets
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def listing_text(listing: Listing) -> str:
+    """Return a page of memories."""
+    lines = [f"#{m.id} {_day(m)} [{m.type}] {_short(m)}" for m in listing.memories]
+    more = listing.total - len(listing.memories)
+    return "\n".join([*lines, f"… and {more} more"] if more > 0 else lines) or "Nothing here."
+
+
+def one_line(memory: Memory) -> str:
+    """Return a memory in one line: its id, its type, its first words."""
+    return f"#{memory.id} [{memory.type}] {_short(memory)}"
+
+
+def related_line(related: Related) -> str:
+    """Return a memory that belongs to another, and why."""
+    return f"{one_line(related.memory)}\n    {', '.join(related.reasons)}"
+
+
+def timeline_line(memory: Memory) -> str:
+    """Return a memory in one line: its day, what it says, and what took its place."""
+    after = f" (superseded by #{memory.superseded_by})" if memory.superseded_by else ""
+    return f"{memory.when:%Y-%m-%d} {one_line(memory)}{after}"
+
+
+def fact_line(fact: Fact) -> str:
+    """Return a fact in one line."""
+    said = f"{fact.subject} {fact.predicate} {fact.object}"
+    return f"fact {fact.id} [{fact.type}] {said} (confidence {fact.confidence:.2f}, #{fact.memory_id})"
+
+
+def conflict_line(conflict: "Conflict") -> str:
+    """Return two facts that contradict each other."""
+    return f"{fact_line(conflict.one)}\n  against {fact_line(conflict.other)}"
+
+
+def recall_line(recall: Recall) -> str:
+    """Return one entry of the recall log."""
+    shown = ", ".join(f"#{hit.memory_id}" for hit in recall.hits if hit.shown) or "nothing"
+    return f"{recall.at:%Y-%m-%d %H:%M} {recall.query!r}: {recall.outcome}, showed {shown}"
+
+
+def _short(memory: Memory) -> str:
+    return _cut(f"{memory.title}: {memory.content}" if memory.title else memory.content)
+
+
+def _cut(text: str, width: int = 100) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: width - 1] + "…"
+
+
+def shown_text(shown: Shown, *, root: str = "") -> str:
+    """Return one memory with all that is known of it."""
+    memory = shown.memory
+    about = {
+        "type": memory.type,
+        "project": memory.project,
+        "tags": ", ".join(memory.tags),
+        "source": _place(memory, root),
+        "section": memory.section,
+        "confidence": memory.confidence,
+        "observed": memory.observed_at and memory.observed_at.isoformat(),
+        "forgotten": memory.deleted_at and memory.deleted_at.isoformat(),
+        "superseded by": memory.superseded_by and f"#{memory.superseded_by}",
+    }
+    lines = [f"#{memory.id} {memory.title}".rstrip(), "", memory.content, ""]
+    lines += [f"also: {text}" for text in shown.wordings]
+    lines += [f"{name}: {value}" for name, value in about.items() if value]
+    lines += [f"{key}: {value}" for key, value in memory.metadata.items()]
+    lines += [_event(event) for event in shown.events]
+    return "\n".join(lines)
+
+
+def _event(event: Event) -> str:
+    """Return one change and what is known of its reason."""
+    known = {key: value for key, value in event.detail.items() if value not in (None, "", [])}
+    if event.verb != "update":
+        known.pop("content", None)
+    said = [text for key, text in _details(event.detail).items() if key in known]
+    return f"{event.at:%Y-%m-%d %H:%M} {event.verb}" + (f": {', '.join(said)}" if said else "")
+
+
+def _details(detail: Mapping[str, object]) -> dict[str, str]:
+    of = f" #{detail['of']}" if detail.get("of") is not None else ""
+    differs = detail.get("differs")
+    return {
+        "decision": f"{detail.get('decision')}{of}",
+        "by": f"by #{detail.get('by')}" if isinstance(detail.get("by"), int) else f"by {detail.get('by')}",
+        "differs": f"differs in {', '.join(map(str, differs)) if isinstance(differs, list) else differs}",
+        "jaccard": f"{detail.get('jaccard')} of the words in common",
+        "proposes": f"perhaps the same as #{detail.get('proposes')}",
+        "reason": str(detail.get("reason")),
+        "source": f"from {detail.get('source')}",
+        "content": f"it said “{_cut(str(detail.get('content')), 60)}”",
+    }
+
+
+def stats_text(stats: StoreStats, address: str) -> str:
+    """Return how much a store holds."""
+    head = (
+        f"{address}: {stats.memories} memories ({stats.forgotten} forgotten, {stats.superseded} superseded), "
+        f"{stats.sources} sources, {stats.variants} other wordings, {stats.events} events"
+    )
+    projects = [f"  project {name}: {count}" for name, count in stats.projects.items()]
+    types = [f"  type {name}: {count}" for name, count in stats.types.items()]
+    return "\n".join([head, *projects, *types])
+
+
+def health_text(health: Health) -> str:
+    """Return what a check-up found."""
+    found = _count(len(health.problems), "problem") if health.problems else f"{health.memories} memories, all is well"
+    return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice])
+
+
+def consolidation_text(done: "Consolidation") -> str:
+    """Return what a consolidation did or would do."""
+    verb = "merged" if done.applied else "would merge"
+    merges = [f"{verb} #{each.gone} into #{each.kept}" for each in done.merges]
+    links = [f"{'linked' if done.applied else 'would link'} #{each.id} to #{each.near}" for each in done.links]
+    facts = [f"{verb} fact {lost} into fact {kept}" for kept, lost in done.facts]
+    faded = [f"{'forgot' if done.applied else 'would forget'} #{row}: faded" for row in done.faded]
+    return "\n".join([*merges, *links, *facts, *faded]) or "Nothing to consolidate."
+
+
+def lens_line(lens: Mapping[str, object]) -> str:
+    """Return a lens in one line."""
+    return f"{lens['name']}: {', '.join(f'{name} {value}' for name, value in lens.items() if name != 'name' and value)}"
+
+
+def model_line(model: Mapping[str, object]) -> str:
+    """Return an embedding model in one line, the one in use with a star."""
+    damage = f"damaged: {model['problem']}; run: recollect model install {model['name']}" if model["problem"] else ""
+    state = damage or ("installed" if model["installed"] else "not installed")
+    star = "*" if model["in_use"] else " "
+    return f"{star} {model['name']:<10} {model['dimensions']:>5} dimensions  {state}  {model['about']}"
+
+
+# --- tuning ---------------------------------------------------------------------------------
+
+
+def tuned_text(done: "Tuned", *, dry: bool) -> str:
+    """Return what was fitted to what, how well, and whether it was adopted."""
+    fitted, interval = done.fitted, done.fitted.interval
+    source = "the feedback log" if done.source == "feedback" else done.source
+    lines = [f"{fitted.questions} judged questions from {source}"]
+    lines += [f"left out: {count} {what}" for what, count in done.left_out.items()]
+    if interval is not None:
+        lines.append(_figures(fitted.before, fitted.after, interval.low, interval.high))
+    lines += [f"  {name}: {old:g} -> {new:g} ({KNOBS[name].about})" for name, (old, new) in fitted.moved.items()]
+    if done.adopted:
+        return "\n".join([*lines, f"adopted: {fitted.reason}; go back with: recollect tune --undo"])
+    verdict = "nothing kept, as asked" if dry and fitted.better else "nothing adopted"
+    return "\n".join([*lines, f"{verdict}: {fitted.reason}"])
+
+
+def tuning_text(tuning: Tuning) -> str:
+    """Return what was tuned, when and on what."""
+    head = f"{tuning.profile}, tuned {tuning.day} on {tuning.questions} questions from {tuning.source}"
+    values = [f"  {name}: {value:g} ({KNOBS[name].about})" for name, value in tuning.values.items()]
+    return "\n".join([head, *values, _figures(tuning.before, tuning.after, tuning.low, tuning.high)])
+
+
+def _figures(before: float, after: float, low: float, high: float) -> str:
+    gain = f"{after - before:+.4f}, 95% interval {low:+.4f} to {high:+.4f}"
+    return f"nDCG@10 {before:.4f} before, {after:.4f} after, on questions not fitted to (gain {gain})"

@@ -1,1 +1,0 @@
-"""The verbs of the table, by what they are about."""

@@ -1,0 +1,176 @@
+"""The table of operations: what every surface may count on, whichever it is."""
+
+import ast
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import recollect.surfaces
+from kit import NOON
+from recollect import Filter, InputError, Recollection
+from recollect.profile import load_profile
+from recollect.recall.lens import Lens
+from recollect.records import FILTER_FIELDS, FilterField, Progress
+from recollect.stores.choice import open_store
+from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.serialise import serialise
+from recollect.surfaces.table import FILTERS, ID, Answer, Given, Operation, operation, write_file
+from recollect.text.analyser import analyse
+
+KEYS = [each for each in FILTER_FIELDS if each.match != "scope"]
+SURFACES = Path(recollect.surfaces.__file__).parent
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Recollection]:
+    """Two memories that differ in everything a filter can ask for."""
+    store = open_store(str(tmp_path / "notes.db"), analyse)
+    with Recollection(store=store, profile=load_profile("default"), clock=lambda: NOON) as opened:
+        opened.add("Port: 5432", type="config", tags=("net",), source="a/b.md", kind="setting", project="web")
+        opened.add("The port of Rotterdam was seen by everybody", project="sea")
+        yield opened
+
+
+def value_of(filtered: FilterField) -> str:
+    """What the first memory is called in a field of the filters."""
+    return {
+        "type": "config",
+        "tag": "net",
+        "project": "web",
+        "source": "a/b.md",
+        "kind": "setting",
+        "fact_type": "kv",
+    }[filtered.key]
+
+
+# --- one table of filters -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("filtered", KEYS, ids=lambda each: each.key)
+def test_a_filter_of_the_table_is_an_option_of_every_verb_that_filters(db: Recollection, filtered: FilterField) -> None:
+    given = {"query": "port", "mode": "keyword", filtered.key: (value_of(filtered),)}
+
+    replies = [OPERATIONS[verb].answer(db, given).value for verb in ("search", "decisions")]
+    listing = OPERATIONS["list"].answer(db, given).value
+
+    assert filtered.name in {each.name for each in fields(Filter)}
+    assert [[hit.id for hit in reply.hits] for reply in replies] == [[1], [1]]
+    assert [memory.id for memory in listing.memories] == [1]
+
+
+@pytest.mark.parametrize("filtered", FILTER_FIELDS, ids=lambda each: each.key)
+def test_a_filter_of_the_table_is_a_filter_and_a_boost_of_a_lens(db: Recollection, filtered: FilterField) -> None:
+    option = "only_project" if filtered.match == "scope" else filtered.key
+    made = {"action": "create", "name": "one", option: (value_of(filtered),)}
+    boosting = {"action": "create", "name": "two", "boost": (f"{filtered.key}:{value_of(filtered)}=1.5",)}
+
+    lens = OPERATIONS["lens"].answer(db, made).value
+    OPERATIONS["lens"].answer(db, boosting)
+    narrowed, boosted = (db.search("port", lens=name, mode="keyword") for name in ("one", "two"))
+
+    assert serialise(lens) == {"name": "one", filtered.name: [value_of(filtered)], "boosts": {}}
+    assert db.lenses()[0] == Lens(name="one", **{filtered.name: (value_of(filtered),)})
+    assert [hit.id for hit in narrowed.hits] == [1]
+    assert {hit.id: hit.factors.get("lens") for hit in boosted.hits} == {1: 1.5, 2: 1.0}
+
+
+def test_the_filters_of_the_table_are_the_facets(db: Recollection) -> None:
+    facets = db.search("port", facets=True, mode="keyword").facets
+
+    assert set(facets) == {each.key for each in FILTER_FIELDS} | {"month"}
+    assert all(facets[each.key].get(value_of(each)) == 1 for each in FILTER_FIELDS)
+
+
+def test_options_and_lenses_have_every_filter_of_the_table_and_no_other() -> None:
+    assert [each.name for each in FILTERS if each.kind == "texts"] == [each.key for each in KEYS]
+    assert {each.name for each in fields(Lens)} == {
+        *(each.name for each in FILTER_FIELDS),
+        *("name", "since", "until", "boosts"),
+    }
+    assert Given(values={"type": ("a", "b"), "tag": ()}, now=NOON).filters() == {"types": ("a", "b")}
+
+
+# --- answers --------------------------------------------------------------------------------
+
+
+def test_text_is_made_only_when_somebody_asks_for_it(db: Recollection) -> None:
+    made: list[str] = []
+
+    @operation(ID)
+    def shout_it(_: Recollection, given: Given, __: Progress | None) -> Answer:
+        """Shout."""
+        return Answer(value=given["word"], text=lambda: made.append("text") or given["word"].upper())
+
+    answer = shout_it.answer(db, {"word": "ship"})
+
+    assert shout_it == Operation(name="shout-it", about="Shout.", run=shout_it.run, parameters=(ID,))
+    assert (serialise(answer.value), made) == ("ship", [])
+    assert (answer.text(), made) == ("SHIP", ["text"])
+
+
+def test_the_project_comes_with_the_request(db: Recollection) -> None:
+    everywhere = OPERATIONS["search"].answer(db, {"query": "port"}).value
+    here = OPERATIONS["search"].answer(db, {"query": "port", "project": "sea"}).value
+    added = OPERATIONS["add"].answer(db, {"text": "a new pier", "project": "sea"}).value
+
+    assert {hit.memory.project for hit in everywhere.hits} == {"web", "sea"}
+    assert [hit.memory.project for hit in here.hits] == ["sea"]
+    assert db.show(added.id).memory.project == "sea"
+    with pytest.raises(InputError, match="no memory has the id 1"):
+        OPERATIONS["forget"].answer(db, {"id": 1, "project": "sea"})
+
+
+def test_every_operation_answers_with_what_json_can_say(db: Recollection) -> None:
+    plain = [name for name, each in OPERATIONS.items() if not any(p.place for p in each.parameters) and not each.slow]
+
+    values = {name: serialise(OPERATIONS[name].answer(db, {}).value) for name in plain}
+
+    assert {"stats", "doctor", "list", "facts", "stale", "conflicts", "consolidate"} <= set(values)
+    assert all(isinstance(value, dict) for value in values.values())
+
+
+def test_surfaces_ask_the_facade_and_never_the_store() -> None:
+    reached = [
+        f"{path.name}:{node.lineno}"
+        for path in sorted(SURFACES.glob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "store" and ast.unparse(node.value) == "db"
+    ]
+
+    assert reached == []
+
+
+# --- files ----------------------------------------------------------------------------------
+
+
+def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path) -> None:
+    def failing() -> Iterator[str]:
+        yield "new\n"
+        raise InputError("the disk is gone")
+
+    path = tmp_path / "all.jsonl"
+    write_file(path, ["old\n"])
+
+    with pytest.raises(InputError, match="the disk is gone"):
+        write_file(path, failing())
+
+    assert path.read_text() == "old\n"
+    assert list(tmp_path.iterdir()) == [path]
+    assert write_file(path, ["a\n", "b\n"]) == 2
+    assert path.read_text() == "a\nb\n"
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    path, read = tmp_path / "pipe", []
+    os.mkfifo(path)
+    reader = threading.Thread(target=lambda: read.append(path.read_text()))
+    reader.start()
+
+    count = write_file(path, ["a\n", "b\n"])
+    reader.join(10)
+
+    assert (count, read, path.is_fifo()) == (2, ["a\nb\n"], True)

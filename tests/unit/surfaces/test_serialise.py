@@ -1,0 +1,96 @@
+import json
+from dataclasses import fields, is_dataclass, replace
+from importlib import import_module
+from pathlib import Path
+
+from kit import NOON
+from recollect import InputError, Memory, Reason
+from recollect.remember.formats.entries import as_exported
+from recollect.replies import Health
+from recollect.surfaces.serialise import SHAPES, archived, error_value, serialise
+
+MEMORY = Memory(
+    content="数据库",
+    id=3,
+    external_id="x",
+    kind="k",
+    project="p",
+    type="t",
+    title="T",
+    tags=("a",),
+    source="s",
+    line=1,
+    section="A",
+    confidence=0.25,
+    pinned=True,
+    trust="agent",
+    thread="th",
+    turn=2,
+    metadata={"deep": [1, {"x": None}]},
+    created_at=NOON,
+    updated_at=NOON,
+    observed_at=NOON,
+    deleted_at=NOON,
+    valid_from=NOON,
+    valid_until=NOON,
+    superseded_by=4,
+    superseded_at=NOON,
+)
+
+
+def test_an_export_holds_every_field_and_reads_back_as_the_memory_it_was() -> None:
+    line = json.dumps(archived(MEMORY, ("another wording",)), ensure_ascii=False)
+
+    memory, exported = as_exported(json.loads(line))
+
+    changed = {field.name for field in fields(Memory) if getattr(memory, field.name) != getattr(MEMORY, field.name)}
+    assert changed == {"id", "superseded_by"}
+    assert (exported.id, exported.superseded_by, exported.wordings) == (3, 4, ("another wording",))
+
+
+def test_dates_are_written_with_their_zone() -> None:
+    assert serialise(MEMORY)["created_at"] == "2026-05-04T12:00:00+00:00"
+    assert serialise(Memory(content="x"))["observed_at"] is None
+
+
+def test_an_error_has_a_code_a_message_and_a_hint() -> None:
+    assert error_value(InputError("it is wrong", hint="do it right")) == {
+        "error": {"code": "bad_input", "message": "it is wrong", "hint": "do it right"}
+    }
+
+
+def classes(*names: str) -> dict[str, type]:
+    """Every frozen value of these modules, by its name."""
+    found = (vars(import_module(f"recollect.{name}")) for name in names)
+    return {name: each for module in found for name, each in module.items() if is_dataclass(each)}
+
+
+def test_every_shape_is_that_of_a_value_with_these_attributes() -> None:
+    known = classes(*("records", "replies", "recall.lens", "remember.ingest", "search.why", "upkeep.facts"))
+
+    missing = [
+        (name, member)
+        for name, shape in SHAPES.items()
+        for member in shape.split()
+        if not hasattr(known[name], member.strip("*?").rpartition("=")[2].partition(".")[0])
+    ]
+
+    assert missing == []
+
+
+def test_a_value_without_a_shape_shows_its_fields() -> None:
+    reason = Reason(code="no_match", message="nothing", hidden=3)
+
+    assert serialise(reason) == {"code": "no_match", "message": "nothing", "best_score": None, "hidden": 3}
+    assert serialise((NOON, [Path("a/b")], {"x": None, "y": 1.5, "z": True})) == [
+        "2026-05-04T12:00:00+00:00",
+        ["a/b"],
+        {"x": None, "y": 1.5, "z": True},
+    ]
+
+
+def test_what_is_empty_and_optional_is_left_out() -> None:
+    health = Health(problems=(), memories=2, address="notes.db")
+
+    assert serialise(health) == {"store": "notes.db", "healthy": True, "memories": 2, "problems": []}
+    assert serialise(replace(health, advice=("drop it",)))["advice"] == ["drop it"]
