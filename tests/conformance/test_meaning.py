@@ -113,7 +113,7 @@ def test_a_minimum_similarity_cuts_the_list_by_meaning(db: Recollection) -> None
 @pytest.mark.case(79)
 @pytest.mark.req("C-32", "B-01", "B-02")
 def test_without_a_model_words_answer_and_it_is_said(tmp_path: Path) -> None:
-    with opened("ram", tmp_path, model="none") as db:
+    with opened("memory", tmp_path, model="none") as db:
         hybrid, semantic = db.search("docker"), db.search("docker", mode="semantic")
         plain = db.search("docker", mode="keyword")
 
@@ -219,7 +219,7 @@ def test_boocode_drops_what_scores_under_a_tenth(db: Recollection) -> None:
 
 @pytest.mark.req("O-14")
 def test_oro_says_so_when_everything_is_below_its_floor(tmp_path: Path) -> None:
-    with opened("ram", tmp_path, texts=("one cat", "two cats")) as db:
+    with opened("memory", tmp_path, texts=("one cat", "two cats")) as db:
         reply = db.search("cat", mode="keyword", profile="oro")
 
         assert reply.outcome == "none"
@@ -246,7 +246,7 @@ _OPEN: dict[str, Recollection] = {}
 
 def _shared(profile: str) -> Recollection:
     if profile not in _OPEN:
-        _OPEN[profile] = opened("ram", Path())
+        _OPEN[profile] = opened("memory", Path())
         _OPEN[profile].profile = load_profile(profile)
     return _OPEN[profile]
 
@@ -295,7 +295,7 @@ def recollect_revise(memory: recollect.Memory, by: int):  # noqa: ANN201
 
 
 def test_every_memory_that_operators_admit_is_shown_however_small_the_store(tmp_path: Path) -> None:
-    with opened("ram", tmp_path, texts=("a fox", "dog with cat", "a fox with a dog")) as db:
+    with opened("memory", tmp_path, texts=("a fox", "dog with cat", "a fox with a dog")) as db:
         reply = db.search("fox OR (dog AND cat)")
 
         assert set(ids(reply)) == {1, 2, 3}

@@ -54,8 +54,8 @@ class SqliteEngine:
         self._path = path
         self._here = threading.local()
         self._open: list[apsw.Connection] = []
-        self._turn: AbstractContextManager[object] = threading.RLock() if path is None else nullcontext()
-        self._shared = None if path is not None else self._connected()
+        self._lock: AbstractContextManager[object] = threading.RLock() if path is None else nullcontext()
+        self._shared = self._connected() if path is None else None
         self._session()
 
     def _session(self) -> SqliteSession:
@@ -72,7 +72,7 @@ class SqliteEngine:
     @contextmanager
     def session(self, *, write: bool = False, durable: bool = True) -> Iterator[SqliteSession]:
         """Open a transaction, or join the one that is open in this thread."""
-        with self._turn, translated(self._path):
+        with self._lock, translated(self._path):
             session = self._session()
             nested = session.db.in_transaction
             if nested and not write:
@@ -85,10 +85,9 @@ class SqliteEngine:
         """Return the condition that *column* is one of *values*."""
         if values is None:
             return OPEN
-        if any(isinstance(value, bytes) for value in values):
-            texts = json.dumps([value.hex() for value in values if isinstance(value, bytes)])
-            return Clause(f"{column} in (select unhex(value) from json_each(?))", (texts,))
-        return Clause(f"{column} in (select value from json_each(?))", (json.dumps(list(values)),))
+        value = "unhex(value)" if isinstance(next(iter(values), None), bytes) else "value"
+        listed = json.dumps([each.hex() if isinstance(each, bytes) else each for each in values])
+        return Clause(f"{column} in (select {value} from json_each(?))", (listed,))
 
     def elements(self, column: str) -> str:
         """Return the elements of a JSON list as a table."""
