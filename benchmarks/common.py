@@ -9,13 +9,27 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from recollect.embedders.cached import CachedEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT.parent / "shared" / "data"
 """The judged collections, which lie beside the repository."""
 
 Item = TypeVar("Item")
+
+
+def cached_embedder(model: str = "minilm") -> "CachedEmbedder":
+    """Return the embedder *model* with its vectors kept in build/vectors from one run to the next."""
+    # A benchmark that measures the memory of processes must hold little itself.
+    from recollect.embedders.cached import CachedEmbedder  # noqa: PLC0415
+    from recollect.embedders.models import load  # noqa: PLC0415
+    from recollect.evaluate.cache import DiskCachedEmbedder  # noqa: PLC0415
+    from recollect.settings import models_folder, read_settings  # noqa: PLC0415
+
+    return CachedEmbedder(DiskCachedEmbedder(load(model, models_folder(read_settings())), ROOT / "build" / "vectors"))
 
 
 # --- what a reader sees ---------------------------------------------------------------------

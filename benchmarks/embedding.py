@@ -19,8 +19,9 @@ import onnxruntime
 from tokenizers import Tokenizer
 
 from common import ROOT, made_up_texts, median, print_table, run, verdict, watched
-from recollect.embedders.models import install, load
-from recollect.embedders.onnx import ROOM
+from recollect.embedders.install import install
+from recollect.embedders.models import load
+from recollect.embedders.onnx import MOST_TEXTS, ROOM
 from recollect.embedders.passages import batches
 
 SHARE, MEMORY, GROWTH = 0.9, 600, 1.1
@@ -47,7 +48,7 @@ def finished(texts: Sequence[str], tokenizer: Tokenizer) -> list[Batch]:
     """Return the batches our embedder makes of *texts*, as arrays that only have to be run."""
     rows = [tokenizer.encode(text).ids[:256] for text in texts]
     made = []
-    for group in batches([len(row) for row in rows], room=ROOM, most=64):
+    for group in batches([len(row) for row in rows], room=ROOM, most=MOST_TEXTS):
         ids = np.zeros((len(group), max(len(rows[at]) for at in group)), dtype=np.int64)
         mask = np.zeros_like(ids)
         for line, at in enumerate(group):

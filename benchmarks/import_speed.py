@@ -50,8 +50,13 @@ def imported(source: Path, folder: Path, count: int) -> Ran:
     return ran
 
 
-UNTOUCHED = {"RECOLLECT_CONFIG": "", "RECOLLECT_PROFILE": "default", "RECOLLECT_PROJECT": ""}
-"""So that the user's own settings do not count."""
+UNTOUCHED = {
+    "RECOLLECT_CONFIG": "",
+    "RECOLLECT_PROFILE": "default",
+    "RECOLLECT_PROJECT": "",
+    "RECOLLECT_MODEL": "none",
+}
+"""So that the user's own settings do not count, and words alone are at work."""
 
 
 def floor(source: Path, folder: Path) -> Ran:

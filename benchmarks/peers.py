@@ -15,15 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from common import DATA, ROOT, median, stay_on_one_core, watched
+from common import DATA, cached_embedder, median, stay_on_one_core, watched
 from peers.kept import Kept, Ranked, Timed
 from peers.material import Material, Question, Text, save
 from peers.table import Outcome, as_markdown
 from peers.worker import HOME, PYTHON, TOOLS, ToolFailed, Worker
-from recollect.embedders.models import load
-from recollect.evaluate.datasets import Dataset, Query, as_memories, read_dataset
-from recollect.evaluate.evaluate import KeptVectors
-from recollect.settings import models_folder, read_settings
+from recollect.embedders.contract import Embedder
+from recollect.evaluate.datasets import Dataset, EvalQuery, as_memories, read_dataset
 
 SETS = ("locomo", "scifact", "cranfield", "code_cosqa", "zh_cmrc2018", "ja_jsquad", "locomo_typo", "scifact_typo")
 MOST_CJK = 400
@@ -51,7 +49,7 @@ def main() -> None:
     if not PYTHON.exists():
         sys.exit("the peers are not installed: run `make bench-peers`")
     stay_on_one_core()
-    embedder = KeptVectors(load("minilm", models_folder(read_settings())), ROOT / "build" / "vectors")
+    embedder = cached_embedder()
     try:
         outcomes = [one_set(name, embedder, given) for name in given.sets.split(",")]
     except ToolFailed as reason:
@@ -63,7 +61,7 @@ def main() -> None:
         print(text)
 
 
-def one_set(name: str, embedder: KeptVectors, given: argparse.Namespace) -> Outcome:
+def one_set(name: str, embedder: Embedder, given: argparse.Namespace) -> Outcome:
     """Return what everyone found on the set *name*, asking those who have to be asked."""
     dataset = read_dataset(given.data / name)
     cjk = unspaced(dataset)
@@ -103,7 +101,7 @@ def unspaced(dataset: Dataset) -> bool:
     return 2 * len(_CJK.findall(letters)) > len(letters)
 
 
-def gather(dataset: Dataset, queries: Sequence[Query], embedder: KeptVectors, *, source: Path, cjk: bool) -> Material:
+def gather(dataset: Dataset, queries: Sequence[EvalQuery], embedder: Embedder, *, source: Path, cjk: bool) -> Material:
     """Return the set as every tool gets it: a document's vector is that of its first passage."""
     groups = {document.id: document.group or "" for document in dataset.documents}
     memories = as_memories(dataset)
@@ -148,7 +146,7 @@ def rank(
     failed: Mapping[str, str],
     asked: Sequence[str],
     dataset: Dataset,
-    queries: Sequence[Query],
+    queries: Sequence[EvalQuery],
 ) -> Mapping[str, Ranked]:
     """Put every question to each tool that is *asked*."""
     able = [workers[tool] for tool in asked if tool in workers]

@@ -3,40 +3,29 @@
 usage: python benchmarks/silence.py [--modes hybrid,keyword,semantic] [--groups masked] [--most 300] [--fit]
 A question of one collection asked of another has no answer there. In conversations it is also asked with the
 speakers' names taken out of the question (the turns stay as they are), as otherwise the names alone give it
-away. The sets lie in ../shared/data; --fit prints the profile's [judge] anew, from the dev half.
+away. The sets lie in ../shared/data; --fit prints the profile's [answerability] anew, from the dev half.
 """
 
 import argparse
 import json
 import re
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from zlib import crc32
 
 import numpy as np
 
-from common import DATA, ROOT, print_table, watched
-from recollect.embedders.cached import CachedEmbedder
+from common import DATA, cached_embedder, print_table, watched
 from recollect.embedders.contract import Embedder
-from recollect.embedders.models import load
-from recollect.evaluate.datasets import Dataset, Query, read_dataset
-from recollect.evaluate.evaluate import KeptVectors, take_in
-from recollect.profile import Calibration, Line, Profile, load_profile
+from recollect.evaluate.corpus import UNDATED, Corpus, EvalResources, imported
+from recollect.evaluate.datasets import Dataset, EvalQuery, read_dataset
+from recollect.profile import Calibration, LogisticModel, Profile, load_profile
 from recollect.records import Scope
 from recollect.replies import Mode, Request
-from recollect.search import search
-from recollect.search.answerability import calibration, length_of, lifted
+from recollect.search.answerability import calibration, length_adjusted, query_length
 from recollect.search.parse import parse
-from recollect.settings import models_folder, read_settings
-from recollect.stores.contract import Store
-from recollect.stores.sqlite import open_sqlite
-from recollect.text.analyser import analyse
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FOREIGN = ("scifact", "cranfield", "code_cosqa")
 """Sets whose questions have no answer in each other."""
 FITTED = ("masked", "with chatter", "abstracts", *FOREIGN)
@@ -48,7 +37,7 @@ GROUPS = (*FITTED, "as asked", f"locomo {GONE}", f"scifact {GONE}")
 ANSWERABLE = 5 / 6
 """How many questions have an answer, as far as the chance that is fitted is concerned."""
 KEPT = 0.95
-START = Calibration(hybrid=Line(words=7.0, meaning=13.0), semantic=Line(meaning=18.0))
+START = Calibration(hybrid=LogisticModel(coverage=7.0, cosine=13.0), semantic=LogisticModel(cosine=18.0))
 """Which of the first hits speaks while a model is fitted of which nothing is known yet."""
 CHATTER = (
     "Good morning, I hope the week has been kind to you so far.",
@@ -63,7 +52,7 @@ CHATTER = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class Probe:
     """A question asked of one project of one set, where it has an answer or has none."""
 
     group: str
@@ -89,20 +78,20 @@ def dataset(name: str) -> Dataset:
     return replace(whole, documents=tuple(each for each in whole.documents if each.id not in answers))
 
 
-def pairs(*, most: int = 0) -> list[Pair]:
-    """Return every pair of every group, or the first *most* questions of each set."""
+def probes(*, most: int = 0) -> list[Probe]:
+    """Return every probe of every group, or the first *most* questions of each set."""
     made = [*_conversations(most), *_abstracts(most), *_answerless("locomo", most), *_answerless("scifact", most)]
     for name in FOREIGN:
         for query in _some(dataset(name), most):
-            made += [_pair(name, query.id, query.text, at, at, answerable=at == name) for at in FOREIGN]
+            made += [_probe(name, query.id, query.text, at, at, answerable=at == name) for at in FOREIGN]
     return made
 
 
-def _pair(group: str, name: str, text: str, place: str, project: str, *, answerable: bool) -> Pair:
-    return Pair(group=group, id=name, text=text, place=place, project=project, answerable=answerable)
+def _probe(group: str, name: str, text: str, place: str, project: str, *, answerable: bool) -> Probe:
+    return Probe(group=group, id=name, text=text, place=place, project=project, answerable=answerable)
 
 
-def _conversations(most: int) -> Iterator[Pair]:
+def _conversations(most: int) -> Iterator[Probe]:
     talks = dataset("locomo")
     names = sorted({document.group or "" for document in talks.documents})
     speakers = sorted({str(document.speaker) for document in talks.documents if document.speaker})
@@ -115,19 +104,19 @@ def _conversations(most: int) -> Iterator[Pair]:
         texts = {"as asked": query.text, "masked": bare, "with chatter": _chatting(bare, query.id)}
         for group, text in texts.items():
             for project in (own, other):
-                yield _pair(group, query.id, text, "locomo", project, answerable=project == own)
+                yield _probe(group, query.id, text, "locomo", project, answerable=project == own)
 
 
-def _answerless(name: str, most: int) -> Iterator[Pair]:
+def _answerless(name: str, most: int) -> Iterator[Probe]:
     """Yield the questions of *name* asked of it and of what is left of it when every answer is taken out."""
     group, whole = f"{name} {GONE}", dataset(name)
     for query in _some(whole, most):
         for place in (name, group):
             project = whole.project_of(query.group)
-            yield _pair(group, query.id, query.text, place, project, answerable=place == name)
+            yield _probe(group, query.id, query.text, place, project, answerable=place == name)
 
 
-def _some(whole: Dataset, most: int) -> Sequence[Query]:
+def _some(whole: Dataset, most: int) -> Sequence[EvalQuery]:
     """Return *most* questions from all over *whole*, or all of them."""
     return whole.queries[:: max(1, len(whole.queries) // most)][:most] if most else whole.queries
 
@@ -143,58 +132,54 @@ def _chatting(text: str, name: str) -> str:
     return f"{before} {text} {after}" if before != after else f"{before} {text}"
 
 
-def _abstracts(most: int) -> Iterator[Pair]:
+def _abstracts(most: int) -> Iterator[Probe]:
     """Yield the first two sentences of every seventh abstract, asked where it stands and where it does not."""
     for document in dataset("scifact").documents[::7][: most or None]:
         text = " ".join(re.split(r"(?<=[.!?])\s+", document.text)[:2])
         for place in ("scifact", "cranfield"):
-            yield _pair("abstracts", document.id, text, place, place, answerable=place == "scifact")
+            yield _probe("abstracts", document.id, text, place, place, answerable=place == "scifact")
 
 
 # --- asking --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
-    """What the engine made of a pair: how sure it is, and what that stands on."""
+class Judged:
+    """How likely an answer is taken to be for a probe, and what that stands on."""
 
-    pair: Pair
-    answered: bool
-    sure: float
-    held: float
+    probe: Probe
+    probability: float
+    coverage: float
     cosine: float
 
 
 def ask_all(
-    asked: Sequence[Pair], modes: Sequence[Mode], *, embedder: Embedder, profile: Profile, model: str
-) -> dict[Mode, list[Heard]]:
-    """Ask every pair in every mode, through the real write path and the real read path."""
-    heard: dict[Mode, list[Heard]] = {mode: [] for mode in modes}
-    for place in dict.fromkeys(pair.place for pair in asked):
-        here = [pair for pair in asked if pair.place == place]
-        with tempfile.TemporaryDirectory() as folder:
-            store = open_sqlite(Path(folder) / "set.db", analyse)
-            take_in(dataset(place), store=store, analyse=analyse, now=NOW, embedder=embedder, model=model)
+    asked: Sequence[Probe], modes: Sequence[Mode], *, embedder: Embedder, profile: Profile, model: str
+) -> dict[Mode, list[Judged]]:
+    """Ask every probe in every mode, through the real write path and the real read path."""
+    judged: dict[Mode, list[Judged]] = {mode: [] for mode in modes}
+    for place in dict.fromkeys(probe.place for probe in asked):
+        here = [probe for probe in asked if probe.place == place]
+        with imported(dataset(place), EvalResources(embedder=embedder, model=model)) as corpus:
             for mode in modes:
-                for pair in watched(here, of=len(here), what=f"{place}, {mode}"):
-                    heard[mode].append(ask(pair, mode, store=store, embedder=embedder, profile=profile))
-            store.close()
-    return heard
+                for probe in watched(here, of=len(here), what=f"{place}, {mode}"):
+                    judged[mode].append(ask(probe, mode, corpus, profile))
+    return judged
 
 
-def ask(pair: Pair, mode: Mode, *, store: Store, embedder: Embedder, profile: Profile) -> Heard:
-    """Return what the engine makes of *pair*; where it finds nothing at all it is sure that there is no answer."""
-    scope = Scope(projects=frozenset({pair.project}))
-    request = Request(text=pair.text, mode=mode, scope=scope, include_facts=False, snippets=False)
-    reply = search(request, store=store, profile=profile, now=NOW, embedder=embedder)
-    told = reply.evidence
-    length = length_of(parse(pair.text, now=NOW))
-    return Heard(
-        pair=pair,
-        answered=reply.outcome == "answered",
-        sure=told.sure if told else 0.0,
-        held=lifted(told.coverage or 0.0, length=length, rules=profile.judge) if told else 0.0,
-        cosine=told.cosine or 0.0 if told else 0.0,
+def ask(probe: Probe, mode: Mode, corpus: Corpus, profile: Profile) -> Judged:
+    """Return what is made of *probe*; where nothing at all is found an answer has no chance."""
+    scope = Scope(projects=frozenset({probe.project}))
+    request = Request(text=probe.text, mode=mode, scope=scope, include_facts=False, snippets=False)
+    evidence = corpus.search(request, profile, now=UNDATED).evidence
+    if evidence is None:
+        return Judged(probe=probe, probability=0.0, coverage=0.0, cosine=0.0)
+    length = query_length(parse(probe.text, now=UNDATED))
+    return Judged(
+        probe=probe,
+        probability=evidence.probability,
+        coverage=length_adjusted(evidence.coverage or 0.0, length=length, rules=profile.answerability),
+        cosine=evidence.cosine or 0.0,
     )
 
 
@@ -203,21 +188,21 @@ def ask(pair: Pair, mode: Mode, *, store: Store, embedder: Embedder, profile: Pr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """How sure the engine is of questions with an answer and of questions without."""
+    """How likely an answer is taken to be for questions that have one and for questions that have none."""
 
     true: np.ndarray
     cross: np.ndarray
 
-    def kept(self, bar: float) -> float:
-        """Return the share of answerable questions that are answered at *bar*."""
-        return float((self.true >= bar).mean())
+    def kept(self, threshold: float) -> float:
+        """Return the share of answerable questions that are answered at *threshold*."""
+        return float((self.true >= threshold).mean())
 
-    def recognised(self, bar: float) -> float:
-        """Return the share of unanswerable questions that are recognised at *bar*."""
-        return float((self.cross < bar).mean())
+    def recognised(self, threshold: float) -> float:
+        """Return the share of unanswerable questions that are recognised at *threshold*."""
+        return float((self.cross < threshold).mean())
 
-    def bar(self, kept: float) -> float:
-        """Return the bar at which the share *kept* of the answerable questions is answered."""
+    def threshold(self, kept: float) -> float:
+        """Return the threshold at which the share *kept* of the answerable questions is answered."""
         return float(np.quantile(self.true, 1 - kept, method="lower"))
 
     def auc(self) -> float:
@@ -227,38 +212,38 @@ class Sides:
         return float(below.mean() / (2 * len(order)))
 
 
-def sides(heard: Sequence[Heard], group: str, *, dev: bool) -> Sides:
+def sides(judged: Sequence[Judged], group: str, *, dev: bool) -> Sides:
     """Return the answerable and the unanswerable ones of one half of *group*."""
-    chosen = [each for each in heard if each.pair.group == group and each.pair.dev == dev]
+    chosen = [each for each in judged if each.probe.group == group and each.probe.dev == dev]
     return Sides(
-        true=np.array([each.sure for each in chosen if each.pair.answerable]),
-        cross=np.array([each.sure for each in chosen if not each.pair.answerable]),
+        true=np.array([each.probability for each in chosen if each.probe.answerable]),
+        cross=np.array([each.probability for each in chosen if not each.probe.answerable]),
     )
 
 
-def report(mode: Mode, heard: Sequence[Heard], *, bar: float) -> None:
+def report(mode: Mode, judged: Sequence[Judged], *, threshold: float) -> None:
     """Print the table of the groups and the curve of the hardest one, on the test half."""
-    print(f"\n## {mode}, bar {bar:g}, test half\n")
-    found = figures(heard, bar=bar)
+    print(f"\n## {mode}, threshold {threshold:g}, test half\n")
+    found = figures(judged, threshold=threshold)
     print_table([{"group": group, **_written(each)} for group, each in found.items()])
     if "masked" not in found:
         return
-    hard = {half: sides(heard, "masked", dev=half == "dev") for half in ("dev", "test")}
+    hard = {half: sides(judged, "masked", dev=half == "dev") for half in ("dev", "test")}
     areas = ", ".join(f"{half.auc():.3f} {name}" for name, half in hard.items())
     print(f"\nmasked: kept and recognised along the curve; AUC {areas}\n")
     print_table([_point(hard, share) for share in (0.99, 0.98, 0.95, 0.9, 0.85, 0.8, 0.7)])
-    print("\nmasked, test: of those as sure as this, how many have an answer (five of six questions having one)\n")
+    print("\nmasked, test: how many of those this likely have an answer (five of six questions having one)\n")
     print_table(_reliability(hard["test"]))
 
 
-def figures(heard: Sequence[Heard], *, bar: float) -> dict[str, dict[str, float]]:
+def figures(judged: Sequence[Judged], *, threshold: float) -> dict[str, dict[str, float]]:
     """Return what each group comes to on the test half; precision as if both sides were equally many."""
-    asked = {each.pair.group for each in heard}
-    return {group: _figures(sides(heard, group, dev=False), bar) for group in GROUPS if group in asked}
+    asked = {each.probe.group for each in judged}
+    return {group: _figures(sides(judged, group, dev=False), threshold) for group in GROUPS if group in asked}
 
 
-def _figures(half: Sides, bar: float) -> dict[str, float]:
-    kept, recognised = half.kept(bar), half.recognised(bar)
+def _figures(half: Sides, threshold: float) -> dict[str, float]:
+    kept, recognised = half.kept(threshold), half.recognised(threshold)
     return {
         "answerable": len(half.true),
         "unanswerable": len(half.cross),
@@ -266,7 +251,7 @@ def _figures(half: Sides, bar: float) -> dict[str, float]:
         "kept": kept,
         "recognised": recognised,
         "precision": kept / max(kept + 1 - recognised, 1e-9),
-        "recognised at 95 % kept": half.recognised(half.bar(KEPT)),
+        "recognised at 95 % kept": half.recognised(half.threshold(KEPT)),
     }
 
 
@@ -275,14 +260,14 @@ def _written(values: Mapping[str, float]) -> Mapping[str, str]:
 
 
 def _point(hard: Mapping[str, Sides], share: float) -> Mapping[str, str]:
-    bar = hard["dev"].bar(share)
+    threshold = hard["dev"].threshold(share)
     test = hard["test"]
     return {
         "kept of dev": f"{share:.2f}",
-        "bar": f"{bar:.2f}",
-        "recognised of dev": f"{hard['dev'].recognised(bar):.3f}",
-        "kept of test": f"{test.kept(bar):.3f}",
-        "recognised of test": f"{test.recognised(bar):.3f}",
+        "threshold": f"{threshold:.2f}",
+        "recognised of dev": f"{hard['dev'].recognised(threshold):.3f}",
+        "kept of test": f"{test.kept(threshold):.3f}",
+        "recognised of test": f"{test.recognised(threshold):.3f}",
     }
 
 
@@ -291,26 +276,28 @@ def _reliability(half: Sides) -> Sequence[Mapping[str, str]]:
     for low, high in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 0.9), (0.9, 0.97), (0.97, 1.01)):
         shares = [float(((side >= low) & (side < high)).mean()) for side in (half.true, half.cross)]
         true, cross = shares[0] * ANSWERABLE, shares[1] * (1 - ANSWERABLE)
-        rows.append({"sure": f"{low:.2f}-{min(high, 1):.2f}", "have one": f"{true / max(true + cross, 1e-9):.2f}"})
+        share = true / max(true + cross, 1e-9)
+        rows.append({"probability": f"{low:.2f}-{min(high, 1):.2f}", "have one": f"{share:.2f}"})
     return rows
 
 
 # --- fitting -------------------------------------------------------------------------------------
 
 
-def fit(heard: Sequence[Heard], parts: Sequence[str]) -> Line:
+def fit(judged: Sequence[Judged], parts: Sequence[str]) -> LogisticModel:
     """Return the logistic line through *parts* on the dev half: every group counts alike, and so do its two sides."""
-    dev = [each for each in heard if each.pair.dev and each.pair.group in FITTED]
+    dev = [each for each in judged if each.probe.dev and each.probe.group in FITTED]
     sizes: dict[tuple[str, bool], int] = {}
     for each in dev:
-        key = each.pair.group, each.pair.answerable
+        key = each.probe.group, each.probe.answerable
         sizes[key] = sizes.get(key, 0) + 1
-    counts = np.array([1.0 / sizes[each.pair.group, each.pair.answerable] for each in dev])
-    answers = np.array([float(each.pair.answerable) for each in dev])
+    counts = np.array([1.0 / sizes[each.probe.group, each.probe.answerable] for each in dev])
+    answers = np.array([float(each.probe.answerable) for each in dev])
     counts *= np.where(answers > 0, ANSWERABLE, 1 - ANSWERABLE)
-    columns = {"words": [each.held for each in dev], "meaning": [each.cosine for each in dev]}
+    columns = {"coverage": [each.coverage for each in dev], "cosine": [each.cosine for each in dev]}
     found = _logistic(np.array([columns[part] for part in parts]).T, answers, counts / counts.sum())
-    return Line(offset=round(found[-1], 2), **dict(zip(parts, (round(value, 2) for value in found), strict=False)))
+    *weights, intercept = (round(value, 2) for value in found)
+    return LogisticModel(intercept=intercept, **dict(zip(parts, weights, strict=True)))
 
 
 def _logistic(values: np.ndarray, answers: np.ndarray, counts: np.ndarray, *, ridge: float = 1e-4) -> list[float]:
@@ -326,33 +313,33 @@ def _logistic(values: np.ndarray, answers: np.ndarray, counts: np.ndarray, *, ri
 
 
 PARTS: Mapping[Mode, tuple[str, ...]] = {
-    "keyword": ("words",),
-    "hybrid": ("words", "meaning"),
-    "semantic": ("meaning",),
+    "keyword": ("coverage",),
+    "hybrid": ("coverage", "cosine"),
+    "semantic": ("cosine",),
 }
 
 
-def print_fit(heard: Mapping[Mode, Sequence[Heard]], fingerprint: str) -> None:
+def print_fit(judged: Mapping[Mode, Sequence[Judged]], fingerprint: str) -> None:
     """Print what belongs into the profile."""
-    print("\n# for [judge] of the profile:")
-    lines = {mode: fit(each, PARTS[mode]) for mode, each in heard.items()}
-    if "keyword" in lines:
-        print(f"words = {_toml(lines.pop('keyword'))}")
-    print(f"\n[judge.models.{fingerprint.rsplit('-', 1)[0]}]")
-    for mode, line in lines.items():
-        print(f"{mode} = {_toml(line)}")
+    print("\n# for [answerability] of the profile:")
+    fitted = {mode: fit(each, PARTS[mode]) for mode, each in judged.items()}
+    if "keyword" in fitted:
+        print(f"words = {_toml(fitted.pop('keyword'))}")
+    print(f"\n[answerability.models.{fingerprint.rsplit('-', 1)[0]}]")
+    for mode, model in fitted.items():
+        print(f"{mode} = {_toml(model)}")
 
 
-def _toml(line: Line) -> str:
-    parts = {"offset": line.offset, "words": line.words, "meaning": line.meaning}
+def _toml(model: LogisticModel) -> str:
+    parts = {"intercept": model.intercept, "coverage": model.coverage, "cosine": model.cosine}
     return "{ " + ", ".join(f"{name} = {value:g}" for name, value in parts.items() if value) + " }"
 
 
 def fitting(profile: Profile, fingerprint: str) -> Profile:
     """Return *profile* with something for the model to begin with, where nothing is known of it."""
-    rules = profile.judge
+    rules = profile.answerability
     models = rules.models if calibration(fingerprint, rules) else {**rules.models, fingerprint: START}
-    return replace(profile, judge=replace(rules, models=models))
+    return replace(profile, answerability=replace(rules, models=models))
 
 
 def main() -> None:
@@ -363,22 +350,21 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=0, help="about so many questions of each set")
     parser.add_argument("--groups", default=",".join(GROUPS))
     parser.add_argument("--json", action="store_true", help="only the figures of the groups, for a program")
-    parser.add_argument("--fit", action="store_true", help="print the [judge] that the dev half makes")
+    parser.add_argument("--fit", action="store_true", help="print the [answerability] that the dev half makes")
     given = parser.parse_args()
-    inner = load(given.model, models_folder(read_settings()))
-    embedder = CachedEmbedder(KeptVectors(inner, ROOT / "build" / "vectors"))
-    profile = load_profile(given.profile)
+    embedder, profile = cached_embedder(given.model), load_profile(given.profile)
     profile = fitting(profile, embedder.fingerprint) if given.fit else profile
     modes: list[Mode] = [mode for mode in PARTS if mode in given.modes.split(",")]
-    asked = [pair for pair in pairs(most=given.most) if pair.group in given.groups.split(",")]
-    heard = ask_all(asked, modes, embedder=embedder, profile=profile, model=given.model)
+    asked = [probe for probe in probes(most=given.most) if probe.group in given.groups.split(",")]
+    judged = ask_all(asked, modes, embedder=embedder, profile=profile, model=given.model)
+    threshold = profile.answerability.threshold
     if given.json:
-        print(json.dumps({mode: figures(each, bar=profile.judge.bar) for mode, each in heard.items()}))
+        print(json.dumps({mode: figures(each, threshold=threshold) for mode, each in judged.items()}))
         return
-    for mode, each in heard.items():
-        report(mode, each, bar=profile.judge.bar)
+    for mode, each in judged.items():
+        report(mode, each, threshold=threshold)
     if given.fit:
-        print_fit(heard, embedder.fingerprint)
+        print_fit(judged, embedder.fingerprint)
 
 
 if __name__ == "__main__":

@@ -7,46 +7,39 @@ Each question is asked with and without the stage in turn; the best time of each
 
 import argparse
 import sys
-import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
 from time import perf_counter
 
+from common import DATA
+from recollect.evaluate.corpus import UNDATED, Corpus, EvalResources, imported
 from recollect.evaluate.datasets import read_dataset
-from recollect.evaluate.evaluate import take_in
 from recollect.profile import Profile, load_profile
 from recollect.records import Scope
-from recollect.replies import Reply, Request
-from recollect.search import search
-from recollect.search.intent import expansions, key_terms
-from recollect.stores.contract import Store
-from recollect.stores.sqlite import open_sqlite
-from recollect.text.analyser import analyse
+from recollect.replies import Request
+from recollect.search.intent import key_terms, paraphrases
 from recollect.text.dates import find_dates
 from recollect.text.tokenizer import read_words, significant
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 WALL = 1.10
 
 
-def bare(profile: Profile) -> Profile:
-    """Return *profile* with every stage off."""
+def changed(profile: Profile, *, typos: float, dates: float, variants: int) -> Profile:
+    """Return *profile* with these three stages set."""
     return replace(
         profile,
-        words=replace(profile.words, typo_weight=0.0),
-        weigh=replace(profile.weigh, date_sway=0.0),
-        expand=replace(profile.expand, most=0),
+        words=replace(profile.words, typo_weight=typos),
+        weigh=replace(profile.weigh, date_boost=dates),
+        expand=replace(profile.expand, max_variants=variants),
     )
 
 
-STAGES: Mapping[str, Callable[[Profile], Profile]] = {
-    "nothing (noise)": lambda plain: plain,
-    "typo tolerance": lambda plain: replace(plain, words=replace(plain.words, typo_weight=0.7)),
-    "dates": lambda plain: replace(plain, weigh=replace(plain.weigh, date_sway=0.15)),
-    "expansion": lambda plain: replace(plain, expand=replace(plain.expand, most=4)),
+BARE = changed(load_profile("default"), typos=0.0, dates=0.0, variants=0)
+STAGES: Mapping[str, Profile] = {
+    "nothing (noise)": BARE,
+    "typo tolerance": changed(BARE, typos=0.7, dates=0.0, variants=0),
+    "dates": changed(BARE, typos=0.0, dates=0.15, variants=0),
+    "expansion": changed(BARE, typos=0.0, dates=0.0, variants=4),
 }
 
 
@@ -56,10 +49,8 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=60)
     parser.add_argument("--rounds", type=int, default=7)
     given = parser.parse_args()
-    dataset = read_dataset(FOLDER / given.set)
-    with tempfile.TemporaryDirectory() as folder:
-        store = open_sqlite(Path(folder) / "set.db", analyse)
-        take_in(dataset, store=store, analyse=analyse, now=NOW)
+    dataset = read_dataset(DATA / given.set)
+    with imported(dataset, EvalResources()) as corpus:
         asked = (
             Request(
                 text=" ".join(key_terms(query.text)),
@@ -68,37 +59,31 @@ def main() -> None:
             )
             for query in dataset.queries
         )
-        chosen = [request for request in asked if idle(request, store)][: given.queries]
-        ratios = {name: ratio(chosen, store, stage, rounds=given.rounds) for name, stage in STAGES.items()}
-        store.close()
+        chosen = [request for request in asked if idle(request, corpus)][: given.queries]
+        ratios = {name: ratio(chosen, corpus, profile, rounds=given.rounds) for name, profile in STAGES.items()}
     print(f"| stage with nothing to do | keyword search x ({len(chosen)} queries of {given.set}) |\n|---|---|")
     for name, found in ratios.items():
         print(f"| {name} | {found:.3f} |")
     sys.exit(any(found > WALL for found in ratios.values()))
 
 
-def idle(request: Request, store: Store) -> bool:
+def idle(request: Request, corpus: Corpus) -> bool:
     """Tell whether no stage has anything to do: each word known, no date, no other way to ask, and an answer."""
-    if expansions(request.text) or find_dates(request.text, now=NOW):
+    if paraphrases(request.text) or find_dates(request.text, now=UNDATED):
         return False
     stems = [stem for word in significant(read_words(request.text)) for stem in word.stems]
-    known = bool(stems) and all(store.document_frequencies(scope=request.scope, form="stem", words=stems).values())
-    return known and bool(ask(request, store, load_profile("default")).hits)
+    known = corpus.store.document_frequencies(words=stems, scope=request.scope, form="stem")
+    return all(known.values()) and bool(corpus.search(request, load_profile("default"), now=UNDATED).hits)
 
 
-def ask(request: Request, store: Store, profile: Profile) -> Reply:
-    return search(request, store=store, profile=profile, now=NOW)
-
-
-def ratio(requests: list[Request], store: Store, stage: Callable[[Profile], Profile], *, rounds: int) -> float:
-    plain = bare(load_profile("default"))
-    profiles = (plain, stage(plain))
+def ratio(requests: list[Request], corpus: Corpus, profile: Profile, *, rounds: int) -> float:
+    profiles = (BARE, profile)
     best = [[float("inf")] * len(requests) for _ in profiles]
     for turn in range(rounds):
         for at, request in enumerate(requests):
             for which in (0, 1) if turn % 2 else (1, 0):
                 started = perf_counter()
-                ask(request, store, profiles[which])
+                corpus.search(request, profiles[which], now=UNDATED)
                 best[which][at] = min(best[which][at], perf_counter() - started)
     without, within = map(sum, best)
     return within / without

@@ -1,27 +1,19 @@
 """What typos cost keyword search, and how much of it tolerance brings back: recall@10.
 
 usage: python benchmarks/typos.py [--sets scifact,locomo] [--most 500]
-The sets lie in ../shared/data, each with a twin whose questions hold a typo.
+The sets lie in ../shared/data, each with a twin whose queries hold a typo.
 """
 
 import argparse
-import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
 
-from recollect.evaluate.datasets import Dataset, Query, read_dataset
-from recollect.evaluate.evaluate import answer, take_in
-from recollect.evaluate.measures import MEASURES, means, score
+from common import DATA
+from recollect.evaluate.corpus import Corpus, EvalResources, imported
+from recollect.evaluate.datasets import EvalQuery, read_dataset
+from recollect.evaluate.evaluate import EvalSet, ranking, search_all
+from recollect.evaluate.measures import mean, recall
 from recollect.profile import Profile, load_profile
-from recollect.stores.contract import Store
-from recollect.stores.sqlite import open_sqlite
-from recollect.text.analyser import analyse
-
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data"
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-MEASURE = "recall@10"
 
 
 def main() -> None:
@@ -35,36 +27,34 @@ def main() -> None:
         one_set(name, given.most)
 
 
+def exact(profile: Profile) -> Profile:
+    """Return *profile* without tolerance of typos."""
+    return replace(profile, words=replace(profile.words, typo_weight=0.0))
+
+
 def one_set(name: str, most: int) -> None:
-    clean, mistyped = read_dataset(FOLDER / name), read_dataset(FOLDER / f"{name}_typo")
+    clean, mistyped = read_dataset(DATA / name), read_dataset(DATA / f"{name}_typo")
     tolerant = load_profile("default")
-    exact = replace(tolerant, words=replace(tolerant.words, typo_weight=0.0))
     pairs = paired(clean.queries, mistyped.queries)
     pairs = pairs[:: max(1, len(pairs) // most)][:most] if most else pairs
-    plain, slipped = [one for one, _ in pairs], [other for _, other in pairs]
-    with tempfile.TemporaryDirectory() as folder:
-        store = open_sqlite(Path(folder) / "set.db", analyse)
-        take_in(clean, store=store, analyse=analyse, now=NOW)
-        figures = [
-            recall(queries, clean, store, profile) for queries in (plain, slipped) for profile in (exact, tolerant)
-        ]
-        store.close()
+    asked = [EvalSet(dataset=clean, queries=tuple(pair[side] for pair in pairs)) for side in (0, 1)]
+    with imported(clean, EvalResources()) as corpus:
+        figures = [recall_at_10(each, profile, corpus) for each in asked for profile in (exact(tolerant), tolerant)]
     before, _, without, within = figures
     recovered = (within - without) / (before - without)
     cells = " | ".join(f"{figure:.3f}" for figure in figures)
-    print(f"| {name} | {len(plain)} | {cells} | {recovered:.0%} |", flush=True)
+    print(f"| {name} | {len(pairs)} | {cells} | {recovered:.0%} |", flush=True)
 
 
-def paired(clean: Sequence[Query], mistyped: Sequence[Query]) -> list[tuple[Query, Query]]:
+def paired(clean: Sequence[EvalQuery], mistyped: Sequence[EvalQuery]) -> list[tuple[EvalQuery, EvalQuery]]:
     twins = {query.id: query for query in mistyped}
     return [(query, twins[query.id]) for query in clean if query.id in twins]
 
 
-def recall(queries: Sequence[Query], dataset: Dataset, store: Store, profile: Profile) -> float:
-    answers = answer(queries, dataset, store=store, profile=profile, mode="keyword", now=NOW)
-    judged = {query.id: dataset.judgements[query.id] for query in queries}
-    found = score({row: list(each.ids) for row, each in answers.items()}, judged, measures={MEASURE: MEASURES[MEASURE]})
-    return means(found)[MEASURE]
+def recall_at_10(asked: EvalSet, profile: Profile, corpus: Corpus) -> float:
+    replies = search_all(asked, profile, "keyword", corpus)
+    found = {query: [each.id for each in ranking(reply)] for query, (reply, _) in replies.items()}
+    return mean(recall(found[query], gains, k=10) for query, gains in asked.judged.items())
 
 
 if __name__ == "__main__":

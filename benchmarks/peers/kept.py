@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from recollect.evaluate.runs import Run, Scored, as_json, read_run
+from recollect.evaluate.runs import Rankings, Scored, as_json, read_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,10 +78,10 @@ class Kept:
         return Timed(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
 
 
-def _run(row: str, found: Mapping[str, Sequence[str]]) -> Run:
-    return Run(
+def _run(row: str, found: Mapping[str, Sequence[str]]) -> Rankings:
+    return Rankings(
         name=row,
-        rankings={
+        by_query={
             query: tuple(Scored(id=name, score=1 / rank) for rank, name in enumerate(ids, start=1))
             for query, ids in found.items()
         },

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from peers.kept import Ranked, Timed
 from recollect.evaluate.compare import Interval, bootstrap
-from recollect.evaluate.datasets import Judgements, split
+from recollect.evaluate.datasets import Judgements, split_of
 from recollect.evaluate.measures import MEASURES, mean, score
 
 OUR_ROW = "recollect, hybrid"
@@ -77,14 +77,14 @@ class Outcome:
         if row not in self.scores:
             return None
         values = self.scores[row][measure]
-        return mean(value for query, value in values.items() if half in ("all", split(query)))
+        return mean(value for query, value in values.items() if half in ("all", split_of(query)))
 
     def lead(self, row: str, half: str) -> tuple[float, Interval] | None:
         """Return how far our hybrid stands above *row* in nDCG@10, with the 95% interval of a paired bootstrap."""
         if row not in self.scores or OUR_ROW not in self.scores:
             return None
         ours, theirs = self.scores[OUR_ROW]["ndcg@10"], self.scores[row]["ndcg@10"]
-        gaps = [ours[query] - theirs[query] for query in sorted(ours) if half in ("all", split(query))]
+        gaps = [ours[query] - theirs[query] for query in sorted(ours) if half in ("all", split_of(query))]
         return mean(gaps), bootstrap([gaps])
 
 
@@ -113,7 +113,7 @@ def _sets(outcomes: Sequence[Outcome]) -> str:
                 outcome.name,
                 f"{outcome.documents:,}",
                 f"{len(outcome.judgements):,}",
-                f"{sum(split(query) == 'test' for query in outcome.judgements):,}",
+                f"{sum(split_of(query) == 'test' for query in outcome.judgements):,}",
             ]
             for outcome in outcomes
         ),

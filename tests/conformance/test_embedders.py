@@ -54,7 +54,7 @@ def cosine(one: Sequence[float], other: Sequence[float]) -> float:
 
 @pytest.fixture(scope="session")
 def models() -> Path:
-    """Return a folder with the real MiniLM in it, installed the way a user installs it."""
+    """Return a folder with the real MiniLM in it, installed as a user installs it."""
     folder = Path(os.environ.get("RECOLLECT_MODELS") or REPOSITORY / ".models")
     install("minilm", folder)
     return folder
@@ -65,7 +65,7 @@ def hashing_server() -> Iterator[str]:
     """Serve the hashing embedder in the OpenAI shape, on this machine."""
     model = HashingEmbedder(dimensions=64)
 
-    class Door(BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
             rows = [{"index": at, "embedding": list(v)} for at, v in enumerate(model.embed_passages(texts))]
@@ -78,7 +78,7 @@ def hashing_server() -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Stay quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -1,13 +1,12 @@
 """Words alone find at least what FTS5 finds with its porter stemmer, on judged questions."""
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from recollect.evaluate.corpus import EvalResources
+from recollect.evaluate.evaluate import Plan, evaluate, read_sets
+from recollect.profile import load_profile
 
 
 @pytest.mark.parametrize(("collection", "floor"), [("scifact", 0.687), ("cranfield", 0.420), ("locomo", 0.439)])
@@ -15,10 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_words_of_a_question_find_at_least_what_fts5_finds(
     collection: str, floor: float, shared_data: Path
 ) -> None:
-    script = [sys.executable, str(ROOT / "benchmarks" / "keyword_quality.py")]
-    options = ["--json", "--depth", "10", "--data", str(shared_data)]
+    sets = read_sets([shared_data / collection])
+    plan = Plan(sets=sets, profiles={"default": load_profile("default")}, modes=("keyword",))
 
-    done = subprocess.run([*script, *options, collection], capture_output=True, text=True, check=False)  # noqa: S603
+    (run,) = evaluate(plan, EvalResources()).runs
 
-    assert done.stderr == ""
-    assert json.loads(done.stdout)[collection]["all"]["ndcg@10"] >= floor
+    assert run.measures["ndcg@10"] >= floor

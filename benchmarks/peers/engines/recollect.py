@@ -3,9 +3,10 @@
 A question's vector is at hand, as it is for every tool here. Each question is asked within its project.
 """
 
+import atexit
 import time
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from contextlib import ExitStack
 from pathlib import Path
 
 from material import Material, Question, Search, Searches
@@ -13,17 +14,15 @@ from material import Material, Question, Search, Searches
 import recollect
 from recollect.embedders.contract import Embedder, Span
 from recollect.embedders.models import load
+from recollect.evaluate.cache import DiskCachedEmbedder
+from recollect.evaluate.corpus import EvalResources, clock_of, imported, request_for
 from recollect.evaluate.datasets import read_dataset
-from recollect.evaluate.evaluate import KeptVectors, answer, take_in
 from recollect.profile import load_profile
 from recollect.replies import Mode
 from recollect.settings import models_folder, read_settings
-from recollect.stores.sqlite import open_sqlite
-from recollect.text.analyser import analyse
 from recollect.vectors import Vector
 
 VERSION = f"recollect {recollect.__version__}"
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
 VECTORS = Path(__file__).resolve().parents[3] / "build" / "vectors"
 MODES: tuple[Mode, ...] = ("keyword", "semantic", "hybrid")
 
@@ -73,32 +72,34 @@ class Ready:
         return self._inner.covers(text)
 
     def close(self) -> None:
-        """Let go of everything held."""
+        """Close the model."""
         self._inner.close()
 
 
-def build(material: Material, home: Path) -> Searches:
+def build(material: Material, _home: Path) -> Searches:
     """Import the set and search it in every mode."""
-    return build_rows(material, home, {f"recollect, {mode}": ("default", mode) for mode in MODES})
+    return build_rows(material, {f"recollect, {mode}": ("default", mode) for mode in MODES})
 
 
-def build_rows(material: Material, home: Path, rows: Mapping[str, tuple[str, Mode]]) -> Searches:
+def build_rows(material: Material, rows: Mapping[str, tuple[str, Mode]]) -> Searches:
     """Import the set as a user would; the time to load the model and find kept vectors is not counted."""
     started = time.perf_counter()
     dataset = read_dataset(Path(material.source))
     queries = {query.id: query for query in dataset.queries}
-    kept = KeptVectors(load("minilm", models_folder(read_settings())), VECTORS)
-    embedder = Ready(kept, [question.text for question in material.questions])
+    cached = DiskCachedEmbedder(load("minilm", models_folder(read_settings())), VECTORS)
+    embedder = Ready(cached, [question.text for question in material.questions])
     _spent.append(time.perf_counter() - started)
-    store = open_sqlite(home / "notes.db", analyse)
-    take_in(dataset, store=store, analyse=analyse, now=NOW, embedder=embedder, model="minilm")
+    open_until_the_end = ExitStack()
+    atexit.register(open_until_the_end.close)
+    corpus = open_until_the_end.enter_context(imported(dataset, EvalResources(embedder=embedder, model="minilm")))
 
-    def row(profile: str, mode: Mode) -> Search:
-        chosen = load_profile(profile)
+    def row(name: str, mode: Mode) -> Search:
+        profile, now = load_profile(name), clock_of(dataset)
 
         def search(question: Question) -> tuple[str, ...]:
-            within = {"store": store, "profile": chosen, "mode": mode, "now": NOW, "embedder": embedder}
-            return answer([queries[question.id]], dataset, **within)[question.id].ids
+            query = queries[question.id]
+            reply = corpus.search(request_for(query, mode), profile, now=query.asked_at or now)
+            return tuple(hit.memory.external_id or "" for hit in reply.hits)
 
         return search
 

@@ -10,7 +10,7 @@ from recollect.profile import BUILT_IN
 __all__ = ["VERSION", "build", "embedding_seconds"]
 
 
-def build(material: Material, home: Path) -> Searches:
+def build(material: Material, _home: Path) -> Searches:
     """Import the set and search it with each profile."""
     seeds = (name for name in BUILT_IN if name != "default")
-    return build_rows(material, home, {f"profile {name}, hybrid": (name, "hybrid") for name in seeds})
+    return build_rows(material, {f"profile {name}, hybrid": (name, "hybrid") for name in seeds})

@@ -1,1 +1,1 @@
-"""Text becomes vectors: one contract, three ways to keep it, and the models on this machine."""
+"""Text becomes vectors: one contract, three embedders, and the models on this machine."""

@@ -74,7 +74,7 @@ class _Graph:
         return self.constant(self.tensors[name])
 
     def transposed(self, name: str) -> str:
-        """Add a weight matrix the way a product wants it: inputs down, outputs across."""
+        """Add a weight matrix as a product takes it: inputs down, outputs across."""
         return self.constant(self.tensors[name].T)
 
     def node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:

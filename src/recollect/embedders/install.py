@@ -209,7 +209,7 @@ def _continue(url: str, part: Path, right: Checksum, progress: Progress, name: s
     with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 - the catalogue's or the caller's
         going_on = answer.status == 206
         with part.open("ab" if going_on else "wb") as target:
-            _pour(answer, target, right, progress, name)
+            _copy_stream(answer, target, right, progress, name)
             if answer.length and target.tell() < right.bytes:
                 raise ConnectionError(f"it broke off after {target.tell()} of {right.bytes} bytes")
 
@@ -218,11 +218,11 @@ def _keep(source: IO[bytes], path: Path, right: Checksum, progress: Progress) ->
     """Copy *source* to *path*, and refuse it when it is not the right file."""
     part = path.with_name(f"{path.name}.part")
     with part.open("wb") as target:
-        _pour(source, target, right, progress, path.name)
+        _copy_stream(source, target, right, progress, path.name)
     _accept(part, path, right)
 
 
-def _pour(source: IO[bytes], target: IO[bytes], right: Checksum, progress: Progress, name: str) -> None:
+def _copy_stream(source: IO[bytes], target: IO[bytes], right: Checksum, progress: Progress, name: str) -> None:
     """Copy until *target* has one byte more than is right: enough to know that it is wrong."""
     while (done := target.tell()) <= right.bytes:
         block = source.read(min(_BLOCK, right.bytes + 1 - done))

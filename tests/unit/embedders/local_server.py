@@ -30,7 +30,7 @@ class Answer:
 def serving(answer: Callable[[Asked], Answer]) -> Iterator[str]:
     """Serve on a free port and give the address."""
 
-    class Door(BaseHTTPRequestHandler):
+    class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._reply(b"")
 
@@ -50,7 +50,7 @@ def serving(answer: Callable[[Asked], Answer]) -> Iterator[str]:
         def log_message(self, *_: object) -> None:
             """Stay quiet."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Door)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -1,4 +1,4 @@
-"""A reranker by its doors: the setting, the option, Python; off unless named, and never a traceback."""
+"""A reranker named by a setting, an option or in Python; off unless named, and never a traceback."""
 
 import json
 import os
@@ -61,17 +61,17 @@ def rerank_points(reply: recollect.Reply) -> list[float]:
 # --- on -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("door", ["argument", "environment", "file"])
+@pytest.mark.parametrize("place", ["argument", "environment", "file"])
 def test_a_folder_named_at_any_door_reads_the_hits_again(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, door: str
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    if door == "environment":
+    if place == "environment":
         monkeypatch.setenv("RECOLLECT_RERANKER", str(folder))
-    if door == "file":
+    if place == "file":
         (tmp_path / "settings.toml").write_text(f'reranker = "{folder}"\n')
         monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "settings.toml"))
 
-    with recollect.open(reranker=str(folder) if door == "argument" else None) as db:
+    with recollect.open(reranker=str(folder) if place == "argument" else None) as db:
         reply = db.search(QUESTION)
 
     with recollect.open(reranker="none") as db:
