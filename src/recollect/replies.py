@@ -221,7 +221,7 @@ class Reply:
     evidence: Evidence | None = None
     """What the outcome stands on; None where the profile does not judge or nothing can be told."""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
-    version: int | None = None
+    version: int | None = field(default=None, compare=False, repr=False)
     """The version of the store that it was read at, where an index was asked."""
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +16,7 @@ from recollect.errors import UnknownMemory
 from recollect.profile import load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import Filter, Memory
-from recollect.replies import Share
+from recollect.replies import Listing, Reply, Share
 from recollect.search.state import Candidate
 from recollect.search.weigh import boost_dates
 from recollect.surfaces.operations import OPERATIONS
@@ -292,10 +291,10 @@ def test_a_booster_leans_towards_its_kind_on_every_surface(db: Recollection, ver
     db.add("The cache is on the second floor of the cache building")
     db.add(text)
 
-    said: Any = OPERATIONS[verb.replace("_", "-")].run(db, {"query": "cache", "limit": 1}, None).value
+    said: Reply = OPERATIONS[verb.replace("_", "-")].answer(db, {"query": "cache", "limit": 1}).value
 
     assert texts(getattr(db, verb)("cache", limit=1)) == [text]
-    assert [hit["memory"]["content"] for hit in said["hits"]] == [text]
+    assert texts(said) == [text]
 
 
 def test_a_blank_booster_browses(db: Recollection) -> None:
@@ -396,15 +395,15 @@ def test_a_date_never_takes_the_best_hit_out_of_the_first_ten(
 def test_a_day_can_be_listed_and_searched(db: Recollection) -> None:
     db.add("Yesterday's standup in the garden", observed_at=NOON - DAY)
 
-    listed: Any = OPERATIONS["list"].run(db, {"on": "yesterday"}, None).value
-    searched: Any = OPERATIONS["search"].run(db, {"query": "garden", "on": "yesterday"}, None).value
+    listed: Listing = OPERATIONS["list"].answer(db, {"on": "yesterday"}).value
+    searched: Reply = OPERATIONS["search"].answer(db, {"query": "garden", "on": "yesterday"}).value
 
-    assert [each["content"] for each in listed["memories"]] == ["Yesterday's standup in the garden"]
-    assert [hit["memory"]["content"] for hit in searched["hits"]] == ["Yesterday's standup in the garden"]
+    assert [each.content for each in listed.memories] == ["Yesterday's standup in the garden"]
+    assert texts(searched) == ["Yesterday's standup in the garden"]
 
 
 def test_people_read_what_was_meant_and_how_many_there_are(db: Recollection) -> None:
-    said = OPERATIONS["search"].run(db, {"query": "gardne", "facets": True}, None).text
+    said = OPERATIONS["search"].answer(db, {"query": "gardne", "facets": True}).text()
 
     assert "Did you mean: garden" in said
     assert "by type: note 2" in said

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from recollect.profile import Answerability, Calibration, LogisticModel
 from recollect.records import Filter
-from recollect.replies import Evidence, Mode, Outcome, Reason
+from recollect.replies import Evidence, Reason
 from recollect.search.parse import Query
 from recollect.search.state import Candidate, Ranking, SearchContext, State
 from recollect.text.tokenizer import significant
@@ -23,66 +23,38 @@ CHARACTERS = 2
 
 
 def judge(state: State, *, rules: Answerability) -> State:
-    """Say whether there is an answer among the first hits."""
-    if not state.kept:
-        return state
-    outcome, evidence = judge_hits(
-        state.kept, state.rankings, query=state.query, mode=state.mode, model=state.generation, rules=rules
-    )
-    return replace(state, outcome=outcome, evidence=evidence)
+    """Say whether an answer is among the first hits, and what speaks for the one most likely to be it.
 
-
-def judge_hits(
-    hits: Sequence[Candidate],
-    rankings: Sequence[Ranking],
-    *,
-    query: Query,
-    mode: Mode,
-    model: str,
-    rules: Answerability,
-) -> tuple[Outcome, Evidence | None]:
-    """Return whether an answer is among the first of *hits*, and what speaks for the one most likely to be it.
-
-    *model* is the fingerprint of whose cosines they are. A profile without a threshold takes every hit for an answer.
+    A profile without a threshold takes every hit for an answer.
     """
-    if rules.threshold <= 0:
-        return "answered", None
-    length, table = query_length(query), calibration(model, rules)
-    told = (_told(each, rankings, length=length, mode=mode, table=table, rules=rules) for each in hits[: rules.top_k])
-    known = [each for each in told if each is not None]
-    if not known:
-        return "weak", None
-    best = max(known, key=lambda each: each.probability)
-    return "answered" if best.probability >= rules.threshold else "weak", best
+    if not state.kept or rules.threshold <= 0:
+        return replace(state, outcome="answered" if state.kept else "none")
+    length, table = query_length(state.query), calibration(state.generation, rules)
+    told = (_evidence(each, state, length, table, rules) for each in state.kept[: rules.top_k])
+    best = max((each for each in told if each is not None), key=lambda each: each.probability, default=None)
+    answered = best is not None and best.probability >= rules.threshold
+    return replace(state, outcome="answered" if answered else "weak", evidence=best)
 
 
-def _told(
-    hit: Candidate,
-    rankings: Sequence[Ranking],
-    *,
-    length: float,
-    mode: Mode,
-    table: Calibration | None,
-    rules: Answerability,
+def _evidence(
+    hit: Candidate, state: State, length: float, table: Calibration | None, rules: Answerability
 ) -> Evidence | None:
     """Return what speaks for *hit*; nothing can be told of a cosine alone of which no one knows what it means.
 
     A hit that has no vector yet, or one of an unknown model, is judged by its words: what is missing or means
     nothing does not speak against it, nor for it.
     """
+    coverage: float | None = _coverage(hit.id, state.rankings)
     near = [share.native for share in hit.shares if share.ranking == "vector" and share.native is not None]
-    cosine = max(near, default=None)
-    if mode == "semantic":
+    cosine = max(near, default=None) if table is not None and state.mode != "keyword" else None
+    if state.mode == "semantic":
         if table is None or cosine is None:
             return None
-        likely = probability(table.semantic, coverage=0.0, cosine=cosine)
-        return Evidence(id=hit.id, probability=likely, threshold=rules.threshold, cosine=cosine)
-    coverage = _coverage(hit.id, rankings)
-    held = length_adjusted(coverage, length=length, rules=rules)
-    if mode == "keyword" or table is None or cosine is None:
-        likely = probability(rules.words, coverage=held)
-        return Evidence(id=hit.id, probability=likely, threshold=rules.threshold, coverage=coverage)
-    likely = probability(table.hybrid, coverage=held, cosine=cosine)
+        model, coverage = table.semantic, None
+    else:
+        model = rules.words if table is None or cosine is None else table.hybrid
+    held = length_adjusted(coverage or 0.0, length=length, rules=rules)
+    likely = probability(model, coverage=held, cosine=cosine or 0.0)
     return Evidence(id=hit.id, probability=likely, threshold=rules.threshold, coverage=coverage, cosine=cosine)
 
 

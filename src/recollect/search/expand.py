@@ -1,8 +1,7 @@
 """Variants of a query, each a list of its own: paraphrases by its intent, and words near to its key terms."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from operator import mul
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -17,17 +16,13 @@ from recollect.search.spelling import Vocabulary
 from recollect.search.state import State, Variant
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import read_words
-from recollect.vectors import Vector
+from recollect.vectors import matrix, pack
 
 SHORTEST: Final = 3
 """Words of the vocabulary with fewer letters say too little to be asked for."""
-MAX_KEPT: Final = 512
-"""For how many key terms the cosines are kept."""
 
-_VECTORS: WeakKeyDictionary[Embedder, dict[str, Vector]] = WeakKeyDictionary()
+_VECTORS: WeakKeyDictionary[Embedder, dict[str, bytes]] = WeakKeyDictionary()
 """The vectors of words, by model: a word means the same in every store."""
-_COSINES: WeakKeyDictionary[Embedder, dict[str, dict[str, float]]] = WeakKeyDictionary()
-"""The cosines of key terms to words: queries come back to the same terms, and each costs thousands of products."""
 
 
 def expand(state: State, *, rules: Expand, words: Words) -> State:
@@ -60,29 +55,12 @@ def by_vocabulary(
 
 def near_words(terms: Sequence[str], words: Sequence[str], embedder: Embedder, *, least: float) -> tuple[str, ...]:
     """Return those of *words* whose cosine to one of *terms* is at least *least*, the nearest first."""
-    vectors = _embedded([*terms, *words], embedder)
-    compared = [_compared(term, words, vectors, embedder) for term in terms]
-    cosines = {word: max(each[word] for each in compared) for word in words if word not in terms} if terms else {}
-    near = [word for word, cosine in cosines.items() if cosine >= least]
-    return tuple(sorted(near, key=lambda word: (-cosines[word], word)))
-
-
-def _embedded(words: Sequence[str], embedder: Embedder) -> dict[str, Vector]:
     kept = _VECTORS.setdefault(embedder, {})
-    fresh = [word for word in dict.fromkeys(words) if word not in kept]
+    fresh = [word for word in dict.fromkeys((*terms, *words)) if word not in kept]
     if fresh:
-        kept.update(zip(fresh, embedder.embed_passages(fresh), strict=True))
-    return kept
-
-
-def _compared(
-    term: str, words: Sequence[str], vectors: Mapping[str, Vector], embedder: Embedder
-) -> Mapping[str, float]:
-    """Return the cosine of *term* to each of *words*, and to others it was compared with before."""
-    kept = _COSINES.setdefault(embedder, {})
-    if len(kept) >= MAX_KEPT:
-        kept.clear()
-    known = kept.setdefault(term, {})
-    own = vectors[term]
-    known.update({word: sum(map(mul, own, vectors[word])) for word in words if word not in known})
-    return known
+        kept.update(zip(fresh, map(pack, embedder.embed_passages(fresh)), strict=True))
+    block = matrix([kept[word] for word in words], dimensions=embedder.dimensions)
+    compared = [block.products(kept[term], range(len(words))) for term in terms]
+    cosines = {word: max(each) for word, each in zip(words, zip(*compared, strict=True), strict=False)}
+    near = [word for word, cosine in cosines.items() if cosine >= least and word not in terms]
+    return tuple(sorted(near, key=lambda word: (-cosines[word], word)))

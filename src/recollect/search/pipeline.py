@@ -8,7 +8,7 @@ sets for itself.
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
@@ -151,21 +151,14 @@ def _set(section: S, **given: Any) -> S:
     return replace(section, **{name: value for name, value in given.items() if value is not None})
 
 
-_NO_OTHER_WEIGHTS: Final[Mapping[str, Any]] = {
-    "list_weights": (),
-    "short_weights": {},
-    "long_weights": {},
-    "code_weights": {},
-}
-
-
 def _weighted(rules: Fuse, request: Request) -> Fuse:
     """Return *rules* with the weights that the request gives, and none that depend on anything else."""
     alpha = {} if request.alpha is None else {"words": 1.0 - request.alpha, "vector": request.alpha}
     given = {**alpha, **(request.weights or {})}
     if not given:
         return rules
-    return replace(rules, weights={**rules.weights, **given}, **_NO_OTHER_WEIGHTS)
+    plain = replace(rules, list_weights=(), short_weights={}, long_weights={}, code_weights={})
+    return replace(plain, weights={**rules.weights, **given})
 
 
 def _weighing(rules: Weigh, request: Request) -> Weigh:

@@ -83,7 +83,8 @@ def retrieve(
     if mode != "semantic" and not is_strong(found.rankings[0], rules, fuse):
         found = replace(found, rankings=(*found.rankings, *_expansions(probe, found.version, expand)))
     degraded = next((each.degraded for each in found.rankings if each.degraded), degraded)
-    return replace(found, mode=mode, degraded=degraded, tiers=found.ranking("words").tiers or state.tiers)
+    tiers = next((each.tiers for each in found.rankings if each.name == "words"), state.tiers)
+    return replace(found, mode=mode, degraded=degraded, tiers=tiers)
 
 
 def choose_mode(state: State, context: SearchContext, rules: Retrieve) -> tuple[Mode, Degraded | None]:
@@ -136,7 +137,7 @@ def _hybrid(probe: Probe, *, fuse: Fuse, smoothing: bool) -> State:
     """Ask both lists; in the end each may know the exact score of every candidate of the other."""
     rules, words = probe.rules, None
     if rules.short_circuit[0] > 0:
-        words = search_words(probe)
+        words = search_words(probe, correct=False)
         if is_strong(words, rules, fuse):
             return replace(probe.state, rankings=(words,))
     near, asked = search_vectors(probe)
@@ -145,13 +146,17 @@ def _hybrid(probe: Probe, *, fuse: Fuse, smoothing: bool) -> State:
     corrected, tiers = _corrected(probe, words)
     if tiers != probe.state.tiers:
         near, asked = search_vectors(probe, corrected=corrected)
-        again = search_words(replace(probe, state=replace(probe.state, tiers=tiers)), score_ids=_ids(near, rules))
-        words = replace(again, document_frequencies=words.document_frequencies)
-    if not rules.cross_score and not smoothing:
-        return _with_vectors(probe, (words,), near, asked)
+        again = replace(probe, state=replace(probe.state, tiers=tiers))
+        found = search_words(again, score_ids=_ids(near, rules), correct=False)
+        words = replace(found, document_frequencies=words.document_frequencies)
     ranked = {hit.id for hit in near.hits}
-    unranked = [hit.id for hit in words.hits if hit.id not in ranked] if rules.cross_score else []
-    by_id, vectors = cross_score(probe, asked, unranked, others=sorted(ranked) if smoothing else ())
+    unranked = [hit.id for hit in words.hits if hit.id not in ranked]
+    by_id, vectors = cross_score(
+        probe,
+        asked,
+        unranked if rules.cross_score else (),
+        others=[*ranked, *(() if rules.cross_score else unranked)] if smoothing else (),
+    )
     return replace(_with_vectors(probe, (words,), replace(near, by_id=by_id), asked), vectors=vectors)
 
 
@@ -186,31 +191,24 @@ def _first_match(probe: Probe, tiers: Sequence[Tier], score_ids: Sequence[int]) 
             hits = probe.match_words(tier, depth=probe.depth, score_ids=score_ids)
         except WordIndexUnavailable:
             return _by_substrings(probe)
-        found = _ranking(tier, hits, found)
+        found = replace(
+            found,
+            kind="text" if isinstance(tier, SubstringQuery) else "words",
+            hits=hits.top,
+            by_id=hits.by_id,
+            total=hits.total,
+            code_share=hits.code_share,
+            document_frequencies={**found.document_frequencies, **hits.document_frequencies},
+            version=hits.version,
+        )
         if hits.top:
             break
     return found
 
 
-def _ranking(tier: Tier, hits: WordHits, before: Ranking) -> Ranking:
-    return Ranking(
-        name="words",
-        kind="text" if isinstance(tier, SubstringQuery) else "words",
-        hits=hits.top,
-        by_id=hits.by_id,
-        total=hits.total,
-        code_share=hits.code_share,
-        tiers=before.tiers,
-        document_frequencies={**before.document_frequencies, **hits.document_frequencies},
-        version=hits.version,
-    )
-
-
 def _by_substrings(probe: Probe) -> Ranking:
     substrings = substring_query(probe.state.query, probe.words)
-    empty = Ranking(name="words", kind="text", tiers=() if substrings is None else (substrings,))
-    hits = None if substrings is None else probe.match_words(substrings, depth=probe.depth)
-    found = empty if substrings is None or hits is None else _ranking(substrings, hits, empty)
+    found = _first_match(probe, () if substrings is None else (substrings,), ())
     return replace(found, degraded="fts_unavailable")
 
 
@@ -323,16 +321,13 @@ def cross_score(
 ) -> tuple[Mapping[int, IndexHit], Mapping[int, bytes]]:
     """Return the exact cosine of each of *ids*, and the first vector of those and *others* in the generation in use."""
     scores: dict[int, IndexHit] = {}
-    vectors: dict[int, bytes] = {}
-    wanted = [*ids, *others]
+    first: dict[int, bytes] = {}
     for each in asked:
-        left = [row for row in wanted if row not in vectors]
-        held = probe.context.ask.vectors(each.generation, left, scope=probe.state.scope) if left else {}
+        wanted = [row for row in ids if row not in scores] if first else [*ids, *others]
+        held = probe.context.ask.vectors(each.generation, wanted, scope=probe.state.scope) if wanted else {}
         scores |= _best_passages(each.vector, {row: held[row] for row in ids if row in held}, probe.rules)
-        if each is asked[0]:
-            vectors = {row: passages[0].vector for row, passages in held.items()}
-            wanted = [row for row in ids if row not in held]
-    return scores, vectors
+        first = first or {row: passages[0].vector for row, passages in held.items()}
+    return scores, first
 
 
 def _best_passages(query: bytes, held: Mapping[int, Sequence[Passage]], rules: Retrieve) -> dict[int, IndexHit]:

@@ -54,15 +54,16 @@ def test_a_profile_has_only_the_knobs_it_has_a_use_for() -> None:
     assert {knob.name for knob in knobs_of(DEFAULT)} >= {"vector", "title", "context", "typo"}
     assert "k" not in starts(DEFAULT)
     assert starts(load_profile("cortex"))["k"] == 60.0
+    assert "vector" not in starts(load_profile("engram"))  # its lists weigh by their place
     assert "vector" not in starts(load_profile("nornicdb"))  # its weights go by the length of the question
 
 
 def test_one_number_shares_the_weight_between_words_and_vectors() -> None:
-    engram = load_profile("engram")
+    oro = load_profile("oro")
 
-    turned = patched(engram, {"vector": 0.75})
+    turned = patched(oro, {"vector": 0.75})
 
-    assert turned.fuse.weights == {"words": 0.5, "vector": 1.5, "expansion": 1.0}
+    assert turned.fuse.weights == {"words": 0.5, "vector": 1.5}
 
 
 def test_no_knob_goes_beyond_its_grid() -> None:

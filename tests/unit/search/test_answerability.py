@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from kit import NOON
 from recollect.profile import BUILT_IN, Answerability, Calibration, LogisticModel, load_profile
-from recollect.records import IndexHit
-from recollect.replies import Share
-from recollect.search.answerability import calibration, judge_hits, length_adjusted, probability, query_length
+from recollect.records import ALL_PROJECTS, IndexHit
+from recollect.replies import Evidence, Mode, Outcome, Request, Share
+from recollect.search.answerability import calibration, judge, length_adjusted, probability, query_length
 from recollect.search.parse import Query, parse
-from recollect.search.state import Candidate, Ranking
+from recollect.search.state import Candidate, Ranking, State
 
 KNOWN = Calibration(
     hybrid=LogisticModel(intercept=-6, coverage=6, cosine=12), semantic=LogisticModel(intercept=-4, cosine=10)
@@ -39,6 +39,23 @@ def hit(row: int, cosine: float | None = None) -> Candidate:
     return Candidate(id=row, shares=(words, *near))
 
 
+def judged(
+    hits: list[Candidate], rankings: list[Ranking], *, query: Query, mode: Mode, model: str, rules: Answerability
+) -> tuple[Outcome, Evidence | None]:
+    state = State(
+        request=Request(text=query.text),
+        query=query,
+        scope=ALL_PROJECTS,
+        now=NOON,
+        mode=mode,
+        generation=model,
+        rankings=tuple(rankings),
+        candidates=tuple(hits),
+    )
+    told = judge(state, rules=rules)
+    return told.outcome, told.evidence
+
+
 def asking(text: str) -> Query:
     return parse(text, now=NOON)
 
@@ -47,7 +64,7 @@ def asking(text: str) -> Query:
 
 
 def test_words_and_meaning_together_make_an_answer() -> None:
-    outcome, evidence = judge_hits([hit(1, 0.5)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+    outcome, evidence = judged([hit(1, 0.5)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
 
     assert evidence is not None
     assert (outcome, evidence.id, evidence.coverage, evidence.cosine, evidence.threshold) == (
@@ -61,13 +78,13 @@ def test_words_and_meaning_together_make_an_answer() -> None:
 
 
 def test_a_far_vector_speaks_against_a_hit() -> None:
-    outcome, _ = judge_hits([hit(1, 0.05)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+    outcome, _ = judged([hit(1, 0.05)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
 
     assert outcome == "weak"
 
 
 def test_a_vector_that_is_not_there_yet_does_not() -> None:
-    outcome, evidence = judge_hits([hit(1)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+    outcome, evidence = judged([hit(1)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
 
     assert outcome == "answered"
     assert evidence is not None
@@ -78,7 +95,7 @@ def test_a_vector_that_is_not_there_yet_does_not() -> None:
 def test_a_word_that_only_an_expansion_asked_for_is_no_evidence() -> None:
     other = replace(WORDS, kind="expansion")
 
-    outcome, evidence = judge_hits([hit(1)], [other], query=SHORT, mode="keyword", model="", rules=RULES)
+    outcome, evidence = judged([hit(1)], [other], query=SHORT, mode="keyword", model="", rules=RULES)
 
     assert outcome == "weak"
     assert evidence is not None
@@ -88,15 +105,15 @@ def test_a_word_that_only_an_expansion_asked_for_is_no_evidence() -> None:
 def test_the_likeliest_of_the_first_hits_speaks_and_later_ones_are_not_heard() -> None:
     hits = [hit(1, 0.0), hit(2, 0.3), hit(3, 0.1), hit(4, 0.9)]
 
-    outcome, evidence = judge_hits(hits, [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
-    alone, _ = judge_hits(hits[:1], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+    outcome, evidence = judged(hits, [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
+    alone, _ = judged(hits[:1], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
 
     assert evidence is not None
     assert (outcome, evidence.id, alone) == ("answered", 2, "weak")
 
 
 def test_a_profile_without_a_threshold_takes_every_hit_for_an_answer() -> None:
-    told = judge_hits([hit(1, 0.0)], [], query=SHORT, mode="hybrid", model=MODEL, rules=Answerability())
+    told = judged([hit(1, 0.0)], [], query=SHORT, mode="hybrid", model=MODEL, rules=Answerability())
 
     assert told == ("answered", None)
 
@@ -106,17 +123,17 @@ def test_a_profile_without_a_threshold_takes_every_hit_for_an_answer() -> None:
 
 def test_a_model_of_which_nothing_is_known_neither_helps_nor_harms() -> None:
     told = [
-        judge_hits([hit(1, cosine)], [WORDS], query=SHORT, mode="hybrid", model="new-1", rules=RULES)
+        judged([hit(1, cosine)], [WORDS], query=SHORT, mode="hybrid", model="new-1", rules=RULES)
         for cosine in (0.0, 1.0)
     ]
 
     assert told[0] == told[1]
-    assert told[0] == judge_hits([hit(1)], [WORDS], query=SHORT, mode="keyword", model="", rules=RULES)
+    assert told[0] == judged([hit(1)], [WORDS], query=SHORT, mode="keyword", model="", rules=RULES)
 
 
 def test_by_its_meaning_alone_such_a_model_never_answers() -> None:
-    known, _ = judge_hits([hit(1, 0.9)], [], query=SHORT, mode="semantic", model=MODEL, rules=RULES)
-    unknown = judge_hits([hit(1, 1.0)], [], query=SHORT, mode="semantic", model="new-1", rules=RULES)
+    known, _ = judged([hit(1, 0.9)], [], query=SHORT, mode="semantic", model=MODEL, rules=RULES)
+    unknown = judged([hit(1, 1.0)], [], query=SHORT, mode="semantic", model="new-1", rules=RULES)
 
     assert known == "answered"
     assert unknown == ("weak", None)
@@ -151,8 +168,8 @@ def test_of_a_long_question_less_needs_to_be_held() -> None:
     words = Ranking(name="words", hits=(few,))
     long = asking("gardener " + " ".join(f"word{number}" for number in range(23)))
 
-    short_outcome, _ = judge_hits([hit(1)], [words], query=SHORT, mode="keyword", model="", rules=rules)
-    long_outcome, evidence = judge_hits([hit(1)], [words], query=long, mode="keyword", model="", rules=rules)
+    short_outcome, _ = judged([hit(1)], [words], query=SHORT, mode="keyword", model="", rules=rules)
+    long_outcome, evidence = judged([hit(1)], [words], query=long, mode="keyword", model="", rules=rules)
 
     assert (short_outcome, long_outcome) == ("weak", "answered")
     assert evidence is not None
