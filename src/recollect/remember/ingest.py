@@ -31,7 +31,7 @@ from recollect.remember.dedup import DECIDE, Decide, DedupResult, DuplicateCandi
 from recollect.remember.embed import embed_memories
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
-from recollect.vectors import cosine, unpack
+from recollect.vectors import matrix
 
 BATCH: Final = 500
 """How many drafts are decided on and written together; those before them are stored by then."""
@@ -217,9 +217,14 @@ def _cosines(embedding: Embedding, rows: Sequence[int], store: Store) -> Scores:
     It takes a time that does not grow with the store, as finding the nearest does after each write. In MiniLM two
     texts with a cosine above that of a link share words, so that BM25 finds them.
     """
-    vector = unpack(embedding.passages[0].vector)
-    stored = store.vectors(embedding.generation.fingerprint, rows, scope=ALL_PROJECTS) if rows else {}
-    return {row: max(cosine(vector, unpack(each.vector)) for each in found) for row, found in stored.items()}
+    generation, vector = embedding.generation, embedding.passages[0].vector
+    stored = store.vectors(generation.fingerprint, rows, scope=ALL_PROJECTS) if rows else {}
+    passages = [(row, each.vector) for row, found in stored.items() for each in found]
+    compared = matrix([each for _, each in passages], dimensions=generation.dimensions)
+    scores: Scores = {}
+    for (row, _), cosine in zip(passages, compared.products(vector, range(len(passages))), strict=True):
+        scores[row] = max(cosine, scores.get(row, -1.0))
+    return scores
 
 
 def _nearest(embedding: Embedding, memory: Memory, store: Store) -> Scores:
