@@ -431,6 +431,15 @@ def test_secrets_are_reported_and_never_reach_the_store(tmp_path: Path) -> None:
     assert sum("[redacted:github]" in text for text in shown) >= 5
 
 
+def test_a_secret_in_a_variant_of_an_export_is_taken_out_too(db: Recollection, tmp_path: Path) -> None:
+    shape = archived(Memory(content="the deploy key"), (f"the deploy key is {SECRET}",))
+    (tmp_path / "all.jsonl").write_text(json.dumps(shape))
+
+    db.import_(tmp_path / "all.jsonl")
+
+    assert db.show(1).wordings == ("the deploy key is [redacted:github]",)
+
+
 def test_secrets_are_kept_when_that_is_wished(db: Recollection, tmp_path: Path) -> None:
     folder = write(tmp_path / "notes", a_md=f"The key is {SECRET}")
 
