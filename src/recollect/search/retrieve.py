@@ -229,7 +229,7 @@ def _corrected(probe: Probe, words: Ranking) -> tuple[str, tuple[Tier, ...]]:
 def _expansions(probe: Probe, version: int | None, expand: Expand) -> tuple[Ranking, ...]:
     """Return a list for each variant of the query, none where no variant finds anything."""
     state, context = probe.state, probe.context
-    if expand.max_variants <= 0 or state.query.tree is not None:
+    if expand.max_variants <= 0 or state.query.tree is not None or state.query.asks_nothing:
         return ()
     variants = state.variants
     if context.embedder is not None and state.request.asked_mode != "keyword":
