@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from kit import NOON, STORES
@@ -16,7 +17,7 @@ from recollect.embedders.models import Models
 from recollect.errors import ModelError, SearchCancelled, SearchTimeout, WordIndexUnavailable
 from recollect.profile import BUILT_IN, load_profile
 from recollect.recall.lens import Lens
-from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Passage, SubstringQuery
+from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Passage, SubstringQuery, WordQuery
 from recollect.stores.contract import Store
 from recollect.text.analyser import analyse
 from recollect.vectors import pack
@@ -291,6 +292,33 @@ def test_a_hybrid_search_asks_five_questions_and_a_mistyped_one_seven(
     assert counting.calls == Counter(questions)
 
 
+class Listening(Counting):
+    """A store that remembers what its word index was asked."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(store)
+        self.asked: list[WordQuery] = []
+
+    def match_words(self, query: Any, **asked: Any) -> Any:
+        self.asked.append(query)
+        return self._store.match_words(query, **asked)
+
+
+def test_every_question_to_the_word_index_has_the_numbers_of_the_profile(db: Recollection) -> None:
+    rules = replace(load_profile("engram").words, idf="lucene", k1=1.5, b=0.6)
+    db.profile = replace(load_profile("engram"), words=rules)
+    db.store = listening = Listening(db.store)  # type: ignore[assignment]
+
+    db.search("how does the deployment work? -lunch", intent="work")
+    db.models = Models()
+    db.related(1)
+
+    assert len(listening.asked) >= 4
+    assert {(each.idf, each.k1, each.b, *each.weights) for each in listening.asked} == {
+        ("lucene", 1.5, 0.6, *rules.fields)
+    }
+
+
 # --- without the word index -----------------------------------------------------------------
 
 
@@ -336,6 +364,24 @@ def test_the_text_is_searched_for_words_of_three_letters_and_runs_of_one_charact
     assert ids(db.search("智", mode="keyword")) == [row]
     assert ids(db.search("is the garden", mode="keyword"))[:1] == [4]
     assert ids(db.search("is at", mode="keyword")) == []
+
+
+@pytest.mark.req("B-08")
+def test_a_file_with_a_broken_word_index_that_cannot_be_written_to_still_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "notes.db"
+    with Recollection(store=STORES["sqlite"](tmp_path, analyse), profile=load_profile("default")) as db:
+        db.add_all([Memory(content=text) for text in TEXTS])
+    with apsw.Connection(str(path)) as damaged:
+        damaged.execute("update stem_data set block = zeroblob(8) where id > 10")
+    monkeypatch.setattr(apsw, "connection_hooks", [lambda made: made.pragma("query_only", True)])
+
+    with Recollection(store=STORES["sqlite"](tmp_path, analyse), profile=load_profile("default")) as db:
+        reply = db.search("docker images", mode="keyword")
+
+    assert ids(reply)[0] == 3
+    assert reply.degraded == "fts_unavailable"
 
 
 # --- why ------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """The rankings of a search: what the indexes are asked, in which order, and how the lists complete each other."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from recollect.embedders.contract import Embedder, generation_for
 from recollect.errors import ModelError, WordIndexUnavailable
@@ -14,6 +16,9 @@ from recollect.search.fuse import normalise
 from recollect.search.spelling import correct_query, fuzzy_expand, unknown_words, vocabulary_of
 from recollect.search.state import Ranking, SearchContext, State, Tier
 from recollect.vectors import WIDTH, matrix, mix, pack, unit
+
+ROUNDING: Final = 1e-9
+"""What the last digits of a difference may be off: 0.95 is 0.15 ahead of 0.80."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +114,8 @@ def is_strong(words: Ranking, rules: Retrieve, fuse: Fuse) -> bool:
     if top <= 0 or not words.hits:
         return False
     scores = normalise(words.kind, [hit.score for hit in words.hits[:2]], fuse)
-    return scores[0] >= top and (len(scores) == 1 or scores[0] - scores[1] >= gap)
+    lead = scores[0] - scores[1] if len(scores) > 1 else math.inf
+    return scores[0] >= top - ROUNDING and lead >= gap - ROUNDING
 
 
 def _ask(probe: Probe, mode: Mode, *, fuse: Fuse, smoothing: bool) -> State:
