@@ -136,10 +136,11 @@ class Recollection:
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
     def _ingest_context(
-        self, *, embed: bool = True, redact: bool = True, trust: Trust = "owner"
+        self, *, embed: bool = True, given: bool = False, redact: bool = True, trust: Trust = "owner"
     ) -> "remember.context.IngestContext":
-        # In the background vectors are made later, so that nobody waits for a model; oro needs them to decide.
-        early = embed and (not self.background or self.profile.dedup == "bm25")
+        # In the background vectors are made later, so that nobody waits for a model; oro needs them to decide, and
+        # a vector that is given needs to know whether it fits.
+        early = given or (embed and (not self.background or self.profile.dedup == "bm25"))
         return remember.context.IngestContext(
             store=self.store,
             analyse=analyse,
@@ -182,7 +183,7 @@ class Recollection:
         """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
         given = any(vector is not None for vector in vectors)
         self._fetch_model(None, wanted=embed)
-        context = self._ingest_context(embed=embed or given, redact=redact)
+        context = self._ingest_context(embed=embed, given=given, redact=redact)
         results = remember.ingest.ingest(drafts, context, vectors=vectors)
         if embed and any(each.written for each in results):
             self._embed_if_possible(None)

@@ -312,7 +312,7 @@ def test_oro_takes_in_a_file_what_it_takes_by_hand_for_a_duplicate(db: Recollect
 
 @pytest.mark.req("O-08")
 def test_oro_compares_each_part_of_a_file_with_those_before_it(db: Recollection, tmp_path: Path) -> None:
-    db.add_all([Memory(content=f"Filler {number} about gardens, weather and lunch") for number in range(200)])
+    db.add_all([Memory(content=f"Filler {number} about gardens, weather and lunch") for number in range(800)])
     db.profile = load_profile("oro")
     folder = write(tmp_path / "notes", a_txt=f"{LINT}.\n\n{LINT} early.")
 
@@ -429,6 +429,15 @@ def test_secrets_are_reported_and_never_reach_the_store(tmp_path: Path) -> None:
         assert secret.encode() not in raw
         assert not any(secret in text for text in shown)
     assert sum("[redacted:github]" in text for text in shown) >= 5
+
+
+def test_a_secret_in_a_variant_of_an_export_is_taken_out_too(db: Recollection, tmp_path: Path) -> None:
+    shape = archived(Memory(content="the deploy key"), (f"the deploy key is {SECRET}",))
+    (tmp_path / "all.jsonl").write_text(json.dumps(shape))
+
+    db.import_(tmp_path / "all.jsonl")
+
+    assert db.show(1).wordings == ("the deploy key is [redacted:github]",)
 
 
 def test_secrets_are_kept_when_that_is_wished(db: Recollection, tmp_path: Path) -> None:

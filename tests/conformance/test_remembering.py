@@ -351,3 +351,12 @@ def test_as_many_vectors_as_memories_are_taken(db: Recollection) -> None:
 
     rows = [each.id for each in db.add_all(drafts, vectors=[[1.0, 0.0], None])]
     assert list(db.store.vectors("external-2", rows, scope=ALL_PROJECTS)) == rows[:1]
+
+
+@pytest.mark.req("N-15")
+def test_a_search_with_a_vector_of_the_callers_finds_what_was_added_with_one(db: Recollection) -> None:
+    north, east = db.add("to the north", vector=[0.0, 3.0, 0.0]), db.add("to the east", vector=[4.0, 0.0, 3.0])
+
+    hits = db.search("sunrise", mode="semantic", embedding=(1.0, 0.1, 0.0)).hits
+
+    assert [hit.id for hit in hits] == [east.id, north.id]

@@ -12,7 +12,7 @@ CHILD = """
 import sys, time
 import recollect
 db = recollect.open(sys.argv[1], model="hashing")
-def report(done, total):
+def report(done, total, what):
     print(done, flush=True)
     time.sleep(0.2)
 db.embed(report)

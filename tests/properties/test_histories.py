@@ -103,7 +103,7 @@ class Histories(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.folder = tempfile.TemporaryDirectory()
-        self.stores = {name: make(Path(self.folder.name), plain) for name, make in STORES.items()}
+        self.stores = {name: STORES[name](Path(self.folder.name), plain) for name in ("oracle", "sqlite")}
         self.rows: list[int] = []
         self.minutes = 0
 

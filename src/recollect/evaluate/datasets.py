@@ -9,9 +9,8 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -19,6 +18,7 @@ from typing import Any, Final, Literal
 
 from recollect.errors import FileError
 from recollect.records import Memory
+from recollect.text.dates import as_moment
 
 Split = Literal["dev", "test", "all"]
 Judgements = Mapping[str, Mapping[str, int]]
@@ -26,8 +26,7 @@ Judgements = Mapping[str, Mapping[str, int]]
 _LAYOUT: Final = "a dataset is a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv, or one JSON file"
 _TYPO: Final = "_typo"
 _DATE_KEYS: Final = ("date_time", "said_at", "timestamp", "date")
-_DATE_FORMATS: Final = ("%I:%M %p on %d %B, %Y", "%Y/%m/%d %H:%M", "%d %B, %Y")
-_WEEKDAY: Final = re.compile(r"\s*\([A-Za-z]+\)")
+_parse_date: Final = lru_cache(maxsize=4096)(as_moment)
 _SESSION: Final = re.compile(r"session_(\d+)")
 _TURN_ID: Final = re.compile(r"D:?(\d+):(\d+)")
 _CATEGORIES: Final = MappingProxyType(
@@ -123,19 +122,6 @@ def select(queries: Iterable[EvalQuery], split: Split) -> tuple[EvalQuery, ...]:
     return tuple(query for query in queries if split in ("all", split_of(query.id)))
 
 
-@lru_cache(maxsize=4096)
-def parse_date(text: str) -> datetime | None:
-    """Return the moment of "1:56 pm on 8 May, 2023", "2023/05/20 (Sat) 02:21" or an ISO date (UTC if unsaid)."""
-    plain = _WEEKDAY.sub("", text.strip())
-    with suppress(ValueError):
-        moment = datetime.fromisoformat(plain)
-        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    for pattern in _DATE_FORMATS:
-        with suppress(ValueError):
-            return datetime.strptime(plain, pattern).replace(tzinfo=UTC)
-    return None
-
-
 def _source(path: Path) -> Path:
     if path.is_file() or (path / "queries.jsonl").is_file():
         return path
@@ -205,7 +191,7 @@ def _documents(records: Iterable[tuple[str, dict[str, Any]]]) -> Iterator[Docume
     turns: dict[str | None, int] = {None: 0}
     for place, record in records:
         metadata = _metadata(record, place)
-        dates = map(parse_date, filter(None, (_optional(metadata, key) for key in _DATE_KEYS)))
+        dates = map(_parse_date, filter(None, (_optional(metadata, key) for key in _DATE_KEYS)))
         document = Document(
             id=_id(record, "_id", place),
             text=_take(record, "text", str, place),
@@ -227,7 +213,7 @@ def _query(record: dict[str, Any], place: str) -> EvalQuery:
         text=_take(record, "text", str, place),
         group=_optional(metadata, "conversation"),
         category=_optional(metadata, "category_name") or _optional(metadata, "category"),
-        asked_at=parse_date(_optional(metadata, "question_date") or ""),
+        asked_at=_parse_date(_optional(metadata, "question_date") or ""),
         unanswerable=metadata.get("unanswerable") is True,
     )
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from itertools import repeat
 from typing import Final
 
-from recollect.embedders.contract import Embedder
 from recollect.errors import InputError, ModelError
 from recollect.records import (
     ALL_PROJECTS,
@@ -32,6 +31,7 @@ from recollect.remember.dedup import DECIDE, Decide, DedupResult, DuplicateCandi
 from recollect.remember.embed import embed_memories
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
+from recollect.vectors import matrix
 
 BATCH: Final = 500
 """How many drafts are decided on and written together; those before them are stored by then."""
@@ -39,9 +39,10 @@ MERGED: Final = ("identical", "restates")
 """The decisions after which a draft is no memory of its own."""
 MAX_NEAREST: Final = 5
 """How many memories near by vector, or by BM25, a draft is compared with."""
+MAX_LINK_TERMS: Final = 6
+"""By how many of its words a draft is looked up for links."""
 MAX_DRAFTS_BY_VECTOR: Final = 16
-MAX_STORED_BY_VECTOR: Final = 5000
-"""Up to how many drafts at a time, and memories with vectors in the store, drafts are compared by vector."""
+"""Up to how many drafts at a time are compared by vector too, where the profile does not ask for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,35 +77,24 @@ def ingest(
 def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]:
     """Return *drafts* with their vectors, made in one batch, where they are to be compared by vector.
 
-    Where the model fails, words alone decide, and the vectors stay pending.
+    Profile `oro` cannot decide without; elsewhere a cosine only proposes a link, and bulk does without. Where the
+    model fails, words alone decide, and the vectors stay pending.
     """
     wanted = [place for place, draft in enumerate(drafts) if not (draft.embedding or is_standalone(draft.memory))]
-    if context.embedder is None or not wanted or not _compares_vectors(len(drafts), context.embedder, context):
+    bulk = context.profile.dedup == "words" and len(drafts) > MAX_DRAFTS_BY_VECTOR
+    if context.embedder is None or not wanted or bulk:
         return list(drafts)
     try:
         made = embed_memories([drafts[place].memory for place in wanted], context.embedder)
     except ModelError:
         return list(drafts)
-    generation = Generation(
-        fingerprint=context.embedder.fingerprint, dimensions=context.embedder.dimensions, model=context.model
-    )
-    embeddings = {
-        at: Embedding(generation=generation, passages=each.passages) for at, each in zip(wanted, made, strict=True)
-    }
-    return [replace(each, embedding=embeddings.get(at, each.embedding)) for at, each in enumerate(drafts)]
-
-
-def _compares_vectors(count: int, embedder: Embedder, context: IngestContext) -> bool:
-    """Return whether *count* drafts are compared by vector: profile `oro` cannot decide without.
-
-    Elsewhere a cosine only proposes a link. After each write the nearest are found in a time that grows with the
-    store, so bulk and large stores do without; consolidation proposes those links.
-    """
-    if context.profile.dedup == "bm25" or count > MAX_DRAFTS_BY_VECTOR:
-        return context.profile.dedup == "bm25"
-    generations = context.store.generations(scope=ALL_PROJECTS)
-    stored = sum(each.memories for each in generations if each.fingerprint == embedder.fingerprint)
-    return 0 < stored <= MAX_STORED_BY_VECTOR
+    fingerprint, dimensions = context.embedder.fingerprint, context.embedder.dimensions
+    generation = Generation(fingerprint=fingerprint, dimensions=dimensions, model=context.model)
+    passages = {place: each.passages for place, each in zip(wanted, made, strict=True)}
+    return [
+        replace(each, embedding=Embedding(generation=generation, passages=passages[at])) if at in passages else each
+        for at, each in enumerate(drafts)
+    ]
 
 
 def ingest_drafts(drafts: Sequence[Draft], context: IngestContext) -> tuple[IngestResult, ...]:
@@ -146,7 +136,8 @@ def _ingest_batch(drafts: Sequence[Draft], context: IngestContext) -> list[Inges
         _result(decision, own=ids.get(place), of=_resolve(decision.of, decisions, ids), redacted=drafts[place].redacted)
         for place, decision in enumerate(decisions)
     ]
-    inserted = {row: replace(batch[place].memory, id=row) for place, row in ids.items()}
+    named = {result.of for result in results}
+    inserted = {row: replace(batch[place].memory, id=row) for place, row in ids.items() if row in named}
     writes = _consequences(batch, results, {**existing.memories, **inserted}, existing.variants, context)
     if writes:
         context.store.apply(writes, at=context.now)
@@ -183,9 +174,16 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext) -> _Existing
     """Ask the store what is the same and what is near, and load that once."""
     by_words = context.profile.dedup == "words"
     same, near = _known(batch, context.store, by_words=by_words)
-    new = [None if each.standalone or each.key in same else each.draft for each in batch]
-    cosines = [_by_vector(draft, near[place], context.store) if draft else {} for place, draft in enumerate(new)]
-    bm25 = [{} if by_words or draft is None else _by_bm25(draft.memory, context) for draft in new]
+    bm25: list[Scores] = [{} for _ in batch]
+    cosines: list[Scores] = [{} for _ in batch]
+    for place, entry in enumerate(batch):
+        embedding = None if entry.standalone or entry.key in same else entry.draft.embedding
+        if embedding is not None or not (by_words or entry.standalone or entry.key in same):
+            bm25[place] = _by_bm25(entry.memory, context)
+        if embedding is not None and by_words:
+            cosines[place] = _cosines(embedding, (*near[place], *bm25[place]), context.store)
+        elif embedding is not None:
+            cosines[place] = _nearest(embedding, entry.memory, context.store)
     rows = sorted({*same.values(), *(row for each in (*near, *cosines, *bm25) for row in each)})
     memories = context.store.load(rows, scope=ALL_PROJECTS) if rows else {}
     variants = context.store.wordings(rows, scope=ALL_PROJECTS) if rows else {}
@@ -213,28 +211,41 @@ def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[di
     return same, near
 
 
-def _by_vector(draft: Draft, also: Sequence[int], store: Store) -> Scores:
-    """Return the cosines of the memories nearest to *draft* by vector, and of those in *also*."""
-    if draft.embedding is None:
-        return {}
-    hits = store.nearest(
-        draft.embedding.generation.fingerprint,
-        draft.embedding.passages[0].vector,
-        scope=Scope(projects=frozenset({draft.memory.project})),
-        where=Filter(kinds=(draft.memory.kind,)),
-        limit=MAX_NEAREST,
-        score_ids=also,
-    )
-    return {hit.id: hit.score for hit in (*hits.top, *hits.by_id.values())}
+def _cosines(embedding: Embedding, rows: Sequence[int], store: Store) -> Scores:
+    """Return the cosine of *embedding* with each of *rows* that has a vector.
+
+    It takes a time that does not grow with the store, as finding the nearest does after each write. In MiniLM two
+    texts with a cosine above that of a link share words, so that BM25 finds them.
+    """
+    generation, vector = embedding.generation, embedding.passages[0].vector
+    stored = store.vectors(generation.fingerprint, rows, scope=ALL_PROJECTS) if rows else {}
+    passages = [(row, each.vector) for row, found in stored.items() for each in found]
+    compared = matrix([each for _, each in passages], dimensions=generation.dimensions)
+    scores: Scores = {}
+    for (row, _), cosine in zip(passages, compared.products(vector, range(len(passages))), strict=True):
+        scores[row] = max(cosine, scores.get(row, -1.0))
+    return scores
+
+
+def _nearest(embedding: Embedding, memory: Memory, store: Store) -> Scores:
+    """Return the cosines of the memories nearest to *embedding* in the project and kind of *memory*."""
+    vector, scope = embedding.passages[0].vector, Scope(projects=frozenset({memory.project}))
+    where = Filter(kinds=(memory.kind,))
+    hits = store.nearest(embedding.generation.fingerprint, vector, scope=scope, where=where, limit=MAX_NEAREST)
+    return {hit.id: hit.score for hit in hits.top}
 
 
 def _by_bm25(memory: Memory, context: IngestContext) -> Scores:
-    """Return the normalised BM25 of the memories that the significant words of *memory* find."""
-    words = context.profile.words
-    stems = dict.fromkeys(stem for word in significant(read_words(memory.content)) for stem in word.stems)
+    """Return the normalised BM25 of the memories that the significant words of *memory* find.
+
+    Profile `oro` asks for all of them; for a link the longest do, which are rare and so cheap to look up.
+    """
+    words, oro = context.profile.words, context.profile.dedup == "bm25"
+    stems = list(dict.fromkeys(stem for word in significant(read_words(memory.content)) for stem in word.stems))
     if not stems:
         return {}
-    expression = AnyOf(parts=tuple(Word(text=stem) for stem in list(stems)[: words.max_terms]))
+    asked = stems[: words.max_terms] if oro else sorted(stems, key=len, reverse=True)[:MAX_LINK_TERMS]
+    expression = AnyOf(parts=tuple(Word(text=stem) for stem in asked))
     hits = context.store.match_words(
         WordQuery(expression=expression, weights=words.fields),
         scope=Scope(projects=frozenset({memory.project})),

@@ -4,7 +4,7 @@ Nothing is deduplicated anew: that was done where these memories come from. What
 it is, unless the export knows of a later change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from recollect.records import ALL_PROJECTS, Forget, Insert, Memory, Merge, Revise, Write
@@ -33,7 +33,7 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
     confidences = {row: memory.confidence for row, memory in held.items()}
     writes = [
         *changes.values(),
-        *_variants(exported, ids, confidences, store),
+        *_variants(exported, ids, confidences, context),
         *_successors(exported, ids, inserted),
     ]
     if writes:
@@ -90,17 +90,16 @@ def _later_changes(
 
 
 def _variants(
-    exported: Sequence[Restored], ids: Sequence[int], confidences: Mapping[int, float], store: Store
-) -> list[Write]:
-    """Return what gives each memory the variants it had."""
+    exported: Sequence[Restored], ids: Sequence[int], confidences: Mapping[int, float], context: IngestContext
+) -> Iterator[Write]:
+    """Yield what gives each memory the variants it had, as clean and without secrets as every text."""
     with_variants = {ids[place]: each for place, each in enumerate(exported) if each[1].wordings}
-    known = store.wordings(list(with_variants), scope=ALL_PROJECTS) if with_variants else {}
-    return [
-        Merge(id=row, confidence=max(draft.memory.confidence, confidences.get(row, 0.0)), wording=text)
-        for row, (draft, about) in with_variants.items()
-        for text in dict.fromkeys(about.wordings)
-        if text.strip() and text not in known.get(row, ())
-    ]
+    known = context.store.wordings(list(with_variants), scope=ALL_PROJECTS) if with_variants else {}
+    for row, (draft, about) in with_variants.items():
+        confidence = max(draft.memory.confidence, confidences.get(row, 0.0))
+        texts = [context.prepare(Memory(content=text)).memory.content for text in about.wordings if text.strip()]
+        fresh = (text for text in dict.fromkeys(texts) if text not in known.get(row, ()))
+        yield from (Merge(id=row, confidence=confidence, wording=text) for text in fresh)
 
 
 def _successors(exported: Sequence[Restored], ids: Sequence[int], inserted: Mapping[int, int]) -> list[Write]:

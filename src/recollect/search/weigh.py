@@ -1,10 +1,9 @@
 """Named factors that weigh a candidate, each a pure function of a memory, the profile and the time; and the floors."""
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import Final
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
@@ -12,12 +11,11 @@ from recollect.profile import Factor, Floor, Weigh
 from recollect.records import Fact, Memory, Usage
 from recollect.search.state import Candidate, Drop, State
 from recollect.text.analyser import informative_words
-from recollect.text.dates import TimeSpan, find_dates
+from recollect.text.dates import TimeSpan, file_date, find_dates
 
 UNUSED: Final = Usage()
 DATE_TOP: Final = 10
 """The hit that is best without the date boost stays among so many."""
-_DATED: Final = re.compile(r"(?:^|/)(\d{4})-(\d{2})-(\d{2})\.md$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,17 +147,6 @@ def mean_confidence(facts: Sequence[Fact], now: datetime) -> float:
     """Return what a memory's facts are worth on average today, superseded ones apart; 1 when there are none."""
     active = [effective_confidence(fact, now) for fact in facts if fact.state == "active"]
     return math.fsum(active) / len(active) if active else 1.0
-
-
-def file_date(source: str | None) -> date | None:
-    """Return the day a file is named by, such as memory/2026-02-10.md."""
-    found = _DATED.search(source or "")
-    if found is None:
-        return None
-    try:
-        return date(*(int(part) for part in found.groups()))
-    except ValueError:
-        return None
 
 
 # --- a date in a plain query ----------------------------------------------------------------

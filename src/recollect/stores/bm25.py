@@ -95,9 +95,9 @@ def rank(
     version: int = 0,
 ) -> WordHits:
     """Return the best *limit* rows for *query*, ties by id, and the scores of *score_ids*."""
-    postings = {leaf: read(leaf) for leaf in _leaves(query.expression)}
+    postings = {leaf: read(leaf) for leaf in dict.fromkeys(_leaves(query.expression, unwanted=True))}
     found = admits(_matching(query.expression, postings))
-    wanted = list(_wanted(query.expression))
+    wanted = list(dict.fromkeys(_leaves(query.expression, unwanted=False)))
     scores = _score(wanted, postings, stats, query)
     worth = {leaf: _idf(leaf, postings[leaf], stats, query.idf) for leaf in wanted if not isinstance(leaf, Bigram)}
     whole = math.fsum(worth.values()) or 1.0
@@ -119,7 +119,8 @@ def rank(
 
 def matching(query: WordQuery, *, read: Callable[[Leaf], Postings]) -> AbstractSet[int]:
     """Return every row that *query* match."""
-    return _matching(query.expression, {leaf: read(leaf) for leaf in _leaves(query.expression)})
+    postings = {leaf: read(leaf) for leaf in dict.fromkeys(_leaves(query.expression, unwanted=True))}
+    return _matching(query.expression, postings)
 
 
 def _document_frequencies(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
@@ -162,34 +163,16 @@ def _matching(expression: Expression, postings: Mapping[Leaf, Postings]) -> Abst
             return postings[expression].keys()
 
 
-def _leaves(expression: Expression) -> Iterator[Leaf]:
+def _leaves(expression: Expression, *, unwanted: bool) -> Iterator[Leaf]:
+    """Yield the leaves in order, with or without those that must not match."""
     match expression:
         case AnyOf(parts=parts) | AllOf(parts=parts):
             for part in parts:
-                yield from _leaves(part)
-        case AndNot(wanted=wanted, unwanted=unwanted):
-            yield from _leaves(wanted)
-            yield from _leaves(unwanted)
-        case Word() | Prefix() | Phrase() | Bigram():
-            yield expression
-
-
-def _wanted(expression: Expression) -> Iterator[Leaf]:
-    """Yield each leaf that may add to a score, once, in order."""
-    seen: set[Leaf] = set()
-    for leaf in _positive(expression):
-        if leaf not in seen:
-            seen.add(leaf)
-            yield leaf
-
-
-def _positive(expression: Expression) -> Iterator[Leaf]:
-    match expression:
-        case AnyOf(parts=parts) | AllOf(parts=parts):
-            for part in parts:
-                yield from _positive(part)
-        case AndNot(wanted=wanted):
-            yield from _positive(wanted)
+                yield from _leaves(part, unwanted=unwanted)
+        case AndNot(wanted=wanted, unwanted=excluded):
+            yield from _leaves(wanted, unwanted=unwanted)
+            if unwanted:
+                yield from _leaves(excluded, unwanted=True)
         case Word() | Prefix() | Phrase() | Bigram():
             yield expression
 

@@ -19,7 +19,7 @@ def ordered(counts: Mapping[str, int]) -> dict[str, int]:
 
 def as_facets(counters: Mapping[str, Counter[str]]) -> dict[str, dict[str, int]]:
     """Return every facet, counted or not."""
-    return {name: ordered(counters.get(name, {})) for name in FACETS}
+    return {name: ordered({key: count for key, count in counters[name].items() if key is not None}) for name in FACETS}
 
 
 def as_vocabulary(counts: Mapping[str, int], *, least: int, limit: int) -> dict[str, int]:

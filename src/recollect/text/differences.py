@@ -13,6 +13,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, get_args
 
+from recollect.text.dates import MONTH, MONTHS
+from recollect.text.normalise import CJK_PLAIN
+
 Kind = Literal["number", "date", "version", "unit", "negation", "name", "code"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
@@ -140,17 +143,12 @@ _ORDINARY: Final = frozenset(
 """Words that begin a sentence without being anybody's name."""
 
 _STRAIGHT: Final = str.maketrans("\u2019\u2018\u201c\u201d\u2212`", "''\"\"- ")
-_CJK: Final = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_CJK_RUN: Final = re.compile(f"[{_CJK}]+")
+_CJK_RUN: Final = re.compile(f"[{CJK_PLAIN}]+")
 _CJK_NUMERALS: Final = "〇零一二三四五六七八九十百千万萬億亿两"
 _CODE_SPAN: Final = re.compile(r"`([^`\n]+)`")
 _MADE_UP: Final = re.compile(r"\d|_|[a-z][A-Z]|[^\W\d_]{2}[./][^\W\d_]")
 _SENTENCE_END: Final = re.compile(r"[.!?:;\n•]")
-_MONTHS: Final = _words("jan feb mar apr may jun jul aug sep oct nov dec")
-_MONTH: Final = (
-    r"(?:(?i:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)|May|MAY)"
-)
+_MONTH: Final = rf"(?:(?i:{MONTH.replace('may|', '')})|May|MAY)"  # "may" is a verb
 _WEEKDAY: Final = r"(?:(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?)|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)"
 _TOKEN: Final = re.compile(
     rf"""
@@ -167,8 +165,8 @@ _TOKEN: Final = re.compile(
       | \b(?i:version|release|ver\.)\s+\d+(?:[.-]\w+)*\b | \b[A-Za-z]+[:/=]=?v?\d+(?:\.\d+)*\b)
   | (?P<number>(?:(?<![\w.])-)?\d+(?:,\d{{3}})*(?:\.\d+)?)
   | (?P<sign>[$€£¥%] | °[CF]\b)
-  | (?P<cjk>[{_CJK}]+)
-  | (?P<word>[^\W\d{_CJK}](?:[^\W{_CJK}]|[-'./](?=[^\W{_CJK}]))*)
+  | (?P<cjk>[{CJK_PLAIN}]+)
+  | (?P<word>[^\W\d{CJK_PLAIN}](?:[^\W{CJK_PLAIN}]|[-'./](?=[^\W{CJK_PLAIN}]))*)
     """,
     re.VERBOSE,
 )
@@ -334,7 +332,7 @@ def _weigh(reading: _Reading, written: str, folded: str, *, opens: bool) -> bool
 
 def _day(folded: str) -> str:
     """Return a date with a month in words as digits, a weekday as three letters, anything else as it stands."""
-    month = next((n for n, name in enumerate(_MONTHS, start=1) if re.search(rf"\b{name}", folded)), None)
+    month = next((number for name, number in MONTHS.items() if re.search(rf"\b{name}", folded)), None)
     numbers = re.findall(r"\d+", folded)
     if month is None or "/" in folded:
         return folded[:3] if re.match(r"(?:mon|tue|wed|thu|fri|sat|sun)\w*$", folded) else " ".join(folded.split())

@@ -4,13 +4,13 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from recollect.errors import FileError
-from recollect.evaluate.datasets import as_memories, parse_date, read_dataset, select, split_of
+from recollect.evaluate.datasets import as_memories, read_dataset, select, split_of
 
 NAMES = (
     "code_cosqa",
@@ -494,28 +494,6 @@ def test_the_halves_part_the_queries(tmp_path: Path) -> None:
     assert dev
     assert test
     assert sorted((*dev, *test), key=lambda one: int(one.id[1:])) == list(select(dataset.queries, "all"))
-
-
-@pytest.mark.parametrize(
-    ("text", "moment"),
-    [
-        ("1:56 pm on 8 May, 2023", datetime(2023, 5, 8, 13, 56, tzinfo=UTC)),
-        ("12:00 am on 31 December, 2022", datetime(2022, 12, 31, tzinfo=UTC)),
-        ("2023/05/20 (Sat) 02:21", datetime(2023, 5, 20, 2, 21, tzinfo=UTC)),
-        ("2023-05-20", datetime(2023, 5, 20, tzinfo=UTC)),
-        ("2023-05-20T10:00:00Z", datetime(2023, 5, 20, 10, tzinfo=UTC)),
-        ("2023-05-20T10:00:00+02:00", datetime(2023, 5, 20, 8, tzinfo=UTC)),
-        ("8 May, 2023", datetime(2023, 5, 8, tzinfo=UTC)),
-        ("yesterday", None),
-        ("", None),
-        ("13:99 pm on 8 May, 2023", None),
-    ],
-)
-def test_dates_are_read_in_each_of_their_spellings(text: str, moment: datetime | None) -> None:
-    found = parse_date(text)
-
-    assert found == moment
-    assert found is None or found.utcoffset() in (timedelta(0), timedelta(hours=2))
 
 
 def test_the_fingerprint_of_one_file_is_its_sha256(tmp_path: Path) -> None:

@@ -4,17 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from recollect.records import (
-    Event,
-    Fact,
-    FactQuery,
-    Filter,
-    Known,
-    Memory,
-    Page,
-    Scope,
-    StoreStats,
-)
+from recollect.records import Event, Fact, FactQuery, Filter, Known, Memory, Page, Scope, StoreStats
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY

@@ -3,15 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from recollect.records import (
-    EmbeddedMemory,
-    Filter,
-    Generation,
-    Memory,
-    Passage,
-    Scope,
-    VectorHits,
-)
+from recollect.records import EmbeddedMemory, Filter, Generation, Memory, Passage, Scope, VectorHits
 from recollect.stores.contract import too_wide
 from recollect.stores.sql import contexts
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, VectorQuestion, ask, bump, version_of

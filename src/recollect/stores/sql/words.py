@@ -172,16 +172,9 @@ def _counted(db: Database, session: Session, ids: Collection[int]) -> dict[str, 
     columns |= {"month": "substr(m.happened_at, 1, 7)", "tag": "m.tags"}
     those = db.engine.member("m.id", ids)
     rows = session.rows(f"select {', '.join(columns.values())} from memory m where {those.sql}", those.values)
-    counters = (
-        {
-            name: Counter(value for value in values if value is not None)
-            for name, values in zip(columns, zip(*rows, strict=True), strict=True)
-        }
-        if rows
-        else {}
-    )
-    lists = counters.pop("tag", Counter[str]())
-    counters["tag"] = Counter[str]()
+    values = zip(*rows, strict=True) if rows else [()] * len(columns)
+    counters = {name: Counter(each) for name, each in zip(columns, values, strict=True)}
+    lists, counters["tag"] = counters["tag"], Counter()
     for text, count in lists.items():
         counters["tag"].update(dict.fromkeys(json.loads(text), count))
     stating = db.engine.member("f.memory_id", ids)

@@ -22,14 +22,7 @@ from recollect.records import (
     Write,
     digest,
 )
-from recollect.stores.change import (
-    born,
-    changed,
-    feedback_detail,
-    reinforcement_detail,
-    stated,
-    superseded_since,
-)
+from recollect.stores.change import born, changed, feedback_detail, reinforcement_detail, stated, superseded_since
 from recollect.stores.contract import unknown, unknown_fact
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, moment
@@ -207,7 +200,8 @@ class Writer:
     def _replace(self, old: Memory, new: Memory) -> None:
         self._session.rows(MEMORY.update("memory"), (*MEMORY.write(new), new.id))
         if old.tags != new.tags:
-            self._session.rows("delete from tagged where memory_id = ?", (new.id,))
+            gone = [(tag, new.id) for tag in old.tags]
+            self._session.many("delete from tagged where tag = ? and memory_id = ?", gone)
             self._rows["tagged"] += [(tag, new.id) for tag in new.tags]
         if old.meaning != new.meaning:
             sql = "delete from vector where generation_id in (select id from generation) and memory_id = ?"

@@ -54,8 +54,8 @@ class SqliteEngine:
         self._path = path
         self._here = threading.local()
         self._open: list[apsw.Connection] = []
-        self._turn: AbstractContextManager[object] = threading.RLock() if path is None else nullcontext()
-        self._shared = None if path is not None else self._connected()
+        self._lock: AbstractContextManager[object] = threading.RLock() if path is None else nullcontext()
+        self._shared = self._connected() if path is None else None
         self._session()
 
     def _session(self) -> SqliteSession:
@@ -72,7 +72,7 @@ class SqliteEngine:
     @contextmanager
     def session(self, *, write: bool = False, durable: bool = True) -> Iterator[SqliteSession]:
         """Open a transaction, or join the one that is open in this thread."""
-        with self._turn, translated(self._path):
+        with self._lock, translated(self._path):
             session = self._session()
             nested = session.db.in_transaction
             if nested and not write:
@@ -85,10 +85,9 @@ class SqliteEngine:
         """Return the condition that *column* is one of *values*."""
         if values is None:
             return OPEN
-        if any(isinstance(value, bytes) for value in values):
-            texts = json.dumps([value.hex() for value in values if isinstance(value, bytes)])
-            return Clause(f"{column} in (select unhex(value) from json_each(?))", (texts,))
-        return Clause(f"{column} in (select value from json_each(?))", (json.dumps(list(values)),))
+        value = "unhex(value)" if isinstance(next(iter(values), None), bytes) else "value"
+        listed = json.dumps([each.hex() if isinstance(each, bytes) else each for each in values])
+        return Clause(f"{column} in (select {value} from json_each(?))", (listed,))
 
     def elements(self, column: str) -> str:
         """Return the elements of a JSON list as a table."""
@@ -246,33 +245,22 @@ def translated(path: Path | None) -> Iterator[None]:
         raise StoreError(f"cannot open {path}: {error.strerror}", hint="check the rights of its folder") from error
 
 
-_DOCTOR = "run: recollect --db {place} doctor"
-_ERRORS: tuple[tuple[tuple[type[apsw.Error], ...], str, type[RecollectError], str, str], ...] = (
+_DAMAGED = (StoreDamaged, "{place} is damaged: {error}", "run: recollect --db {place} doctor")
+_RIGHTS = apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError | apsw.AuthError
+_ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
     (
-        (apsw.BusyError, apsw.LockedError),
+        apsw.BusyError | apsw.LockedError,
         "",
         StoreBusy,
         "{place} is busy",
-        "another process is writing for very long; try again",
+        "another process writes very long; try again",
     ),
-    ((apsw.NotADBError, apsw.CorruptError), "", StoreDamaged, "{place} is damaged: {error}", _DOCTOR),
-    ((apsw.SQLError,), "no such", StoreDamaged, "{place} is damaged: {error}", _DOCTOR),
-    ((apsw.FullError,), "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),
-    (
-        (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError),
-        "",
-        StoreError,
-        "cannot open or write {place}: {error}",
-        "check the rights of its folder",
-    ),
-    (
-        (apsw.ConstraintError,),
-        "memory.external_id",
-        InputError,
-        "an external id is taken by another memory",
-        "update that memory instead",
-    ),
-    ((apsw.Error,), "", StoreError, "{place}: {error}", _DOCTOR),
+    (apsw.NotADBError | apsw.CorruptError, "", *_DAMAGED),
+    (apsw.SQLError, "no such", *_DAMAGED),
+    (apsw.FullError, "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),
+    (_RIGHTS, "", StoreError, "cannot open or write {place}: {error}", "check the rights of its folder"),
+    (apsw.ConstraintError, "memory.external_id", InputError, "another memory has this external id", "update that one"),
+    (apsw.Error, "", StoreError, "{place}: {error}", "run: recollect --db {place} doctor"),
 )
 """SQLite's errors and what they say, the first that fits; our error, what it says, and what to do about it."""
 
