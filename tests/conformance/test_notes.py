@@ -55,7 +55,17 @@ def test_what_is_done_to_a_value_afterwards_does_not_reach_the_note(store: Store
     assert store.notes("ledger") == {"s": {"seen": [1]}}
 
 
-def test_notes_do_not_move_the_version_and_go_with_their_transaction(store: Store) -> None:
+@pytest.mark.parametrize(("kind", "moves"), [("lens", True), ("tuning", True), ("ledger", False)])
+def test_only_notes_that_change_answers_move_the_version(store: Store, kind: str, *, moves: bool) -> None:
+    before = store.version()
+    store.put_note(kind, "a", {"n": 1})
+    kept = store.version()
+    store.put_note(kind, "a", None)
+
+    assert (kept > before, store.version() > kept) == (moves, moves)
+
+
+def test_notes_go_with_their_transaction(store: Store) -> None:
     store.put_note("lens", "kept", {})
     before = store.version()
 

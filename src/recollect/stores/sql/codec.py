@@ -1,14 +1,14 @@
 """Frozen values as rows and back: a column for each field of the dataclass, and nothing counted by hand."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
-from recollect.records import NOTHING, Context, Event, Fact, Memory, Recalled
+from recollect.records import NOTHING, Context, Event, Fact, Memory, Piece, Recall, Recalled, Scope
 from recollect.stores.change import folded
 
 Record = TypeVar("Record")
@@ -58,6 +58,15 @@ def _load_context(text: str) -> Context:
     return _ALONE if text == "{}" else Context(**json.loads(text))
 
 
+def _dump_scope(scope: Scope) -> str:
+    return dump(None if scope.projects is None else sorted(scope.projects))
+
+
+def _load_scope(text: str) -> Scope:
+    projects = json.loads(text)
+    return Scope(projects=None if projects is None else frozenset(projects))
+
+
 _CODES: Mapping[object, tuple[Callable[[Any], object] | None, Callable[[Any], object]]] = {
     datetime: (moment, instant),
     datetime | None: (moment, instant),
@@ -66,22 +75,23 @@ _CODES: Mapping[object, tuple[Callable[[Any], object] | None, Callable[[Any], ob
     tuple[int, ...]: (_dump_list, _load_list),
     Mapping[str, object]: (_dump_mapping, _load_mapping),
     Context: (_dump_context, _load_context),
+    Scope: (_dump_scope, _load_scope),
 }
 """By the type of a field, how it is written and read; other types are kept as they are, as is None."""
 
 
 class Codec(Generic[Record]):
-    """The rows of one kind of value; *derived* columns are written and never read."""
+    """The rows of one kind of value, *without* a field kept elsewhere; *derived* columns are written and never read."""
 
-    def __init__(self, record: type[Record], **derived: Callable[[Any], object]) -> None:
+    def __init__(self, record: type[Record], *, without: str = "", **derived: Callable[[Any], object]) -> None:
         self._record = record
-        self.names = tuple(each.name for each in fields(record))  # type: ignore[arg-type]
+        kept = [each for each in fields(record) if each.name != without]  # type: ignore[arg-type]
+        self.names = tuple(each.name for each in kept)
         self._written = (*self.names, *derived)
         self._derived = tuple(derived.values())
         self._values = attrgetter(*self.names)
         self._places = {name: at for at, name in enumerate(self.names)}
-        types = [each.type for each in fields(record)]  # type: ignore[arg-type]
-        codes = [(at, *_CODES[kind]) for at, kind in enumerate(types) if kind in _CODES]
+        codes = [(at, *_CODES[each.type]) for at, each in enumerate(kept) if each.type in _CODES]
         self._encode = tuple((at, encode) for at, encode, _ in codes if encode is not None)
         self._decode = tuple((at, decode) for at, _, decode in codes)
 
@@ -108,16 +118,18 @@ class Codec(Generic[Record]):
                 values[at] = encode(values[at])
         return (*values, *(derive(record) for derive in self._derived))
 
-    def read(self, row: tuple[Any, ...]) -> Record:
-        """Return what a row of `columns` holds."""
+    def read(self, row: Sequence[Any], **more: object) -> Record:
+        """Return what a row of `columns` holds, and *more* that it does not."""
         values = list(row)
         for at, decode in self._decode:
             if values[at] is not None:
                 values[at] = decode(values[at])
-        return self._record(**dict(zip(self.names, values, strict=True)))
+        return self._record(**dict(zip(self.names, values, strict=True)), **more)
 
 
 MEMORY = Codec(Memory, digest=lambda memory: memory.digest)
 FACT = Codec(Fact, folded=lambda fact: folded(fact.subject))
 EVENT = Codec(Event)
+RECALL = Codec(Recall, without="hits")
 HIT = Codec(Recalled)
+PIECE = Codec(Piece)

@@ -6,6 +6,7 @@ from typing import Any
 
 from recollect.records import Piece, Source
 from recollect.stores.contract import ANSWERING
+from recollect.stores.sql.codec import PIECE
 from recollect.stores.sql.engine import Clause, Database, ask, bump
 
 AFTER_SLASH = chr(ord("/") + 1)
@@ -16,26 +17,22 @@ def sources(db: Database, *, below: str) -> dict[str, Source]:
     """Return the sources at or below *below*."""
     folder = below.rstrip("/")
     where = Clause("(s.name = ? or (s.name > ? and s.name < ?))", (below, f"{folder}/", f"{folder}{AFTER_SLASH}"))
-    sql = (
-        "select s.name, s.fingerprint, p.digest, p.memory_id, p.section from source s join piece p on p.source = s.name"
-    )
+    sql = f"select s.name, s.fingerprint, {PIECE.columns('p')} from source s join piece p on p.source = s.name"
     pieces: dict[tuple[str, str], list[Piece]] = {}
-    for name, fingerprint, digest, memory_id, section in ask(db, sql, where, "order by s.name, p.ordinal"):
-        piece = Piece(digest=digest, memory_id=memory_id, section=section)
-        pieces.setdefault((name, fingerprint), []).append(piece)
+    for name, fingerprint, *piece in ask(db, sql, where, "order by s.name, p.ordinal"):
+        pieces.setdefault((name, fingerprint), []).append(PIECE.read(piece))
     return {name: Source(fingerprint=print_, pieces=tuple(held)) for (name, print_), held in pieces.items()}
 
 
 def record_source(db: Database, source: str, *, fingerprint: str, pieces: Sequence[Piece]) -> None:
     """Remember what *source* consists of."""
-    rows = [(source, at, piece.digest, piece.memory_id, piece.section) for at, piece in enumerate(pieces)]
+    rows = [(source, at, *PIECE.write(piece)) for at, piece in enumerate(pieces)]
     with db.engine.session(write=True) as session:
         session.rows("delete from piece where source = ?", (source,))
         session.rows("delete from source where name = ?", (source,))
         if rows:
             session.rows("insert into source (name, fingerprint) values (?, ?)", (source, fingerprint))
-            sql = "insert into piece (source, ordinal, digest, memory_id, section) values (?, ?, ?, ?, ?)"
-            session.many(sql, rows)
+            session.many(PIECE.insert("piece", "source", "ordinal"), rows)
         bump(session, "version")
 
 

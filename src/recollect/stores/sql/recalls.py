@@ -1,29 +1,22 @@
 """The recall log, and what can be counted from it."""
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import reduce
 from operator import and_
-from typing import Any
 
-from recollect.records import ALL_PROJECTS, Recall, Recalled, Scope, Usage
+from recollect.records import Recall, Recalled, Scope, Usage
 from recollect.stores.change import logged
-from recollect.stores.sql.codec import HIT, instant, moment
+from recollect.stores.sql.codec import HIT, RECALL
 from recollect.stores.sql.engine import OPEN, Clause, Database, ask
 from recollect.stores.sql.filters import in_scope
-
-_COLUMNS = "query, mode, outcome, at, session, lens, projects"
 
 
 def log_recall(db: Database, recalls: Sequence[Recall]) -> None:
     """Keep what was recalled."""
-    sql = f"insert into recall ({_COLUMNS}) values (?, ?, ?, ?, ?, ?, ?) returning id"
     with db.engine.session(write=True, durable=False) as session:
         for each in map(logged, recalls):
-            projects = None if each.scope.projects is None else json.dumps(sorted(each.scope.projects))
-            about = (each.query, each.mode, each.outcome, moment(each.at), each.session, each.lens, projects)
-            number = session.value(sql, about)
+            number = session.value(f"{RECALL.insert('recall')} returning id", RECALL.write(each))
             hits = [(number, place, *HIT.write(hit)) for place, hit in enumerate(each.hits)]
             session.many(HIT.insert("recalled", "recall_id", "ordinal"), hits)
 
@@ -50,9 +43,10 @@ def recalls(
     clauses = (Clause(sql, (value,)) for sql, value in wanted.items() if value is not None)
     where = reduce(and_, clauses, _visible(db, scope))
     with db.engine.session():
-        rows = ask(db, f"select id, {_COLUMNS} from recall r", where, "order by r.id desc limit ?", (limit,))
+        sql = f"select r.id, {RECALL.columns('r')} from recall r"
+        rows = ask(db, sql, where, "order by r.id desc limit ?", (limit,))
         hits = _hits(db, [row[0] for row in rows])
-    return tuple(_recall(row[1:], tuple(hits[row[0]])) for row in rows)
+    return tuple(RECALL.read(row[1:], hits=tuple(hits[row[0]])) for row in rows)
 
 
 def _visible(db: Database, scope: Scope) -> Clause:
@@ -60,8 +54,8 @@ def _visible(db: Database, scope: Scope) -> Clause:
     if scope.projects is None:
         return OPEN
     seen = in_scope(db.engine, scope, "value")
-    foreign = f"select 1 from {db.engine.elements('r.projects')} where not ({seen.sql})"
-    return Clause(f"r.projects is not null and not exists ({foreign})", seen.values)
+    foreign = f"select 1 from {db.engine.elements('r.scope')} where not ({seen.sql})"
+    return Clause(f"r.scope <> 'null' and not exists ({foreign})", seen.values)
 
 
 def _hits(db: Database, ids: Sequence[int]) -> dict[int, list[Recalled]]:
@@ -70,20 +64,6 @@ def _hits(db: Database, ids: Sequence[int]) -> dict[int, list[Recalled]]:
     for row in ask(db, sql, db.engine.member("h.recall_id", ids), "order by h.recall_id, h.ordinal"):
         found[row[0]].append(HIT.read(row[1:]))
     return found
-
-
-def _recall(row: Sequence[Any], hits: tuple[Recalled, ...]) -> Recall:
-    query, mode, outcome, at, session, lens, projects = row
-    return Recall(
-        query=query,
-        mode=mode,
-        outcome=outcome,
-        at=instant(at),
-        session=session,
-        lens=lens,
-        scope=ALL_PROJECTS if projects is None else Scope(projects=frozenset(json.loads(projects))),
-        hits=hits,
-    )
 
 
 def usage(db: Database, *, scope: Scope) -> dict[int, Usage]:

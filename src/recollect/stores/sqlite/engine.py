@@ -245,33 +245,22 @@ def translated(path: Path | None) -> Iterator[None]:
         raise StoreError(f"cannot open {path}: {error.strerror}", hint="check the rights of its folder") from error
 
 
-_DOCTOR = "run: recollect --db {place} doctor"
-_ERRORS: tuple[tuple[tuple[type[apsw.Error], ...], str, type[RecollectError], str, str], ...] = (
+_DAMAGED = (StoreDamaged, "{place} is damaged: {error}", "run: recollect --db {place} doctor")
+_RIGHTS = apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError | apsw.AuthError
+_ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
     (
-        (apsw.BusyError, apsw.LockedError),
+        apsw.BusyError | apsw.LockedError,
         "",
         StoreBusy,
         "{place} is busy",
-        "another process is writing for very long; try again",
+        "another process writes very long; try again",
     ),
-    ((apsw.NotADBError, apsw.CorruptError), "", StoreDamaged, "{place} is damaged: {error}", _DOCTOR),
-    ((apsw.SQLError,), "no such", StoreDamaged, "{place} is damaged: {error}", _DOCTOR),
-    ((apsw.FullError,), "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),
-    (
-        (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError, apsw.AuthError),
-        "",
-        StoreError,
-        "cannot open or write {place}: {error}",
-        "check the rights of its folder",
-    ),
-    (
-        (apsw.ConstraintError,),
-        "memory.external_id",
-        InputError,
-        "an external id is taken by another memory",
-        "update that memory instead",
-    ),
-    ((apsw.Error,), "", StoreError, "{place}: {error}", _DOCTOR),
+    (apsw.NotADBError | apsw.CorruptError, "", *_DAMAGED),
+    (apsw.SQLError, "no such", *_DAMAGED),
+    (apsw.FullError, "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),
+    (_RIGHTS, "", StoreError, "cannot open or write {place}: {error}", "check the rights of its folder"),
+    (apsw.ConstraintError, "memory.external_id", InputError, "another memory has this external id", "update that one"),
+    (apsw.Error, "", StoreError, "{place}: {error}", "run: recollect --db {place} doctor"),
 )
 """SQLite's errors and what they say, the first that fits; our error, what it says, and what to do about it."""
 

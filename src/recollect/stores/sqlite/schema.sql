@@ -265,6 +265,11 @@ create index vector_by_stamp on vector (generation_id, stamp);
 create index vector_in_context on vector (generation_id) where context_embedding is not null;
 create index memory_by_thread on memory (project, thread, coalesce(turn, 0), id) where thread is not null;
 
+-- In which scope a search was made: a JSON list of projects, or null for all.
+
+alter table recall rename column projects to scope;
+update recall set scope = 'null' where scope is null;
+
 -- The last id given to a fact, and by which analyser the word index was made: of those made so far nobody knows, so
 -- that what is derived from the memories is rebuilt when the file is opened next.
 
