@@ -29,7 +29,7 @@ COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras -
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
-.PHONY: help demo test check requirements lock eval bench bench-quality bench-peers clean
+.PHONY: help demo test check requirements mutants-profiles lock eval bench bench-quality bench-peers clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -56,6 +56,9 @@ requirements: $(PROVEN) ## print each requirement with the tests that prove it
 $(PROVEN): $(SOURCES) pyproject.toml $(TO_TEST)
 	@mkdir -p build
 	@$(RUN) pytest -q -n 2 --requirements=$@ || [ $$? -eq 1 ]
+
+mutants-profiles: $(TO_TEST) ## move each number of each seed profile and show that a test notices
+	@$(VENV)/bin/python scripts/mutate_profiles.py
 
 lock: ## pin and hash the newest versions that fit
 	@test -x build/lock/bin/pip-compile || { $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install -qq pip-tools==$(PIP_TOOLS); }

@@ -11,17 +11,17 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 1_200,
-    "embedders": 1_150,
-    "evaluate": 1_750,
-    "recall": 520,
-    "remember": 2_900,
-    "rerankers": 230,
+    ".": 1_500,
+    "embedders": 1_300,
+    "evaluate": 1_900,
+    "recall": 400,
+    "remember": 2_850,
+    "rerankers": 200,
     "search": 2_000,
-    "stores": 1_750,
-    "surfaces": 1_550,
-    "text": 1_000,
-    "upkeep": 300,
+    "stores": 2_100,
+    "surfaces": 1_450,
+    "text": 1_330,
+    "upkeep": 280,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9

@@ -202,10 +202,12 @@ def test_facets_and_filters_combine(db: Recollection) -> None:
     db.add("Database backups are weekly", source="notes/b.md")
 
     by_fact = db.search("database", facets=True, where=Filter(fact_types=("kv",)))
+    by_query = db.search("database fact_type:kv", facets=True)
     by_date = db.search("database", facets=True, where=Filter(since=NOON - DAY))
 
     assert by_fact.facets["source"] == {"notes/a.md": 1}
     assert by_fact.facets["fact_type"] == {"kv": 1}
+    assert by_query.facets == by_fact.facets
     assert by_date.facets["source"] == {"notes/b.md": 1}
 
 

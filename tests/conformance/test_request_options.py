@@ -319,6 +319,16 @@ def test_where_the_word_index_cannot_be_used_the_text_is_searched_and_the_reply_
 
 
 @pytest.mark.req("B-08")
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_what_a_query_excludes_stays_out_without_the_word_index_too(db: Recollection, mode: Any) -> None:
+    db.store = WithoutWords(db.store)  # type: ignore[assignment]
+
+    assert 4 not in ids(db.search("garden -lunch", mode=mode))
+    assert 5 not in ids(db.search('garden -"apple trees"', mode=mode))
+    assert 5 in ids(db.search("garden -lunch", mode=mode))
+
+
+@pytest.mark.req("B-08")
 def test_the_text_is_searched_for_words_of_three_letters_and_runs_of_one_character(db: Recollection) -> None:
     row = db.add("人工智能教程").id
     db.store = WithoutWords(db.store)  # type: ignore[assignment]

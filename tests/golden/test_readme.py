@@ -26,7 +26,8 @@ def test_every_command_it_shows_exists() -> None:
 def test_every_option_it_names_exists() -> None:
     context = cli.make_context("recollect", [], resilient_parsing=True)
     commands = [cli.get_command(context, name) for name in cli.list_commands(context)]
-    options = {word for command in (cli, *commands) if command for each in command.params for word in each.opts}
+    parameters = [each for command in (cli, *commands) if command for each in command.params]
+    options = {word for each in parameters for word in (*each.opts, *each.secondary_opts)}
 
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", README))
 

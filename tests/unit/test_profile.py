@@ -1,3 +1,6 @@
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -111,3 +114,19 @@ def test_a_profile_file_in_another_encoding_is_an_error(tmp_path: Path) -> None:
 
     with pytest.raises(ProfileError, match="latin"):
         load_profile(str(path))
+
+
+def keys(kind: type) -> Iterator[str]:
+    """Yield every key that a table of this kind may have, those of tables inside it too."""
+    for each in fields(kind):
+        yield each.name
+        if is_dataclass(each.default):
+            yield from keys(type(each.default))
+
+
+def test_every_key_of_a_profile_is_in_its_documentation() -> None:
+    documented = (Path(__file__).parents[2] / "docs" / "profiles.md").read_text(encoding="utf-8")
+
+    missing = [key for key in keys(Profile) if not re.search(rf"`(\[(\w+\.)?)?{key}\b", documented)]
+
+    assert missing == ["name"]

@@ -20,8 +20,7 @@ from urllib.error import HTTPError
 from recollect.embedders.convert import convert
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.manifest import (
-    CONVERT,
-    RUN,
+    NEEDED,
     Checksum,
     Manifest,
     Package,
@@ -31,7 +30,7 @@ from recollect.embedders.manifest import (
     checksum,
     missing_model,
     read_manifest,
-    require_all,
+    require,
     with_checksums,
     write_manifest,
     wrong_files,
@@ -259,13 +258,14 @@ def fetch_missing(
     """Install a known model because it is needed; ModelError says why it cannot be, for a day without a new try."""
     if name not in (catalogue() if among is None else among):
         raise missing_model(name)
-    require_all((*RUN, *CONVERT))
     retry, mark = f"run: recollect model install {name}", folder / f".{name}.failed"
     if offline:
         raise ModelError(f"the model {name} is not installed, and nothing is fetched offline", hint=retry)
     failed = _failed_at(mark)
     if failed is not None and failed <= now < failed + PAUSE:
         raise ModelError(f"the model {name} could not be fetched on {failed:%Y-%m-%d at %H:%M}", hint=retry)
+    for library in NEEDED:  # who lacks one hears of it at once, every time: no fetch has failed
+        require(library)
     errors: list[ModelError] = []
     for source in sources:
         try:
@@ -325,7 +325,8 @@ class _Recipe:
 
 def _recipe(name: str, source: str, among: Mapping[str, PublishedModel]) -> _Recipe:
     """Return how to make the model, or refuse before anything is fetched."""
-    require_all(RUN)
+    for library in NEEDED[:-1]:
+        require(library)
     if name == HASHING or not re.fullmatch(r"\w[\w.-]*", name):
         raise InputError(f"{name!r} cannot be the name of a model", hint="use letters, digits, dots and dashes")
     known, ready = among.get(name), Path(source).expanduser()
@@ -341,7 +342,7 @@ def _recipe(name: str, source: str, among: Mapping[str, PublishedModel]) -> _Rec
 
 def _built(known: PublishedModel, source: str) -> _Recipe:
     """Build the graph from the published files; those fetched before stay."""
-    require_all(CONVERT)
+    require(NEEDED[-1])
     fetch = fetcher(source, known)
 
     def build(into: Path, fetched: Path, progress: Progress) -> None:
@@ -418,19 +419,11 @@ class ModelStatus:
 def list_models(folder: Path) -> tuple[ModelStatus, ...]:
     """Return every model that is built in, known or installed below *folder*, by name."""
     here = {path.parent.name for path in folder.glob(f"*/{FILE}") if not path.parent.name.startswith(".")}
-    found = [_hashing(), *(_status(name, folder / name) for name in {*catalogue(), *here} - {HASHING})]
+    width, fingerprint = HashingEmbedder().dimensions, HashingEmbedder().fingerprint
+    about = "no model: shared words and spellings only"
+    built_in = ModelStatus(name=HASHING, about=about, dimensions=width, installed=True, fingerprint=fingerprint)
+    found = [built_in, *(_status(name, folder / name) for name in {*catalogue(), *here} - {HASHING})]
     return tuple(sorted(found, key=lambda status: status.name))
-
-
-def _hashing() -> ModelStatus:
-    embedder = HashingEmbedder()
-    return ModelStatus(
-        name=HASHING,
-        about="no model: shared words and spellings only",
-        dimensions=embedder.dimensions,
-        installed=True,
-        fingerprint=embedder.fingerprint,
-    )
 
 
 def _status(name: str, place: Path) -> ModelStatus:

@@ -3,12 +3,11 @@
 import hashlib
 import json
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, get_args
@@ -17,8 +16,8 @@ from recollect.embedders.models import FILE, HASHING
 from recollect.embedders.passages import SCRIPTS
 from recollect.errors import ModelError
 
-RUN: Final = ("numpy", "onnxruntime", "tokenizers")
-CONVERT: Final = ("onnx",)
+NEEDED: Final = ("numpy", "onnxruntime", "tokenizers", "onnx")
+"""The libraries that it takes to build a model; all but the last are what it takes to run one."""
 
 
 def require(library: str, *, by: str = "the embedding model") -> ModuleType:
@@ -26,25 +25,10 @@ def require(library: str, *, by: str = "the embedding model") -> ModuleType:
     try:
         return import_module(library)
     except ImportError as error:
-        raise _missing(library, by) from error
-
-
-def require_all(libraries: Sequence[str]) -> None:
-    """Raise ModelError for the first of *libraries* that is not here, without loading any of them."""
-    for library in libraries:
-        try:
-            found = find_spec(library) is not None
-        except (ImportError, ValueError):
-            found = False
-        if not found:
-            raise _missing(library, "the embedding model")
-
-
-def _missing(library: str, by: str) -> ModelError:
-    extra = "model,convert" if library in CONVERT else "model"
-    return ModelError(
-        f"{by} needs the library {library}, which is not installed", hint=f'run: pip install "recollect[{extra}]"'
-    )
+        extra = "model,convert" if library == "onnx" else "model"
+        raise ModelError(
+            f"{by} needs the library {library}, which is not installed", hint=f'run: pip install "recollect[{extra}]"'
+        ) from error
 
 
 Pooling = Literal["mean", "cls", "none"]

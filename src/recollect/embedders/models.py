@@ -128,7 +128,7 @@ def load(name: str, folder: Path, *, threads: int | None = None) -> Embedder:
         from recollect.embedders.hashing import HashingEmbedder  # noqa: PLC0415
 
         return HashingEmbedder()
-    from recollect.embedders.manifest import RUN, catalogue, damaged_model, missing_model, require_all  # noqa: PLC0415
+    from recollect.embedders.manifest import catalogue, damaged_model, missing_model  # noqa: PLC0415
     from recollect.embedders.onnx import OnnxEmbedder  # noqa: PLC0415
 
     place = find_model(name, folder)
@@ -136,5 +136,4 @@ def load(name: str, folder: Path, *, threads: int | None = None) -> Embedder:
         raise missing_model(name)
     if name in catalogue() and not (place / FILE).is_file():
         raise damaged_model(name, f"{FILE} is missing")
-    require_all(RUN)
     return OnnxEmbedder(place, threads=threads)

@@ -4,7 +4,7 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,15 +21,9 @@ NAMES: Final[Mapping[str, str]] = {
     "ndcg@10": "nDCG@10",
     "hit@1": "R@1: the first hit is relevant",
     "mrr@10": "MRR@10",
-    "recall@5": "Recall@5",
-    "recall@10": "Recall@10",
-    "recall@100": "Recall@100",
-    "recall_any@5": "Recall@5, any: at least one of the relevant",
-    "recall_any@10": "Recall@10, any",
-    "recall_any@100": "Recall@100, any",
-    "recall_all@5": "Recall@5, all: every one of the relevant",
-    "recall_all@10": "Recall@10, all",
-    "recall_all@100": "Recall@100, all",
+    **{f"recall@{k}": f"Recall@{k}" for k in (5, 10, 100)},
+    **{f"recall_any@{k}": f"Recall@{k}, any: at least one of the relevant" for k in (5, 10, 100)},
+    **{f"recall_all@{k}": f"Recall@{k}, all: every one of the relevant" for k in (5, 10, 100)},
 }
 """The measures that are told, and what they are called."""
 COLUMNS: Final[Mapping[str, str]] = {
@@ -274,7 +268,7 @@ def _run_value(run: Run, split: str, categories: Mapping[str, tuple[str, ...]]) 
         "split": split,
         "queries": len(run.values),
         "measures": run.measures,
-        "latency_ms": run.latency and {"median": run.latency.median, "p95": run.latency.p95},
+        "latency_ms": run.latency and asdict(run.latency),
         "outcomes": dict(run.outcomes),
         "unanswerable": {"asked": run.unanswerable, "recognised": run.recognised},
         "categories": {
@@ -297,8 +291,8 @@ def _set_value(each: EvalSet) -> dict[str, Any]:
 
 def _comparison_value(pair: SystemComparison) -> dict[str, Any]:
     return {
-        "baseline": {"profile": pair.baseline.profile, "mode": pair.baseline.mode},
-        "new": {"profile": pair.new.profile, "mode": pair.new.mode},
+        "baseline": asdict(pair.baseline),
+        "new": asdict(pair.new),
         "measure": MAIN,
         **_difference_value(pair.macro),
         "datasets": {

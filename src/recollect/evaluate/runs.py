@@ -6,7 +6,8 @@ for a query counts once, where it stands best.
 
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -108,35 +109,17 @@ def _ranked(rows: Iterable[_Row]) -> tuple[Scored, ...]:
 
 
 def _rows(value: Any, query: str) -> list[_Row]:
-    shape = _SHAPES.get(type(value))
-    if shape is None:
-        raise FileError(f"the ranking of query {query!r} is neither ids nor scores", hint=_HINT)
-    try:
-        return shape(value)
-    except (ArithmeticError, TypeError, ValueError) as error:
-        raise FileError(f"the ranking of query {query!r} holds {error}", hint=_HINT) from error
+    if isinstance(value, list) and all(isinstance(document, str | int) for document in value):
+        return [(-1 / rank, rank, str(document)) for rank, document in enumerate(value, start=1)]
+    if isinstance(value, dict) and all(isinstance(score, int | float) for score in value.values()):
+        with suppress(ArithmeticError, ValueError):
+            return [(-_finite(score), 0, document) for document, score in value.items()]
+    raise FileError(f"the ranking of query {query!r} is neither ids nor scores", hint=_HINT)
 
 
-def _listed(ids: list[object]) -> list[_Row]:
-    return [(-1 / rank, rank, _name(document)) for rank, document in enumerate(ids, start=1)]
-
-
-def _weighed(scores: dict[str, object]) -> list[_Row]:
-    return [(-_finite(score), 0, document) for document, score in scores.items()]
-
-
-_SHAPES: Final[Mapping[type, Callable[[Any], list[_Row]]]] = {list: _listed, dict: _weighed}
-
-
-def _name(document: object) -> str:
-    if not isinstance(document, str | int):
-        raise TypeError(f"{document!r}, which is not an id")
-    return str(document)
-
-
-def _finite(score: object) -> float:
-    if not isinstance(score, int | float) or not math.isfinite(score):
-        raise ValueError(f"{score!r}, which is not a score")
+def _finite(score: float) -> float:
+    if not math.isfinite(score):
+        raise ValueError(f"{score!r} is not a score")
     return float(score)
 
 

@@ -85,7 +85,7 @@ class Query:
     text: str
     words: tuple[QueryWord, ...] = ()
     exact: tuple[Phrase | Prefix | Word, ...] = ()
-    unwanted: tuple[Expression, ...] = ()
+    unwanted: tuple[Phrase | Prefix | Word, ...] = ()
     tree: Expression | None = None
     where: Filter = NO_FILTER
     projects: frozenset[str] | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from recollect.embedders.contract import Embedder, generation_for
 from recollect.errors import ModelError, WordIndexUnavailable
 from recollect.profile import Expand, Fuse, Retrieve, Words
-from recollect.records import AnyOf, IndexHit, Passage, SubstringQuery, VectorHits, WordHits, WordQuery
+from recollect.records import AnyOf, IndexHit, Passage, Prefix, SubstringQuery, VectorHits, Word, WordHits, WordQuery
 from recollect.replies import Degraded, Mode
 from recollect.search.build_query import substring_query, word_query
 from recollect.search.expand import by_vocabulary
@@ -164,7 +164,7 @@ def _ids(near: Ranking, rules: Retrieve) -> list[int]:
     return [hit.id for hit in near.hits] if rules.cross_score else []
 
 
-def _with_vectors(probe: Probe, words: tuple[Ranking, ...], near: Ranking, asked: Sequence["QueryVector"]) -> State:
+def _with_vectors(probe: Probe, words: tuple[Ranking, ...], near: Ranking, asked: Sequence[QueryVector]) -> State:
     return replace(probe.state, rankings=(*words, near), generation=asked[0].generation)
 
 
@@ -209,7 +209,20 @@ def _first_match(probe: Probe, tiers: Sequence[Tier], score_ids: Sequence[int]) 
 def _by_substrings(probe: Probe) -> Ranking:
     substrings = substring_query(probe.state.query, probe.words)
     found = _first_match(probe, () if substrings is None else (substrings,), ())
-    return replace(found, degraded="fts_unavailable")
+    return replace(_without_unwanted(found, probe), degraded="fts_unavailable")
+
+
+def _without_unwanted(found: Ranking, probe: Probe) -> Ranking:
+    """Return *found* without what a plain query excludes."""
+    unwanted, ids = probe.state.query.unwanted, [hit.id for hit in found.hits]
+    if not unwanted or not ids:
+        return found
+    try:
+        out = probe.match_words(word_query(AnyOf(parts=unwanted), probe.words), depth=1, score_ids=ids).by_id
+    except WordIndexUnavailable:
+        needles = tuple(leaf.text if isinstance(leaf, Word | Prefix) else " ".join(leaf.texts) for leaf in unwanted)
+        out = probe.match_words(SubstringQuery(needles=needles), depth=1, score_ids=ids).by_id
+    return replace(found, hits=tuple(hit for hit in found.hits if hit.id not in out))
 
 
 def _corrected(probe: Probe, words: Ranking) -> tuple[str, tuple[Tier, ...]]:
@@ -229,7 +242,7 @@ def _corrected(probe: Probe, words: Ranking) -> tuple[str, tuple[Tier, ...]]:
 def _expansions(probe: Probe, version: int | None, expand: Expand) -> tuple[Ranking, ...]:
     """Return a list for each variant of the query, none where no variant finds anything."""
     state, context = probe.state, probe.context
-    if expand.max_variants <= 0 or state.query.tree is not None:
+    if expand.max_variants <= 0 or state.query.tree is not None or state.query.asks_nothing:
         return ()
     variants = state.variants
     if context.embedder is not None and state.request.asked_mode != "keyword":
@@ -304,16 +317,6 @@ def previous_embedder(probe: Probe) -> Embedder | None:
     generations = probe.context.ask.generations(scope=probe.state.scope)
     others = (each.model for each in generations if each.fingerprint != current.fingerprint)
     return next((found for model in others if (found := probe.context.named(model)) is not None), None)
-
-
-def _without_unwanted(near: Ranking, probe: Probe) -> Ranking:
-    """Return *near* without what a plain query excludes."""
-    query = probe.state.query
-    if not query.unwanted or not near.hits:
-        return near
-    excluded = word_query(AnyOf(parts=query.unwanted), probe.words)
-    out = probe.match_words(excluded, depth=1, score_ids=[hit.id for hit in near.hits]).by_id
-    return replace(near, hits=tuple(hit for hit in near.hits if hit.id not in out))
 
 
 def cross_score(

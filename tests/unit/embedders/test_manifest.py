@@ -1,5 +1,6 @@
 """A model describes itself, is verified by checksums, and is known by name with all it takes to trust it."""
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,6 @@ from recollect.embedders.manifest import (
     parse_manifest,
     read_manifest,
     require,
-    require_all,
     with_checksums,
     write_manifest,
     wrong_files,
@@ -164,16 +164,16 @@ def test_a_library_that_is_here_is_returned() -> None:
     assert require("json").dumps([1]) == "[1]"
 
 
-@pytest.mark.parametrize("ask", [require, lambda name: require_all(["json", name])])
-def test_a_library_that_is_not_here_is_named_with_the_extra_that_brings_it(ask: object) -> None:
-    with pytest.raises(ModelError, match="needs the library no_such_library") as caught:
-        ask("no_such_library")  # type: ignore[operator]
+@pytest.mark.parametrize(("library", "extra"), [("no_such_library", "model"), ("onnx", "model,convert")])
+def test_a_library_that_is_not_here_is_named_with_the_extra_that_brings_it(
+    monkeypatch: pytest.MonkeyPatch, library: str, extra: str
+) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
 
-    assert caught.value.hint == 'run: pip install "recollect[model]"'
+    with pytest.raises(ModelError, match=f"the reranker needs the library {library}, which") as caught:
+        require(library, by="the reranker")
 
-
-def test_all_that_are_here_are_fine() -> None:
-    require_all(["json", "numpy"])
+    assert caught.value.hint == f'run: pip install "recollect[{extra}]"'
 
 
 # --- the catalogue --------------------------------------------------------------------------

@@ -79,10 +79,10 @@ def test_a_document_named_twice_counts_where_it_stands_best() -> None:
         ("{", "is not JSON"),
         ("[1]", "is not an object"),
         ('{"q": "a"}', "query 'q' is neither ids nor scores"),
-        ('{"q": [["a"]]}', "query 'q' holds"),
-        ('{"q": {"a": "high"}}', "query 'q' holds"),
-        ('{"q": {"a": NaN}}', "query 'q' holds"),
-        ('{"q": {"a": 1' + "0" * 400 + "}}", "query 'q' holds"),
+        ('{"q": [["a"]]}', "query 'q' is neither ids nor scores"),
+        ('{"q": {"a": "high"}}', "query 'q' is neither ids nor scores"),
+        ('{"q": {"a": NaN}}', "query 'q' is neither ids nor scores"),
+        ('{"q": {"a": 1' + "0" * 400 + "}}", "query 'q' is neither ids nor scores"),
     ],
 )
 def test_a_broken_run_is_refused_with_its_place_and_a_hint(tmp_path: Path, text: str, told: str) -> None:

@@ -1,6 +1,7 @@
 """Fitting by itself: what a knob turns, when it moves, and what is said of it. Rankings are made up, to the point."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from zlib import crc32
 
 import pytest
@@ -54,16 +55,15 @@ def test_a_profile_has_only_the_knobs_it_has_a_use_for() -> None:
     assert {knob.name for knob in knobs_of(DEFAULT)} >= {"vector", "title", "context", "typo"}
     assert "k" not in starts(DEFAULT)
     assert starts(load_profile("cortex"))["k"] == 60.0
-    assert "vector" not in starts(load_profile("engram"))  # its lists weigh by their place
     assert "vector" not in starts(load_profile("nornicdb"))  # its weights go by the length of the question
 
 
 def test_one_number_shares_the_weight_between_words_and_vectors() -> None:
-    oro = load_profile("oro")
+    even = replace(DEFAULT, fuse=replace(DEFAULT.fuse, weights={"words": 2.0, "vector": 2.0, "expansion": 1.0}))
 
-    turned = patched(oro, {"vector": 0.75})
+    turned = patched(even, {"vector": 0.75})
 
-    assert turned.fuse.weights == {"words": 0.5, "vector": 1.5}
+    assert turned.fuse.weights == {"words": 1.0, "vector": 3.0, "expansion": 1.0}
 
 
 def test_no_knob_goes_beyond_its_grid() -> None:
