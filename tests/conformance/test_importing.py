@@ -312,11 +312,13 @@ def test_oro_takes_in_a_file_what_it_takes_by_hand_for_a_duplicate(db: Recollect
 
 @pytest.mark.req("O-08")
 def test_oro_compares_each_part_of_a_file_with_those_before_it(db: Recollection, tmp_path: Path) -> None:
-    db.add_all([Memory(content=f"Filler {number} about gardens, weather and lunch") for number in range(800)])
+    db.add_all([Memory(content=f"Filler {number} about gardens, weather and lunch") for number in range(200)])
     db.profile = load_profile("oro")
-    folder = write(tmp_path / "notes", a_txt=f"{LINT}.\n\n{LINT} early.")
+    lines = [json.dumps({"text": text, "source": "notes"}) for text in (LINT, f"{LINT} early")]
+    path = tmp_path / "notes.jsonl"  # each names its source: the words of a long path would make it less near
+    path.write_text("\n".join(lines))
 
-    done = db.import_(folder)
+    done = db.import_(path)
 
     assert counts(done) == (1, 1, 0, 0)
 
