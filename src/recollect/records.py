@@ -390,6 +390,10 @@ class EmbeddedMemory:
     passages: tuple[Passage, ...]
 
 
+EXTERNAL: Final = "external-"
+"""How the fingerprint of a generation begins whose vectors callers brought; nobody could make them again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """The vectors that one model made: which model, how wide, of how many live memories, how many are missing.
@@ -404,6 +408,11 @@ class Generation:
     context_weights: tuple[float, ...] | None = None
     memories: int = 0
     pending: int = 0
+
+    @property
+    def is_external(self) -> bool:
+        """Whether callers brought its vectors."""
+        return self.fingerprint.startswith(EXTERNAL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

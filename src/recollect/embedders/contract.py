@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeAlias
 
 from recollect.errors import ModelError
+from recollect.records import EXTERNAL
 from recollect.vectors import Vector
 
 Span: TypeAlias = tuple[int, int]
@@ -76,4 +77,4 @@ def generation_for(width: int, embedder: Embedder | None) -> str:
 
     That of the model in use where the width fits, else one that all such vectors of this width share.
     """
-    return f"external-{width}" if embedder is None or embedder.dimensions != width else embedder.fingerprint
+    return f"{EXTERNAL}{width}" if embedder is None or embedder.dimensions != width else embedder.fingerprint

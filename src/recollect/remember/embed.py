@@ -10,8 +10,6 @@ from recollect.vectors import pack
 
 BATCH = 128
 """How many memories are embedded between two writes: so much is done again after a sudden end."""
-BROUGHT = "external-"
-"""How the fingerprint of vectors begins that a caller brought."""
 SHORT = 200
 """So many characters are one passage in any model; longer texts are measured."""
 
@@ -109,6 +107,4 @@ def prune(*, store: Store, embedder: Embedder, dry_run: bool = False) -> tuple[G
 
 def _others(store: Store, embedder: Embedder) -> tuple[Generation, ...]:
     made = store.generations(scope=ALL_PROJECTS)
-    return tuple(
-        each for each in made if each.fingerprint != embedder.fingerprint and not each.fingerprint.startswith(BROUGHT)
-    )
+    return tuple(each for each in made if each.fingerprint != embedder.fingerprint and not each.is_external)

@@ -70,13 +70,9 @@ def too_wide(vector: bytes, dimensions: int) -> InputError:
     )
 
 
-EXTERNAL = "external-"
-"""How the fingerprint of a generation begins whose vectors callers brought; nobody could make them again."""
-
-
 def unused_generations(generations: Sequence[Generation]) -> tuple[Generation, ...]:
     """Return those of *generations*, newest first, that a newer one has taken the place of in every memory."""
-    made = [each for each in generations if not each.fingerprint.startswith(EXTERNAL)]
+    made = [each for each in generations if not each.is_external]
     complete = next((at for at, each in enumerate(made) if each.pending == 0), len(made))
     return tuple(made[complete + 1 :])
 
