@@ -303,8 +303,8 @@ PROSE = (
     ("api key sentence", "The API key is read from the environment, never from config2."),
     ("author list", "passwords: how users choose them (Smith2019, Lee2021)"),
     ("grades", "pass: 60pct, distinction: 85pct"),
-    ("chinese", "密码：请向管理员索取"),
-    ("japanese", "パスワード：管理者に聞いてください"),
+    ("chinese", "密码：请向管理员索取"),  # noqa: RUF001
+    ("japanese", "パスワード：管理者に聞いてください"),  # noqa: RUF001
     ("german", "Passwort: siehe Wiki, Kapitel 12"),
 )
 

@@ -430,8 +430,8 @@ PROSE = (
     ("spanish", "contraseña: §", "<a6><d4>"),
     ("portuguese", "senha: §", "<w10>4"),
     ("russian", "пароль: §", "<w8>2"),
-    ("chinese", "密码：§", "<a5><d4>"),
-    ("japanese", "パスワード：§", "<w10>6"),
+    ("chinese", "密码：§", "<a5><d4>"),  # noqa: RUF001
+    ("japanese", "パスワード：§", "<w10>6"),  # noqa: RUF001
     ("korean", "비밀번호: §", "<a4><d5>"),
     ("login and password", "login: ann / password: §", "<w4>#<w5>8"),
     ("username slash", "Use these credentials: user admin, pass=§", "<w9>1"),

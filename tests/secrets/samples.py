@@ -23,9 +23,10 @@ ALPHABETS = {
     "y": string.ascii_letters + string.digits + "./",
     "p": string.ascii_letters + string.digits + "!#*+?^_~-",
 }
-WORDS = tuple(
-    "anchor basket candle dragon engine falcon garden hammer island jacket kitten ladder magnet needle orange "
-    "pepper quartz rocket saddle temple umbrella velvet walnut yellow zipper".split()
+WORDS = (
+    *("anchor", "basket", "candle", "dragon", "engine", "falcon", "garden", "hammer", "island", "jacket", "kitten"),
+    *("ladder", "magnet", "needle", "orange", "pepper", "quartz", "rocket", "saddle", "temple", "umbrella", "velvet"),
+    *("walnut", "yellow", "zipper"),
 )
 PIECE = re.compile(r"<(?:(?P<name>uuid|word|basic)|card(?P<start>\d+):(?P<length>\d+)|(?P<alphabet>\w)(?P<count>\d+))>")
 PLACE = "§"
@@ -63,6 +64,11 @@ def card(start: str, length: int, chance: Random) -> str:
     digits = start + "".join(chance.choices(string.digits, k=length - len(start) - 1))
     doubled = [int(digit) * (2 if place % 2 == 0 else 1) for place, digit in enumerate(reversed(digits))]
     return digits + str(-sum(value - 9 if value > 9 else value for value in doubled) % 10)
+
+
+def halves(every: tuple[Sample, ...]) -> dict[str, tuple[Sample, ...]]:
+    """Return *every* sample by the half it is in: rules are written with the even one and judged by both."""
+    return {"even": every[::2], "odd": every[1::2]}
 
 
 def samples(rows: tuple[tuple[str, ...], ...], seed: int) -> tuple[Sample, ...]:

@@ -1,0 +1,815 @@
+"""Find secrets in a text: by how they begin, by their form, by the name they stand under, by what is said of them.
+
+Every pattern is bounded or possessive and every search goes forward, so that the time grows with the text and no
+faster. A pattern is compiled when a text first holds what it needs; most texts hold none of it.
+"""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Final, Literal
+
+from recollect.remember.secret_looks import (
+    FOREIGN,
+    Strength,
+    compiled,
+    has_digit,
+    has_function_word,
+    is_code,
+    is_digest,
+    is_id,
+    is_login,
+    is_made_by_machine,
+    is_more_than_letters,
+    is_opaque,
+    is_passphrase,
+    is_password,
+    is_placeholder,
+    is_random,
+    is_reference,
+    names_itself,
+    strength_of,
+)
+
+MARK: Final = "[redacted:"
+"""How a mark begins that stands where a secret was; nothing inside a mark is a secret."""
+
+_LONGEST: Final = 200
+"""How much of a value is looked at; what goes on behind it goes with it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretSpan:
+    """Where a secret stands in a text, and what it is."""
+
+    start: int
+    stop: int
+    kind: str
+
+
+def find_secrets(text: str, key: str = "") -> tuple[SecretSpan, ...]:
+    """Return where the secrets of *text* stand, in order and apart; *key* is the name that it stands under, if any."""
+    spans = [*_under_key(text, key)] if key else []
+    for found in _found(text):
+        spans.extend(found)
+    if not spans:
+        return ()
+    return _merged([*spans, *_repeated(text, spans)])
+
+
+def _found(text: str) -> Iterator[Iterable[SecretSpan]]:
+    """Yield what each kind of rule finds, the surest kind first, and only of those that *text* holds something for."""
+    plain = text.encode("ascii", "replace")  # as long as the text, so that places agree
+    lowered = plain.lower().decode()
+    signed = ":" in text or "=" in text or (not text.isascii() and "：" in text)  # noqa: RUF001
+    long = _long_words(plain)
+    if "key" in lowered:
+        yield _private_keys(text)
+    if long:
+        yield _tokens(text, long)
+    if len(plain.translate(None, _NO_DIGITS)) >= len(_CARD_RUN) and _CARD_RUN in plain.translate(_DIGITS, b" -"):
+        yield _cards(text)
+    if signed and ("://" in text or "@" in text or ":5432:" in text):
+        yield _logins(text)
+    if long or (signed and "auth" in lowered):
+        yield _authorizations(text, lowered)
+    if " -" in text or "identified by" in lowered or (signed and "/user:" in text):
+        yield _commands(text, lowered)
+    if cues := [cue for cue in (_SIGNED_CUES if signed else _STATED_CUES) if cue in lowered]:
+        yield _named(text, lowered, cues)
+    if signed and not text.isascii():
+        yield _named_abroad(text)
+    if "phrase" in lowered or "mnemonic" in lowered or (signed and "codes" in lowered):
+        yield _phrases(text)
+
+
+# Bytes that a token can be made of become x, all others a space; digits become d, all others a point.
+_TOKEN_BYTES: Final = bytes(120 if chr(byte) in "_+/=.%~:@$-" or chr(byte).isalnum() else 32 for byte in range(128)) * 2
+_DIGITS: Final = bytes(100 if chr(byte).isdigit() else 46 for byte in range(128)) * 2
+_NO_DIGITS: Final = bytes(byte for byte in range(256) if not 48 <= byte <= 57)
+_TOKEN_RUN: Final = b"x" * 20
+_CARD_RUN: Final = b"d" * 14
+
+
+def _long_words(plain: bytes) -> str:
+    """Return the words that are long enough for a token; prose has few, so that little is left to search."""
+    if _TOKEN_RUN not in plain.translate(_TOKEN_BYTES):
+        return ""
+    long = b" ".join([word for word in plain.split() if len(word) >= len(_TOKEN_RUN)]).decode()
+    return long if has_digit(long) else ""
+
+
+def _merged(spans: list[SecretSpan]) -> tuple[SecretSpan, ...]:
+    """Return *spans* in order, those that overlap as one, of the kind that was found first."""
+    ranked = sorted(enumerate(spans), key=lambda each: (each[1].start, each[0]))
+    merged: list[tuple[int, SecretSpan]] = []
+    for rank, span in ranked:
+        if merged and span.start < merged[-1][1].stop:
+            best, last = merged[-1]
+            kind = span.kind if rank < best else last.kind
+            merged[-1] = (min(rank, best), replace(last, stop=max(last.stop, span.stop), kind=kind))
+        else:
+            merged.append((rank, span))
+    return tuple(span for _, span in merged)
+
+
+def _repeated(text: str, spans: list[SecretSpan]) -> Iterator[SecretSpan]:
+    """Yield every place where a value that was found once stands again, even where nothing names it."""
+    values = {text[span.start : span.stop]: span.kind for span in spans}
+    known = [(value, kind) for value, kind in values.items() if len(value) <= _LONGEST and is_random(value, 12)]
+    for value, kind in known[:16]:
+        at = text.find(value)
+        while at >= 0:
+            yield SecretSpan(start=at, stop=at + len(value), kind=kind)
+            at = text.find(value, at + len(value))
+
+
+def _span(match: re.Match[str], kind: str) -> SecretSpan:
+    return SecretSpan(start=match.start("value"), stop=match.end("value"), kind=kind)
+
+
+# --- private keys ---------------------------------------------------------------------------
+
+_KEY_MARK: Final = r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY[A-Z ]{0,10}-----"
+_KEY_LINE: Final = (
+    r"(?:-----|\n|\\n)[ \t\r]{0,40}[A-Za-z0-9+/=]{8,}+[ \t\r]{0,40}(?=-----|\n|\\[nr])|[A-Za-z0-9+/=]{32,}+"
+)
+_KEY_REST: Final = r"(?:(?:\s|\\[nr]){0,80}[A-Za-z0-9+/=]{20,}+)++"
+_PUTTY: Final = r"Private-Lines: \d{1,4}\r?\n(?P<value>(?:[A-Za-z0-9+/=]{1,80}+(?:\r?\n|\Z)){1,400}+)"
+
+
+def _private_keys(text: str) -> Iterator[SecretSpan]:
+    if "PRIVATE KEY" in text:
+        yield from _between_marks(text)
+    if "Private-Lines" in text:
+        yield from (_span(match, "private-key") for match in compiled(_PUTTY).finditer(text))
+
+
+def _between_marks(text: str) -> Iterator[SecretSpan]:
+    """Yield keys from mark to mark; one that was cut off goes as far as its lines; marks around prose do not count."""
+    lines = [line.start() for line in compiled(_KEY_LINE).finditer(text)]
+    begun: list[re.Match[str]] = []
+    for mark in compiled(_KEY_MARK).finditer(text):
+        if mark[1] == "BEGIN":
+            begun.append(mark)
+        elif begun:
+            begin = begun.pop()
+            first = bisect_left(lines, begin.end() - len("-----"))
+            if first < len(lines) and lines[first] < mark.start():
+                yield SecretSpan(start=begin.start(), stop=mark.end(), kind="private-key")
+    for begin in begun:
+        if rest := compiled(_KEY_REST).match(text, begin.end()):
+            yield SecretSpan(start=begin.start(), stop=rest.end(), kind="private-key")
+
+
+# --- tokens known by how they begin ---------------------------------------------------------
+
+_BODIES: Final = {
+    "w": r"[A-Za-z0-9]*+",
+    "n": r"[A-Za-z0-9_-]*+",
+    "h": r"[0-9a-f-]*+",
+    "s": r"[A-Za-z0-9+/=_-]*+",
+    "d": r"[A-Za-z0-9_.-]*+",
+    "p": r"[A-Za-z0-9_%-]*+",
+    "c": r"[A-Za-z0-9/@_.-]*+",
+}
+
+# The kind, the beginnings, and what follows at least: `w30` is 30 letters or digits (see _BODIES).
+_PREFIXES: Final = """
+github      ghp_ gho_ ghu_ ghs_ ghr_                                                w30
+github      github_pat_                                                             n22
+gitlab      glpat- gldt- glrt- glptt- glft- glsoat- glcbt- glimt- glagent- gloas-   d20
+gitlab      GR1348941                                                               n20
+slack       xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-       d10
+stripe      sk_live_ sk_test_ rk_live_ rk_test_ whsec_                              w16
+anthropic   sk-ant-                                                                 n16
+openai      sk-                                                                     n20
+google      AIza                                                                    n35
+google      ya29.                                                                   d20
+google      GOCSPX-                                                                 n20
+google      1//0                                                                    n40
+aws         ABSK                                                                    s30
+aws         IQoJb3JpZ2lu                                                            s80
+npm         npm_                                                                    w36
+pypi        pypi-AgE                                                                n50
+huggingface hf_ api_org_                                                            w30
+rubygems    rubygems_                                                               h40
+mws         amzn.mws.                                                               n32
+paseto      v1.local. v2.local. v3.local. v4.local. v1.public. v2.public. v3.public. v4.public.    d22
+paserk      k1.secret. k2.secret. k3.secret. k4.secret. k1.local. k2.local. k3.local. k4.local.    n20
+grafana     eyJrIjoi                                                                s50
+salesforce  3MVG9                                                                   d40
+ntlm        TlRMTVNTUAAD                                                            s20
+jfrog       AKCp                                                                    n60
+akamai      akab-                                                                   n30
+appsync     da2-                                                                    w26
+bedrock     bedrock-api-key-                                                        s28
+defined     dnkey-                                                                  n60
+instagram   IGQV                                                                    s80
+bitbucket   BBDC-                                                                   s40
+swarm       SWMTKN-1- SWMKEY-1-                                                     n40
+llama       llx-                                                                    w40
+nylas       nyk_v0_                                                                 n40
+riot        RGAPI-                                                                  h36
+vercel      vcp_ vci_ vca_                                                          w24
+cosmo       cosmo_                                                                  h32
+cloudflare  cfk_ cfat_ cfut_                                                        w40
+adafruit    aio_                                                                    w28
+frame       fio-u-                                                                  n60
+infracost   ico-                                                                    w32
+openshift   sha256~                                                                 n43
+octopus     API-                                                                    w25
+adobe       p8e-                                                                    w32
+scalingo    tk-us-                                                                  n48
+cargo       cio                                                                     w32
+nuget       oy2                                                                     w43
+docker      dckr_pat_ dckr_oat_                                                     n20
+twilio      SK                                                                      h32
+mailgun     key-                                                                    w32
+brevo       xkeysib- xsmtpsib-                                                      n64
+resend      re_                                                                     n24
+digitalocean dop_v1_ doo_v1_ dor_v1_                                                h40
+databricks  dapi                                                                    h32
+shopify     shpat_ shpss_ shpca_ shppa_ shptka_                                     w32
+vault       hvs. hvb. hvr.                                                          d20
+groq        gsk_                                                                    w36
+xai         xai-                                                                    n60
+replicate   r8_                                                                     w36
+supabase    sbp_v0_ sbp_                                                                    h40
+supabase    sb_secret_                                                              n20
+perplexity  pplx-                                                                   w40
+fireworks   fw_                                                                     w22
+together    tgp_v1_                                                                 n40
+elevenlabs  sk_                                                                     h40
+pinecone    pcsk_                                                                   n50
+langsmith   lsv2_pt_ lsv2_sk_                                                       n32
+tavily      tvly-                                                                   n20
+firecrawl   fc-                                                                     h32
+jina        jina_                                                                   w50
+nvidia      nvapi-                                                                  n50
+cerebras    csk-                                                                    w40
+voyage      pa-                                                                     n40
+anyscale    esecret_                                                                w20
+linear      lin_api_ lin_oauth_                                                     w30
+notion      secret_                                                                 w43
+notion      ntn_                                                                    w40
+atlassian   ATATT3 ATCTT3 ATBB ATTA                                                 s24
+figma       figd_ figo_                                                             n30
+dropbox     sl.                                                                     n80
+contentful  CFPAT-                                                                  n40
+posthog     phx_ pha_ phs_                                                                    w40
+sentry      sntrys_ sntryu_                                                         s60
+newrelic    NRAK- NRII- NRJS-                                                       w16
+grafana     glsa_ glc_                                                              s32
+honeycomb   hcaik_ hcxik_ hcalk_                                                    w50
+sourcegraph sgp_                                                                    n40
+sonar       squ_ sqp_ sqa_                                                          h40
+circleci    CCIPAT_ CCIPRJ_                                                         n40
+buildkite   bkua_                                                                   h40
+netlify     nfp_                                                                    w36
+render      rnd_                                                                    w28
+fly         fo1_ fm1_ fm2_                                                          s60
+heroku      HRKU-                                                                   n36
+pulumi      pul-                                                                    h40
+doppler     dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.                          d40
+1password   ops_eyJ                                                                 s100
+tailscale   tskey-                                                                  n24
+planetscale pscale_pw_ pscale_tkn_ pscale_oauth_                                    d32
+neon        napi_                                                                   w50
+mapbox      sk.eyJ                                                                  d60
+square      EAAA                                                                    n58
+facebook    EAA                                                                     w80
+plaid       access-production- access-development- access-sandbox-                  h36
+postman     PMAK-                                                                   h50
+hubspot     pat-na1- pat-eu1- pat-na2- pat-ap1-                                     h36
+twitter     AAAAAAAAAAAAAAAAAAAA                                                    p50
+typeform    tfp_                                                                    n40
+easypost    EZAK EZTK                                                               w54
+shippo      shippo_live_ shippo_test_                                               h40
+flutterwave FLWSECK- FLWSECK_TEST-                                                  n12
+alibaba     LTAI                                                                    w12
+tencent     AKID                                                                    w28
+yandex      AQVN                                                                    n35
+wakatime    waka_                                                                   h36
+readme      rdme_                                                                   w60
+prefect     pnu_ pnb_                                                               w36
+clojars     CLOJARS_                                                                w50
+duffel      duffel_live_ duffel_test_                                               n40
+lob         live_ test_                                                             h35
+age         AGE-SECRET-KEY-1                                                        w50
+private-key LS0tLS1CRUdJTiBSU0 LS0tLS1CRUdJTiBQUk LS0tLS1CRUdJTiBF LS0tLS1CRUdJTiBPUEVOU1NI s60
+private-key MIIEvQIBADAN MIIEvAIBADAN MIIEpAIBAAKC MIIEpQIBAAKC MIIEowIBAAKC MIICXAIBAAKB MIICXQIBAAKB      s60
+private-key MHcCAQEEI b3BlbnNzaC1rZXktdjE                                           s60
+bitcoin     xprv yprv zprv                                                          w100
+"""
+
+# Addresses whose end is the secret; the address stays.
+_ADDRESSES: Final = """
+slack       hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/  c20
+discord     discord.com/api/webhooks/ discordapp.com/api/webhooks/                  c40
+teams       webhook.office.com/webhookb2/ outlook.office.com/webhook/               c40
+zapier      hooks.zapier.com/hooks/catch/                                           c8
+ifttt       /with/key/                                                              n16
+feishu      open.feishu.cn/open-apis/bot/v2/hook/ open.larksuite.com/open-apis/bot/v2/hook/ n20
+make        hook.eu1.make.com/ hook.eu2.make.com/ hook.us1.make.com/ hook.us2.make.com/     w24
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prefix:
+    """How a token begins, and what has to follow; an address stays when its end is taken."""
+
+    kind: str
+    cue: str
+    body: str
+    least: int
+    stays: bool
+
+
+@cache
+def _prefixes() -> tuple[tuple[str, tuple[_Prefix, ...]], ...]:
+    """Return the beginnings by the sign they end with: without an underscore in a text, half of them are absent."""
+    rows = [(row.split(), table is _ADDRESSES) for table in (_PREFIXES, _ADDRESSES) for row in table.split("\n") if row]
+    every = [
+        _Prefix(kind=kind, cue=cue, body=_BODIES[body[0]], least=int(body[1:]), stays=stays)
+        for (kind, *cues, body), stays in rows
+        for cue in cues
+    ]
+    signed = [(sign, tuple(each for each in every if each.cue[-1] == sign)) for sign in "_-./"]
+    return (*signed, ("", tuple(each for each in every if each.cue[-1] not in "_-./")))
+
+
+def _tokens(text: str, long: str) -> Iterator[SecretSpan]:
+    """Yield the tokens of *text*; its *long* words tell which are worth a search."""
+    for sign, prefixes in _prefixes():
+        if sign in long:
+            for prefix in prefixes:
+                if prefix.cue in long:
+                    yield from _with_prefix(text, prefix)
+    for kind, cues, pattern in _SHAPES:
+        for cue in cues:
+            if cue in long:
+                yield from _with_shape(text, kind, pattern)
+                break
+    if '"kty"' in text:
+        yield from (_span(match, "private-key") for match in compiled(_JWK).finditer(text))
+
+
+def _with_prefix(text: str, prefix: _Prefix) -> Iterator[SecretSpan]:
+    at = text.find(prefix.cue)
+    while at >= 0:
+        begin = stop = at + len(prefix.cue)
+        if prefix.stays or _begins(text, at):
+            stop = _end_of(prefix.body, text, begin)
+            stop -= text[begin:stop].endswith(".")
+            if stop - begin >= prefix.least and is_made_by_machine(text[begin : min(stop, begin + _LONGEST)]):
+                stop = _end_of(_BODIES["w"], text, stop)
+                yield SecretSpan(start=begin if prefix.stays else at, stop=stop, kind=prefix.kind)
+        at = text.find(prefix.cue, stop)
+
+
+def _begins(text: str, at: int) -> bool:
+    """Tell whether a token may begin at *at*: behind no letter or digit but those of an escape or of a colour."""
+    if not (at and text[at - 1].isalnum()):
+        return True
+    return bool(compiled(r"(?:\\[nrtbf]|%[0-9A-F]{2}|\x1b\[[0-9;]{1,8}m)\Z").search(text, max(0, at - 12), at))
+
+
+def _end_of(run: str, text: str, at: int) -> int:
+    """Return where the characters of *run* end that go on at *at*; what is left of a token would begin another."""
+    match = compiled(run).match(text, at)
+    return match.end() if match else at
+
+
+# --- tokens known by their form -------------------------------------------------------------
+
+_SHAPES: Final = (
+    ("aws", ("AKIA", "ASIA", "ABIA", "ACCA"), r"(?<![A-Za-z0-9])A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])"),
+    ("jwt", ("eyJ",), r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{8,}+"),
+    ("sendgrid", ("SG.",), r"(?<![A-Za-z0-9])SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}"),
+    ("telegram", (":AA",), r"(?<![0-9])[0-9]{8,10}:AA[A-Za-z0-9_-]{32,36}"),
+    ("discord", (".",), r"(?<=[A-Za-z0-9])\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}"),
+    ("firebase", (":APA91b",), r"(?<![A-Za-z0-9_-])AAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{100,200}"),
+    ("dynatrace", ("dt0",), r"(?<![A-Za-z0-9])dt0[a-z][0-9]{2}\.[A-Z0-9]{20,30}\.[A-Z0-9]{60,70}"),
+    ("square", ("sq0",), r"(?<![A-Za-z0-9])sq0[a-z]{3}-[A-Za-z0-9_-]{22,50}"),
+    ("newrelic", ("NRAL",), r"(?<![A-Za-z0-9])[0-9a-z]{30,40}NRAL(?![A-Za-z0-9])"),
+    ("nats", ("SU", "SA"), r"(?<![A-Za-z0-9])S[UA][A-Z2-7]{54,58}(?![A-Za-z0-9])"),
+    ("mailchimp", ("-us",), r"(?<![0-9a-zA-Z])[0-9a-zA-Z]{32}-us[0-9]{1,2}(?![0-9a-zA-Z])"),
+    ("airtable", ("pat",), r"(?<![A-Za-z0-9])pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
+    ("azure", ("Q~",), r"(?<![A-Za-z0-9_~.-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
+    ("terraform", (".atlasv1.",), r"(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,80}"),
+    ("fly", ("fm1_", "fm2_", "fo1_"), r"(?<![A-Za-z0-9])FlyV1 f[mo][12]_[A-Za-z0-9+/=_,-]{40,}+"),
+    ("cloudflare", ("v1.0-",), r"(?<![A-Za-z0-9])v1\.0-[0-9a-f]{24}-[0-9a-f]{146}"),
+    ("paypal", ("access_token$",), r"access_token\$(?:production|sandbox)\$[a-z0-9]{13,20}\$[0-9a-z]{32}"),
+    (
+        "1password",
+        ("A3-",),
+        r"(?<![A-Z0-9-])A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}(?![A-Z0-9])",
+    ),
+    (
+        "hash",
+        ("$2", "$1$", "$5$", "$6$", "$y$", "$apr1$", "$argon2", "$scrypt$"),
+        r"\$(?:2[abxy]?|1|5|6|y|apr1|argon2(?:id|i|d)|scrypt)\$[A-Za-z0-9./+=,$-]{20,}+",
+    ),
+    ("hash", ("pbkdf2_sha",), r"pbkdf2_sha[0-9]{1,3}\$[0-9]{3,8}\$[A-Za-z0-9]{6,40}\$[A-Za-z0-9+/]{20,100}={0,2}"),
+    ("hash", ("{S", "{s"), r"\{(?i:S?SHA(?:256|512)?|SMD5)\}[A-Za-z0-9+/]{20,120}={0,2}"),
+)
+_JWK: Final = r"\"d\"\s{0,4}:\s{0,4}\"(?P<value>[A-Za-z0-9_-]{40,}+)"
+_ALPHANUMERIC: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+
+def _with_shape(text: str, kind: str, pattern: str) -> Iterator[SecretSpan]:
+    for match in compiled(pattern).finditer(text):
+        start, stop = match.span()
+        if kind == "discord":
+            start -= _discord_id(text[max(0, start - 28) : start])
+            if start == match.start():
+                continue
+        if not is_placeholder(text[start : min(stop, start + _LONGEST)]):
+            yield SecretSpan(start=start, stop=_end_of(_BODIES["w"], text, stop), kind=kind)
+
+
+def _discord_id(before: str) -> int:
+    """Return the length of the id that a bot's token begins with, 0 if *before* does not end with one."""
+    word = before[len(before.rstrip(_ALPHANUMERIC)) :]
+    return len(word) if 24 <= len(word) <= 27 and word[0] in "MNO" else 0
+
+
+# --- cards ----------------------------------------------------------------------------------
+
+_CARD: Final = (
+    r"(?<![\w./+-])(?<!\w\()(?<!\d )(?:"
+    r"(?:4\d{3}|5[1-5]\d\d|2[2-7]\d\d|6011|6[45]\d\d|62\d\d|35\d\d)(?P<four>[ -]?)\d{4}(?P=four)\d{4}(?P=four)\d{4}"
+    r"|3(?:[47]\d\d(?P<six>[ -]?)\d{6}(?P=six)\d{5}|[0689]\d\d(?P<ten>[ -])\d{6}(?P=ten)\d{4})"
+    r")(?![\w-]|[.,]\d| [0-9A-F]{4}(?!\w))"
+)
+
+
+def _cards(text: str) -> Iterator[SecretSpan]:
+    """Yield payment cards whose last digit checks the others (Luhn); the sample numbers of the docs repeat digits."""
+    for match in compiled(_CARD).finditer(text):
+        digits = [int(digit) for digit in match[0] if digit.isdigit()]
+        doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
+        if (sum(digits[::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 3:
+            yield SecretSpan(start=match.start(), stop=match.end(), kind="card")
+
+
+# --- addresses ------------------------------------------------------------------------------
+
+_LOGIN: Final = r"://[^\s:/?#@\[\]\"'<>]{0,100}:(?P<value>[^\s/\"'<>]{1,200})@"
+_LONE_USER: Final = r"https?://(?P<value>[A-Za-z0-9_-]{20,200})@"
+_ORACLE: Final = r"thin:[\w.-]{1,60}/(?P<value>[^\s/@\"'<>]{1,100})@"
+_PARAMETER: Final = (
+    r"[?&#;](?i:amp;)?(?i:[\w-]{0,20}sig(?:nature)?|key|code|auth|hash|hmac|sas)="
+    r"(?P<value>[A-Za-z0-9%_.~+/=-]{16,}+)"
+)
+_PGPASS: Final = r"(?m)^[^\s:]{1,100}:5432:[^\s:]{1,64}:[^\s:]{1,64}:(?P<value>\S{1,200})$"
+# What a text has to hold, the pattern, the kind, and from what length on the value has to look random, if at all.
+_PLACES: Final = (
+    ("://", _LOGIN, "login", 0),
+    ("://", _LONE_USER, "login", 20),
+    ("://", _PARAMETER, "credential", 16),
+    ("thin:", _ORACLE, "login", 0),
+    (":5432:", _PGPASS, "login", 0),
+)
+_SAMPLES: Final = frozenset(["password", "passwd", "pass", "pwd", "pw", "secret", "token"])
+"""What stands for a password in the addresses and commands of manuals."""
+
+
+def _logins(text: str) -> Iterator[SecretSpan]:
+    for cue, pattern, kind, least in _PLACES:
+        if cue in text:
+            for match in compiled(pattern).finditer(text):
+                if is_random(match["value"], least) if least else _is_given(match["value"]):
+                    yield _span(match, kind)
+
+
+def _is_given(value: str) -> bool:
+    """Tell whether the place of a password holds one, whatever it looks like, and no variable and no sample."""
+    return not is_reference(value) and value.lower() not in _SAMPLES
+
+
+# --- authorization --------------------------------------------------------------------------
+
+_AUTHORIZATION: Final = (
+    r"(?i)(?<![a-z:])authorization[\\\"']{0,2}[ \t]{0,3}[:=,][ \t]{0,3}f?[\\\"'`]{0,2}"
+    r"(?P<scheme>(?:bearer|basic|token|apikey|key|ssws|splunk|bot|negotiate|digest)[ \t]{1,3})?"
+    r"(?:[a-z_]{1,20}=[\"']?)?(?P<value>[^\s\"'`,;<>\\]{8,}+)"
+)
+_BEARER: Final = r"(?i)(?<![a-z])bearer[ \t]{1,3}(?P<value>[a-z0-9_.~+/=-]{16,}+)"
+_BASIC: Final = (
+    r"(?i)(?<![a-z])(?:basic[ \t]{1,3}|\"?_?auth\"?[ \t]{0,3}[:=][ \t]{0,3}\"?)(?P<value>[a-z0-9+/]{8,}+={0,2})"
+)
+
+
+def _authorizations(text: str, lowered: str) -> Iterator[SecretSpan]:
+    if "authorization" in lowered:
+        for match in compiled(_AUTHORIZATION).finditer(text):
+            if _is_credential(match["value"]) if match["scheme"] else is_random(match["value"], 16):
+                yield _span(match, "bearer")
+    if "bearer" in lowered:
+        for match in compiled(_BEARER).finditer(text):
+            if is_random(match["value"], 16):
+                yield _span(match, "bearer")
+    if "basic " in lowered or "auth" in lowered:
+        yield from (_span(match, "login") for match in compiled(_BASIC).finditer(text) if is_login(match["value"]))
+
+
+def _is_credential(value: str) -> bool:
+    """Tell what follows `Bearer` in a header from a word, a variable and a call."""
+    return not value.isalpha() and not is_reference(value) and not compiled(r"\w[(\[{]").search(value)
+
+
+# --- commands -------------------------------------------------------------------------------
+
+_QUOTED: Final = r"(?:N?'(?P<single>[^'\n]{1,200})'|\"(?P<double>[^\"\n]{1,200})\")"
+_WORD: Final = rf"(?:{_QUOTED}|(?P<plain>[^\s\"'`]{{1,200}}))"
+_PAIR: Final = (
+    r"(?:\"[^\s:\"]{0,80}:(?P<double>[^\"\n]{1,200})\"|'[^\s:']{0,80}:(?P<single>[^'\n]{1,200})'"
+    r"|[^\s:\"'`]{0,80}:(?P<plain>[^\s\"'`]{1,200}))"
+)
+_OPTIONS: Final = r"(?:\\\n|[^\n]){0,300}?[ \t]"
+_OPTION: Final = r" (?:-(?:-(?:user|auth|proxy-user|body)|[a-zA-Z]{0,6}[uUpPaAXb]|pass)|/user:|(?i:by|string) )"
+_COMMANDS: Final = (
+    ("curl", rf"(?<!\w)curl\b{_OPTIONS}(?:-[a-zA-Z]{{0,6}}u|--user|-U|--proxy-user)[ \t=]{{0,2}}{_PAIR}"),
+    ("http ", rf"(?<![\w/.-])http(?= ){_OPTIONS}(?:-a|--auth)[ \t=]{{1,2}}{_PAIR}"),
+    ("sshpass", rf"(?<!\w)sshpass[ \t]{{1,3}}-p[ \t]{{0,3}}{_WORD}"),
+    ("mysql", rf"(?<!\w)mysql\w{{0,10}}\b{_OPTIONS}-p(?=\S){_WORD}"),
+    ("redis-cli", rf"(?<!\w)redis-cli\b{_OPTIONS}-a[ \t]{{1,3}}{_WORD}"),
+    ("docker login", rf"(?<!\w)docker login\b{_OPTIONS}-p[ \t]{{1,3}}{_WORD}"),
+    ("az login", rf"(?<!\w)az login\b{_OPTIONS}-p[ \t]{{1,3}}{_WORD}"),
+    ("sqlcmd", rf"(?<!\w)sqlcmd\b{_OPTIONS}-P[ \t]{{0,3}}{_WORD}"),
+    ("zip ", rf"(?<!\w)(?:un)?zip\b{_OPTIONS}-P[ \t]{{0,3}}{_WORD}"),
+    ("7z ", rf"(?<!\w)7z {_OPTIONS}-p(?=\S){_WORD}"),
+    ("snmp", rf"(?<!\w)snmp\w{{1,10}}\b{_OPTIONS}-[AX][ \t]{{1,3}}{_WORD}"),
+    ("net use", rf"(?<!\w)net use\b{_OPTIONS}/user:\S{{1,60}}[ \t]{{1,3}}{_WORD}"),
+    ("pass:", rf"-pass(?:in|out)?[ \t]{{1,3}}pass:{_WORD}"),
+    ("identified by", rf"(?i)\bidentified by[ \t]{{1,3}}(?:password[ \t]{{1,3}})?{_QUOTED}"),
+    ("securestring", rf"(?i)ConvertTo-SecureString[ \t]{{1,3}}(?:-String[ \t]{{1,3}})?{_QUOTED}"),
+    ("secret set", rf"(?i)secret set {_OPTIONS}(?:--body|-b)[ \t=]{{1,3}}{_WORD}"),
+)
+
+
+def _commands(text: str, lowered: str) -> Iterator[SecretSpan]:
+    if not compiled(_OPTION).search(text):
+        return
+    for cue, pattern in _COMMANDS:
+        if cue in lowered:
+            for match in compiled(pattern).finditer(text):
+                group = match.lastgroup or "plain"
+                value = match[group].rstrip(".,;)")
+                if _is_given(value):
+                    start = match.start(group)
+                    yield SecretSpan(start=start, stop=start + len(value), kind="credential")
+
+
+# --- names and what stands under them -------------------------------------------------------
+
+_STATED_CUES: Final = ("pass", "pw", "secret", "token", "key")
+_SIGNED_CUES: Final = (*_STATED_CUES, "cred", "_pat", "psk", "sess", "kennwort", "senha")
+"""What names are made of: those that a sentence may state, and with those that need a colon or an equals sign."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Name:
+    """A name in a text, and what it says of the value after it; `token` *alone* may be anything."""
+
+    start: int
+    stop: int
+    strength: Strength
+    written: str
+    alone: bool = False
+
+
+def _named(text: str, lowered: str, cues: list[str]) -> Iterator[SecretSpan]:
+    for cue in cues:
+        at = lowered.find(cue)
+        while at >= 0:
+            name = _name_at(text, at, at + len(cue))
+            stop = max(name.stop, at + len(cue))
+            if name.strength != "none" and (span := _under_name(text, name)):
+                yield span
+                stop = span.stop
+            at = lowered.find(cue, stop)
+
+
+def _named_abroad(text: str) -> Iterator[SecretSpan]:
+    if any(map(text.__contains__, ("密", "ワード", "비밀", "ароль", "ontraseña"))):
+        stop = 0
+        for match in compiled("|".join(FOREIGN)).finditer(text):
+            name = _Name(start=match.start(), stop=match.end(), strength="password", written=match[0])
+            if name.start >= stop and (span := _under_name(text, name)):
+                yield span
+                stop = span.stop
+
+
+def _name_at(text: str, start: int, stop: int) -> _Name:
+    """Return the whole identifier around *start* and *stop*, and what it says (`API key` with the word before it)."""
+    before = text[max(0, start - 48) : start]
+    start -= len(before) - len(before.rstrip(_ALPHANUMERIC + "_.-"))
+    written = text[start : _end_of(r"[A-Za-z0-9_.-]{0,64}+", text, stop)].rstrip(".-")
+    stop = start + len(written)
+    strength = strength_of(written)
+    if strength == "none" and written.lower() in {"key", "keys"}:
+        strength = "secret" if strength_of(f"{_word_before(text, start)}_key") == "secret" else "none"
+    if strength != "none" and (text[max(0, start - len(MARK)) : start] == MARK or _is_a_step(text, start)):
+        strength = "none"
+    alone = written.lower() == "token" and _word_before(text, start).lower() in {"", "the", "commit", "sha"}
+    return _Name(start=start, stop=stop, strength=strength, written=written.lower(), alone=alone)
+
+
+def _word_before(text: str, start: int) -> str:
+    """Return the word that stands right before *start*, if only a space is between."""
+    if text[start - 1 : start] != " ":
+        return ""
+    before = text[max(0, start - 21) : start - 1]
+    return before[len(before.rstrip(_ALPHANUMERIC)) :]
+
+
+def _is_a_step(text: str, start: int) -> bool:
+    """Tell whether the name at *start* is one step of something longer, as in `arn:aws:…:secret:…`."""
+    return start > 1 and text[start - 1] == ":" and (text[start - 2].isalnum() or text[start - 2] in ":)*")
+
+
+How = Literal["assigned", "noted", "setting", "word", "stated", "beside"]
+"""How a value is joined to its name: `=`, `:`, a line of settings, as its argument, by a sentence, by nothing."""
+
+_CLOSERS: Final = r"[\\\"'`*\])]{0,4}(?:[ \t]{1,2}\([^()\n]{1,30}\))?[ \t]{0,4}"
+_OPENERS: Final = r"[bBuUrRfN]?(?P<quote>\\?[\"'`])|[“‘«„]|"  # noqa: RUF001
+_ASSIGNED: Final = rf"{_CLOSERS}(?P<sign>:=|=>|->|={{1,3}}|:|：|→|(?<=[ \t])\|(?=[ \t]))\*{{0,2}}[ \t]{{0,4}}"  # noqa: RUF001
+_PAIRED: Final = r"[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]{0,3}[:=][ \t]{0,3}"
+_STATED: Final = (
+    r"(?:[ \t](?:for|of|on|at|in|to)(?:[ \t](?:the|our|my|your|this))?(?:[ \t][\w.-]{1,24}){1,2})?[ \t]{1,2}"
+    r"(?:is|was|to|ist|lautet|est|es|é|are)(?:[ \t]now)?[ \t]{0,2}:?[ \t]{1,2}"
+)
+_ENDS: Final = {"“": "”", "‘": "’", "«": "»", "„": "“"}  # noqa: RUF001
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Value:
+    """What stands under a name, and how it came there."""
+
+    text: str
+    start: int
+    how: How
+    quoted: bool
+
+
+def _under_name(text: str, name: _Name) -> SecretSpan | None:
+    for at, how in _links(text, name):
+        value = _value_at(text, at, how, name)
+        if value.text and _is_secret(value, name):
+            stop = value.start + len(value.text)
+            if len(value.text) == _LONGEST:
+                stop = _end_of(f"{_run(how)}*+", text, stop)
+            return SecretSpan(start=value.start, stop=stop, kind="credential")
+    return None
+
+
+def _links(text: str, name: _Name) -> Iterator[tuple[int, How]]:
+    """Yield where the value of *name* may begin and how it is joined, the surest way first."""
+    if link := compiled(_ASSIGNED).match(text, name.stop):
+        yield link.end(), _how(text, name, link)
+    elif link := _set_apart(text, name):
+        yield link.end(), "assigned"
+    else:
+        if name.written != "pass" and (link := compiled(_STATED).match(text, name.stop)):
+            yield link.end(), "stated"
+        if link := compiled(r"[ \t]{1,3}").match(text, name.stop):
+            yield link.end(), "word" if _takes_a_word(text, name, link.end()) else "beside"
+
+
+def _set_apart(text: str, name: _Name) -> re.Match[str] | None:
+    """Return what joins *name* to its value where both are marked up: an element, a pair in a list, a call."""
+    if text[name.start - 1 : name.start] == "<":
+        return compiled(r">[ \t]{0,4}(?=[^<>\n]{1,200}</)").match(text, name.stop)
+    if _is_argument(text, name.start) and (link := compiled(r"[\"'],[ \t]{0,3}(?=[\"'])").match(text, name.stop)):
+        return link
+    return compiled(_PAIRED).match(text, name.stop)
+
+
+def _is_argument(text: str, start: int) -> bool:
+    """Tell whether the name at *start* is the first of the texts in a call: `define('DB_PASSWORD', '…')`."""
+    return text[start - 2 : start] in {"('", '("'} and text[start - 3 : start - 2].isalnum()
+
+
+def _how(text: str, name: _Name, link: re.Match[str]) -> How:
+    """Tell a line of settings (`DB_PASSWORD=…` to the end of the word) from an assignment and a note."""
+    begins = text[name.start - 1 : name.start] in {"", "\n", " ", "\t"}
+    if begins and link[0] == "=" and name.written.upper() == text[name.start : name.stop]:
+        return "setting"
+    return "assigned" if "=" in link["sign"] else "noted"
+
+
+def _takes_a_word(text: str, name: _Name, at: int) -> bool:
+    """Tell whether the word after *name* is its value: an option, a line of a known file, a statement in SQL."""
+    if name.written.startswith("-") or name.written in {"requirepass", "bindpw"}:
+        return True
+    if name.written != "password":
+        return False
+    before = text[max(0, name.start - 120) : name.start]
+    return text[at : at + 1] == "'" or bool(compiled(r"login\s{1,8}\S{1,80}\s{1,8}\Z").search(before))
+
+
+def _value_at(text: str, at: int, how: How, name: _Name) -> _Value:
+    opener = compiled(_OPENERS).match(text, at)
+    if opener and opener.end() > at:
+        closer = _ENDS.get(opener[0]) or opener["quote"]
+        inside = r"(?:[^\\\n%s]|\\.){1,200}+" if closer in {'"', "'"} else r"[^\\\n%s]{1,200}+"
+        value = compiled(inside % closer[-1]).match(text, opener.end())
+        if value and text.startswith(closer, value.end()):
+            return _Value(text=value[0], start=opener.end(), how=how, quoted=True)
+        at = opener.end()
+    found = text[at : _end_of(f"{_run(how)}{{0,200}}+", text, at)]
+    in_address = text[name.start - 1 : name.start] in {"?", "&", "#"}
+    return _Value(text=_cut(found, in_address=in_address), start=at, how=how, quoted=False)
+
+
+def _run(how: How) -> str:
+    """Return what a value without quotes is made of; a setting goes to the end of the word."""
+    return r"[^\s\"'`]" if how == "setting" else r"[^\s\"'`,;<>]"
+
+
+def _cut(value: str, *, in_address: bool) -> str:
+    """Return *value* without what comes after it: the next parameter, the end of a sentence."""
+    if end := compiled(r"[&#]" if in_address else r"&(?=[A-Za-z_]{1,30}=)|\\[\"nrt]|</").search(value):
+        value = value[: end.start()]
+    return value if len(value) == _LONGEST else value.rstrip(".,:;)]}")
+
+
+def _is_secret(value: _Value, name: _Name) -> bool:
+    """Tell whether *value* is a secret under *name*."""
+    written = value.text
+    if not value.quoted and value.how != "setting" and not is_more_than_letters(written):
+        return False
+    if MARK in written or is_reference(written) or (not value.quoted and is_code(written)):
+        return False
+    if " " in written:
+        return name.strength == "password" and value.how != "beside" and is_passphrase(written)
+    if value.how == "beside":
+        return written.isascii() and is_random(written, 16) and not _is_known(value, name)
+    return _is_password(value, name) if name.strength == "password" else _is_token(value, name)
+
+
+def _is_password(value: _Value, name: _Name) -> bool:
+    sure = value.quoted or value.how == "setting"
+    noted = not sure and value.how in {"noted", "stated"}
+    letters = sure and value.how in {"assigned", "noted", "setting"} and len(name.written) > 4
+    return is_password(value.text, sure=sure, noted=noted, quoted=value.quoted, letters=letters)
+
+
+def _is_token(value: _Value, name: _Name) -> bool:
+    if not value.quoted and _is_known(value, name):
+        return False
+    if name.strength == "opaque":
+        return is_random(value.text, 20) and not names_itself(value.text, quoted=value.quoted)
+    least = {"setting": 6, "stated": 12}.get(value.how, 8)
+    return is_opaque(value.text, least, quoted=value.quoted)
+
+
+def _is_known(value: _Value, name: _Name) -> bool:
+    """Tell whether a value is rather a commit, a checksum or an id than the secret that *name* may announce."""
+    if value.how == "setting":
+        return False
+    return is_digest(value.text) if name.alone else name.strength == "opaque" and is_id(value.text)
+
+
+def _under_key(text: str, key: str) -> Iterator[SecretSpan]:
+    """Yield the whole of *text* where *key* makes a secret of it."""
+    name, written = key.strip(), text.strip()
+    if name.lower() in {"authorization", "proxy-authorization"}:
+        before = "authorization: "
+        for span in _authorizations(before + text, "authorization: bearer basic "):
+            yield replace(span, start=span.start - len(before), stop=span.stop - len(before))
+        return
+    strength = "password" if name in FOREIGN else strength_of(name[-64:])
+    if written and strength != "none" and "\n" not in written and len(written) <= 10 * _LONGEST:
+        start = text.find(written)
+        value = _Value(text=written, start=start, how="assigned", quoted=True)
+        if _is_secret(value, _Name(start=0, stop=0, strength=strength, written="the key")):
+            yield SecretSpan(start=start, stop=start + len(written), kind="credential")
+
+
+# --- phrases and codes ----------------------------------------------------------------------
+
+_PHRASE: Final = (
+    rf"(?i:mnemonic|(?:seed|recovery|secret|backup|wallet)[ _-]phrase){_CLOSERS}(?:[:=]|is)?\s{{0,4}}[\"'`]?"
+    r"(?P<value>(?:[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})(?![a-z])"
+)
+_ONE_CODE: Final = r"(?:[-*]\s{1,2})?[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}|[A-Za-z0-9]{2,6})(?![A-Za-z0-9])"
+_CODES: Final = (
+    r"(?i:(?:recovery|backup|2fa|mfa)[ _-]codes)[\"'`*]{0,3}[ \t]{0,3}[:=]\*{0,2}\s{0,4}"
+    rf"(?P<value>{_ONE_CODE}(?:[\s,]{{1,4}}{_ONE_CODE}){{0,20}})"
+)
+
+
+def _phrases(text: str) -> Iterator[SecretSpan]:
+    """Yield the words of a seed phrase and the codes of a recovery, where they are announced."""
+    for match in compiled(_PHRASE).finditer(text):
+        if not has_function_word(match["value"]):
+            yield _span(match, "seed")
+    for match in compiled(_CODES).finditer(text):
+        if all(map(has_digit, match["value"].split("\n"))):
+            yield _span(match, "codes")
