@@ -168,7 +168,7 @@ PLACEHOLDERS = (
     ("template", "api_key = {{ api_key_2 }}"),
     ("github secret", "token: ${{ secrets.NPM_TOKEN2 }}"),
     ("jinja", "password: {{ vault_db_password_1 }}"),
-    ("xs", "GITHUB_TOKEN=ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"),
+    ("xs", "GITHUB_TOKEN=ghp_" + "x" * 36),
     ("stars", "password: ********"),
     ("stars with tail", "token: ****************a1b2"),
     ("dots", "export OPENAI_API_KEY=sk-..."),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from samples import Sample, halves
 
 from recollect.remember.secret_looks import PATTERNS
-from recollect.remember.secret_rules import find_secrets
+from recollect.remember.secret_rules import find_secrets, replace_secrets
 
 SEEDS = (1, 2, 3)
 LEAST_CAUGHT = 0.95
@@ -32,12 +32,7 @@ def covered(sample: Sample) -> bool:
 
 
 def redacted(text: str, key: str = "") -> str:
-    """Return *text* with a mark where each secret was."""
-    pieces, last = [], 0
-    for span in find_secrets(text, key):
-        pieces += [text[last : span.start], f"[redacted:{span.kind}]"]
-        last = span.stop
-    return "".join([*pieces, text[last:]])
+    return replace_secrets(text, find_secrets(text, key))
 
 
 def told(kept: Sequence[Sample], every: Sequence[Sample]) -> str:

@@ -1,7 +1,7 @@
 """What secrets look like: what a name says of its value, and whether a value is a secret, a word, a name or a path."""
 
 import re
-from base64 import b64decode
+from binascii import a2b_base64
 from functools import lru_cache
 from typing import Final, Literal
 
@@ -199,7 +199,7 @@ def is_id(written: str) -> bool:
 def is_login(written: str) -> bool:
     """Tell whether a value is `name:password` in base64."""
     try:
-        plain = b64decode(written, validate=True)
+        plain = a2b_base64(written, strict_mode=True)
     except ValueError:
         return False
     return b":" in plain[1:-1] and all(32 <= byte < 127 for byte in plain)

@@ -6,7 +6,7 @@ faster. A pattern is compiled when a text first holds what it needs; most texts 
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal
@@ -36,6 +36,7 @@ from recollect.remember.secret_looks import (
 MARK: Final = "[redacted:"
 """How a mark begins that stands where a secret was; nothing inside a mark is a secret."""
 
+_ROUNDS: Final = 3
 _LONGEST: Final = 200
 """How much of a value is looked at; what goes on behind it goes with it."""
 
@@ -51,12 +52,54 @@ class SecretSpan:
 
 def find_secrets(text: str, key: str = "") -> tuple[SecretSpan, ...]:
     """Return where the secrets of *text* stand, in order and apart; *key* is the name that it stands under, if any."""
+    spans = _search(text, key)
+    for _ in range(_ROUNDS if spans else 0):  # a token may have hidden behind another
+        more = _search(replace_secrets(text, spans), key)
+        if not more:
+            break
+        spans = _merged([*spans, *_before_replacing(more, spans)])
+    return spans
+
+
+def replace_secrets(text: str, spans: Iterable[SecretSpan]) -> str:
+    """Return *text* with a mark such as `[redacted:github]` in place of each of *spans*."""
+    pieces: list[str] = []
+    last = 0
+    for span in spans:
+        pieces += (text[last : span.start], _mark(span))
+        last = span.stop
+    return "".join((*pieces, text[last:]))
+
+
+def _mark(span: SecretSpan) -> str:
+    return f"{MARK}{span.kind}]"
+
+
+def _before_replacing(more: Iterable[SecretSpan], spans: Sequence[SecretSpan]) -> Iterator[SecretSpan]:
+    """Yield where *more* stood before *spans* were replaced; what touches a mark touches all that it stands for."""
+    marks: list[tuple[int, int, SecretSpan]] = []
+    shift = 0
+    for span in spans:
+        marks.append((span.start - shift, shift, span))
+        shift += span.stop - span.start - len(_mark(span))
+
+    def place(at: int, *, stop: bool) -> int:
+        index = bisect_left(marks, at + (not stop), key=lambda each: each[0]) - 1
+        if index < 0:
+            return at
+        begin, shift, span = marks[index]
+        if at < begin + len(_mark(span)) + stop:
+            return span.stop if stop else span.start
+        return at + shift + span.stop - span.start - len(_mark(span))
+
+    yield from (replace(each, start=place(each.start, stop=False), stop=place(each.stop, stop=True)) for each in more)
+
+
+def _search(text: str, key: str) -> tuple[SecretSpan, ...]:
     spans = [*_under_key(text, key)] if key else []
     for found in _found(text):
         spans.extend(found)
-    if not spans:
-        return ()
-    return _merged([*spans, *_repeated(text, spans)])
+    return _merged([*spans, *_repeated(text, spans)]) if spans else ()
 
 
 def _found(text: str) -> Iterator[Iterable[SecretSpan]]:
@@ -465,7 +508,7 @@ _PARAMETER: Final = (
     r"[?&#;](?i:amp;)?(?i:[\w-]{0,20}sig(?:nature)?|key|code|auth|hash|hmac|sas)="
     r"(?P<value>[A-Za-z0-9%_.~+/=-]{16,}+)"
 )
-_PGPASS: Final = r"(?m)^[^\s:]{1,100}:5432:[^\s:]{1,64}:[^\s:]{1,64}:(?P<value>\S{1,200})$"
+_PGPASS: Final = r"(?<!\S)[^\s:]{1,100}:5432:[^\s:]{1,64}:[^\s:]{1,64}:(?P<value>[^\s:]{1,200})(?!\S)"
 # What a text has to hold, the pattern, the kind, and from what length on the value has to look random, if at all.
 _PLACES: Final = (
     ("://", _LOGIN, "login", 0),
@@ -488,7 +531,7 @@ def _logins(text: str) -> Iterator[SecretSpan]:
 
 def _is_given(value: str) -> bool:
     """Tell whether the place of a password holds one, whatever it looks like, and no variable and no sample."""
-    return not is_reference(value) and value.lower() not in _SAMPLES
+    return any(map(str.isalnum, value)) and not is_reference(value) and value.lower() not in _SAMPLES
 
 
 # --- authorization --------------------------------------------------------------------------
@@ -638,7 +681,7 @@ How = Literal["assigned", "noted", "setting", "word", "stated", "beside"]
 
 _CLOSERS: Final = r"[\\\"'`*\])]{0,4}(?:[ \t]{1,2}\([^()\n]{1,30}\))?[ \t]{0,4}"
 _OPENERS: Final = r"[bBuUrRfN]?(?P<quote>\\?[\"'`])|[“‘«„]|"  # noqa: RUF001
-_ASSIGNED: Final = rf"{_CLOSERS}(?P<sign>:=|=>|->|={{1,3}}|:|：|→|(?<=[ \t])\|(?=[ \t]))\*{{0,2}}[ \t]{{0,4}}"  # noqa: RUF001
+_ASSIGNED: Final = rf"{_CLOSERS}(?P<sign>:[=-]|=>|->|={{1,3}}|:|：|→|(?<=[ \t])\|(?=[ \t]))\*{{0,2}}[ \t]{{0,4}}"  # noqa: RUF001
 _PAIRED: Final = r"[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]{0,3}[:=][ \t]{0,3}"
 _STATED: Final = (
     r"(?:[ \t](?:for|of|on|at|in|to)(?:[ \t](?:the|our|my|your|this))?(?:[ \t][\w.-]{1,24}){1,2})?[ \t]{1,2}"
@@ -796,9 +839,11 @@ def _under_key(text: str, key: str) -> Iterator[SecretSpan]:
 
 _PHRASE: Final = (
     rf"(?i:mnemonic|(?:seed|recovery|secret|backup|wallet)[ _-]phrase){_CLOSERS}(?:[:=]|is)?\s{{0,4}}[\"'`]?"
-    r"(?P<value>(?:[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})(?![a-z])"
+    r"(?P<value>(?:[a-z]{3,8},?[ \n]){11,23}[a-z]{3,8})(?![a-z])"
 )
-_ONE_CODE: Final = r"(?:[-*]\s{1,2})?[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}|[A-Za-z0-9]{2,6})(?![A-Za-z0-9])"
+_ONE_CODE: Final = (
+    r"(?:[-*]\s{1,2})?(?=[A-Za-z-]{0,11}[0-9])[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}|[A-Za-z0-9]{2,6})(?![A-Za-z0-9])"
+)
 _CODES: Final = (
     r"(?i:(?:recovery|backup|2fa|mfa)[ _-]codes)[\"'`*]{0,3}[ \t]{0,3}[:=]\*{0,2}\s{0,4}"
     rf"(?P<value>{_ONE_CODE}(?:[\s,]{{1,4}}{_ONE_CODE}){{0,20}})"
@@ -810,6 +855,4 @@ def _phrases(text: str) -> Iterator[SecretSpan]:
     for match in compiled(_PHRASE).finditer(text):
         if not has_function_word(match["value"]):
             yield _span(match, "seed")
-    for match in compiled(_CODES).finditer(text):
-        if all(map(has_digit, match["value"].split("\n"))):
-            yield _span(match, "codes")
+    yield from (_span(match, "codes") for match in compiled(_CODES).finditer(text))
