@@ -175,7 +175,7 @@ def is_mixed(written: str) -> bool:
 
 def is_made_by_machine(body: str) -> bool:
     """Tell the random body of a token from a sample (`xxxx`) and from words with hyphens."""
-    return len(set(body)) >= 6 and not is_placeholder(body) and is_mixed(body) and not is_slug(body)
+    return len(set(body)) > 3 and not is_placeholder(body) and is_mixed(body) and not is_slug(body)
 
 
 def is_slug(written: str) -> bool:
