@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Attack the store in every way we know and write down what was lost.
+
+    python scripts/certificate.py [--only WORD] [--output docs/certificate.md]
+
+It takes about ten minutes. The attacks are in tests/faults, where a short form of each is a test; the exit code is 1
+when something happened that must not.
+"""
+
+import argparse
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "faults"))
+
+import apsw  # noqa: E402
+import boundaries  # noqa: E402
+import damage  # noqa: E402
+import hostile_files  # noqa: E402
+import hostile_queries  # noqa: E402
+import offline  # noqa: E402
+import refusals  # noqa: E402
+import writers  # noqa: E402
+from row import Progress, Row  # noqa: E402
+
+import recollect  # noqa: E402
+
+PARTS: Mapping[str, Callable[..., Row]] = {
+    "boundaries": partial(boundaries.row, torn=8),
+    "refusals": refusals.row,
+    "killed": partial(writers.killed, rounds=72),
+    "crowded": partial(writers.crowded, seconds=45),
+    "damage": partial(damage.row, cases=500, commands=20),
+    "queries": partial(hostile_queries.row, queries=100_000),
+    "files": partial(hostile_files.row, size=100_000),
+    "offline": partial(offline.row, seconds=20),
+}
+"""Every row by a short name, with how much of it is done here."""
+
+SHOWN = 5
+"""How many examples of one kind of trouble are written down."""
+
+HEAD = """# Certificate
+
+Written by `make certificate` on {day} in {minutes:.0f} minutes: recollect {version}, SQLite {sqlite}, Python {python},
+{system}. Every row is code in `tests/faults`, and a short form of it runs in `make test`.
+
+**{verdict}**
+
+| | what was done | what was lost | what this does not prove |
+|---|---|---|---|
+"""
+
+
+def document(rows: Sequence[Row], *, seconds: float, today: datetime) -> Iterator[str]:
+    """Yield the certificate, part by part."""
+    failed = sum(bool(row.failures) for row in rows)
+    yield HEAD.format(
+        day=f"{today:%Y-%m-%d}",
+        minutes=max(1, seconds / 60),
+        version=recollect.__version__,
+        sqlite=apsw.sqlite_lib_version(),
+        python=platform.python_version(),
+        system=f"{platform.system()} {platform.machine()}",
+        verdict=f"{len(rows) - failed} of {len(rows)} rows hold." if failed else f"All {len(rows)} rows hold.",
+    )
+    yield from (f"| **{row.title}** | {row.done} | {row.lost} | {row.unproven} |\n" for row in rows)
+    yield from _examples("Failed", {row.title: row.failures for row in rows})
+    yield from _examples("Known and not yet mended", {row.title: row.known for row in rows})
+
+
+def _examples(heading: str, lines: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    if not any(lines.values()):
+        return
+    yield f"\n## {heading}\n\n"
+    for title, each in lines.items():
+        if each:
+            more = f" (the first {SHOWN} of {len(each)})" if len(each) > SHOWN else ""
+            yield f"**{title}**{more}\n\n"
+            yield from (f"- {' '.join(line.split())[:300]}\n" for line in each[:SHOWN])
+            yield "\n"
+
+
+def told(name: str) -> Progress:
+    """Return what shows how far the part *name* is, to a terminal only."""
+    if not sys.stderr.isatty():
+        return lambda _done, _total: None
+
+    def progress(done: int, total: int) -> None:
+        sys.stderr.write(f"\r\x1b[K{name} {done}/{total}")
+        sys.stderr.flush()
+
+    return progress
+
+
+def run(name: str) -> Row:
+    """Do the part *name* and say in a line what came of it."""
+    start = time.monotonic()
+    row = PARTS[name](progress=told(name))
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    sys.stdout.write(f"{name} ({time.monotonic() - start:.0f} s): {row.lost}\n")
+    sys.stdout.writelines(f"  FAILED {line[:300]}\n" for line in row.failures[:SHOWN])
+    sys.stdout.flush()
+    return row
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do every part, or the one asked for; write the certificate when all were done."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=list(PARTS), help="one row alone; nothing is written")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs" / "certificate.md")
+    given = parser.parse_args(arguments)
+    start = time.monotonic()
+    rows = [run(name) for name in ([given.only] if given.only else PARTS)]
+    text = "".join(document(rows, seconds=time.monotonic() - start, today=datetime.now(UTC)))
+    if given.only:
+        sys.stdout.write(text)
+    else:
+        given.output.write_text(text.rstrip() + "\n", encoding="utf-8")
+    return int(any(row.failures for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,22 @@
+"""What the certificate measures in every run and demands only once the verbs it needs are there: then say True."""
+
+ERRORS_ARE_OURS = False
+"""Whatever is wrong with a store, the error that a caller gets is a RecollectError."""
+
+NO_FALSE_ALARM = False
+"""`doctor` finds no damage beside writers."""
+
+DEEP_DOCTOR = False
+"""`doctor --deep` sees every change of content that nothing else reports."""
+
+REINDEX_HEALS = False
+"""`reindex` makes a store whole again whose derived tables were damaged."""
+
+RECOVER_SAVES = False
+"""`recover OLD NEW` saves every memory that can still be read, and none of them changed."""
+
+SAFE_IGNORE_FILES = False
+"""An ignore file that is a pipe or a device is refused, and not read for ever."""
+
+OFFLINE = False
+"""No socket is opened and no file written outside the store, the models and the temporary folder."""
