@@ -8,7 +8,9 @@ when something happened that must not.
 """
 
 import argparse
+import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -83,8 +85,13 @@ def _examples(heading: str, lines: Mapping[str, Sequence[str]]) -> Iterator[str]
         if each:
             more = f" (the first {SHOWN} of {len(each)})" if len(each) > SHOWN else ""
             yield f"**{title}**{more}\n\n"
-            yield from (f"- {' '.join(line.split())[:300]}\n" for line in each[:SHOWN])
+            yield from (f"- {_of_no_machine(line)[:300]}\n" for line in each[:SHOWN])
             yield "\n"
+
+
+def _of_no_machine(line: str) -> str:
+    """Return *line* on one line, without the folders of this machine."""
+    return re.sub(r"/(?:\S+/)+", "", " ".join(line.split()))
 
 
 def told(name: str) -> Progress:
@@ -99,13 +106,19 @@ def told(name: str) -> Progress:
     return progress
 
 
+def cpu_seconds() -> float:
+    """Return the CPU time of this process and of those it has waited for."""
+    return sum(os.times()[:4])
+
+
 def run(name: str) -> Row:
     """Do the part *name* and say in a line what came of it."""
-    start = time.monotonic()
+    start, used = time.monotonic(), cpu_seconds()
     row = PARTS[name](progress=told(name))
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
-    sys.stdout.write(f"{name} ({time.monotonic() - start:.0f} s): {row.lost}\n")
+    took = f"{time.monotonic() - start:.0f} s, {cpu_seconds() - used:.0f} s of CPU"
+    sys.stdout.write(f"{name} ({took}): {row.lost}\n")
     sys.stdout.writelines(f"  FAILED {line[:300]}\n" for line in row.failures[:SHOWN])
     sys.stdout.flush()
     return row

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import demands
 from disk import Disk, Files
 from faulty_files import Change, watched
 from row import SCRATCH, Progress, Row, silent
@@ -42,14 +43,14 @@ def record(workload: Workload, root: Path) -> Recording:
 
     def watch(change: Change) -> None:
         changes.append(change)
-        acknowledged.append(max(0, len(states) - 1))
+        acknowledged.append(len(states) - 1)
 
-    first = first_state(workload, place, root / "first")
-    with watched(watch), opened(place.store, workload.model) as db:
-        states.append(first)
-        for step in workload.steps:
-            step(db, place)
-            states.append(state_of(db, range(1, 200)))
+    states.append(first_state(workload, place, root / "first"))
+    for session in workload.sessions:
+        with watched(watch), opened(place.store, workload.model) as db:
+            for step in session:
+                step(db, place)
+                states.append(state_of(db, range(1, 200)))
     return Recording(
         workload=workload,
         start=start,
@@ -92,6 +93,11 @@ class Ended:
     boundary: int
     acknowledged: int
     files: Files
+
+    @property
+    def half_made(self) -> bool:
+        """Whether SQLite had only begun to make the file: it has no log yet, but a journal to undo the first write."""
+        return any(name.endswith("-journal") for name in self.files)
 
     @property
     def key(self) -> bytes:
@@ -144,19 +150,28 @@ class Endings:
     ends: int = 0
     looked_at: int = 0
     failures: tuple[str, ...] = ()
+    known: tuple[str, ...] = ()
 
 
 def end_everywhere(recording: Recording, folder: Path, *, every: int = 1, torn: int = 1) -> Endings:
     """Bring about every end of *recording* and look at each that differs from those before."""
     failures: list[str] = []
+    known: list[str] = []
     seen: set[bytes] = set()
     count = 0
     for ended in ends(recording, every=every, torn=torn):
         count += 1
         if ended.key not in seen:
             seen.add(ended.key)
-            failures += look(ended, recording, folder)
-    return Endings(changes=len(recording.changes), ends=count, looked_at=len(seen), failures=tuple(failures))
+            demanded = demands.HALF_MADE or not ended.half_made
+            (failures if demanded else known).extend(look(ended, recording, folder))
+    return Endings(
+        changes=len(recording.changes),
+        ends=count,
+        looked_at=len(seen),
+        failures=tuple(failures),
+        known=tuple(known),
+    )
 
 
 def without_syncs(recording: Recording) -> Recording:
@@ -179,6 +194,7 @@ def row(*, most: int | None = None, torn: int = 3, progress: Progress = silent) 
             every = 1 if most is None else -(-len(recording.acknowledged) // most)
             found.append(end_everywhere(recording, Path(name, "look"), every=every, torn=torn))
     failures = tuple(line for each in found for line in each.failures)
+    known = tuple(line for each in found for line in each.known)
     changes, ended = sum(each.changes for each in found), sum(each.ends for each in found)
     names = ", ".join(workload.name for workload in WORKLOADS)
     return Row(
@@ -187,8 +203,10 @@ def row(*, most: int | None = None, torn: int = 3, progress: Progress = silent) 
         f"dies, the power goes with all that was not synced, or any of the unsynced sectors are left ({torn} draws): "
         f"{ended:,} ends, {sum(each.looked_at for each in found):,} of them different, each opened, checked by "
         "`doctor`, compared memory by memory and written to",
-        lost=f"{len(failures)} acknowledged writes lost, half-written or damaged",
+        lost=f"{len(failures)} acknowledged writes lost, half-written or damaged; {len(known)} new stores that cannot "
+        "be opened because the power went while they were made",
         unproven="The disk is simulated: it forgets or mixes sectors of 512 bytes, but does not lie about a sync, "
         "and keeps what it has synced. Two processes are not ended at the same moment here.",
         failures=failures,
+        known=known,
     )

@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -72,6 +73,7 @@ def _memory(number: int, chance: random.Random) -> Memory:
 def owners(path: Path) -> dict[int, str]:
     """Return which table or index each page belongs to."""
     db = apsw.Connection(str(path))
+    db.set_busy_timeout(60_000)
     missing = TRUTH - {name for (name,) in db.execute("select name from sqlite_schema")}
     if missing:
         raise AssertionError(f"no such tables: {missing}; name those that hold the truth today")
@@ -144,7 +146,9 @@ class Case:
     deep: bool | None = None
     """Whether `doctor --deep` told of changes that nothing else told of."""
     saved: int | None = None
-    """How many memories `recover` saved."""
+    """How many memories `recover` saved as they were."""
+    lost: int = 0
+    """How many it did not save although they can be read, or saved in words that were never written."""
 
 
 def damage(original: Path, path: Path, seed: int) -> Case:
@@ -240,18 +244,25 @@ def told_by_deep_doctor(path: Path) -> bool:
     return command("doctor", "--deep", db=path).returncode == 3
 
 
-def saved_by_recover(path: Path, truth: View) -> int:
-    """Return how many memories `recover` saves; -1 if one of them is not as it was."""
-    new = path.with_name("recovered.db")
-    new.unlink(missing_ok=True)
+def recover(path: Path, case: Case, truth: View) -> None:
+    """Let `recover` save what it can to a new store; write down in *case* what it saved and what it did not."""
+    new, wanted = path.with_name("recovered.db"), readable(path, truth)
     command("recover", str(path), str(new), db=new)
-    try:
-        with recollect.open(new, model="none") as db:
-            saved = {memory.id: memory.content for memory, _ in db.export()}
-    except RecollectError:
-        return 0
-    held = {row: memory.content for row, (memory, _) in truth.memories.items()}
-    return len(saved) if all(held.get(row, text) == text for row, text in saved.items()) else -1
+    with recollect.open(new, model="none") as db:
+        saved = {memory.id: memory.content for memory, _ in db.export()}
+    wrong = sum(row in truth.memories and truth.memories[row][0].content != text for row, text in saved.items())
+    case.saved, case.lost = len(saved) - wrong, len(wanted - saved.keys()) + wrong
+
+
+def readable(path: Path, truth: View) -> set[int]:
+    """Return the memories whose words a plain reader of the file still gets as they were."""
+    found, db = set(), apsw.Connection(str(path))
+    for row, (memory, _) in truth.memories.items():
+        with suppress(apsw.Error, UnicodeDecodeError):
+            if db.execute("select content from memory where id = ?", (row,)).get == memory.content:
+                found.add(row)
+    db.close()
+    return found
 
 
 def command(*words: str, db: Path) -> "subprocess.CompletedProcess[str]":
@@ -295,7 +306,7 @@ def examine(original: Path, folder: Path, seed: int, truth: View) -> Case:
         case.deep = told_by_deep_doctor(path)
     if demands.RECOVER_SAVES and case.table in TRUTH:
         fresh()
-        case.saved = saved_by_recover(path, truth)
+        recover(path, case, truth)
     return case
 
 
@@ -349,8 +360,8 @@ def complaints_of(case: Case) -> Iterator[tuple[bool, str]]:
         yield demands.DEEP_DOCTOR, f"{where}: {wrong}"
     if case.healed is False:
         yield demands.REINDEX_HEALS, f"{where}: `reindex` did not make it whole"
-    if case.saved == -1:
-        yield demands.RECOVER_SAVES, f"{where}: `recover` saved something that was never written"
+    if case.lost:
+        yield demands.RECOVER_SAVES, f"{where}: `recover` lost or changed {case.lost} memories that can be read"
 
 
 def unrest_of_commands(original: Path, seeds: Sequence[int]) -> Iterator[str]:

@@ -15,6 +15,9 @@ REINDEX_HEALS = False
 RECOVER_SAVES = False
 """`recover OLD NEW` saves every memory that can still be read, and none of them changed."""
 
+HALF_MADE = False
+"""A store whose making the power interrupted can be opened; nothing was acknowledged in it yet."""
+
 SAFE_IGNORE_FILES = False
 """An ignore file that is a pipe or a device is refused, and not read for ever."""
 

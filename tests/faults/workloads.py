@@ -15,7 +15,7 @@ from recollect import InputError, Memory, Recollection
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
 OLDEST = Path(__file__).parent / "oldest.db.gz"
-"""A store of the first format: eight memories, of which 4 is forgotten and 2 superseded by 3."""
+"""A store of the first format, from the program of its time: eight memories, 4 forgotten and 2 superseded by 3."""
 
 State = dict[int, tuple[Memory, tuple[str, ...]]]
 """Each memory by its id, the forgotten ones too, with its other wordings."""
@@ -143,10 +143,18 @@ class Workload:
     prepare: Prepare = nothing
     steps: tuple[Step, ...] = ()
     model: str = "none"
+    closing: bool = False
+    """Whether the store is closed and opened again after each step."""
+
+    @property
+    def sessions(self) -> tuple[tuple[Step, ...], ...]:
+        """The steps that are done between opening and closing."""
+        return tuple((step,) for step in self.steps) if self.closing else (self.steps,)
 
 
 WORKLOADS = (
     Workload(name="add", steps=(add(100), add(101), add_several, add(102))),
+    Workload(name="add, close and open", steps=(add(100), add(101), add(102)), closing=True),
     Workload(name="add with vectors", prepare=some_memories, steps=(add(100), add(101)), model="hashing"),
     Workload(name="import", steps=(import_notes,)),
     Workload(name="forget and restore", prepare=some_memories, steps=(forget, restore, forget)),

@@ -22,6 +22,8 @@ from recollect import InputError, Memory, Recollection
 
 WRITER = Path(__file__).parent / "writer.py"
 ROUNDS_OF_ONE_STORE = 12
+PATIENCE = 120.0
+"""How many seconds a writer may keep others waiting before it counts as hanging."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -129,13 +131,18 @@ class Started:
         return self.told.read_text(encoding="utf-8").splitlines(keepends=True)
 
     def wait_for(self, count: int) -> None:
-        """Wait until it has told so many lines, or ended."""
-        while len(self.lines()) < count and self.process.poll() is None:
+        """Wait until it has told so many lines, or ended, or does not get on."""
+        until = time.monotonic() + PATIENCE
+        while len(self.lines()) < count and self.process.poll() is None and time.monotonic() < until:
             time.sleep(0.01)
 
-    def end(self, timeout: float | None = None) -> str:
-        """Wait for its end; return what it complained of."""
-        said = self.process.communicate(timeout=timeout)[1].strip()
+    def end(self, seconds: float = 0) -> str:
+        """Wait for its end, which is due in so many *seconds*; return what it complained of."""
+        try:
+            said = self.process.communicate(timeout=seconds + PATIENCE)[1].strip()
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            said = f"hung: {self.process.communicate()[1].strip()}"
         return said or (f"ended with {self.process.returncode}" if self.process.returncode else "")
 
 
@@ -199,7 +206,7 @@ def crowded(*, seconds: float, processes: int = 8, progress: Progress = silent) 
     with tempfile.TemporaryDirectory() as name:
         path = Path(name, "store.db")
         started = [start(path, f"w{number}", "mixed", seconds) for number in range(processes)]
-        complained = [writer.end(timeout=seconds * 10 + 120) for writer in started]
+        complained = [writer.end(seconds) for writer in started]
         failures = [said.splitlines()[-1] for said in complained if said]
         for writer in started:
             ledger.read(writer.lines())
