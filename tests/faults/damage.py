@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 import apsw
 import demands
 from row import SCRATCH, Progress, Row, silent
+from workloads import opened
 
-import recollect
 from recollect import Memory, RecollectError, Recollection
 
 Answer = TypeVar("Answer")
@@ -51,7 +51,7 @@ QUERIES = ("cache waits", "router owned", "thing17", '"failed in" parser', "tag:
 def build(path: Path) -> None:
     """Make a store of some 300 memories, with tags, vectors, forgotten and superseded ones among them."""
     chance = random.Random(1)
-    with recollect.open(path, model="hashing") as db:
+    with opened(path, "hashing") as db:
         db.add_all([_memory(number, chance) for number in range(MEMORIES)])
         for row in range(10, MEMORIES, 40):
             db.forget(row)
@@ -200,7 +200,7 @@ def use(path: Path, case: Case, truth: View) -> None:
     """Do everyday things to the store at *path*; write down in *case* what is told and what is silently wrong."""
     seen: View | None = None
     try:
-        with recollect.open(path, model="hashing") as db:
+        with opened(path, "hashing") as db:
             case.told = bool(_said(case, "doctor", lambda: db.doctor().problems))
             seen = _said(case, "view", lambda: view(db))
             for name, verb in VERBS.items():
@@ -232,7 +232,7 @@ def _said(case: Case, name: str, verb: Callable[[], Answer]) -> Answer | None:
 def heal(path: Path, truth: View) -> bool:
     """Tell whether `reindex` makes the store at *path* what it was."""
     try:
-        with recollect.open(path, model="hashing") as db:
+        with opened(path, "hashing") as db:
             db.reindex()
             return not db.doctor().problems and view(db) == truth
     except Exception:  # noqa: BLE001  (not healed, whatever it is)
@@ -248,7 +248,7 @@ def recover(path: Path, case: Case, truth: View) -> None:
     """Let `recover` save what it can to a new store; write down in *case* what it saved and what it did not."""
     new, wanted = path.with_name("recovered.db"), readable(path, truth)
     command("recover", str(path), str(new), db=new)
-    with recollect.open(new, model="none") as db:
+    with opened(new) as db:
         saved = {memory.id: memory.content for memory, _ in db.export()}
     wrong = sum(row in truth.memories and truth.memories[row][0].content != text for row, text in saved.items())
     case.saved, case.lost = len(saved) - wrong, len(wanted - saved.keys()) + wrong
@@ -312,7 +312,7 @@ def examine(original: Path, folder: Path, seed: int, truth: View) -> Case:
 
 def main(original: str, folder: str, first: str, last: str) -> None:
     """Examine the cases from *first* to before *last*, a line of JSON for each."""
-    with recollect.open(original, model="hashing") as db:
+    with opened(Path(original), "hashing") as db:
         truth = view(db)
     for seed in range(int(first), int(last)):
         case = examine(Path(original), Path(folder), seed, truth)
