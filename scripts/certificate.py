@@ -91,7 +91,7 @@ def _examples(heading: str, lines: Mapping[str, Sequence[str]]) -> Iterator[str]
 
 def _of_no_machine(line: str) -> str:
     """Return *line* on one line, without the folders of this machine."""
-    return re.sub(r"/(?:\S+/)+", "", " ".join(line.split()))
+    return re.sub(r"(?<![\w.])/(?:\S+/)+", "", " ".join(line.split()))
 
 
 def told(name: str) -> Progress:

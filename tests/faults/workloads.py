@@ -154,7 +154,7 @@ class Workload:
 
 WORKLOADS = (
     Workload(name="add", steps=(add(100), add(101), add_several, add(102))),
-    Workload(name="add, close and open", steps=(add(100), add(101), add(102)), closing=True),
+    Workload(name="add in three sessions", steps=(add(100), add(101), add(102)), closing=True),
     Workload(name="add with vectors", prepare=some_memories, steps=(add(100), add(101)), model="hashing"),
     Workload(name="import", steps=(import_notes,)),
     Workload(name="forget and restore", prepare=some_memories, steps=(forget, restore, forget)),
