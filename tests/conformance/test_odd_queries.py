@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kit import NOON, STORES
-from recollect import Memory, Recollection
+from recollect import Filter, Memory, Recollection
 from recollect.profile import BUILT_IN, load_profile
 from recollect.text.analyser import analyse
 
@@ -108,3 +108,20 @@ def test_no_text_raises_whatever_the_profile(store: str, tmp_path_factory: pytes
 
     no_text_raises()
     db.close()
+
+
+def test_half_a_character_in_a_source_filter_matches_nothing_and_raises_nothing(db: Recollection) -> None:
+    db.add("hello world", source="notes/a.md")
+
+    reply = db.search("hello", where=Filter(sources=("notes/\ud83d",)))
+
+    assert (reply.hits, reply.outcome) == ((), "none")
+
+
+def test_thousands_of_source_filters_are_one_question(db: Recollection) -> None:
+    db.add("hello world", source="notes/a.md")
+    wanted = (*(f"other/{number}.md" for number in range(4000)), "notes")
+
+    reply = db.search("hello", where=Filter(sources=wanted))
+
+    assert [hit.memory.source for hit in reply.hits] == ["notes/a.md"]

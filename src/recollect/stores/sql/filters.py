@@ -1,11 +1,12 @@
 """What Scope and Filter mean in SQL, driven by the one table of filters."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import reduce
 from operator import and_
 
 from recollect.records import FILTER_FIELDS, NO_FILTER, Filter, FilterField, Scope
+from recollect.stores.change import writable
 from recollect.stores.sql.codec import moment
 from recollect.stores.sql.engine import OPEN, Clause, Database, Engine, Session
 
@@ -83,9 +84,17 @@ def _path(_: Engine, field: FilterField, values: tuple[str, ...]) -> Clause:
     """Return the condition that the path is one of those wanted, lies below one, or ends with "/" and one."""
     column = f"m.{field.key}"
     one = f"{column} = ? or substr({column}, 1, ?) = ? or substr({column}, length({column}) - ?) = ?"
-    places = [(wish, wish.rstrip("/") + "/", "/" + wish) for wish in values]
+    places = [(wish, wish.rstrip("/") + "/", "/" + wish) for wish in map(writable, values)]
     found = [(wish, len(folder), folder, len(end) - 1, end) for wish, folder, end in places]
-    return Clause(f"({' or '.join([one] * len(values)) or 'false'})", tuple(value for each in found for value in each))
+    return Clause(_any_of([one] * len(values)), tuple(value for each in found for value in each))
+
+
+def _any_of(conditions: Sequence[str]) -> str:
+    """Join *conditions* by OR, halves within halves: databases bound how deep an expression may nest."""
+    if len(conditions) < 2:
+        return f"({conditions[0]})" if conditions else "false"
+    half = len(conditions) // 2
+    return f"({_any_of(conditions[:half])} or {_any_of(conditions[half:])})"
 
 
 _MATCH: Mapping[str, Callable[[Engine, FilterField, tuple[str, ...]], Clause]] = {
