@@ -21,5 +21,5 @@ HALF_MADE = False
 SAFE_IGNORE_FILES = False
 """An ignore file that is a pipe or a device is refused, and not read for ever."""
 
-OFFLINE = False
+OFFLINE = True
 """No socket is opened and no file written outside the store, the models and the temporary folder."""

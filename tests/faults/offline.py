@@ -76,7 +76,7 @@ def run(*words: str, cwd: Path, **surroundings: str) -> "subprocess.CompletedPro
     return subprocess.run(  # noqa: S603
         [sys.executable, *words],
         cwd=cwd,
-        env={**kept, **surroundings, "PYTHONPATH": path},
+        env={**kept, **surroundings, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,

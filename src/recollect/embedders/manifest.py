@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -22,6 +23,8 @@ NEEDED: Final = ("numpy", "onnxruntime", "tokenizers", "onnx")
 
 def require(library: str, *, by: str = "the embedding model") -> ModuleType:
     """Return *library*, or raise ModelError with the command that installs it; *by* is what needs it."""
+    # The ONNX runtime sends telemetry unless its environment says no before it is loaded; its own switch is not enough.
+    os.putenv("ORT_DISABLE_TELEMETRY", "1")
     try:
         return import_module(library)
     except ImportError as error:
