@@ -74,7 +74,8 @@ def test_a_file_of_format_3_opens_with_everything_that_was_in_it(tmp_path: Path)
     assert [(turn.thread, turn.turn) for turn in turns] == [("talk", 0), ("talk", 1), ("talk", 2)]
     assert [event.verb for event in store.history([1], scope=ALL_PROJECTS)[1]] == ["add", "feedback"]
     assert [(fact.id, fact.object) for fact in store.facts(FactQuery(), scope=ALL_PROJECTS)] == [(1, "Tuesday")]
-    assert store.sources(below="notes")["notes/ops.md"].pieces == (Piece(digest=b"d" * 16, memory_id=1, section="Ops"),)
+    held = store.sources(below="notes", project="default")["notes/ops.md"]
+    assert held.pieces == (Piece(digest=b"d" * 16, memory_id=1, section="Ops"),)
     assert store.notes("lens") == {"work": {"types": ["decision"], "boosts": {}}}
     assert [recall.query for recall in store.recalls(scope=ALL_PROJECTS)] == ["weather", "deploy"]
     assert store.usage(scope=ALL_PROJECTS) == {1: Usage(shown=1, verdicts={"used": 1})}

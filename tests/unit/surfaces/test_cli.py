@@ -221,7 +221,9 @@ def test_import_counts_in_the_shape_of_the_design(run: Run, tmp_path: Path) -> N
 
     assert first.value == {
         "files": {"scanned": 2, "imported": 2, "skipped": 0, "failed": 0},
-        "memories": {"new": 2, "updated": 0, "unchanged": 0, "removed": 0},
+        "memories": {"new": 2, "updated": 0, "unchanged": 0, "removed": 0, "revived": 0},
+        "withheld": {"files": 0, "memories": 0},
+        "links": 0,
         "redacted": 0,
         "errors": [],
     }
