@@ -22,7 +22,6 @@ from recollect.records import (
     Memory,
     Progress,
     Recall,
-    Restore,
     Scope,
     StoreStats,
     Trust,
@@ -33,6 +32,7 @@ from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
+from recollect.trust import CONFIDENCE_CAPS
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     SearchContext = search.SearchContext
@@ -362,9 +362,8 @@ class Recollection:
         self.store.apply([Forget(id=memory_id, detail={"reason": reason} if reason else {})], at=self.now())
 
     def restore(self, memory_id: int) -> None:
-        """Bring a forgotten memory back."""
-        self._one(memory_id)
-        self.store.apply([Restore(id=memory_id)], at=self.now())
+        """Bring back a memory that was forgotten, or one that another took the place of."""
+        self.store.apply([remember.clean.restoring(self._one(memory_id))], at=self.now())
 
     def pin(self, memory_id: int, *, pinned: bool = True) -> None:
         """Keep a memory from ageing, or let it age again."""
@@ -372,13 +371,25 @@ class Recollection:
 
     def supersede(self, memory_id: int, by: int) -> None:
         """Say that memory *by* took the place of another, which is hidden from then on unless asked for."""
-        write = remember.clean.superseding(self._one(memory_id), self._one(by))
-        self.store.apply([write], at=self.now())
+        with self.store.transaction():
+            old, new = self._one(memory_id), self._one(by)
+            write = remember.clean.superseding(old, new, successors=self._successors(new))
+            self.store.apply([write], at=self.now())
+
+    def _successors(self, memory: Memory) -> dict[int, Memory]:
+        """Return what took the place of *memory*, and of that one, by id."""
+        found: dict[int, Memory] = {}
+        while memory.superseded_by and memory.superseded_by not in found:
+            loaded = self.store.load([memory.superseded_by], scope=ALL_PROJECTS)
+            found |= loaded
+            memory = loaded.get(memory.superseded_by, Memory(content=""))
+        return found
 
     def feedback(
         self, memory_id: int, verdict: "recall.log.Verdict", *, session: str | None = None, query: str | None = None
     ) -> None:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
+        recall.log.refuse_other_verdicts(verdict)
         self._one(memory_id)
         told, now = Feedback(id=memory_id, verdict=verdict, session=session, query=query), self.now()
         facts = recall.log.reinforced(self._facts_of(memory_id), verdict, now=now)
@@ -391,9 +402,11 @@ class Recollection:
         return self.store.facts(FactQuery(subject=subject, types=types, limit=limit), scope=self.scope)
 
     def reinforce(self, *fact_ids: int) -> int:
-        """Vouch for facts: surer by 0.3 and fresh from today; return how many there were."""
+        """Vouch for facts: surer by 0.3, as far as their writer is trusted, and fresh from today; return how many."""
         facts, now = recall.log.chosen(fact_ids, self._all_facts()), self.now()
-        return len(self.store.apply(recall.log.reinforced(facts, "reinforce", now=now), at=now))
+        held = self.store.load(sorted({fact.memory_id for fact in facts}), scope=self.scope)
+        caps = {row: CONFIDENCE_CAPS[memory.trust] for row, memory in held.items()}
+        return len(self.store.apply(recall.log.reinforced(facts, "reinforce", now=now, caps=caps), at=now))
 
     def stale(self, *, below: float = 0.5, days: float = 30) -> tuple[Fact, ...]:
         """Return the facts that have faded or were left alone."""

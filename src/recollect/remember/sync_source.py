@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 from recollect.records import ALL_PROJECTS, Forget, Memory, Piece, Revise, Write, digest
 from recollect.remember.context import Draft, IngestContext, revised
-from recollect.remember.ingest import MERGED, IngestResult, embed_drafts, ingest_drafts
+from recollect.remember.dedup import MERGED
+from recollect.remember.ingest import IngestResult, embed_drafts, ingest_drafts
 from recollect.stores.contract import Store
+from recollect.trust import may_change
 
 
 class SourceIndex:
@@ -53,7 +55,7 @@ def sync_source(
     before, keys = pieces_of(source, context.store), [piece_key(draft.memory) for draft in drafts]
     unchanged, gone = _match(before, keys)
     held = context.store.load([piece.memory_id for piece in gone], scope=ALL_PROJECTS) if gone else {}
-    own = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
+    own = _changeable(held, source, context)
     edited = _pair_edits(drafts, unchanged, [piece for piece in gone if _is_sole(piece, own, source, index)])
     fresh = [place for place in range(len(drafts)) if place not in unchanged and place not in edited]
     results = dict(zip(fresh, ingest_drafts(embed_drafts([drafts[at] for at in fresh], context), context), strict=True))
@@ -73,7 +75,7 @@ def remove_source(source: str, context: IngestContext, index: SourceIndex) -> in
     """Forget what came from *source* alone, now that it is gone; return how many memories that was."""
     before = pieces_of(source, context.store)
     held = context.store.load(sorted({piece.memory_id for piece in before}), scope=ALL_PROJECTS)
-    own = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
+    own = _changeable(held, source, context)
     writes = list(_losses(own, source, index))
     if writes:
         context.store.apply(writes, at=context.now)
@@ -120,6 +122,12 @@ def _match(before: Sequence[Piece], keys: Sequence[bytes]) -> tuple[dict[int, Pi
     return unchanged, [before[at] for at in sorted(at for places in left.values() for at in places)]
 
 
+def _changeable(held: Mapping[int, Memory], source: str, context: IngestContext) -> dict[int, Memory]:
+    """Return the live memories that belong to *source*, without what is trusted further than this import."""
+    live = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
+    return {row: memory for row, memory in live.items() if may_change(context.trust, memory)}
+
+
 def _is_sole(piece: Piece, own: Mapping[int, Memory], source: str, index: SourceIndex) -> bool:
     """Return whether the memory of *piece* belongs to *source* alone, so that an edit may change it."""
     return piece.memory_id in own and index.other(piece.memory_id, source) is None
@@ -147,11 +155,11 @@ def _revision(new: Memory, old: Memory, context: IngestContext) -> Revise:
 def _losses(lost: Mapping[int, Memory], source: str, index: SourceIndex) -> Iterator[Write]:
     """Yield what follows when the memories *lost*, which belong to *source*, no longer stand in it.
 
-    One is forgotten; where another source says the same, it belongs to that one from now on.
+    One is forgotten, unless it is pinned; where another source says the same, it belongs to that one from now on.
     """
     for row, memory in sorted(lost.items()):
         other = index.other(row, source)
-        if other is None:
+        if other is None and not memory.pinned:
             yield Forget(id=row, detail={"reason": "gone from its source", "source": source})
-        else:
+        elif other is not None:
             yield Revise(memory=replace(memory, source=other, line=None), verb="move", detail={"from": source})
