@@ -413,8 +413,8 @@ class Recollection:
         return tuple(upkeep.facts.stale(self._all_facts(), now=self.now(), below=below, days=days))
 
     def conflicts(self) -> "tuple[upkeep.facts.Conflict, ...]":
-        """Return the facts that contradict each other."""
-        return tuple(upkeep.facts.conflicts(self._all_facts()))
+        """Return the facts that contradict each other, and the memories that were remembered as a conflict."""
+        return tuple(upkeep.facts.all_conflicts(self._all_facts(), self.store, scope=self.scope))
 
     def _all_facts(self) -> tuple[Fact, ...]:
         return self.store.facts(FactQuery(), scope=self.scope)

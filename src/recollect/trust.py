@@ -1,6 +1,8 @@
 """How far a writer is trusted: what it may change, how sure its word can be, and what it stands against."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Final
 
@@ -40,6 +42,11 @@ def may_replace(writer: Trust, held: Memory) -> bool:
     return not held.pinned and may_change(writer, held)
 
 
+def may_merge(gone: Memory, kept: Memory) -> bool:
+    """Return whether *gone* may go into *kept*: both of one trust, and nothing pinned goes."""
+    return gone.trust == kept.trust and not gone.pinned and may_change(gone.trust, kept)
+
+
 def outranks(writer: Trust, held: Memory) -> bool:
     """Return whether a writer is trusted further than whoever stands behind *held*."""
     return level(writer) > _standing(held)
@@ -52,6 +59,35 @@ def _standing(memory: Memory) -> int:
 def against(writer: Trust, held: Memory) -> dict[str, object]:
     """Return the evidence for a decision that trust or a pin has a part in."""
     return {"trust": writer, "against": held.trust, **({"pinned": True} if held.pinned else {})}
+
+
+Load = Callable[[Sequence[int]], Mapping[int, Memory]]
+"""Returns the memories of some ids, as far as the reader may see them."""
+
+
+def conflicts_among(
+    rows: AbstractSet[int], events: Mapping[int, Sequence[Event]], load: Load
+) -> dict[int, tuple[int, ...]]:
+    """Return for each of the memories *rows* which others of them it conflicts with, by what their *events* say.
+
+    What was superseded since then is stood for by its successor.
+    """
+    found: dict[int, set[int]] = defaultdict(set)
+    for row, log in events.items():
+        others = {_successor(other, rows, load) for other in contradicted(log)}
+        for other in (others & rows) - {row}:
+            found[row].add(other)
+            found[other].add(row)
+    return {row: tuple(sorted(others)) for row, others in found.items()}
+
+
+def _successor(row: int, rows: AbstractSet[int], load: Load) -> int:
+    seen: set[int] = set()
+    while row not in rows and row not in seen:
+        seen.add(row)
+        held = load([row]).get(row)
+        row = row if held is None else held.superseded_by or row
+    return row
 
 
 def contradicted(events: Iterable[Event]) -> list[int]:
