@@ -56,6 +56,9 @@ def _standing(memory: Memory) -> int:
     return level("owner") if memory.pinned else level(memory.trust)
 
 
+EVIDENCE: Final = ("trust", "against", "pinned")
+
+
 def against(writer: Trust, held: Memory) -> dict[str, object]:
     """Return the evidence for a decision that trust or a pin has a part in."""
     return {"trust": writer, "against": held.trust, **({"pinned": True} if held.pinned else {})}

@@ -70,7 +70,7 @@ class IngestContext:
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
     def prepare(self, memory: Memory, vector: Sequence[float] | None = None) -> Draft:
-        """Return *memory* clean, no surer than its writer can be, without secrets, with the caller's *vector* if any."""
+        """Return *memory* clean, no surer than its writer can be, without secrets, and the caller's *vector* if any."""
         cleaned, count = _capped(clean(memory)), 0
         if self.redact:
             redacted = redact_memory(cleaned)

@@ -39,7 +39,7 @@ from recollect.remember.dedup import (
 from recollect.remember.embed import embed_memories
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
-from recollect.trust import against, capped, may_change, may_replace, outranks
+from recollect.trust import EVIDENCE, against, capped, may_change, may_replace, outranks
 from recollect.vectors import matrix
 
 BATCH: Final = 500
@@ -65,6 +65,11 @@ class IngestResult:
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     supersedes: tuple[int, ...] = ()
     """What else it took the place of."""
+
+    @property
+    def trust_evidence(self) -> Mapping[str, object]:
+        """What of the evidence says whose word stands against whose."""
+        return {key: value for key, value in self.evidence.items() if key in EVIDENCE}
 
     @property
     def superseded(self) -> tuple[int, ...]:

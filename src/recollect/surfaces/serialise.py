@@ -12,10 +12,10 @@ from recollect.records import FILTER_FIELDS, Memory
 from recollect.replies import Reply
 
 _MEMORY: Final = (
-    "id external_id kind project type title content tags source line section confidence pinned trust "
+    "id external_id kind project type title content tags source line section confidence pinned "
     "created_at updated_at observed_at superseded_by metadata"
 )
-_ARCHIVED: Final = f"{_MEMORY} deleted_at valid_from valid_until superseded_at thread turn context"
+_ARCHIVED: Final = f"{_MEMORY} deleted_at valid_from valid_until superseded_at trust thread turn context"
 _FILTERS: Final = " ".join(f"{each.name}?" for each in FILTER_FIELDS if each.match != "scope")
 
 SHAPES: Final[Mapping[str, str]] = {
@@ -29,9 +29,9 @@ SHAPES: Final[Mapping[str, str]] = {
         "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
         "effective_confidence snippet memory facts conflicts?"
     ),
-    "IngestResult": "id decision of redacted supersedes? evidence?",
+    "IngestResult": "id decision of redacted supersedes? evidence=trust_evidence?",
     "Lens": f"name projects? {_FILTERS} since? until? boosts",
-    "Memory": _MEMORY,
+    "Memory": f"{_MEMORY} origin?",
     "Recall": "query session lens mode outcome at hits",
     "Recalled": "id=memory_id rank score shown facts=fact_ids",
     "Related": "id score reasons memory",
