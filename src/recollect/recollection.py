@@ -22,7 +22,6 @@ from recollect.records import (
     Memory,
     Progress,
     Recall,
-    Restore,
     Scope,
     StoreStats,
     Trust,
@@ -33,6 +32,7 @@ from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
+from recollect.trust import CONFIDENCE_CAPS
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     SearchContext = search.SearchContext
@@ -383,9 +383,8 @@ class Recollection:
         self.store.apply([Forget(id=memory_id, detail={"reason": reason} if reason else {})], at=self.now())
 
     def restore(self, memory_id: int) -> None:
-        """Bring a forgotten memory back."""
-        self._one(memory_id)
-        self.store.apply([Restore(id=memory_id)], at=self.now())
+        """Bring back a memory that was forgotten, or one that another took the place of."""
+        self.store.apply([remember.clean.restoring(self._one(memory_id))], at=self.now())
 
     def pin(self, memory_id: int, *, pinned: bool = True) -> None:
         """Keep a memory from ageing, or let it age again."""
@@ -393,13 +392,25 @@ class Recollection:
 
     def supersede(self, memory_id: int, by: int) -> None:
         """Say that memory *by* took the place of another, which is hidden from then on unless asked for."""
-        write = remember.clean.superseding(self._one(memory_id), self._one(by))
-        self.store.apply([write], at=self.now())
+        with self.store.transaction():
+            old, new = self._one(memory_id), self._one(by)
+            write = remember.clean.superseding(old, new, successors=self._successors(new))
+            self.store.apply([write], at=self.now())
+
+    def _successors(self, memory: Memory) -> dict[int, Memory]:
+        """Return what took the place of *memory*, and of that one, by id."""
+        found: dict[int, Memory] = {}
+        while memory.superseded_by and memory.superseded_by not in found:
+            loaded = self.store.load([memory.superseded_by], scope=ALL_PROJECTS)
+            found |= loaded
+            memory = loaded.get(memory.superseded_by, Memory(content=""))
+        return found
 
     def feedback(
         self, memory_id: int, verdict: "recall.log.Verdict", *, session: str | None = None, query: str | None = None
     ) -> None:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
+        recall.log.refuse_other_verdicts(verdict)
         self._one(memory_id)
         told, now = Feedback(id=memory_id, verdict=verdict, session=session, query=query), self.now()
         facts = recall.log.reinforced(self._facts_of(memory_id), verdict, now=now)
@@ -412,18 +423,19 @@ class Recollection:
         return self.store.facts(FactQuery(subject=subject, types=types, limit=limit), scope=self.scope)
 
     def reinforce(self, *fact_ids: int) -> int:
-        """Vouch for facts: surer by 0.3 and fresh from today; return how many there were."""
+        """Vouch for facts: surer by 0.3, as far as their writer is trusted, and fresh from today; return how many."""
         facts, now = recall.log.chosen(fact_ids, self._all_facts()), self.now()
-        return len(self.store.apply(recall.log.reinforced(facts, "reinforce", now=now), at=now))
+        held = self.store.load(sorted({fact.memory_id for fact in facts}), scope=self.scope)
+        caps = {row: CONFIDENCE_CAPS[memory.trust] for row, memory in held.items()}
+        return len(self.store.apply(recall.log.reinforced(facts, "reinforce", now=now, caps=caps), at=now))
 
     def stale(self, *, below: float = 0.5, days: float = 30) -> tuple[Fact, ...]:
         """Return the facts that have faded or were left alone."""
         return tuple(upkeep.facts.stale(self._all_facts(), now=self.now(), below=below, days=days))
 
     def conflicts(self) -> "tuple[upkeep.facts.Conflict, ...]":
-        """Return the facts of one project that contradict each other."""
-        said = upkeep.facts.by_project(self.store, scope=self.scope)
-        return tuple(found for facts in said for found in upkeep.facts.conflicts(facts))
+        """Return the facts of one project that contradict each other, and the memories remembered as a conflict."""
+        return tuple(upkeep.facts.all_conflicts(self.store, scope=self.scope))
 
     def _all_facts(self) -> tuple[Fact, ...]:
         return self.store.facts(FactQuery(), scope=self.scope)

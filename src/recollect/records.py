@@ -67,6 +67,11 @@ class Memory:
         return self.observed_at or self.created_at
 
     @property
+    def origin(self) -> Trust | None:
+        """Whose word it is, where that is not the owner's."""
+        return None if self.trust == "owner" else self.trust
+
+    @property
     def digest(self) -> bytes:
         """What its words are known by; runs of white space do not matter."""
         return digest(self.content)

@@ -132,6 +132,8 @@ class Hit:
     factors: Mapping[str, float] = field(default_factory=dict)
     effective_confidence: float = 1.0
     facts: tuple[Fact, ...] = ()
+    conflicts: tuple[int, ...] = ()
+    """The other hits that say something else of the same."""
 
     @property
     def id(self) -> int:

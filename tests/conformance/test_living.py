@@ -359,7 +359,7 @@ def test_markers_and_cue_sentences_become_memories_of_an_agent(db: Recollection)
     [
         ("[MEMORY] type=decision: Use table-driven tests", 0.9),
         ("[MEMORY] type=preference: Short functions please the reviewer", 0.9),
-        ("[MEMORY] type=decision confidence=0.95: Use table-driven tests", 0.95),
+        ("[MEMORY] type=decision confidence=0.95: Use table-driven tests", 0.9),
         ("Decision: the queue is read in batches", 0.9),
         ("[MEMORY] type=lesson: Retries need jitter", 0.8),
         ("Gotcha: an empty filter must match nothing", 0.6),

@@ -95,11 +95,15 @@ class OracleStore:
             held = self._state.wordings
             return {row: held[row] for row in self.load(ids, scope=scope) if row in held}
 
-    def history(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Event, ...]]:
+    def history(
+        self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str] | None = None
+    ) -> dict[int, tuple[Event, ...]]:
         with self._lock:
-            events = self._state.events
-            rows = self.load(ids, scope=scope)
-            return {row: tuple(event for event in events if event.memory_id == row) for row in rows}
+            events = [event for event in self._state.events if verbs is None or event.verb in verbs]
+            found = (
+                (row, tuple(event for event in events if event.memory_id == row)) for row in self.load(ids, scope=scope)
+            )
+            return {row: log for row, log in found if log}
 
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
         with self._lock:

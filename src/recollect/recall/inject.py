@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
+from types import MappingProxyType
 from typing import Final, Literal
 
 from recollect.decay import age_days
@@ -15,6 +16,7 @@ from recollect.replies import Reply
 from recollect.stores.contract import Store
 from recollect.text.firewall import HEADING, closing, disarm, opening
 from recollect.text.normalise import CJK_CHARACTER, compiled
+from recollect.trust import ORIGINS
 
 Counter = Callable[[str], int]
 """How many tokens a text costs; any function will do, a model's own tokenizer included."""
@@ -55,6 +57,9 @@ def _plain(text: str) -> str:
 
 
 Style = Literal["markdown", "compact", "xml"]
+NO_CONFLICTS: Final[Mapping[int, Sequence[int]]] = MappingProxyType({})
+MAX_CONFLICTS: Final = 5
+"""So many of those that a memory conflicts with are named."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,9 +79,11 @@ def render(
     counter: Counter = count_tokens,
     limit: int = 5,
     budget: int = 500,
+    conflicts: Mapping[int, Sequence[int]] = NO_CONFLICTS,
 ) -> Rendered:
     """Return the first of *memories*, at most *limit* and at most *budget* tokens of what is rendered.
 
+    What is not the owner's says so, and so does one that *conflicts* with another.
     Untrusted memories are left out, and so is one that would not fit if it stood alone; at the first of the others
     that no longer fits the block ends. A line is whole or absent.
     """
@@ -86,7 +93,7 @@ def render(
     lines: list[str] = []
     ids: list[int] = []
     for memory in memories:
-        line = frame.line(memory, now)
+        line = frame.line(memory, now, conflicts.get(memory.id, ())[:MAX_CONFLICTS])
         if len(lines) == limit:
             break
         if memory.trust == "untrusted" or not line or counter(frame.around([line])) > budget:
@@ -153,20 +160,30 @@ def _confidence(memory: Memory) -> str:
     return str(round(float(memory.confidence), 2))
 
 
-def _markdown_line(memory: Memory, now: datetime) -> str:
+def _marks(memory: Memory, conflicts: Sequence[int]) -> list[str]:
+    """Return what a reader should know before believing: whose word it is, and what it conflicts with."""
+    origin = [ORIGINS[memory.trust]] if memory.trust in ORIGINS else []
+    others = ", ".join(f"#{row}" for row in conflicts)
+    return [*origin, f"#{memory.id} conflicts with {others}"] if others else origin
+
+
+def _markdown_line(memory: Memory, now: datetime, conflicts: Sequence[int]) -> str:
     content = _without_tags(as_one_line(memory.content))
-    tail = f"(confidence: {_confidence(memory)}, age: {_age(memory, now)})"
-    return f"- [{_kind(memory)}] {content} {tail}" if content else ""
+    tail = [f"confidence: {_confidence(memory)}", f"age: {_age(memory, now)}", *_marks(memory, conflicts)]
+    return f"- [{_kind(memory)}] {content} ({', '.join(tail)})" if content else ""
 
 
-def _compact_line(memory: Memory, _: datetime) -> str:
-    content = _without_tags(as_one_line(memory.content))
-    return f"{memory.id} {_kind(memory)}: {content}" if content else ""
+def _compact_line(memory: Memory, _: datetime, conflicts: Sequence[int]) -> str:
+    content, marks = _without_tags(as_one_line(memory.content)), _marks(memory, conflicts)
+    about = f"{_kind(memory)} ({', '.join(marks)})" if marks else _kind(memory)
+    return f"{memory.id} {about}: {content}" if content else ""
 
 
-def _xml_line(memory: Memory, now: datetime) -> str:
+def _xml_line(memory: Memory, now: datetime, conflicts: Sequence[int]) -> str:
     content = escape(as_one_line(memory.content))
     attributes = f'type="{_kind(memory)}" confidence="{_confidence(memory)}" age="{_age(memory, now)}"'
+    attributes += "" if memory.trust == "owner" else f' origin="{memory.trust}"'
+    attributes += f' conflicts="{" ".join(map(str, conflicts))}"' if conflicts else ""
     return f'<memory id="{memory.id}" {attributes}>{content}</memory>' if content else ""
 
 
@@ -174,7 +191,7 @@ def _xml_line(memory: Memory, now: datetime) -> str:
 class _Frame:
     """How one style writes a memory, and what it puts before and behind all of them."""
 
-    line: Callable[[Memory, datetime], str]
+    line: Callable[[Memory, datetime, Sequence[int]], str]
     before: tuple[str, ...] = ()
     first: tuple[str, ...] = ()
     last: tuple[str, ...] = ()
@@ -204,6 +221,12 @@ def choose(reply: Reply, *, told: Mapping[str, object]) -> tuple[Memory, ...]:
     return tuple(each for each in memories if told.get(str(each.id)) != each.meaning.hex())
 
 
+def told_conflicts(reply: Reply) -> dict[int, tuple[int, ...]]:
+    """Return which hits of *reply* conflict with which, untrusted ones aside: nothing of them is told."""
+    trusted = {hit.id for hit in reply.hits if hit.memory.trust != "untrusted"}
+    return {hit.id: tuple(row for row in hit.conflicts if row in trusted) for hit in reply.hits}
+
+
 def inject(
     reply: Reply,
     *,
@@ -221,7 +244,15 @@ def inject(
     """
     told = store.notes(LEDGER, project=project).get(session, {}) if session is not None else {}
     chosen = choose(reply, told=told)
-    rendered = render(chosen, now=now, style=style, counter=count_tokens_mixed, limit=limit, budget=budget)
+    rendered = render(
+        chosen,
+        now=now,
+        style=style,
+        counter=count_tokens_mixed,
+        limit=limit,
+        budget=budget,
+        conflicts=told_conflicts(reply),
+    )
     if session is not None and rendered.ids:
         words = {str(each.id): each.meaning.hex() for each in chosen if each.id in rendered.ids}
         store.put_note(LEDGER, session, {**told, **words}, project=project)

@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
+from recollect.errors import InputError
 from recollect.records import Fact, Filter, Memory, Recall, Recalled, ReinforceFact, Scope, Usage
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store, unknown_fact
@@ -16,6 +17,7 @@ if TYPE_CHECKING:  # a search that is not logged starts no thread
 
 Verdict = Literal["used", "useful", "wrong"]
 """What became of a recalled memory."""
+VERDICTS: Final = get_args(Verdict)
 FRESH: Final = timedelta(hours=1)
 """A fact confirmed so lately gains nothing by being recalled again."""
 OFTEN: Final = 3
@@ -97,16 +99,28 @@ WEIGHTS: Final[Mapping[str, float]] = MappingProxyType(
     {"reinforce": 1.0, "useful": 1.0, "used": 0.5, "search": 0.3, "wrong": 0.0}
 )
 """How far each kind of use moves the day that a fact fades from: all the way to now, a part of it, or not."""
+NO_CAPS: Final[Mapping[int, float]] = MappingProxyType({})
 MORE: Final = 0.3
 LESS: Final = 0.5
 
 
-def reinforced(facts: Sequence[Fact], use: str, *, now: datetime) -> tuple[ReinforceFact, ...]:
-    """Return the writes that *use* comes to: facts fade from a later day, are surer by 0.3, or half as sure."""
+def refuse_other_verdicts(verdict: str) -> None:
+    """Refuse what is no verdict."""
+    if verdict not in VERDICTS:
+        raise InputError(f"no verdict is called {verdict!r}", hint=f"one of {', '.join(VERDICTS)}")
+
+
+def reinforced(
+    facts: Sequence[Fact], use: str, *, now: datetime, caps: Mapping[int, float] = NO_CAPS
+) -> tuple[ReinforceFact, ...]:
+    """Return the writes that *use* comes to: facts fade from a later day, are surer by 0.3, or half as sure.
+
+    *caps* say, by memory, how sure a fact can get at all.
+    """
     return tuple(
         ReinforceFact(
             id=fact.id,
-            confidence=_confidence(fact, use),
+            confidence=_confidence(fact, use, most=caps.get(fact.memory_id, 1.0)),
             last_reinforced=fact.last_reinforced + WEIGHTS[use] * max(now - fact.last_reinforced, timedelta()),
             detail={"use": use},
         )
@@ -114,9 +128,9 @@ def reinforced(facts: Sequence[Fact], use: str, *, now: datetime) -> tuple[Reinf
     )
 
 
-def _confidence(fact: Fact, use: str) -> float:
+def _confidence(fact: Fact, use: str, *, most: float) -> float:
     if use == "reinforce":
-        return min(1.0, fact.confidence + MORE)
+        return max(fact.confidence, min(most, fact.confidence + MORE))
     return fact.confidence * LESS if use == "wrong" else fact.confidence
 
 

@@ -2,14 +2,15 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from operator import attrgetter, index
 from typing import Any, Final
 
 from recollect.errors import InputError
-from recollect.records import Context, Memory, Revise
+from recollect.records import Context, Memory, Restore, Revise
+from recollect.trust import level
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 MAX_LENGTH: Final = 10 * 1024 * 1024
@@ -44,6 +45,7 @@ def _cleaned(memory: Memory) -> Memory:
         raise InputError("there is nothing to remember: the text is blank", hint="give it some words")
     if len(content) > MAX_LENGTH:
         raise InputError(f"the text is too long: {len(content):,} characters", hint="import it as a file instead")
+    level(memory.trust)
     cleaned: dict[str, Any] = {
         "content": content,
         "title": _one_line(memory.title),
@@ -151,8 +153,16 @@ def pinning(memory: Memory, *, pinned: bool) -> Revise:
     return Revise(memory=replace(memory, pinned=pinned), verb="pin" if pinned else "unpin")
 
 
-def superseding(old: Memory, new: Memory) -> Revise:
-    """Return the write that puts *new* in the place of *old*."""
+def chain(row: int, successors: Mapping[int, int]) -> tuple[int, ...]:
+    """Return *row* and all that took its place, one after the other."""
+    rows = [row]
+    while (row := successors.get(row, rows[0])) not in rows:
+        rows.append(row)
+    return tuple(rows)
+
+
+def superseding(old: Memory, new: Memory, *, successors: Iterable[int] = ()) -> Revise:
+    """Return the write that puts *new*, which its *successors* supersede in turn, in the place of *old*."""
     if old.id == new.id:
         raise InputError("a memory cannot supersede itself", hint="name two different ids")
     if old.project != new.project:
@@ -160,4 +170,14 @@ def superseding(old: Memory, new: Memory) -> Revise:
             f"#{old.id} is in the project {old.project}, #{new.id} in {new.project}",
             hint="a memory can be superseded only by one of its own project",
         )
+    if old.id in successors:
+        hint = f"bring it back first: recollect restore {new.id}"
+        raise InputError(f"#{new.id} is itself superseded by #{old.id}: a circle would hide both", hint=hint)
     return Revise(memory=replace(old, superseded_by=new.id), verb="supersede")
+
+
+def restoring(memory: Memory) -> Restore | Revise:
+    """Return the write that brings *memory* back: a forgotten one, or one that another took the place of."""
+    if memory.deleted_at is None and memory.superseded_by is not None:
+        return Revise(memory=replace(memory, superseded_by=None), verb="restore")
+    return Restore(id=memory.id)

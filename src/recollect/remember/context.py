@@ -17,12 +17,11 @@ from recollect.remember.facts import DECAY_RATES, extract
 from recollect.remember.redact import redact_memory
 from recollect.stores.contract import Analyse, Store
 from recollect.text.firewall import strip_rendered
+from recollect.trust import TRUST_LEVELS, capped, level
 from recollect.vectors import Vector, pack, unit
 
 CONFIDENCE_FLOORS: Final[Mapping[str, float]] = MappingProxyType({"decision": 0.9, "preference": 0.9})
 """The least confidence of what is captured, by type: Oro stores decisions and preferences with 0.9 to 1.0."""
-TRUST_LEVELS: Final[Sequence[Trust]] = ("untrusted", "agent", "owner")
-"""How far a writer is trusted, least first."""
 DEFAULT: Final = Memory(content="").project
 """The project of what names none."""
 STABLE_FIELDS: Final = ("id", "created_at", "updated_at", "deleted_at", "superseded_by", "superseded_at")
@@ -63,14 +62,18 @@ class IngestContext:
     model: str = ""
     """The name of that model."""
 
+    def __post_init__(self) -> None:
+        """Refuse a trust that is none."""
+        level(self.trust)
+
     @property
     def scope(self) -> Scope:
         """Return the projects this context reads: its own, or all."""
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
     def prepare(self, memory: Memory, vector: Sequence[float] | None = None) -> Draft:
-        """Return *memory* clean and without secrets, with the caller's own *vector* if there is one."""
-        cleaned, count = clean(memory), 0
+        """Return *memory* clean, no surer than its writer can be, without secrets, and the caller's *vector* if any."""
+        cleaned, count = _capped(clean(memory)), 0
         if self.redact:
             redacted = redact_memory(cleaned)
             cleaned, count = redacted.memory, redacted.count
@@ -100,21 +103,31 @@ class IngestContext:
         return replace(memory, project=self.project)
 
     def assign(self, memory: Memory, *, trust: Trust | None = None) -> Memory:
-        """Return *memory* as one of the context's project, or its own where none is chosen, of its writer's *trust*."""
+        """Return *memory* as one of the context's project, or its own where none is chosen, of its writer's *trust*.
+
+        Only the owner pins.
+        """
         project = self.project or memory.project
         trusted = min(trust or self.trust, self.trust, key=TRUST_LEVELS.index)
-        if (project, trusted) == (memory.project, memory.trust):
+        pinned = memory.pinned and self.trust == "owner"
+        if (project, trusted, pinned) == (memory.project, memory.trust, memory.pinned):
             return memory
-        return replace(memory, project=project, trust=trusted)
+        return replace(memory, project=project, trust=trusted, pinned=pinned)
 
     def facts(self, memory: Memory) -> tuple[Fact, ...]:
-        """Return the facts of *memory*, with the decay rates of the profile."""
-        return extract(memory, self.profile.weigh.decay_rates or DECAY_RATES)
+        """Return the facts of *memory*, with the decay rates of the profile, no surer than its writer can be."""
+        facts = extract(memory, self.profile.weigh.decay_rates or DECAY_RATES)
+        return tuple(replace(fact, confidence=capped(fact.confidence, memory.trust)) for fact in facts)
 
     def captured(self, text: str) -> list[Memory]:
         """Return what a worker's output asks to remember, without what `inject` rendered into it."""
         found = (self.assign(memory) for memory in capture(strip_rendered(text).text))
         return [replace(each, confidence=max(each.confidence, CONFIDENCE_FLOORS.get(each.type, 0.0))) for each in found]
+
+
+def _capped(memory: Memory) -> Memory:
+    most = capped(memory.confidence, memory.trust)
+    return memory if most == memory.confidence else replace(memory, confidence=most)
 
 
 def given_vector(numbers: Sequence[float]) -> Vector:

@@ -8,12 +8,15 @@ distinct    everything else; the nearest one, if any, stands in the evidence as 
 
 Only *identical* and *restates* lead to a merge, so both are judged to refuse when in doubt: a word that
 one text has and the other has not, another order of the words, a question against a statement.
+
+What the writer may not change, because it is trusted less or because a memory is pinned, is never superseded and takes
+no other wording: there an update is a conflict, a restatement a link.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Final
 
@@ -30,7 +33,10 @@ from recollect.text.differences import (
     spaced,
 )
 from recollect.text.tokenizer import word_set
+from recollect.trust import against, may_change, may_replace, outranks
 
+MERGED: Final = ("identical", "restates")
+"""The decisions after which a draft is no memory of its own."""
 RESTATED: Final = 0.7
 """The share of words that a restatement has in common with what it restates."""
 NEAR: Final = 0.5
@@ -64,6 +70,8 @@ class DedupResult:
     decision: Decision
     of: int | None = None
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    supersedes: tuple[int, ...] = ()
+    """What else it takes the place of."""
 
 
 DISTINCT: Final = DedupResult(decision="distinct")
@@ -99,6 +107,62 @@ def decide_oro(_: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResu
 Decide = Callable[[Memory, Sequence[DuplicateCandidate]], DedupResult]
 DECIDE: Final[Mapping[str, Decide]] = {"words": decide, "bm25": decide_oro}
 """How a profile decides, by the name it gives."""
+
+
+# --- who may change what ---------------------------------------------------------------------
+
+
+def decide_by_trust(
+    new: Memory, candidates: Sequence[DuplicateCandidate], decide_freely: Decide, *, replaces: int | None = None
+) -> DedupResult:
+    """Return what *new* is to *candidates*, of which its writer may change some; *replaces* is a lesser one's copy.
+
+    Those of its own trust are decided on freely. What is trusted less it supersedes, also where it says the same:
+    words of a trusted writer are kept as they were given. What it may not change it leaves as it is.
+    """
+    lesser = [each for each in candidates if outranks(new.trust, each.memory) and _is_current(each.memory)]
+    held = [each for each in candidates if not may_replace(new.trust, each.memory) and _is_current(each.memory)]
+    free = decide_freely(new, [each for each in candidates if _is_peer(new, each.memory)])
+    if free.decision in MERGED or not (held or lesser or replaces):
+        return free
+    guarded = guard(decide(new, held), new, {each.memory.id: each.memory for each in held})
+    if guarded.decision in MERGED:
+        return guarded
+    below = decide_freely(new, lesser)
+    outdated = [each for each in (free, below) if each.decision == "updates" or (each is below and _is_repeat(each))]
+    rows = tuple(dict.fromkeys(row for row in (*(each.of for each in outdated), replaces) if row is not None))
+    if guarded.decision == "conflicts":
+        return replace(guarded, supersedes=rows)
+    if rows:
+        evidence = outdated[0].evidence if outdated else {"by": "content"}
+        return DedupResult(decision="updates", of=rows[0], evidence=evidence, supersedes=rows[1:])
+    told = [each for each in (free, below, guarded) if each.decision != "distinct" or "proposes" in each.evidence]
+    return min(told, key=lambda each: _STRENGTH.index(each.decision), default=free)
+
+
+def guard(result: DedupResult, new: Memory, held: Mapping[int, Memory]) -> DedupResult:
+    """Return what is left of *result* where *new* may not take the place of one of *held*, or not even reword it."""
+    old = None if result.of is None else held.get(result.of)
+    if old is None or may_replace(new.trust, old):
+        return result
+    evidence = {**result.evidence, **against(new.trust, old)}
+    if result.decision == "identical" or (result.decision == "restates" and may_change(new.trust, old)):
+        return replace(result, evidence=evidence)
+    if result.decision == "restates":
+        return DedupResult(decision="distinct", evidence={**evidence, "proposes": old.id})
+    return DedupResult(decision="conflicts", of=old.id, evidence=evidence)
+
+
+def _is_peer(new: Memory, held: Memory) -> bool:
+    return may_replace(new.trust, held) and not outranks(new.trust, held)
+
+
+def _is_current(memory: Memory) -> bool:
+    return memory.superseded_by is None
+
+
+def _is_repeat(result: DedupResult) -> bool:
+    return result.decision in MERGED
 
 
 def says_the_same(a: str, b: str) -> bool:

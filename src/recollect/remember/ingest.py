@@ -1,9 +1,9 @@
 """Ingest: decide what each draft is to what the store holds already, then write it. Nothing is discarded."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import groupby, repeat
 from typing import Final
 
 from recollect.errors import InputError, ModelError
@@ -27,16 +27,23 @@ from recollect.records import (
     digest,
 )
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
-from recollect.remember.dedup import DECIDE, Decide, DedupResult, DuplicateCandidate, is_standalone
+from recollect.remember.dedup import (
+    DECIDE,
+    MERGED,
+    Decide,
+    DedupResult,
+    DuplicateCandidate,
+    decide_by_trust,
+    is_standalone,
+)
 from recollect.remember.embed import embed_memories
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
+from recollect.trust import EVIDENCE, against, capped, may_change, may_replace, outranks
 from recollect.vectors import matrix
 
 BATCH: Final = 500
 """How many drafts are decided on and written together; those before them are stored by then."""
-MERGED: Final = ("identical", "restates")
-"""The decisions after which a draft is no memory of its own."""
 MAX_NEAREST: Final = 5
 """How many memories near by vector, or by BM25, a draft is compared with."""
 MAX_LINK_TERMS: Final = 6
@@ -56,6 +63,19 @@ class IngestResult:
     written: bool = True
     """Whether anything was written: not when the store held just this already."""
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    supersedes: tuple[int, ...] = ()
+    """What else it took the place of."""
+
+    @property
+    def trust_evidence(self) -> Mapping[str, object]:
+        """What of the evidence says whose word stands against whose."""
+        return {key: value for key, value in self.evidence.items() if key in EVIDENCE}
+
+    @property
+    def superseded(self) -> tuple[int, ...]:
+        """All that it took the place of."""
+        first = (self.of,) if self.decision == "updates" and self.of is not None else ()
+        return first + self.supersedes
 
 
 def ingest(
@@ -98,9 +118,13 @@ def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]
 
 
 def ingest_drafts(drafts: Sequence[Draft], context: IngestContext) -> tuple[IngestResult, ...]:
-    """Store *drafts* within the caller's transaction; profile `oro` compares each with all before it."""
+    """Store *drafts* within the caller's transaction; profile `oro` compares each with all before it.
+
+    Those of a batch are of one trust, so that none decides on what another may not change.
+    """
     size = BATCH if context.profile.dedup == "words" else 1
-    batches = (drafts[start : start + size] for start in range(0, len(drafts), size))
+    runs = [list(run) for _, run in groupby(drafts, key=lambda draft: draft.memory.trust)]
+    batches = (run[start : start + size] for run in runs for start in range(0, len(run), size))
     return tuple(result for batch in batches for result in _ingest_batch(batch, context))
 
 
@@ -117,31 +141,66 @@ class _Entry:
     tokens: TokenizedMemory
     key: Key | None
     standalone: bool
+    owner: Memory | None = None
+    """The memory that has the external id it came with, if its writer may not change that one."""
 
 
-def _entry(draft: Draft, context: IngestContext) -> _Entry:
+def _entry(draft: Draft, owner: Memory | None, context: IngestContext) -> _Entry:
     memory, standalone = draft.memory, is_standalone(draft.memory)
     name = memory.external_id if memory.external_id is not None else None if standalone else memory.digest
     key = None if name is None else (memory.project, memory.kind, name)
     tokens = context.analyse(memory, ())
-    return _Entry(draft=draft, memory=memory, tokens=tokens, key=key, standalone=standalone)
+    return _Entry(draft=draft, memory=memory, tokens=tokens, key=key, standalone=standalone, owner=owner)
+
+
+def _own_ids(drafts: Sequence[Draft], store: Store) -> list[tuple[Draft, Memory | None]]:
+    """Give each record whose external id has a memory that its writer may not change an id of its own, and tell which.
+
+    An agent's record "t-1" is "agent:t-1" beside the owner's, and stays that one from then on.
+    """
+    renamed, owners = list(drafts), dict[int, Memory]()
+    open_ids = [place for place, each in enumerate(drafts) if each.memory.external_id and each.memory.trust != "owner"]
+    while open_ids:
+        held = _owners([renamed[place].memory for place in open_ids], store)
+        taken = {place: memory for place, memory in zip(open_ids, held, strict=True) if memory is not None}
+        for place, owner in taken.items():
+            memory = renamed[place].memory
+            own = replace(memory, external_id=f"{memory.trust}:{memory.external_id}")
+            renamed[place] = replace(renamed[place], memory=own)
+            owners.setdefault(place, owner)
+        open_ids = list(taken)
+    return [(each, owners.get(place)) for place, each in enumerate(renamed)]
+
+
+def _owners(memories: Sequence[Memory], store: Store) -> list[Memory | None]:
+    """Return for each of *memories* the one that has its external id, if its writer may not change that one."""
+    rows: dict[tuple[str, str, str], int] = {}
+    for project in {memory.project for memory in memories}:
+        names = [(each.kind, each.external_id or "") for each in memories if each.project == project]
+        rows |= {(project, *key): row for key, row in store.known(project, external_ids=names).by_external_id.items()}
+    held = store.load(sorted(set(rows.values())), scope=ALL_PROJECTS) if rows else {}
+    found = [held.get(rows.get((each.project, each.kind, each.external_id or ""), 0)) for each in memories]
+    return [
+        None if old is None or may_change(memory.trust, old) else old
+        for memory, old in zip(memories, found, strict=True)
+    ]
 
 
 def _ingest_batch(drafts: Sequence[Draft], context: IngestContext) -> list[IngestResult]:
-    batch = [_entry(draft, context) for draft in drafts]
+    batch = [_entry(draft, owner, context) for draft, owner in _own_ids(drafts, context.store)]
     existing = _find_existing(batch, context)
     decisions = _decide_all(batch, existing, DECIDE[context.profile.dedup])
     ids = _insert(batch, decisions, context)
     results = [
-        _result(decision, own=ids.get(place), of=_resolve(decision.of, decisions, ids), redacted=drafts[place].redacted)
+        _result(decision, decisions, ids, own=ids.get(place), redacted=drafts[place].redacted)
         for place, decision in enumerate(decisions)
     ]
-    named = {result.of for result in results}
+    named = {row for result in results for row in (result.of, *result.supersedes)}
     inserted = {row: replace(batch[place].memory, id=row) for place, row in ids.items() if row in named}
     writes = _consequences(batch, results, {**existing.memories, **inserted}, existing.variants, context)
     if writes:
         context.store.apply(writes, at=context.now)
-    _put_vectors(batch, results, ids, context.store)
+    _put_vectors(batch, results, ids, existing.memories, context.store)
     return results
 
 
@@ -160,6 +219,16 @@ class _Existing:
     bm25: Sequence[Scores]
     memories: Mapping[int, Memory]
     variants: Mapping[int, tuple[str, ...]]
+
+    def current(self, row: int, name: bytes) -> int:
+        """Return what took the place of memory *row* in the same words, by their digest, else *row* itself."""
+        seen: set[int] = set()
+        while row not in seen:
+            seen.add(row)
+            by = self.memories.get(self.memories[row].superseded_by or 0)
+            if by is not None and by.deleted_at is None and by.digest == name:
+                row = by.id
+        return row
 
     def candidates(self, place: int, kind: str) -> Iterator[DuplicateCandidate]:
         """Yield what the draft at *place* may be a duplicate of."""
@@ -184,10 +253,22 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext) -> _Existing
             cosines[place] = _cosines(embedding, (*near[place], *bm25[place]), context.store)
         elif embedding is not None:
             cosines[place] = _nearest(embedding, entry.memory, context.store)
-    rows = sorted({*same.values(), *(row for each in (*near, *cosines, *bm25) for row in each)})
-    memories = context.store.load(rows, scope=ALL_PROJECTS) if rows else {}
-    variants = context.store.wordings(rows, scope=ALL_PROJECTS) if rows else {}
+    owners = (entry.owner.id for entry in batch if entry.owner is not None)
+    rows = sorted({*same.values(), *owners, *(row for each in (*near, *cosines, *bm25) for row in each)})
+    memories = _with_successors(rows, same.values(), context.store) if rows else {}
+    variants = context.store.wordings(list(memories), scope=ALL_PROJECTS) if rows else {}
     return _Existing(same=same, near=near, cosines=cosines, bm25=bm25, memories=memories, variants=variants)
+
+
+def _with_successors(rows: Sequence[int], same: Iterable[int], store: Store) -> dict[int, Memory]:
+    """Load *rows*, and all that took the place of the *same* words."""
+    memories = store.load(rows, scope=ALL_PROJECTS)
+    new = {memories[row].superseded_by or 0 for row in same if row in memories} - {0, *memories}
+    while new:
+        found = store.load(sorted(new), scope=ALL_PROJECTS)
+        memories |= found
+        new = {memory.superseded_by or 0 for memory in found.values()} - {0, *memories}
+    return memories
 
 
 def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[dict[Key, int], list[tuple[int, ...]]]:
@@ -267,20 +348,49 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
     decisions = []
     for place, entry in enumerate(batch):
         memory, own = entry.memory, -1 - place
-        of = own if entry.key is None else same.setdefault(entry.key, own)
-        if of != own:
-            by = "external_id" if entry.standalone else "content"
-            decisions.append(DedupResult(decision="identical", of=of, evidence={"by": by}))
+        of, replaces = own if entry.key is None else same.setdefault(entry.key, own), None
+        if of != own and not entry.standalone:
+            of = existing.current(of, memory.digest) if of > 0 else of
+            replaces = of if of > 0 and outranks(memory.trust, existing.memories[of]) else None
+        if entry.owner is not None and (of == own or entry.owner.digest == memory.digest):
+            decisions.append(_beside(memory, entry.owner))
+            if entry.key is not None and decisions[-1].decision == "identical":
+                del same[entry.key]  # nothing goes by this id yet
+        elif of != own and replaces is None:
+            decisions.append(_identical(entry, of, existing.memories.get(of)))
         elif entry.standalone:
             decisions.append(_STANDALONE)
         else:
             keys = [(memory.project, memory.kind, part) for part in entry.tokens.minhash]
             near = sorted({other for key in keys for other in earlier[key][-ALIKE:]})
             in_batch = [DuplicateCandidate(memory=replace(batch[other].memory, id=-1 - other)) for other in near]
-            decisions.append(decide(memory, [*existing.candidates(place, memory.kind), *in_batch]))
-            for key in keys:
+            candidates = [*existing.candidates(place, memory.kind), *in_batch]
+            decisions.append(decide_by_trust(memory, candidates, decide, replaces=replaces))
+            if entry.key is not None:
+                same[entry.key] = own
+            for key in keys if not _is_guarded(decisions[-1]) else ():
                 earlier[key].append(place)
     return decisions
+
+
+def _is_guarded(decision: DedupResult) -> bool:
+    """Return whether a draft says what a memory says that its writer may not change: nothing of it is kept."""
+    return decision.decision in MERGED and "against" in decision.evidence
+
+
+def _identical(entry: _Entry, of: int, held: Memory | None) -> DedupResult:
+    """Return the decision on a draft whose key belongs to another one; *held*, if that is stored already."""
+    evidence: dict[str, object] = {"by": "external_id" if entry.standalone else "content"}
+    if held is not None and not may_change(entry.memory.trust, held):
+        evidence |= against(entry.memory.trust, held)
+    return DedupResult(decision="identical", of=of, evidence=evidence)
+
+
+def _beside(memory: Memory, owner: Memory) -> DedupResult:
+    """Return the decision on a record whose external id has a memory, *owner*, that its writer may not change."""
+    same = owner.digest == memory.digest
+    evidence = {"by": "external_id", **against(memory.trust, owner)}
+    return DedupResult(decision="identical" if same else "conflicts", of=owner.id, evidence=evidence)
 
 
 def _resolve(of: int | None, decisions: Sequence[DedupResult], ids: Mapping[int, int]) -> int | None:
@@ -338,11 +448,27 @@ def _is_place(value: object) -> bool:
     return isinstance(value, int) and value < 0
 
 
-def _result(decision: DedupResult, *, own: int | None, of: int | None, redacted: int) -> IngestResult:
+def _result(
+    decision: DedupResult,
+    decisions: Sequence[DedupResult],
+    ids: Mapping[int, int],
+    *,
+    own: int | None,
+    redacted: int,
+) -> IngestResult:
+    of = _resolve(decision.of, decisions, ids)
     row = own if own is not None else of
     if row is None:
         raise AssertionError("what is merged has something it is merged into")
-    return IngestResult(id=row, decision=decision.decision, of=of, redacted=redacted, evidence=decision.evidence)
+    further = (_resolve(each, decisions, ids) for each in decision.supersedes)
+    return IngestResult(
+        id=row,
+        decision=decision.decision,
+        of=of,
+        redacted=redacted,
+        evidence=decision.evidence,
+        supersedes=tuple(each for each in further if each is not None),
+    )
 
 
 def _consequences(
@@ -361,6 +487,11 @@ def _consequences(
         if result.of is None:
             continue
         memory, old = batch[place].memory, memories[result.of]
+        for row in result.superseded:
+            if may_replace(memory.trust, memories[row]):
+                memories[row] = replace(memories[row], superseded_by=result.id)
+                detail = {"by": result.id, **result.evidence}
+                writes.append(Revise(memory=memories[row], verb="supersede", detail=detail))
         write = _consequence(memory, result, old, texts[old.id], context)
         if write is None:
             results[place] = replace(result, written=result.decision not in MERGED)
@@ -377,16 +508,13 @@ def _consequences(
 def _consequence(
     memory: Memory, result: IngestResult, old: Memory, texts: set[bytes], context: IngestContext
 ) -> Write | None:
-    if result.decision == "updates":
-        superseded = replace(old, superseded_by=result.id)
-        return Revise(memory=superseded, verb="supersede", detail={"by": result.id, **result.evidence})
-    if result.decision not in MERGED:
+    if result.decision not in MERGED or not may_change(memory.trust, old):
         return None
     if memory.external_id is not None:
-        new = revised(old, memory)
+        new = replace(revised(old, memory), pinned=old.pinned or memory.pinned)
         return None if new == old else Revise(memory=new, facts=context.facts(new))
     variant = None if memory.digest in texts else memory.content
-    confidence = max(old.confidence, memory.confidence)
+    confidence = capped(max(old.confidence, memory.confidence), old.trust)
     if variant is None and confidence == old.confidence:
         return None
     detail = {"decision": result.decision, "source": memory.source, **result.evidence}
@@ -394,13 +522,17 @@ def _consequence(
 
 
 def _put_vectors(
-    batch: Sequence[_Entry], results: Sequence[IngestResult], ids: Mapping[int, int], store: Store
+    batch: Sequence[_Entry],
+    results: Sequence[IngestResult],
+    ids: Mapping[int, int],
+    held: Mapping[int, Memory],
+    store: Store,
 ) -> None:
-    """Store the vectors of the memories inserted, and those that a caller brought for one the store held already."""
+    """Store the vectors of the memories inserted, and those that a caller brought for one it may change."""
     by_generation: dict[Generation, list[EmbeddedMemory]] = defaultdict(list)
     for place, entry in enumerate(batch):
-        made = entry.draft.embedding
-        if made is not None and (place in ids or made.given):
+        made, old = entry.draft.embedding, held.get(results[place].id)
+        if made is not None and (place in ids or (made.given and (old is None or may_change(entry.memory.trust, old)))):
             row, meaning = results[place].id, entry.memory.meaning
             by_generation[made.generation].append(
                 EmbeddedMemory(memory_id=row, meaning=meaning, passages=made.passages)

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from recollect.records import ALL_PROJECTS, Forget, Insert, Memory, Merge, Revise, Write
+from recollect.remember.clean import chain
 from recollect.remember.context import Draft, IngestContext, revised
 from recollect.remember.formats import Exported
 from recollect.remember.ingest import IngestResult
 from recollect.stores.contract import Store
+from recollect.trust import capped, may_change
 
 Restored = tuple[Draft, Exported]
 """An exported memory, ready to be stored, and what the export says beside it."""
@@ -30,10 +32,9 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
     inserted = dict(zip(new, store.apply(inserts, at=now), strict=True))
     ids = [(existing | inserted)[place] for place in range(len(memories))]
     changes = _later_changes({row: memories[place] for place, row in existing.items()}, held, context)
-    confidences = {row: memory.confidence for row, memory in held.items()}
     writes = [
         *changes.values(),
-        *_variants(exported, ids, confidences, context),
+        *_variants(exported, ids, held, context),
         *_successors(exported, ids, inserted),
     ]
     if writes:
@@ -83,20 +84,26 @@ def _later_changes(
     changes: dict[int, Write] = {}
     for row, memory in memories.items():
         old = held[row]
-        if memory.external_id is not None and memory.updated_at > old.updated_at:
-            new = revised(old, memory)
+        later = memory.external_id is not None and memory.updated_at > old.updated_at
+        if later and may_change(memory.trust, old):
+            new = replace(revised(old, memory), pinned=old.pinned or memory.pinned)
             changes |= {} if new == old else {row: Revise(memory=new, facts=context.facts(new))}
     return changes
 
 
 def _variants(
-    exported: Sequence[Restored], ids: Sequence[int], confidences: Mapping[int, float], context: IngestContext
+    exported: Sequence[Restored], ids: Sequence[int], held: Mapping[int, Memory], context: IngestContext
 ) -> Iterator[Write]:
     """Yield what gives each memory the variants it had, as clean and without secrets as every text."""
-    with_variants = {ids[place]: each for place, each in enumerate(exported) if each[1].wordings}
+    with_variants = {
+        row: each
+        for row, each in zip(ids, exported, strict=True)
+        if each[1].wordings and (row not in held or may_change(each[0].memory.trust, held[row]))
+    }
     known = context.store.wordings(list(with_variants), scope=ALL_PROJECTS) if with_variants else {}
     for row, (draft, about) in with_variants.items():
-        confidence = max(draft.memory.confidence, confidences.get(row, 0.0))
+        old = held.get(row, draft.memory)
+        confidence = capped(max(draft.memory.confidence, old.confidence), old.trust)
         texts = [context.prepare(Memory(content=text)).memory.content for text in about.wordings if text.strip()]
         fresh = (text for text in dict.fromkeys(texts) if text not in known.get(row, ()))
         yield from (Merge(id=row, confidence=confidence, wording=text) for text in fresh)
@@ -106,10 +113,12 @@ def _successors(exported: Sequence[Restored], ids: Sequence[int], inserted: Mapp
     """Return what points each superseded memory to its successor, by the id that one has here."""
     here = {about.id: row for (_, about), row in zip(exported, ids, strict=True) if about.id is not None}
     writes: list[Write] = []
+    by_row: dict[int, int] = {}
     for place, row in inserted.items():
         draft, about = exported[place]
         by = here.get(about.superseded_by or 0)
-        if by is not None and by != row:
+        if by is not None and row not in chain(by, by_row):
+            by_row[row] = by
             memory = replace(draft.memory, id=row, superseded_by=by)
             writes.append(Revise(memory=memory, verb="supersede", detail={"by": by}))
     return writes

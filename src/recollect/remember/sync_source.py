@@ -7,9 +7,10 @@ from typing import Final
 
 from recollect.records import Event, Forget, Memory, Piece, Restore, Revise, Source, Write, digest
 from recollect.remember.context import DEFAULT, Draft, IngestContext, revised
-from recollect.remember.dedup import is_standalone
-from recollect.remember.ingest import MERGED, IngestResult, embed_drafts, ingest_drafts
+from recollect.remember.dedup import MERGED, is_standalone
+from recollect.remember.ingest import IngestResult, embed_drafts, ingest_drafts
 from recollect.stores.contract import Store
+from recollect.trust import may_change
 
 REASON: Final = "gone from its source"
 """Why a memory is forgotten when its text is no longer in the file; such a one comes back with its text."""
@@ -86,7 +87,7 @@ def sync_source(file: SourceFile, drafts: Sequence[Draft], context: IngestContex
     unchanged, revived = _return(unchanged, drafts, context)
     gone = [piece for piece in left if not piece.gone]
     held = context.store.load([piece.memory_id for piece in gone], scope=context.scope) if gone else {}
-    own = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
+    own = _changeable(held, source, context)
     edited = _pair_edits(drafts, unchanged, [piece for piece in gone if _is_sole(piece, own, source, index)])
     fresh = [place for place in range(len(drafts)) if place not in unchanged and place not in edited]
     results = dict(zip(fresh, ingest_drafts(embed_drafts([drafts[at] for at in fresh], context), context), strict=True))
@@ -111,7 +112,7 @@ def remove_source(source: str, context: IngestContext, index: SourceIndex) -> in
     """
     before = pieces_of(source, context, index)
     held = context.store.load(sorted({piece.memory_id for piece in before}), scope=context.scope)
-    own = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
+    own = _changeable(held, source, context)
     writes = list(_losses(own, source, index))
     if writes:
         context.store.apply(writes, at=context.now)
@@ -210,6 +211,12 @@ def _held_by_others(memories: Sequence[Memory], context: IngestContext) -> set[t
     return taken
 
 
+def _changeable(held: Mapping[int, Memory], source: str, context: IngestContext) -> dict[int, Memory]:
+    """Return the live memories that belong to *source*, without what is trusted further than this import."""
+    live = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
+    return {row: memory for row, memory in live.items() if may_change(context.trust, memory)}
+
+
 def _is_sole(piece: Piece, own: Mapping[int, Memory], source: str, index: SourceIndex) -> bool:
     """Return whether the memory of *piece* belongs to *source* alone, so that an edit may change it."""
     return piece.memory_id in own and index.other(own[piece.memory_id], source) is None
@@ -237,11 +244,11 @@ def _revision(new: Memory, old: Memory, context: IngestContext) -> Revise:
 def _losses(lost: Mapping[int, Memory], source: str, index: SourceIndex) -> Iterator[Write]:
     """Yield what follows when the memories *lost*, which belong to *source*, no longer stand in it.
 
-    One is forgotten; where another source says the same, it belongs to that one from now on.
+    One is forgotten, unless it is pinned; where another source says the same, it belongs to that one from now on.
     """
     for row, memory in sorted(lost.items()):
         other = index.other(memory, source)
-        if other is None:
+        if other is None and not memory.pinned:
             yield Forget(id=row, detail={"reason": REASON, "source": source})
-        else:
+        elif other is not None:
             yield Revise(memory=replace(memory, source=other, line=None), verb="move", detail={"from": source})

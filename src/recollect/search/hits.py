@@ -9,6 +9,7 @@ from recollect.search.build_query import query_terms
 from recollect.search.state import Candidate, SearchContext, State
 from recollect.search.weigh import mean_confidence
 from recollect.text.snippet import snippet
+from recollect.trust import DECIDING, conflicts_among
 
 SHOWN = 160
 """How many characters of a memory are shown for which nothing was asked."""
@@ -47,6 +48,17 @@ def build_hits(state: State) -> State:
         for rank, each in enumerate(state.kept, start=1)
     )
     return replace(state, hits=hits, total=_total(state))
+
+
+def mark_conflicts(state: State, context: SearchContext) -> State:
+    """Say of each hit which others it conflicts with; who only wants the order is not told."""
+    rows = {hit.id for hit in state.hits}
+    if len(rows) < 2 or not state.request.snippets:
+        return state
+    events = context.ask.history(list(rows), scope=state.scope, verbs=DECIDING)
+    found = conflicts_among(rows, events, lambda missing: context.ask.load(missing, scope=state.scope))
+    marked = (replace(hit, conflicts=found[hit.id]) if hit.id in found else hit for hit in state.hits)
+    return replace(state, hits=tuple(marked))
 
 
 def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:

@@ -17,7 +17,7 @@ from recollect.search.build_query import build_query
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
 from recollect.search.fuse import fuse
-from recollect.search.hits import browse, build_hits, count_facets, load, load_facts
+from recollect.search.hits import browse, build_hits, count_facets, load, load_facts, mark_conflicts
 from recollect.search.parse import Query, parse
 from recollect.search.rerank import rerank
 from recollect.search.retrieve import retrieve
@@ -91,8 +91,10 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
     asked = as_asked(profile, request)
     facets = (AskingStage(name="facets", step=count_facets),) if request.facets else ()
     reason = AskingStage(name="reason", step=explain_nothing)
+    conflicts = AskingStage(name="conflicts", step=mark_conflicts)
     if query.is_blank and request.embedding is None and profile.blank == "browse":
-        return Pipeline(stages=(AskingStage(name="browse", step=partial(browse, limit=asked.limit)), *facets, reason))
+        newest = AskingStage(name="browse", step=partial(browse, limit=asked.limit))
+        return Pipeline(stages=(newest, conflicts, *facets, reason))
     facts = AskingStage(name="facts", step=load_facts)
     weighed = "fact_confidence" in asked.weigh.factors or asked.floor.min_confidence > 0 or request.lens is not None
     asking = partial(
@@ -120,6 +122,7 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             *(() if weighed else (facts,)),  # only those that are shown, where nothing weighs by facts
             Stage(name="answerability", step=partial(judge, rules=asked.answerability)),
             Stage(name="hits", step=build_hits),
+            conflicts,
             *facets,
             AskingStage(name="suggest", step=suggest),
             reason,

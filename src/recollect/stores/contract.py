@@ -96,8 +96,10 @@ class MemoryStore(Protocol):
         """Return the other wordings merged into each of *ids*, oldest first; ids without any are absent."""
         ...
 
-    def history(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Event, ...]]:
-        """Return the events of each of *ids*, oldest first."""
+    def history(
+        self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str] | None = None
+    ) -> dict[int, tuple[Event, ...]]:
+        """Return the events of each of *ids*, oldest first, or those of some *verbs*; ids without any are absent."""
         ...
 
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:

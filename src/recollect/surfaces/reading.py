@@ -217,7 +217,7 @@ def _stated(found: tuple[Fact, ...]) -> Answer:
 
 @operation()
 def conflicts(db: Recollection, _: Given, __: Progress | None) -> Answer:
-    """List facts that contradict each other."""
+    """List facts and memories that contradict each other."""
     found = db.conflicts()
     return listed(found, text.conflict_line, empty="No conflicts.", conflicts=found)
 

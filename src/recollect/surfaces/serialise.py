@@ -27,11 +27,11 @@ SHAPES: Final[Mapping[str, str]] = {
     "Health": "store=address healthy memories problems advice?",
     "Hit": (
         "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
-        "effective_confidence snippet memory facts"
+        "effective_confidence snippet memory facts conflicts?"
     ),
-    "IngestResult": "id decision of redacted",
+    "IngestResult": "id decision of redacted supersedes? evidence=trust_evidence?",
     "Lens": f"name projects? {_FILTERS} since? until? boosts",
-    "Memory": _MEMORY,
+    "Memory": f"{_MEMORY} origin?",
     "Recall": "query session lens mode outcome at hits",
     "Recalled": "id=memory_id rank score shown facts=fact_ids",
     "Related": "id score reasons memory",
@@ -69,7 +69,7 @@ def _members(value: Any, shape: str) -> dict[str, Any]:
         shown = serialise(read(value))
         if sign == "*":
             members |= shown
-        elif sign == "" or shown not in (None, []):
+        elif sign == "" or shown not in (None, [], {}):
             members[key] = shown
     return members
 

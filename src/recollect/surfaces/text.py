@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.records import Event, Fact, Memory, Recall, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
+from recollect.trust import ORIGINS
 
 if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.evaluate.tune import Tuned
@@ -36,6 +37,7 @@ DECISIONS = {
     "updates": "remembered; it supersedes",
     "conflicts": "remembered; it conflicts with",
 }
+HELD = {"owner": "the owner's", "agent": "an agent's", "untrusted": "untrusted"}
 FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
 BLOCKED = {
     "limit": "it ranks below the limit",
@@ -117,12 +119,22 @@ def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
     score = f"{hit.score:.3g}" if hit.score >= 0.001 else ""
     sure = f"confidence {hit.effective_confidence if hit.facts else memory.confidence:.2g}"
-    lines.append(" · ".join(part for part in (*about, score, sure) if part))
+    marks = (ORIGINS.get(memory.trust, ""), _conflicting(hit.conflicts))
+    lines.append(" · ".join(part for part in (*about, score, sure, *marks) if part))
     if explain:
         shares = [f"{s.ranking}{f' rank {s.rank}' if s.rank else ''}: {s.points:+.4f}" for s in hit.shares]
         factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items() if factor != 1.0]
         lines.append(f"= {' '.join([*shares, *factors])}")
     return f"{hit.rank:>2}. " + "\n    ".join(lines)
+
+
+def _conflicting(rows: tuple[int, ...]) -> str:
+    return f"conflicts with {', '.join(f'#{row}' for row in rows)}" if rows else ""
+
+
+def _origin(memory: Memory) -> str:
+    """Return where a memory that is not the owner's comes from, in parentheses and with a space behind."""
+    return f"({ORIGINS[memory.trust]}) " if memory.trust in ORIGINS else ""
 
 
 def _place(memory: Memory, root: str = "") -> str:
@@ -153,6 +165,8 @@ def why_text(told: "Why") -> str:
 def ingest_text(result: "IngestResult") -> str:
     """Return what became of an added text."""
     of = f" #{result.of}" if result.of is not None and result.decision in ("updates", "conflicts") else ""
+    of += f", which is {HELD[held]}" if of and (held := str(result.evidence.get("against"))) in HELD else ""
+    of += f"; it supersedes {', '.join(f'#{row}' for row in result.supersedes)}" if result.supersedes else ""
     secrets = f"; {_count(result.redacted, 'secret')} redacted" if result.redacted else ""
     return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}"
 
@@ -186,14 +200,14 @@ def _count(number: int, what: str) -> str:
 
 def listing_text(listing: Listing) -> str:
     """Return a page of memories."""
-    lines = [f"#{m.id} {_day(m)} [{m.type}] {_short(m)}" for m in listing.memories]
+    lines = [f"#{m.id} {_day(m)} [{m.type}] {_origin(m)}{_short(m)}" for m in listing.memories]
     more = listing.total - len(listing.memories)
     return "\n".join([*lines, f"… and {more} more"] if more > 0 else lines) or "Nothing here."
 
 
 def one_line(memory: Memory) -> str:
     """Return a memory in one line: its id, its type, its first words."""
-    return f"#{memory.id} [{memory.type}] {_short(memory)}"
+    return f"#{memory.id} [{memory.type}] {_origin(memory)}{_short(memory)}"
 
 
 def related_line(related: Related) -> str:
@@ -214,8 +228,11 @@ def fact_line(fact: Fact) -> str:
 
 
 def conflict_line(conflict: "Conflict") -> str:
-    """Return two facts that contradict each other."""
-    return f"{fact_line(conflict.one)}\n  against {fact_line(conflict.other)}"
+    """Return two facts, or two memories, that contradict each other."""
+    one, other = (
+        fact_line(side) if isinstance(side, Fact) else one_line(side) for side in (conflict.one, conflict.other)
+    )
+    return f"{one}\n  against {other}"
 
 
 def recall_line(recall: Recall) -> str:
@@ -239,6 +256,7 @@ def shown_text(shown: Shown, *, root: str = "") -> str:
     about = {
         "type": memory.type,
         "project": memory.project,
+        "origin": ORIGINS.get(memory.trust),
         "tags": ", ".join(memory.tags),
         "source": _place(memory, root),
         "section": memory.section,
@@ -273,6 +291,7 @@ def _details(detail: Mapping[str, object]) -> dict[str, str]:
         "differs": f"differs in {', '.join(map(str, differs)) if isinstance(differs, list) else differs}",
         "jaccard": f"{detail.get('jaccard')} of the words in common",
         "proposes": f"perhaps the same as #{detail.get('proposes')}",
+        "against": f"{detail.get('trust')} against {detail.get('against')}",
         "reason": str(detail.get("reason")),
         "source": f"from {detail.get('source')}",
         "content": f"it said “{_cut(str(detail.get('content')), 60)}”",

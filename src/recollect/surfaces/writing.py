@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recollect.errors import InputError
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
-from recollect.records import Progress
+from recollect.records import Progress, Trust
 from recollect.surfaces import text
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import FILTERS, ID, SESSION, Answer, Given, Parameter, listed, operation
@@ -16,12 +16,16 @@ if TYPE_CHECKING:  # a search starts without what writing needs
 
 KEEP_SECRETS: Final = Parameter(name="keep_secrets", kind="flag", about="do not redact keys and tokens")
 NO_EMBED: Final = Parameter(name="no_embed", kind="flag", about="leave the vectors for later")
+TRUST: Final = Parameter(
+    name="trust", kind="choice", choices=("owner", "agent", "untrusted"), about="whose word it is (owner)"
+)
 FIELDS: Final = (
     Parameter(name="type", about="note, decision, gotcha, preference, …"),
     Parameter(name="title", about="a title"),
     Parameter(name="source", about="where it comes from"),
     Parameter(name="confidence", kind="share", about="how sure it is, from 0 to 1 (0.8)"),
     Parameter(name="external_id", about="its id in another system; adding it again updates it"),
+    TRUST,
     Parameter(name="name", about="a name it goes by"),
     Parameter(name="description", about="a description"),
     Parameter(name="path", about="a path it is about"),
@@ -56,6 +60,7 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 @operation(
     Parameter(name="paths", kind="paths", place=True, about="files and folders"),
+    TRUST,
     KEEP_SECRETS,
     NO_EMBED,
     Parameter(name="prune", kind="flag", about="forget what is gone even if it is all or most below a folder"),
@@ -66,8 +71,15 @@ def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer
     """Import Markdown, text, JSON, JSONL, YAML, CSV and chat transcripts; only what changed is written."""
     redact, embed = not given.get("keep_secrets"), not given.get("no_embed")
     prune, follow = bool(given.get("prune")), bool(given.get("follow_links"))
+    trust: Trust = given.get("trust") or "owner"
     report = db.import_(
-        *given["paths"], redact=redact, embed=embed, prune=prune, follow_links=follow, progress=progress
+        *given["paths"],
+        redact=redact,
+        embed=embed,
+        trust=trust,
+        prune=prune,
+        follow_links=follow,
+        progress=progress,
     )
     return Answer(
         value=import_value(report),
@@ -110,7 +122,7 @@ def forget(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 @operation(ID)
 def restore(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Bring a forgotten memory back."""
+    """Bring back a memory that was forgotten, or one that another took the place of."""
     row = given["id"]
     db.restore(row)
     return Answer(value={"id": row, "event": "restore"}, text=lambda: f"#{row} restored")

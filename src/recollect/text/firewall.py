@@ -26,8 +26,16 @@ _PARAGRAPH: Final = re.compile(r"\n[ \t>|*]{0,20}(?=\n)")
 _PREFIX: Final = re.compile(r"^[ \t>|*]{0,20}")
 _BARE_HEADING: Final = re.compile(r"#{1,6}\s+Relevant Memories")
 _ITEM: Final = re.compile(r"(?:[-+] )?\[[\w-]{1,40}\] ")
-_TAIL: Final = re.compile(r"\(confidence:\s*[\d.]+,\s*age:\s*(?:\d+d|\?)\)$")
-_ELEMENT: Final = re.compile(r'<memory id="\d+" type="[\w-]+" confidence="[\d.]+" age="(?:\d+d|\?)">[^<]*</memory>')
+_TAIL: Final = re.compile(
+    r"\(confidence:\s*[\d.]+,\s*age:\s*(?:\d+d|\?)"
+    r"(?:,\s*from\s+an\s+agent)?(?:,\s*#\d+\s+conflicts\s+with\s+#\d+(?:,\s*#\d+){0,9})?\)$"
+)
+_ELEMENT: Final = re.compile(
+    r'<memory id="\d+" type="[\w-]+" confidence="[\d.]+" age="(?:\d+d|\?)"'
+    r'(?: origin="agent")?(?: conflicts="[\d ]{1,200}")?>[^<]*</memory>'
+)
+_TAIL_LENGTH: Final = 300
+"""In so many of the last characters the end of an item is looked for, however they were wrapped."""
 _WRAPPED: Final = 40
 """Over how many lines an item may have been wrapped."""
 
@@ -125,9 +133,9 @@ def _item_end(lines: list[str], at: int) -> int | None:
         bare = _bare(lines[n])
         if not bare or (n > at and _ITEM.match(bare)):
             return None
-        if _TAIL.search(f"{before} {bare}"):
+        before = f"{before} {bare}"[-_TAIL_LENGTH:]
+        if _TAIL.search(before):
             return n + 1
-        before = bare
     return None
 
 

@@ -2,7 +2,8 @@
 
 Candidates are found by words (minhash) and by the vectors stored. Only what the text comparison of intake calls the
 same is merged; where the profile takes a high cosine for a duplicate (`oro`), that merges too, unless a number, a date,
-a name or a negation differs. Everything else that is near is proposed as a link. Nothing is deleted.
+a name or a negation differs. Everything else that is near is proposed as a link: so is what another writer of lower or
+higher trust says, and what is pinned. Nothing is deleted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,9 +28,10 @@ from recollect.records import (
     facts_by_memory,
 )
 from recollect.remember.context import IngestContext
-from recollect.remember.dedup import COSINE, DedupResult, DuplicateCandidate, decide, is_standalone
-from recollect.remember.ingest import MAX_NEAREST, MERGED
+from recollect.remember.dedup import COSINE, MERGED, DedupResult, DuplicateCandidate, decide, guard, is_standalone
+from recollect.remember.ingest import MAX_NEAREST
 from recollect.stores.contract import Store
+from recollect.trust import capped, may_merge
 from recollect.upkeep.facts import by_project, repeated
 
 VERB: Final = "consolidate"
@@ -69,20 +71,22 @@ class Consolidation:
 
 def plan_consolidation(context: IngestContext, *, floor: float = 0.0, limit: int = 50) -> Consolidation:
     """Return what a consolidation would do: at most *limit* merges and links; what has decayed below *floor* goes."""
-    memories = _live(context)
+    live = _live(context)
+    memories = {row: memory for row, memory in live.items() if not is_standalone(memory)}
     merges, links = _propose(memories, context, limit=limit)
     said = by_project(context.store, scope=context.scope)
     return Consolidation(
         merges=tuple(merges),
         links=tuple(_not_linked_yet(links, context)[:limit]),
         faded=tuple(_faded(memories.values(), context, floor)),
-        facts=tuple((kept.id, lost.id) for facts in said for kept, lost in repeated(facts)),
+        facts=tuple((kept.id, lost.id) for facts in said for kept, lost in repeated(facts, live)),
     )
 
 
 def apply_consolidation(plan: Consolidation, *, store: Store, now: datetime) -> None:
     """Do what *plan* proposes, all or none; a link becomes an event of the later memory."""
     rows = {row for each in plan.merges for row in (each.kept, each.gone)} | {each.id for each in plan.links}
+    rows |= set(plan.faded)
     with store.transaction():
         memories = store.load(sorted(rows), scope=ALL_PROJECTS)
         writes = [*_supersede_facts({lost for _, lost in plan.facts}, store), *_merge(plan.merges, memories)]
@@ -90,7 +94,8 @@ def apply_consolidation(plan: Consolidation, *, store: Store, now: datetime) -> 
             Revise(memory=memories[each.id], verb="link", detail={"proposes": each.near, **each.evidence})
             for each in plan.links
         ]
-        writes += [Forget(id=row, detail={"reason": "faded", "by": VERB}) for row in plan.faded]
+        faded = [row for row in plan.faded if not memories[row].pinned]  # it may have been pinned meanwhile
+        writes += [Forget(id=row, detail={"reason": "faded", "by": VERB}) for row in faded]
         store.apply(writes, at=now)
 
 
@@ -116,10 +121,9 @@ def _last_verb(events: Sequence[Event]) -> str:
 
 
 def _live(context: IngestContext) -> dict[int, Memory]:
-    """Return the memories that may be merged, by id."""
+    """Return the memories that are neither forgotten nor superseded, by id."""
     ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=2**62).ids)
-    loaded = context.store.load(ids, scope=context.scope)
-    return {row: memory for row, memory in loaded.items() if not is_standalone(memory)}
+    return context.store.load(ids, scope=context.scope)
 
 
 def _propose(
@@ -138,13 +142,21 @@ def _propose(
             for row in earlier
             if memories[row].kind == memory.kind
         ]
-        result = decide(memory, candidates)
-        into = _merged_into(result, context)
-        if into is not None:
-            merges[memory.id] = MergeProposal(kept=into, gone=memory.id, evidence=result.evidence)
-        elif (link := _link(memory, result)) is not None:
+        merge = _merge_proposal(memory, candidates, context)
+        if merge is not None:
+            merges[memory.id] = merge
+        elif (link := _link(memory, guard(decide(memory, candidates), memory, memories))) is not None:
             links.append(link)
     return list(merges.values()), links
+
+
+def _merge_proposal(
+    memory: Memory, candidates: Sequence[DuplicateCandidate], context: IngestContext
+) -> MergeProposal | None:
+    """Return the merge of *memory* into one of *candidates*, if it may be merged into any."""
+    result = decide(memory, [each for each in candidates if may_merge(memory, each.memory)])
+    into = _merged_into(result, context)
+    return None if into is None else MergeProposal(kept=into, gone=memory.id, evidence=result.evidence)
 
 
 def _near(memories: Sequence[Memory], context: IngestContext) -> Iterator[tuple[Memory, dict[int, float | None]]]:
@@ -192,8 +204,8 @@ def _merged_into(result: DedupResult, context: IngestContext) -> int | None:
 
 def _link(memory: Memory, result: DedupResult) -> LinkProposal | None:
     """Return the link that *result* is worth: another value, the contrary, or a high cosine."""
-    near = result.of or result.evidence.get("proposes")
-    if near is None or (result.decision == "distinct" and _cosine(result) <= COSINE):
+    near, guarded = result.of or result.evidence.get("proposes"), "against" in result.evidence
+    if near is None or (result.decision == "distinct" and _cosine(result) <= COSINE and not guarded):
         return None
     evidence = {key: each for key, each in result.evidence.items() if key != "proposes"}
     return LinkProposal(id=memory.id, near=int(str(near)), evidence={"decision": result.decision, **evidence})
@@ -227,7 +239,9 @@ def _faded(memories: Iterable[Memory], context: IngestContext, floor: float) -> 
 def _merge(merges: Sequence[MergeProposal], memories: dict[int, Memory]) -> Iterator[Write]:
     for each in merges:
         kept, gone = memories[each.kept], memories[each.gone]
-        confidence = max(kept.confidence, gone.confidence)
+        if not may_merge(gone, kept):
+            continue
+        confidence = capped(max(kept.confidence, gone.confidence), kept.trust)
         memories[kept.id] = replace(kept, confidence=confidence)
         detail = {"by": VERB, "of": gone.id, **each.evidence}
         yield Merge(id=kept.id, confidence=confidence, wording=gone.content, detail=detail)

@@ -1,15 +1,18 @@
 """What facts say about each other and about time: which fade, which contradict."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Literal
 
 from recollect.decay import age_days, effective_confidence
-from recollect.records import Fact, FactQuery, Scope
+from recollect.records import NO_FILTER, Fact, FactQuery, Memory, Scope
 from recollect.stores.contract import Store
+from recollect.trust import DECIDING, conflicts_among, contradicted, level
 
+BATCH: Final = 1000
+"""How many memories are asked about at a time."""
 FADED: Final = 0.5
 LEFT_ALONE_DAYS: Final = 30.0
 ONE_VALUE: Final = frozenset({"kv", "config", "state", "location", "identity"})
@@ -18,11 +21,11 @@ ONE_VALUE: Final = frozenset({"kv", "config", "state", "location", "identity"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two facts that say different things of the same."""
+    """Two facts, or two memories, that say different things of the same."""
 
-    one: Fact
-    other: Fact
-    kind: str
+    one: Fact | Memory
+    other: Fact | Memory
+    kind: Literal["attribute", "memory"]
 
 
 def stale(facts: Sequence[Fact], *, now: datetime, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> list[Fact]:
@@ -54,14 +57,43 @@ def conflicts(facts: Sequence[Fact]) -> list[Conflict]:
     ]
 
 
-def repeated(facts: Sequence[Fact]) -> list[tuple[Fact, Fact]]:
-    """Return the facts that say what a surer, or else an earlier one says already: (kept, lost)."""
+def memory_conflicts(store: Store, *, scope: Scope) -> list[Conflict]:
+    """Return the pairs of memories of which one conflicts with the other since it was remembered, or linked."""
+    ids = store.browse(scope=scope, where=NO_FILTER, limit=2**62).ids
+    slices = (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
+    logs = (store.history(part, scope=scope, verbs=DECIDING) for part in slices)
+    events = {row: log for part in logs for row, log in part.items() if contradicted(log)}
+    found = conflicts_among(set(ids), events, lambda rows: store.load(rows, scope=scope)) if events else {}
+    memories = store.load(sorted(found), scope=scope) if found else {}
+    pairs = ((row, other) for row in memories for other in found[row] if other < row)
+    return [Conflict(one=memories[row], other=memories[other], kind="memory") for row, other in pairs]
+
+
+def all_conflicts(store: Store, *, scope: Scope) -> list[Conflict]:
+    """Return what contradicts each other in a project: facts, and the memories whose facts do not tell already."""
+    stated = [found for facts in by_project(store, scope=scope) for found in conflicts(facts)]
+    told = {frozenset(side.memory_id for side in (each.one, each.other) if isinstance(side, Fact)) for each in stated}
+    return stated + [
+        each for each in memory_conflicts(store, scope=scope) if frozenset({each.one.id, each.other.id}) not in told
+    ]
+
+
+def repeated(facts: Sequence[Fact], memories: Mapping[int, Memory]) -> list[tuple[Fact, Fact]]:
+    """Return the facts that say what a further trusted, a surer or an earlier one says already: (kept, lost).
+
+    *memories* are those that state them; what a pinned one states is never lost.
+    """
     said: dict[tuple[str, str, str], list[Fact]] = defaultdict(list)
     for fact in facts:
-        if fact.state == "active":
+        if fact.state == "active" and fact.memory_id in memories:
             said[fact.subject.casefold(), fact.predicate.casefold(), _value(fact)].append(fact)
-    groups = (sorted(group, key=lambda fact: (-fact.confidence, fact.id)) for group in said.values())
-    return [(best, other) for best, *others in groups for other in others]
+    groups = (sorted(group, key=lambda fact: _order(fact, memories[fact.memory_id])) for group in said.values())
+    pairs = ((best, other) for best, *others in groups for other in others)
+    return [(best, other) for best, other in pairs if not memories[other.memory_id].pinned]
+
+
+def _order(fact: Fact, memory: Memory) -> tuple[int, bool, float, int]:
+    return -level(memory.trust), not memory.pinned, -fact.confidence, fact.id
 
 
 def _value(fact: Fact) -> str:

@@ -28,6 +28,7 @@ STAGES = [
     "facts",
     "answerability",
     "hits",
+    "conflicts",
     "suggest",
     "reason",
 ]
@@ -45,7 +46,7 @@ def test_the_stages_have_their_usual_names_and_order() -> None:
 def test_only_some_stages_ask_the_store_or_a_model() -> None:
     asking = [stage.name for stage in built(facets=True).stages if isinstance(stage, AskingStage)]
 
-    assert asking == ["retrieve", "load", "rerank", "facts", "facets", "suggest", "reason"]
+    assert asking == ["retrieve", "load", "rerank", "facts", "conflicts", "facets", "suggest", "reason"]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +68,8 @@ def test_facts_are_loaded_before_the_weighing_where_something_weighs_by_them() -
 
 @pytest.mark.parametrize("text", ["", " \n", "type:decision"])
 def test_a_blank_query_browses_where_the_profile_says_so_and_a_vector_is_no_blank(text: str) -> None:
-    assert list(built(text).describe()) == ["browse", "reason"]
-    assert list(built(text, facets=True).describe()) == ["browse", "facets", "reason"]
+    assert list(built(text).describe()) == ["browse", "conflicts", "reason"]
+    assert list(built(text, facets=True).describe()) == ["browse", "conflicts", "facets", "reason"]
     assert "retrieve" in built(text, profile="cortex").describe()
     assert "retrieve" in built(text, embedding=(1.0,)).describe()
 

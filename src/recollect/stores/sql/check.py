@@ -20,6 +20,8 @@ REBUILT = {
         "from document where project = c.project)"
     ),
 }
+MAX_NAMED = 5
+"""How many memories of a circle are named."""
 NARROW = (
     "select count(*) from vector v join generation g on g.id = v.generation_id "
     f"where length(v.embedding) <> {WIDTH} * g.dimensions"
@@ -28,7 +30,25 @@ NARROW = (
 
 def check(db: Database) -> tuple[str, ...]:
     """Return what is wrong, one line each."""
-    return (*db.engine.check(), *_words(db), *_vectors(db))
+    return (*db.engine.check(), *_words(db), *_vectors(db), *_circles(db))
+
+
+def _circles(db: Database) -> list[str]:
+    """Return the memories that supersede each other in a circle, so that none of them is shown."""
+    with db.engine.session() as session:
+        successors = dict(session.rows("select id, superseded_by from memory where superseded_by is not null"))
+    found = []
+    while successors:
+        row, path = next(iter(successors)), []
+        while row in successors:
+            path.append(row)
+            row = successors.pop(row)
+        if row in path:
+            circle = ", ".join(map(str, path[path.index(row) :][:MAX_NAMED]))
+            found.append(
+                f"a circle of memories supersede each other, none is shown: {circle}; run: recollect restore {row}"
+            )
+    return found
 
 
 def _words(db: Database) -> list[str]:

@@ -28,9 +28,11 @@ def wordings(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tup
     return _grouped(ask(db, sql, where, "order by w.memory_id, w.ordinal"))
 
 
-def history(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Event, ...]]:
+def history(
+    db: Database, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str] | None = None
+) -> dict[int, tuple[Event, ...]]:
     """Return the events of *ids*, oldest first."""
-    where = db.engine.member("e.memory_id", ids) & in_scope(db.engine, scope)
+    where = db.engine.member("e.memory_id", ids) & db.engine.member("e.verb", verbs) & in_scope(db.engine, scope)
     sql = f"select {EVENT.columns('e')} from event e join memory m on m.id = e.memory_id"
     return _grouped((event.memory_id, event) for event in map(EVENT.read, ask(db, sql, where, "order by e.id")))
 

@@ -1,0 +1,100 @@
+"""How far a writer is trusted: what it may change, how sure its word can be, and what it stands against."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from types import MappingProxyType
+from typing import Final
+
+from recollect.errors import InputError
+from recollect.records import Event, Memory, Trust
+
+TRUST_LEVELS: Final[Sequence[Trust]] = ("untrusted", "agent", "owner")
+"""How far a writer is trusted, least first."""
+CONFIDENCE_CAPS: Final[Mapping[Trust, float]] = MappingProxyType({"owner": 1.0, "agent": 0.9, "untrusted": 0.5})
+"""The most confidence that what a writer says can have, whatever it claims and however often it is reinforced."""
+ORIGINS: Final[Mapping[str, str]] = MappingProxyType({"agent": "from an agent", "untrusted": "untrusted"})
+"""How the origin of what is not the owner's is told."""
+DECIDING: Final = ("add", "link")
+"""The verbs of events that say what one memory is to another."""
+
+
+def level(trust: str) -> int:
+    """Return how far *trust* goes; refuse a word that is none."""
+    for place, name in enumerate(TRUST_LEVELS):
+        if name == trust:
+            return place
+    raise InputError(f"no trust is called {trust!r}", hint=f"one of {', '.join(reversed(TRUST_LEVELS))}")
+
+
+def capped(confidence: float, trust: Trust) -> float:
+    """Return *confidence*, or the most that a writer of this *trust* can have."""
+    return min(confidence, CONFIDENCE_CAPS[trust])
+
+
+def may_change(writer: Trust, held: Memory) -> bool:
+    """Return whether a writer may touch *held*: what is pinned is the owner's, whoever wrote it."""
+    return level(writer) >= _standing(held)
+
+
+def may_replace(writer: Trust, held: Memory) -> bool:
+    """Return whether what a writer says may take the place of *held*; nothing does of what is pinned."""
+    return not held.pinned and may_change(writer, held)
+
+
+def may_merge(gone: Memory, kept: Memory) -> bool:
+    """Return whether *gone* may go into *kept*: both of one trust, and nothing pinned goes."""
+    return gone.trust == kept.trust and not gone.pinned and may_change(gone.trust, kept)
+
+
+def outranks(writer: Trust, held: Memory) -> bool:
+    """Return whether a writer is trusted further than whoever stands behind *held*."""
+    return level(writer) > _standing(held)
+
+
+def _standing(memory: Memory) -> int:
+    return level("owner") if memory.pinned else level(memory.trust)
+
+
+EVIDENCE: Final = ("trust", "against", "pinned")
+
+
+def against(writer: Trust, held: Memory) -> dict[str, object]:
+    """Return the evidence for a decision that trust or a pin has a part in."""
+    return {"trust": writer, "against": held.trust, **({"pinned": True} if held.pinned else {})}
+
+
+Load = Callable[[Sequence[int]], Mapping[int, Memory]]
+"""Returns the memories of some ids, as far as the reader may see them."""
+
+
+def conflicts_among(
+    rows: AbstractSet[int], events: Mapping[int, Sequence[Event]], load: Load
+) -> dict[int, tuple[int, ...]]:
+    """Return for each of the memories *rows* which others of them it conflicts with, by what their *events* say.
+
+    What was superseded since then is stood for by its successor.
+    """
+    found: dict[int, set[int]] = defaultdict(set)
+    for row, log in events.items():
+        others = {_successor(other, rows, load) for other in contradicted(log)}
+        for other in (others & rows) - {row}:
+            found[row].add(other)
+            found[other].add(row)
+    return {row: tuple(sorted(others)) for row, others in found.items()}
+
+
+def _successor(row: int, rows: AbstractSet[int], load: Load) -> int:
+    seen: set[int] = set()
+    while row not in rows and row not in seen:
+        seen.add(row)
+        held = load([row]).get(row)
+        row = row if held is None else held.superseded_by or row
+    return row
+
+
+def contradicted(events: Iterable[Event]) -> list[int]:
+    """Return the memories that, by the *events* of another one, it conflicts with."""
+    told = (event.detail for event in events if event.verb in DECIDING)
+    rows = (detail.get("of", detail.get("proposes")) for detail in told if detail.get("decision") == "conflicts")
+    return [row for row in rows if isinstance(row, int)]
