@@ -349,14 +349,15 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
     for place, entry in enumerate(batch):
         memory, own = entry.memory, -1 - place
         of, replaces = own if entry.key is None else same.setdefault(entry.key, own), None
-        if of != own and not entry.standalone:
-            of = existing.current(of, memory.digest) if of > 0 else of
-            replaces = of if of > 0 and outranks(memory.trust, existing.memories[of]) else None
+        if of > 0 and not entry.standalone:
+            of = existing.current(of, memory.digest)
+            if outranks(memory.trust, existing.memories[of]):  # a trusted writer's words are kept as they were given
+                of, replaces = own, None if is_standalone(existing.memories[of]) else of
         if entry.owner is not None and (of == own or entry.owner.digest == memory.digest):
             decisions.append(_beside(memory, entry.owner))
             if entry.key is not None and decisions[-1].decision == "identical":
                 del same[entry.key]  # nothing goes by this id yet
-        elif of != own and replaces is None:
+        elif of != own:
             decisions.append(_identical(entry, of, existing.memories.get(of)))
         elif entry.standalone:
             decisions.append(_STANDALONE)

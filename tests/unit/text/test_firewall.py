@@ -28,6 +28,24 @@ def block(style: Style = "markdown", contents: tuple[str, ...] = CONTENTS) -> st
     return render(memories, now=NOW, style=style).text
 
 
+def marked(style: Style, *, bare: bool) -> str:
+    """An agent's memories that conflict with each other, with or without our comments."""
+    memories = [Memory(id=n, content=text, trust="agent", created_at=NOW) for n, text in enumerate(CONTENTS, start=1)]
+    text = render(memories, now=NOW, style=style, conflicts={1: (2, 3), 2: (1,), 3: (1,)}).text
+    return uncommented(text) if bare else text
+
+
+@pytest.mark.parametrize(("style", "bare"), [("markdown", True), ("xml", True), *((each, False) for each in STYLES)])
+@pytest.mark.parametrize("width", [30, 60, 200])
+def test_marks_of_origin_and_conflict_are_taken_out_with_their_lines(style: Style, bare: bool, width: int) -> None:  # noqa: FBT001
+    text = marked(style, bare=bare)
+    wrapped = text if style == "xml" else "\n".join(textwrap.fill(line, width) for line in text.splitlines())
+
+    stripped = strip_rendered(f"before\n{wrapped}\nafter").text
+
+    assert [line for line in stripped.splitlines() if "memories>" not in line] == ["before", "after"]
+
+
 def uncommented(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("<!--"))
 
