@@ -47,6 +47,7 @@ def test_a_tuning_of_one_project_ranks_in_no_other(db: Recollection) -> None:
     again = [view.search("deploy").hits[0].score for view in (yours, mine)]
 
     assert [view.tuning() is not None for view in (mine, yours, db)] == [True, False, False]
+    assert shares[0] != shares[1]
     assert again == shares[::-1]
     assert yours.profile == mine.profile == db.profile
     mine.untune()

@@ -1,5 +1,6 @@
 """Reading Markdown."""
 
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -129,3 +130,14 @@ def test_a_conversation_gives_its_turns_by_section() -> None:
     ]
     assert memories[1].context.before == "Ann: hi"
     assert memories[1].context.after == ""
+
+
+def test_many_headings_are_read_in_a_time_that_grows_with_them_alone() -> None:
+    begin = time.perf_counter()
+
+    memories = memories_of(
+        "".join(f"{'#' * (1 + number % 6)} h{number}\n\nword{number}\n\n" for number in range(50_000))
+    )
+
+    assert len(memories) == 50_000
+    assert time.perf_counter() - begin < 30
