@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from recollect.errors import ProfileError
+from recollect.files import write_private
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,8 +95,7 @@ def save_setting(name: str, value: str) -> Path:
     kept = {**_from_file(), name: value}
     lines = [f"{key} = {json.dumps(text, ensure_ascii=False)}\n" for key, text in kept.items()]
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(lines), encoding="utf-8")
+        write_private(path, "".join(lines))
     except OSError as error:
         raise ProfileError(f"cannot write {path}: {error.strerror}", hint="check the rights of its folder") from error
     return path
