@@ -54,7 +54,7 @@ class Remote:
     timeout: float = 5.0
     """How many seconds a search waits for the server, all tries together."""
     batch_timeout: float = 60.0
-    """How many seconds one batch of new memories may take, all tries together."""
+    """How many seconds more a full batch of new memories may take; a smaller one in proportion."""
     tries: int = 3
     pause: float = 0.5
 
@@ -144,13 +144,14 @@ class RemoteEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text as something to be found, in the order given."""
-        return self._embed(texts, self._remote.batch_timeout)
+        return self._embed(texts, self._remote.batch_timeout / self._remote.batch)
 
     def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text as something to find by; the server makes no difference, our patience does."""
-        return self._embed(texts, self._remote.timeout)
+        return self._embed(texts, 0.0)
 
-    def _embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    def _embed(self, texts: Sequence[str], more: float) -> list[Vector]:
+        """Return the vector of each text; each may take so many seconds *more*."""
         if not self._open:
             raise ModelError("the remote embedder is closed", hint="open it again")
         # Servers refuse blank text; it points nowhere, and that needs no question.
@@ -158,6 +159,7 @@ class RemoteEmbedder:
         found = [zero(self.dimensions)] * len(texts)
         for start in range(0, len(asked), self._remote.batch):
             group = asked[start : start + self._remote.batch]
+            seconds = self._remote.timeout + more * len(group)
             reply = _ask(self._remote, [clean(texts[at]) for at in group], seconds, self._breaker)
             for at, vector in zip(group, _vectors(reply, self._remote, len(group)), strict=True):
                 found[at] = vector

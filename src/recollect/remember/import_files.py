@@ -26,7 +26,7 @@ from recollect.remember.sync_source import (
     source_diff,
     sync_source,
 )
-
+from recollect.replies import Degraded
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -44,6 +44,8 @@ class ImportReport:
     memories: Counter[str] = field(default_factory=Counter)
     redacted: int = 0
     errors: list[Problem] = field(default_factory=list)
+    degraded: Degraded | None = None
+    """Why memories have no vectors yet though they should; they are stored, and found by their words."""
 
     def fail(self, path: Path, reason: str) -> None:
         """Count a file that could not be read."""

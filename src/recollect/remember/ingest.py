@@ -29,6 +29,7 @@ from recollect.records import (
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
 from recollect.remember.dedup import DECIDE, Decide, DedupResult, DuplicateCandidate, is_standalone
 from recollect.remember.embed import embed_memories
+from recollect.replies import Degraded
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import matrix
@@ -55,6 +56,8 @@ class IngestResult:
     redacted: int = 0
     written: bool = True
     """Whether anything was written: not when the store held just this already."""
+    degraded: Degraded | None = None
+    """Why it has no vector yet though it should; it is stored, and found by its words."""
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 

@@ -18,10 +18,12 @@ if TYPE_CHECKING:  # a search starts without what other verbs need
 
 DEGRADED = {
     "no_model": "no embedding model can be used: answered by words alone",
+    "model_failed": "the embedding model failed: answered by words alone",
     "vectors_pending": "some memories have no vector yet: run `recollect embed`",
     "fts_unavailable": "the word index is not available: the text itself was searched",
     "reranker_failed": "the reranker failed: the order is that of words and meaning alone",
 }
+LATER = "found by words alone until its vectors are made: recollect embed"
 HINTS = {
     "no_match": "try other words, or fewer",
     "below_threshold": "another profile may show them: --profile default",
@@ -154,7 +156,7 @@ def ingest_text(result: "IngestResult") -> str:
     """Return what became of an added text."""
     of = f" #{result.of}" if result.of is not None and result.decision in ("updates", "conflicts") else ""
     secrets = f"; {_count(result.redacted, 'secret')} redacted" if result.redacted else ""
-    return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}"
+    return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}{f'; {LATER}' if result.degraded else ''}"
 
 
 def import_text(report: "ImportReport") -> str:
@@ -166,7 +168,7 @@ def import_text(report: "ImportReport") -> str:
         f"({files['imported']} imported, {files['skipped']} unchanged, {files['failed']} failed)"
     )
     secrets = f"\n{_count(report.redacted, 'secret')} redacted before anything was stored" if report.redacted else ""
-    return text + secrets
+    return text + secrets + (f"\n{LATER}" if report.degraded else "")
 
 
 def _count(number: int, what: str) -> str:
@@ -285,7 +287,7 @@ def stats_text(stats: StoreStats, address: str) -> str:
 def health_text(health: Health) -> str:
     """Return what a check-up found."""
     found = _count(len(health.problems), "problem") if health.problems else f"{health.memories} memories, all is well"
-    return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice])
+    return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice, *health.privacy])
 
 
 def consolidation_text(done: "Consolidation") -> str:

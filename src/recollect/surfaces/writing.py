@@ -76,6 +76,7 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
         "memories": {name: report.memories[name] for name in ("new", "updated", "unchanged", "removed")},
         "redacted": report.redacted,
         "errors": report.errors,
+        **({"degraded": report.degraded} if report.degraded else {}),
     }
 
 

@@ -9,7 +9,7 @@ import apsw
 
 from recollect.errors import StoreError
 
-KEPT: Final = 4
+KEPT: Final = 8
 """How many connections stay open while nobody uses them."""
 GRACE: Final = 5.0
 """How many seconds the end waits for those who still work, before and after they are interrupted."""

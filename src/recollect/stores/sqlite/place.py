@@ -59,6 +59,8 @@ def find_place(path: Path) -> Place:
         make_folder(path.parent)
         make_file(path)
     access = _access(path)
+    if access == "write":
+        _refuse_foreign_log(path)
     return Place(path=path, access=access, identity=_identity(path, access))
 
 
@@ -67,8 +69,6 @@ def opened(place: Place) -> apsw.Connection:
     db = apsw.Connection(place.address, flags=place.flags)
     try:
         place.require_same()
-        if place.access == "write":
-            _refuse_foreign_log(place, db)
     except BaseException:
         _leave(db)
         raise
@@ -126,28 +126,28 @@ def no_store(path: Path) -> RecollectError:
 # --- a log that belongs to another store ------------------------------------------------------
 
 
-def _refuse_foreign_log(place: Place, db: apsw.Connection) -> None:
+def _refuse_foreign_log(path: Path) -> None:
     """Refuse a store beside which the log of the one lies that it took the place of: it would overwrite it."""
-    if not _size(beside(place.path, "-wal")):
+    if not _size(beside(path, "-wal")):
         return
-    bare = apsw.Connection(
-        f"{place.path.resolve().as_uri()}?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    )
-    own, seen = _name(bare), _name(db)
-    bare.close()
-    if own is not None and seen is not None and own != seen:
+    without, with_log = (_name(path, option) for option in ("immutable=1", "mode=rw"))
+    if without is not None and with_log is not None and without != with_log:
         raise StoreError(
-            f"{place.path} took the place of another store, whose log {beside(place.path, '-wal').name} is still there",
+            f"{path} took the place of another store, whose log {beside(path, '-wal').name} is still there",
             hint="end the programs that use the old one, then remove its -wal and -shm",
         )
 
 
-def _name(db: apsw.Connection) -> int | None:
+def _name(path: Path, option: str) -> int | None:
     """Return the number that a store got when it was made; None where it cannot be read."""
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+    db = apsw.Connection(f"{path.resolve().as_uri()}?{option}", flags=flags)
     try:
         found: int | None = db.execute("select value from meta where key = 'store'").get
     except apsw.Error:
         return None
+    finally:
+        _leave(db)
     return found
 
 
