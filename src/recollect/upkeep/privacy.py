@@ -16,7 +16,8 @@ def exposed(address: str) -> tuple[str, ...]:
 
 
 def leaving(models: Models) -> tuple[str, ...]:
-    """Return what leaves this machine and where it goes, and what keeps the rest here."""
+    """Return what leaves this machine and where it goes, and what keeps the rest here; the model is loaded to see."""
+    models.current()
     return (_server(models), telemetry_note(), *_fetched(models))
 
 
