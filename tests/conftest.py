@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
 from socket_guard import guard_processes
 
 os.environ["RECOLLECT_OFFLINE"] = "1"  # no test fetches a model, except those that say so, and those from this machine
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # a test may load the runtime before recollect does
 HERE = Path(__file__).resolve().parent
 LEDGER = frozenset(tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8")))
 

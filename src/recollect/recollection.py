@@ -504,9 +504,7 @@ class Recollection:
         problems, memories = self.store.check(), self.stats().memories
         privacy = upkeep.privacy.leaving(self.models)
         advice += [*upkeep.privacy.exposed(self.address), *filter(None, [self.models.notice])]
-        return Health(
-            problems=problems, memories=memories, address=self.address, advice=tuple(advice), privacy=privacy
-        )
+        return Health(problems=problems, memories=memories, address=self.address, advice=tuple(advice), privacy=privacy)
 
     def _outdated(self) -> tuple[Generation, ...]:
         """Return the generations of other models, if the one in use has vectors of its own for everything."""

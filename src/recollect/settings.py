@@ -55,6 +55,11 @@ def models_folder(settings: Settings) -> Path:
     return Path(settings.models).expanduser() if settings.models else home_folder() / "models"
 
 
+def is_telemetry_forbidden() -> bool:
+    """Say whether the user forbade the runtime of embedding models to send telemetry."""
+    return os.environ.get("ORT_DISABLE_TELEMETRY") == "1"
+
+
 def home_folder() -> Path:
     """Return the user's data folder for us."""
     from platformdirs import user_data_path  # noqa: PLC0415  (costs a start that names its store nothing)

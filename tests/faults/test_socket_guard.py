@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from socket_guard import FILE, SocketRefused, is_local
 
 ELSEWHERE = "192.0.2.1"

@@ -27,15 +27,14 @@ _silenced: Final[set[str]] = set()
 """The runtime, once its telemetry was turned off before it was loaded."""
 
 
-def telemetry_note() -> str:
-    """Say whether the runtime of the embedding model can send telemetry, and how that is known."""
-    if RUNTIME in sys.modules and not _silenced:
+def telemetry_note(*, told: bool) -> str:
+    """Say whether the runtime of the embedding model can send telemetry; *told* is whether its user forbade it."""
+    if RUNTIME in sys.modules and not (_silenced or told):
         return (
             f"another part of this program loaded {RUNTIME} before its telemetry could be turned off; "
             f"start the program with {SILENT}=1"
         )
-    when = "was set before it was loaded" if RUNTIME in sys.modules else "is set before it is loaded"
-    return f"the telemetry of {RUNTIME}, which runs embedding models, is off: {SILENT}=1 {when}"
+    return f"the telemetry of {RUNTIME}, which runs embedding models, is off: {SILENT}=1 is set before it is loaded"
 
 
 def require(library: str, *, by: str = "the embedding model") -> ModuleType:

@@ -28,6 +28,9 @@ ROOM: Final = 256
 """Pieces of a passage: what every sentence model takes."""
 MOST_BYTES: Final = 256 * 1024 * 1024
 """No answer to one request is read beyond this."""
+PATIENCE: Final = 5.0
+BATCH_PATIENCE: Final = 60.0
+"""How many seconds the server has to answer, and how many more for a full batch, unless its address says."""
 FIRST_PAUSE: Final = 5.0
 LONGEST_PAUSE: Final = 300.0
 """How many seconds a server that failed is left alone: at first, and after many failures."""
@@ -51,9 +54,9 @@ class Remote:
     dimensions: int
     key: str = field(default="", repr=False)
     batch: int = 64
-    timeout: float = 5.0
+    timeout: float = PATIENCE
     """How many seconds a search waits for the server, all tries together."""
-    batch_timeout: float = 60.0
+    batch_timeout: float = BATCH_PATIENCE
     """How many seconds more a full batch of new memories may take; a smaller one in proportion."""
     tries: int = 3
     pause: float = 0.5
@@ -73,13 +76,19 @@ def read_remote(address: str, *, key: str = "") -> Remote:
         raise ModelError(
             f"{address!r} does not say which model to ask", hint="such as http://host/v1#model=NAME&dimensions=384"
         )
-    times = {name: _seconds(said[name]) for name in ("timeout", "batch_timeout") if name in said}
-    return Remote(url=url, model=said["model"], dimensions=int(said["dimensions"]), key=key, **times)
+    return Remote(
+        url=url,
+        model=said["model"],
+        dimensions=int(said["dimensions"]),
+        key=key,
+        timeout=_seconds(said.get("timeout"), PATIENCE),
+        batch_timeout=_seconds(said.get("batch_timeout"), BATCH_PATIENCE),
+    )
 
 
-def _seconds(said: str) -> float:
+def _seconds(said: str | None, default: float) -> float:
     try:
-        return float(said)
+        return default if said is None else float(said)
     except ValueError as error:
         raise ModelError(f"{said!r} is no number of seconds", hint="such as …&timeout=5") from error
 
@@ -268,7 +277,7 @@ class _Plain(urllib.request.HTTPHandler):
 
     def http_open(self, req: urllib.request.Request) -> Any:
         """Talk over a connection that is remembered."""
-        return self.do_open(_remembering(HTTPConnection, self._used), req)  # type: ignore[arg-type]
+        return self.do_open(_remembering(HTTPConnection, self._used), req)
 
 
 class _Encrypted(urllib.request.HTTPSHandler):
@@ -280,7 +289,7 @@ class _Encrypted(urllib.request.HTTPSHandler):
 
     def https_open(self, req: urllib.request.Request) -> Any:
         """Talk over a connection that is remembered."""
-        return self.do_open(_remembering(HTTPSConnection, self._used), req)  # type: ignore[arg-type]
+        return self.do_open(_remembering(HTTPSConnection, self._used), req)
 
 
 def _remembering(kind: type[HTTPConnection], used: list[HTTPConnection]) -> Callable[..., HTTPConnection]:

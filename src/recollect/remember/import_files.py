@@ -28,6 +28,7 @@ from recollect.remember.sync_source import (
 )
 from recollect.replies import Degraded
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """A file, or a part of one, that could not be imported."""

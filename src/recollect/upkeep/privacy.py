@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from recollect.embedders.manifest import catalogue, telemetry_note
 from recollect.embedders.models import Models
 from recollect.files import readable_by_others
+from recollect.settings import is_telemetry_forbidden
 
 
 def exposed(address: str) -> tuple[str, ...]:
@@ -18,7 +19,7 @@ def exposed(address: str) -> tuple[str, ...]:
 def leaving(models: Models) -> tuple[str, ...]:
     """Return what leaves this machine and where it goes, and what keeps the rest here; the model is loaded to see."""
     models.current()
-    return (_server(models), telemetry_note(), *_fetched(models))
+    return (_server(models), telemetry_note(told=is_telemetry_forbidden()), *_fetched(models))
 
 
 def _server(models: Models) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import pytest
-from local_server import Answer, Asked, serving
 
 import recollect
+from local_server import Answer, Asked, serving
 from recollect.embedders.remote import Breaker, Remote, RemoteEmbedder, read_remote
 from recollect.errors import InputError, ModelError
 
@@ -371,6 +371,4 @@ def test_a_search_beside_a_server_that_hangs_waits_once_and_is_answered_by_words
 
     assert [(reply.degraded, reply.hits[0].id) for reply in replies] == [("model_failed", 1)] * 2
     assert waited < 2.0
-    assert notice == (
-        "by words alone: the embedding server did not answer within 0.4 s (is it overloaded, or gone?)"
-    )
+    assert notice == ("by words alone: the embedding server did not answer within 0.4 s (is it overloaded, or gone?)")

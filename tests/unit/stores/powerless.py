@@ -1,4 +1,4 @@
-"""Run as a script: give up every privilege for good, then run a command of recollect; root is then a user like others."""
+"""Run as a script: give up every privilege for good, then run a command; root is then a user like others."""
 
 import ctypes
 import os

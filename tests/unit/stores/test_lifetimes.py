@@ -22,7 +22,7 @@ ENDLESS = "with recursive n(x) as (select 1 union all select x + 1 from n) selec
 
 def descriptors(path: Path) -> int:
     """Count what this process has open of the store at *path*."""
-    links = [Path("/proc/self/fd", name) for name in os.listdir("/proc/self/fd")]
+    links = list(Path("/proc/self/fd").iterdir())
     return sum(str(link.readlink()) == str(path) for link in links if link.is_symlink())
 
 
