@@ -1,7 +1,8 @@
-"""What every test may lean on: the requirement ledger, Hypothesis profiles, the shared data."""
+"""What every test may lean on: no way to another machine, the requirement ledger, Hypothesis profiles, shared data."""
 
 import json
 import os
+import tempfile
 import tomllib
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -9,7 +10,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from socket_guard import guard_processes
+
 os.environ["RECOLLECT_OFFLINE"] = "1"  # no test fetches a model, except those that say so, and those from this machine
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # a test may load the runtime before recollect does
 HERE = Path(__file__).resolve().parent
 LEDGER = frozenset(tomllib.loads((HERE / "requirements.toml").read_text(encoding="utf-8")))
 
@@ -83,6 +87,23 @@ class Ledger:
         """Return every id of the ledger with the tests that passed for it, by name."""
         passed = sorted(self.ids.keys() - self.failed)
         return {name: [test for test in passed if name in self.ids[test]] for name in sorted(LEDGER)}
+
+
+# --- no way to another machine --------------------------------------------------------------
+
+ATTEMPTS = Path(tempfile.gettempdir(), f"recollect-tests-sockets-{os.getpid()}")
+ATTEMPTS.unlink(missing_ok=True)
+guard_processes(ATTEMPTS)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Generator[None, None, None]:
+    """Fail a test that tried to open a socket to another machine, whoever took the error."""
+    yield
+    if ATTEMPTS.exists():
+        told = ATTEMPTS.read_text(encoding="utf-8")
+        ATTEMPTS.unlink()
+        pytest.fail(f"sockets to other machines:\n{told}")
 
 
 # --- data -----------------------------------------------------------------------------------

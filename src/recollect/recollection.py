@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from recollect import evaluate, recall, remember, search, upkeep
 from recollect.embedders.models import NO_MODELS, Models
+from recollect.errors import ModelError, RecollectError
 from recollect.profile import Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
@@ -26,7 +27,7 @@ from recollect.records import (
     StoreStats,
     Trust,
 )
-from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
+from recollect.replies import Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
@@ -110,8 +111,8 @@ class Recollection:
         self.close()
 
     def close(self) -> None:
-        """Finish the log, then let go of the models and the store."""
-        self.flush()
+        """Finish the log, then let go of the models and the store; searches that still run are waited for, not long."""
+        self._writer.close()
         self.models.close()
         self.rerankers.close()
         self.store.close()
@@ -191,7 +192,8 @@ class Recollection:
         context = self._ingest_context(embed=embed, given=given, redact=redact)
         results = remember.ingest.ingest([context.own(draft) for draft in drafts], context, vectors=vectors)
         if embed and any(each.written for each in results):
-            self._embed_if_possible(None)
+            degraded = self._embed_if_possible(None)
+            results = tuple(replace(each, degraded=degraded) for each in results)
         return results
 
     def import_(
@@ -213,7 +215,7 @@ class Recollection:
         context = self._ingest_context(embed=embed, redact=redact, trust=trust)
         report = remember.import_files.import_files(paths, context, progress, prune=prune, follow_links=follow_links)
         if embed:
-            self._embed_if_possible(progress)
+            report.degraded = self._embed_if_possible(progress)
         return report
 
     def embed(self, progress: Progress | None = None) -> int:
@@ -239,15 +241,23 @@ class Recollection:
         if wanted and not self.background:
             self.models.ready(now=self.now(), progress=progress)
 
-    def _embed_if_possible(self, progress: Progress | None) -> None:
+    def _embed_if_possible(self, progress: Progress | None) -> Degraded | None:
+        """Give what is stored by now its vectors; what prevents that is told and not raised."""
         if self.background:
             self._writer.submit(lambda: self._embed_now(None))
-        else:
-            self._embed_now(progress)
+            return None
+        return self._embed_now(progress)
 
-    def _embed_now(self, progress: Progress | None) -> None:
-        if self.models.ready(now=self.now(), progress=progress) is not None:
+    def _embed_now(self, progress: Progress | None) -> Degraded | None:
+        self.models.failure = None
+        try:
+            if self.models.ready(now=self.now(), progress=progress) is None:
+                return None if self.models.name == "none" else "no_model"
             self.embed(progress)
+        except RecollectError as error:
+            self.models.failure = error
+            return "model_failed" if isinstance(error, ModelError) else "vectors_pending"
+        return None
 
     def search(
         self,
@@ -531,7 +541,9 @@ class Recollection:
         old = [each.model for each in self._outdated()]
         advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
         problems, memories = self.store.check(), self.stats().memories
-        return Health(problems=problems, memories=memories, address=self.address, advice=tuple(advice))
+        privacy = upkeep.privacy.leaving(self.models)
+        advice += [*upkeep.privacy.exposed(self.address), *filter(None, [self.models.notice])]
+        return Health(problems=problems, memories=memories, address=self.address, advice=tuple(advice), privacy=privacy)
 
     def _outdated(self) -> tuple[Generation, ...]:
         """Return the generations of other models, if the one in use has vectors of its own for everything."""

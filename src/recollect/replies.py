@@ -13,7 +13,7 @@ Mode = Literal["keyword", "semantic", "hybrid"]
 Outcome = Literal["answered", "weak", "none"]
 ReasonCode = Literal["no_match", "below_threshold", "filtered_out", "blank_query", "empty_store"]
 MatchType = Literal["bm25", "semantic", "hybrid", "browse"]
-Degraded = Literal["no_model", "vectors_pending", "fts_unavailable", "reranker_failed"]
+Degraded = Literal["no_model", "model_failed", "vectors_pending", "fts_unavailable", "reranker_failed"]
 
 WEIGHTED: Final = ("words", "vector", "expansion")
 """The kinds of ranking that `Request.weights` may name."""
@@ -268,6 +268,8 @@ class Health:
     address: str
     advice: tuple[str, ...] = ()
     """What could be done though nothing is wrong."""
+    privacy: tuple[str, ...] = ()
+    """What leaves the machine, and what keeps the rest here."""
 
     @property
     def healthy(self) -> bool:

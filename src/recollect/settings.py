@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from recollect.errors import ProfileError
+from recollect.files import write_private
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,11 @@ def models_folder(settings: Settings) -> Path:
     return Path(settings.models).expanduser() if settings.models else home_folder() / "models"
 
 
+def is_telemetry_forbidden() -> bool:
+    """Say whether the user forbade the runtime of embedding models to send telemetry."""
+    return os.environ.get("ORT_DISABLE_TELEMETRY") == "1"
+
+
 def home_folder() -> Path:
     """Return the user's data folder for us."""
     from platformdirs import user_data_path  # noqa: PLC0415  (costs a start that names its store nothing)
@@ -94,8 +100,7 @@ def save_setting(name: str, value: str) -> Path:
     kept = {**_from_file(), name: value}
     lines = [f"{key} = {json.dumps(text, ensure_ascii=False)}\n" for key, text in kept.items()]
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(lines), encoding="utf-8")
+        write_private(path, "".join(lines))
     except OSError as error:
         raise ProfileError(f"cannot write {path}: {error.strerror}", hint="check the rights of its folder") from error
     return path

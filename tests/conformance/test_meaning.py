@@ -134,7 +134,7 @@ def test_a_model_that_fails_leaves_the_words_to_answer(db: Recollection, monkeyp
     reply = db.search("docker")
 
     assert reply.hits
-    assert reply.degraded == "no_model"
+    assert reply.degraded == "model_failed"
 
 
 def test_memories_without_vectors_are_found_by_word_and_said_to_be_pending(db: Recollection) -> None:

@@ -203,8 +203,7 @@ def row(*, most: int | None = None, torn: int = 3, progress: Progress = silent) 
         f"dies, the power goes with all that was not synced, or any of the unsynced sectors are left ({torn} draws): "
         f"{ended:,} ends, {sum(each.looked_at for each in found):,} of them different, each opened, checked by "
         "`doctor`, compared memory by memory and written to",
-        lost=f"{len(failures)} acknowledged writes lost, half-written or damaged; {len(known)} new stores that cannot "
-        "be opened because the power went while they were made",
+        lost=f"{len(failures)} acknowledged writes lost, half-written or damaged, or new stores that cannot be opened",
         unproven="The disk is simulated: it forgets or mixes sectors of 512 bytes, but does not lie about a sync, "
         "and keeps what it has synced. Two processes are not ended at the same moment here.",
         failures=failures,

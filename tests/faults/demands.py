@@ -15,7 +15,7 @@ REINDEX_HEALS = False
 RECOVER_SAVES = False
 """`recover OLD NEW` saves every memory that can still be read, and none of them changed."""
 
-HALF_MADE = False
+HALF_MADE = True
 """A store whose making the power interrupted can be opened; nothing was acknowledged in it yet."""
 
 SAFE_IGNORE_FILES = True

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import demands
-from guard import KILLED, install, recorded_writes
+from guard import KILLED, install, recorded_writes, seal
 from row import Progress, Row, silent
 
 ROOT = Path(__file__).parents[2]
@@ -21,6 +21,12 @@ SECONDS = 15.0
 PYTHON_SOCKET = "import guard, socket; guard.install(); socket.socket(socket.AF_INET6)"
 NATIVE_SOCKET = "import guard, ctypes; guard.install(); ctypes.CDLL(None).socket(2, 1, 0)"
 NATIVE_LOOKUP = "import guard, socket; guard.install(); socket.getaddrinfo('example.invalid', 443)"
+NATIVE_WRITE = """
+import ctypes, guard, pathlib
+sealed = guard.seal(pathlib.Path("inside").resolve())
+libc = ctypes.CDLL(None)
+print(sealed, libc.creat(b"inside/file", 0o600) >= 0, libc.creat(b"outside", 0o600) >= 0)
+"""
 LOCAL_SOCKET = "import guard, socket; guard.install(); socket.socket(socket.AF_UNIX); print('alive')"
 
 
@@ -38,9 +44,10 @@ def models() -> Path:
 def main(folder: str, seconds: str) -> None:
     """Live with a store in *folder* for so many *seconds* after the model was loaded."""
     install()
+    where = (Path(folder), models(), Path(tempfile.gettempdir()))
+    seal(*where)
     writes = recorded_writes()
     live(Path(folder), float(seconds))
-    where = (Path(folder), models(), Path(tempfile.gettempdir()))
     sys.stdout.write(json.dumps(writes.outside(*where)) + "\n")
 
 
@@ -91,6 +98,10 @@ def guard_failures(cwd: Path) -> Iterator[str]:
         done = run("-c", code, cwd=cwd)
         if done.returncode != KILLED:
             yield f"the guard does not end a process when {who} opens a socket: {done.returncode} {done.stderr[-300:]}"
+    (cwd / "inside").mkdir()
+    wrote = run("-c", NATIVE_WRITE, cwd=cwd).stdout
+    if wrote not in ("True True False\n", "False True True\n"):
+        yield f"the guard does not keep native code from writing elsewhere: {wrote}"
     done = run("-c", LOCAL_SOCKET, cwd=cwd)
     if done.stdout != "alive\n":
         yield f"the guard ends a process without a reason: {done.returncode} {done.stderr[-300:]}"
@@ -133,12 +144,13 @@ def row(*, seconds: float = SECONDS, progress: Progress = silent) -> Row:
         title="Offline",
         done="A process that the kernel ends at any socket but a local one, of Python or of native code (seccomp; "
         "shown on a socket of Python, one of the C library, the lookup of a name) imports, adds, embeds, searches by "
-        f"words and meaning with the installed model, injects, and lives on for {seconds:.0f} s; its home and working "
-        "folder are empty before and after",
+        f"words and meaning with the installed model, injects, and lives on for {seconds:.0f} s; the kernel lets it "
+        "write only to the store, the models and the temporary folder (Landlock, shown on a file that native code "
+        "makes), and its home and working folder are empty before and after",
         lost=f"{len(found)} sockets or files outside the store, the models and the temporary folder",
-        unproven="A local service asked over a socket of this machine is not seen, nor is native code that writes to a "
-        "folder other than home and working folder, nor what happens after more than these seconds. A server that the "
-        "user names as embedder is asked, of course.",
+        unproven="A local service asked over a socket of this machine is not seen, nor what happens after more than "
+        "these seconds; on a kernel without Landlock, only Python's writes and the home and working folder are looked "
+        "at. A server that the user names as embedder is asked, of course.",
         failures=(*broken, *(found if demands.OFFLINE else ())),
         known=() if demands.OFFLINE else tuple(found),
     )

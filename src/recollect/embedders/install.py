@@ -38,6 +38,7 @@ from recollect.embedders.manifest import (
 from recollect.embedders.models import FILE, HASHING, find_model
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import InputError, ModelError
+from recollect.files import make_folder
 from recollect.records import Progress
 
 if sys.platform == "win32":  # pragma: no cover - one of the two runs on any machine
@@ -80,7 +81,7 @@ def file_lock(path: Path) -> Iterator[None]:
 
     The system releases the lock when a process dies, so nothing stale is ever left.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with path.open("ab") as file:
         _take(file)
         yield
@@ -377,7 +378,7 @@ def _make(recipe: _Recipe, staging: Path, place: Path, progress: Progress) -> No
     fetched, ready, old = staging / "fetched", staging / "ready", staging / "old"
     for leftover in (ready, old):
         shutil.rmtree(leftover, ignore_errors=True)
-    fetched.mkdir(parents=True, exist_ok=True)
+    make_folder(fetched)
     ready.mkdir()
     recipe.build(ready, fetched, progress)
     progress(0, 0, "try the model")

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -20,11 +21,28 @@ from recollect.errors import ModelError
 NEEDED: Final = ("numpy", "onnxruntime", "tokenizers", "onnx")
 """The libraries that it takes to build a model; all but the last are what it takes to run one."""
 
+RUNTIME: Final = "onnxruntime"
+SILENT: Final = "ORT_DISABLE_TELEMETRY"
+_silenced: Final[set[str]] = set()
+"""The runtime, once its telemetry was turned off before it was loaded."""
+
+
+def telemetry_note(*, told: bool) -> str:
+    """Say whether the runtime of the embedding model can send telemetry; *told* is whether its user forbade it."""
+    if RUNTIME in sys.modules and not (_silenced or told):
+        return (
+            f"another part of this program loaded {RUNTIME} before its telemetry could be turned off; "
+            f"start the program with {SILENT}=1"
+        )
+    return f"the telemetry of {RUNTIME}, which runs embedding models, is off: {SILENT}=1 is set before it is loaded"
+
 
 def require(library: str, *, by: str = "the embedding model") -> ModuleType:
     """Return *library*, or raise ModelError with the command that installs it; *by* is what needs it."""
     # The ONNX runtime sends telemetry unless its environment says no before it is loaded; its own switch is not enough.
-    os.putenv("ORT_DISABLE_TELEMETRY", "1")
+    if RUNTIME not in sys.modules:
+        os.putenv(SILENT, "1")
+        _silenced.add(RUNTIME)
     try:
         return import_module(library)
     except ImportError as error:

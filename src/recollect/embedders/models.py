@@ -4,11 +4,14 @@ import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from recollect.embedders.contract import Embedder
-from recollect.errors import ModelError
+from recollect.errors import ModelError, RecollectError
 from recollect.records import Progress
+
+if TYPE_CHECKING:  # few ask a server
+    from recollect.embedders.remote import Breaker
 
 FILE: Final = "model.toml"
 """What a folder with a model describes itself in."""
@@ -35,14 +38,18 @@ class Models:
         self.progress: Progress | None = None
         """Who is told how far a fetch is, unless the writer says."""
         self._folder, self._key = folder or Path(), key
-        self._offline, self._fetch = offline, fetch
+        self.offline, self._fetch = offline, fetch
         self._loaded: dict[str, Embedder | None] = {}
         self._error: ModelError | None = None
+        self._breaker: Breaker | None = None
+        self.failure: RecollectError | None = None
+        """What went wrong when the model in use was last written with."""
 
     @property
     def notice(self) -> str:
-        """Why the model in use could not be had when it was needed, in one line; blank when nothing is wrong."""
-        return f"by words alone: {self._error} ({self._error.hint})" if self._error else ""
+        """Why the model in use could not be had or failed when it was needed, in one line; blank when all is well."""
+        error = self._error or (self._breaker.error if self._breaker else None) or self.failure
+        return f"by words alone: {error} ({error.hint})" if error else ""
 
     def current(self) -> Embedder | None:
         """Return the model in use, or nothing when there is none."""
@@ -100,15 +107,17 @@ class Models:
         from recollect.embedders.install import fetch_missing  # noqa: PLC0415  (most commands find their model)
 
         fetch = self._fetch or fetch_missing
-        fetch(self.name, self._folder, now=now, offline=self._offline, progress=progress)
+        fetch(self.name, self._folder, now=now, offline=self.offline, progress=progress)
 
     def _load(self, name: str) -> Embedder:
         from recollect.embedders.cached import CachedEmbedder  # noqa: PLC0415  (a search by words needs none of it)
 
         if "://" in name:
-            from recollect.embedders.remote import RemoteEmbedder, read_remote  # noqa: PLC0415
+            from recollect.embedders.remote import Breaker, RemoteEmbedder, read_remote  # noqa: PLC0415
 
-            return CachedEmbedder(RemoteEmbedder(read_remote(name, key=self._key)))
+            breaker = Breaker()
+            self._breaker = breaker if name == self.name else self._breaker
+            return CachedEmbedder(RemoteEmbedder(read_remote(name, key=self._key), breaker))
         return CachedEmbedder(load(name, self._folder))
 
 

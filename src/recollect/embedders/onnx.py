@@ -251,15 +251,25 @@ def _shared(folder: Path, manifest: Manifest, threads: int) -> Transformer:
     with _lock:
         loaded = _transformers.get(key)
         if loaded is None:
-            loaded = load_transformer(
-                folder,
-                graph=manifest.graph,
-                tokenizer=manifest.tokenizer,
-                output=manifest.output,
-                threads=threads,
-                called=f"the model {manifest.name}",
-                hint="install it again",
-            )
+            loaded = _load(folder, manifest, threads)
             loaded.tokenizer.enable_truncation(manifest.max_pieces)
             _transformers[key] = loaded
         return loaded
+
+
+def _load(folder: Path, manifest: Manifest, threads: int) -> Transformer:
+    """Load the model in *folder*; one that cannot be loaded is called damaged if its bytes are not what they were."""
+    try:
+        return load_transformer(
+            folder,
+            graph=manifest.graph,
+            tokenizer=manifest.tokenizer,
+            output=manifest.output,
+            threads=threads,
+            called=f"the model {manifest.name}",
+            hint="install it again",
+        )
+    except ModelError as error:
+        for problem in wrong_files(folder, manifest, look="sha256"):
+            raise damaged_model(manifest.name, problem) from error
+        raise

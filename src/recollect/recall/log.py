@@ -1,5 +1,6 @@
 """The recall log: what each search showed, written in the background; what use does to facts; what is never used."""
 
+import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,13 +34,18 @@ class BackgroundWriter:
     def __init__(self) -> None:
         self._thread: ThreadPoolExecutor | None = None
         self._lock = threading.Lock()
+        self._process = os.getpid()
+        self._closed = False
         self.failures = 0
 
     def submit(self, work: Callable[[], object]) -> None:
-        """Take *work* and return at once."""
+        """Take *work* and return at once; after the end nothing is taken."""
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
 
+        self._begin_anew_after_a_fork()
         with self._lock:
+            if self._closed:
+                return
             self._thread = self._thread or ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-writer")
             self._thread.submit(self._do, work)
 
@@ -51,10 +57,23 @@ class BackgroundWriter:
 
     def flush(self) -> None:
         """Wait until all that was given is done."""
+        self._begin_anew_after_a_fork()
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is not None:
             thread.shutdown()
+
+    def close(self) -> None:
+        """Finish, and take nothing more."""
+        self._begin_anew_after_a_fork()
+        with self._lock:
+            self._closed = True
+        self.flush()
+
+    def _begin_anew_after_a_fork(self) -> None:
+        """Leave the thread to the process that started it: it is not in a copy of that."""
+        if self._process != os.getpid():
+            self._process, self._thread, self._lock = os.getpid(), None, threading.Lock()
 
 
 def log_reply(reply: Reply, request: Request, *, store: Store, now: datetime) -> None:

@@ -28,6 +28,7 @@ from recollect.remember.sync_source import (
     sync_source,
 )
 from recollect.remember.vanished import Seen, Vanished, device_of, find_vanished
+from recollect.replies import Degraded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,8 @@ class ImportReport:
     memories: Counter[str] = field(default_factory=Counter)
     redacted: int = 0
     errors: list[Problem] = field(default_factory=list)
+    degraded: Degraded | None = None
+    """Why memories have no vectors yet though they should; they are stored, and found by their words."""
 
     def fail(self, path: Path, reason: str) -> None:
         """Count a file that could not be read."""

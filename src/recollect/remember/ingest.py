@@ -37,6 +37,7 @@ from recollect.remember.dedup import (
     is_standalone,
 )
 from recollect.remember.embed import embed_memories
+from recollect.replies import Degraded
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
 from recollect.trust import EVIDENCE, against, capped, may_change, may_replace, outranks
@@ -62,6 +63,8 @@ class IngestResult:
     redacted: int = 0
     written: bool = True
     """Whether anything was written: not when the store held just this already."""
+    degraded: Degraded | None = None
+    """Why it has no vector yet though it should; it is stored, and found by its words."""
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
     supersedes: tuple[int, ...] = ()
     """What else it took the place of."""

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -83,7 +84,7 @@ def retrieve(
     except ModelError:
         if state.request.without_model == "fail":
             raise
-        mode, degraded = "keyword", "no_model"
+        mode, degraded = "keyword", "model_failed"
         found = _ask(probe, mode, fuse=fuse, smoothing=smoothing)
     if mode != "semantic" and not is_strong(found.rankings[0], rules, fuse):
         found = replace(found, rankings=(*found.rankings, *_expansions(probe, found.version, expand)))
@@ -253,8 +254,9 @@ def _expansions(probe: Probe, version: int | None, expand: Expand) -> tuple[Rank
     variants = state.variants
     if context.embedder is not None and state.request.asked_mode != "keyword":
         vocabulary = vocabulary_of(context, state.scope, version=version)
-        near = by_vocabulary(state.query, vocabulary, context.embedder, rules=expand, words=probe.words)
-        variants = (*variants, *near)
+        with suppress(ModelError):  # the other variants need no model
+            near = by_vocabulary(state.query, vocabulary, context.embedder, rules=expand, words=probe.words)
+            variants = (*variants, *near)
     lists = tuple(
         replace(
             _first_match(probe, [variant.tier], ()),

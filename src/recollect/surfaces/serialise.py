@@ -24,12 +24,12 @@ SHAPES: Final[Mapping[str, str]] = {
     "Evidence": "sure=probability bar=threshold id coverage cosine",
     "Fact": "id subject predicate object type confidence",
     "Generation": "model dimensions memories pending",
-    "Health": "store=address healthy memories problems advice?",
+    "Health": "store=address healthy memories problems advice? privacy?",
     "Hit": (
         "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
         "effective_confidence snippet memory facts conflicts?"
     ),
-    "IngestResult": "id decision of redacted supersedes? evidence=trust_evidence?",
+    "IngestResult": "id decision of redacted supersedes? evidence=trust_evidence? degraded?",
     "Lens": f"name projects? {_FILTERS} since? until? boosts",
     "Memory": f"{_MEMORY} origin?",
     "Recall": "query session lens mode outcome at hits",

@@ -19,10 +19,12 @@ if TYPE_CHECKING:  # a search starts without what other verbs need
 
 DEGRADED = {
     "no_model": "no embedding model can be used: answered by words alone",
+    "model_failed": "the embedding model failed: answered by words alone",
     "vectors_pending": "some memories have no vector yet: run `recollect embed`",
     "fts_unavailable": "the word index is not available: the text itself was searched",
     "reranker_failed": "the reranker failed: the order is that of words and meaning alone",
 }
+LATER = "found by words alone until its vectors are made: recollect embed"
 HINTS = {
     "no_match": "try other words, or fewer",
     "below_threshold": "another profile may show them: --profile default",
@@ -168,7 +170,7 @@ def ingest_text(result: "IngestResult") -> str:
     of += f", which is {HELD[held]}" if of and (held := str(result.evidence.get("against"))) in HELD else ""
     of += f"; it supersedes {', '.join(f'#{row}' for row in result.supersedes)}" if result.supersedes else ""
     secrets = f"; {_count(result.redacted, 'secret')} redacted" if result.redacted else ""
-    return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}"
+    return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}{f'; {LATER}' if result.degraded else ''}"
 
 
 def import_text(report: "ImportReport") -> str:
@@ -186,6 +188,7 @@ def import_text(report: "ImportReport") -> str:
         "any more; to forget what is gone: recollect import --prune": files["withheld"],
         f"{_count(files['links'], 'link')} not followed out of the folder; to follow: recollect import "
         "--follow-links": files["links"],
+        LATER: bool(report.degraded),
     }
     return "\n".join([text, *(line for line, number in told.items() if number)])
 
@@ -312,7 +315,7 @@ def stats_text(stats: StoreStats, address: str) -> str:
 def health_text(health: Health) -> str:
     """Return what a check-up found."""
     found = _count(len(health.problems), "problem") if health.problems else f"{health.memories} memories, all is well"
-    return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice])
+    return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice, *health.privacy])
 
 
 def consolidation_text(done: "Consolidation") -> str:

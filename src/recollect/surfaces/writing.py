@@ -98,6 +98,7 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
         "links": report.files["links"],
         "redacted": report.redacted,
         "errors": report.errors,
+        **({"degraded": report.degraded} if report.degraded else {}),
     }
 
 

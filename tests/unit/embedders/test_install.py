@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from local_server import Answer, Asked, serving
 from tiny_models import TEXT, WIDTH, tiny, write_model, write_published
 
+from local_server import Answer, Asked, serving
 from recollect.embedders.install import fetcher, file_lock, install, list_models, problems, verify
 from recollect.embedders.manifest import Checksum, Package, catalogue, read_manifest
 from recollect.embedders.models import FILE, load

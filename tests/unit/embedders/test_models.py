@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from local_server import Answer, Asked, serving
 from tiny_models import WIDTH, tiny, write_model, write_published
 
 from kit import NOON
+from local_server import Answer, Asked, serving
 from recollect.embedders.install import PAUSE, fetch_missing, problems, verify
 from recollect.embedders.manifest import read_manifest, with_checksums, write_manifest
 from recollect.embedders.models import FILE, Models, load

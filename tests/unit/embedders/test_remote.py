@@ -1,13 +1,15 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
-from local_server import Answer, Asked, serving
 
 import recollect
-from recollect.embedders.remote import Remote, RemoteEmbedder, read_remote
+from local_server import Answer, Asked, serving
+from recollect.embedders.remote import Breaker, Remote, RemoteEmbedder, read_remote
 from recollect.errors import InputError, ModelError
 
 
@@ -140,8 +142,116 @@ def test_a_server_that_never_answers_is_left_after_the_timeout() -> None:
 
     with serving(answer) as url:
         with pytest.raises(ModelError, match=r"did not answer within 0\.1 s"):
-            embedder(url, timeout=0.1, tries=1).embed_passages(["x"])
+            embedder(url, timeout=0.1, tries=1).embed_queries(["x"])
         over.set()
+
+
+@pytest.mark.parametrize("head", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"])
+def test_an_answer_that_comes_by_drops_costs_no_more_than_the_deadline(head: bytes) -> None:
+    over = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        talk, _ = listener.accept()
+        with suppress(OSError), talk:
+            talk.sendall(head)
+            while not over.wait(0.05):
+                talk.sendall(b"H")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = threading.Thread(target=drip, args=(listener,))
+        server.start()
+        started = time.monotonic()
+        with pytest.raises(ModelError, match=r"did not answer within 0\.5 s"):
+            embedder(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=0.5).embed_queries(["x"])
+        waited = time.monotonic() - started
+        over.set()
+        server.join()
+
+    assert waited < 2.0
+
+
+def test_tries_and_pauses_end_with_the_deadline() -> None:
+    heard: list[Asked] = []
+
+    def answer(asked: Asked) -> Answer:
+        heard.append(asked)
+        return Answer(status=503)
+
+    with serving(answer) as url, pytest.raises(ModelError, match="503"):
+        embedder(url, timeout=0.5, tries=1000, pause=0.2).embed_queries(["x"])
+
+    assert 1 <= len(heard) <= 3
+
+
+# --- a server that is left alone ------------------------------------------------------------
+
+
+def test_a_server_that_failed_is_left_alone_longer_each_time_and_tried_by_one_question() -> None:
+    heard: list[Asked] = []
+    now = [0.0]
+
+    def answer(asked: Asked) -> Answer:
+        heard.append(asked)
+        return Answer(status=500)
+
+    def asked_at(seconds: float) -> int:
+        now[0] = seconds
+        with pytest.raises(ModelError, match="500"):
+            asking.embed_queries(["x"])
+        return len(heard)
+
+    with serving(answer) as url:
+        remote = Remote(url=url, model="small", dimensions=2, pause=0.0, tries=1)
+        asking = RemoteEmbedder(remote, Breaker(lambda: now[0]))
+        counts = [asked_at(second) for second in (0.0, 4.9, 5.0, 14.9, 15.0, 34.9, 35.0)]
+
+    assert counts == [1, 1, 2, 2, 3, 3, 4]
+
+
+def test_who_asks_while_another_tries_a_server_that_failed_is_refused_at_once() -> None:
+    now = [0.0]
+    breaker = Breaker(lambda: now[0])
+    breaker.failed(ModelError("it is gone", hint="is it up?"))
+    now[0] = 6.0
+
+    breaker.require()
+    with pytest.raises(ModelError, match="not asked again for 5 s: it is gone") as caught:
+        breaker.require()
+
+    assert caught.value.hint == "is it up?"
+
+
+def test_a_server_that_answers_again_is_trusted_again() -> None:
+    now, fine = [0.0], [False]
+
+    def answer(asked: Asked) -> Answer:
+        return by_length(asked) if fine[0] else Answer(status=500)
+
+    with serving(answer) as url:
+        breaker = Breaker(lambda: now[0])
+        asking = RemoteEmbedder(Remote(url=url, model="small", dimensions=2, tries=1), breaker)
+        with pytest.raises(ModelError):
+            asking.embed_queries(["abc"])
+        now[0], fine[0] = 5.0, True
+        found = [*asking.embed_queries(["abc"]), *asking.embed_queries(["abcd"])]
+
+    assert lengths(found) == [3, 4]
+    assert breaker.error is None
+
+
+def test_a_refusal_of_one_text_does_not_keep_others_from_being_asked() -> None:
+    heard: list[Asked] = []
+
+    def answer(asked: Asked) -> Answer:
+        heard.append(asked)
+        return by_length(asked) if len(heard) > 1 else Answer(status=400)
+
+    with serving(answer) as url:
+        asking = embedder(url)
+        with pytest.raises(ModelError, match="400"):
+            asking.embed_queries(["x"])
+
+        assert lengths(asking.embed_queries(["abc"])) == [3]
 
 
 def test_a_server_that_is_not_there_is_told_with_its_address() -> None:
@@ -217,6 +327,14 @@ def test_an_address_chooses_the_server_its_model_and_its_width() -> None:
     assert (remote.url, remote.model, remote.dimensions, remote.key) == ("http://127.0.0.1:9/v1", "words", 64, "k")
 
 
+def test_an_address_says_how_long_a_search_waits() -> None:
+    remote = read_remote("http://127.0.0.1:9/v1#model=words&dimensions=64&timeout=2.5&batch_timeout=90")
+
+    assert (remote.timeout, remote.batch_timeout) == (2.5, 90.0)
+    with pytest.raises(ModelError, match="'soon' is no number of seconds"):
+        read_remote("http://127.0.0.1:9/v1#model=words&dimensions=64&timeout=soon")
+
+
 @pytest.mark.parametrize("address", ["http://127.0.0.1:9/v1", "http://h/v1#model=x", "http://h#dimensions=3&model="])
 def test_an_address_that_does_not_say_which_model_is_refused(address: str) -> None:
     with pytest.raises(ModelError, match="which model"):
@@ -234,3 +352,23 @@ def test_a_recollection_embeds_through_a_server_it_was_given() -> None:
         db.add("a fox")
 
         assert db.search("fox", mode="semantic").hits[0].id == 2
+
+
+def test_a_search_beside_a_server_that_hangs_waits_once_and_is_answered_by_words() -> None:
+    over = threading.Event()
+
+    def answer(asked: Asked) -> Answer:
+        over.wait(20)
+        return by_length(asked)
+
+    with serving(answer) as url, recollect.open(":memory:", model=f"{url}#model=m&dimensions=2&timeout=0.4") as db:
+        db.add("a fox", embed=False)
+        started = time.monotonic()
+        replies = [db.search("fox"), db.search("a fox")]
+        waited = time.monotonic() - started
+        notice = db.models.notice
+        over.set()
+
+    assert [(reply.degraded, reply.hits[0].id) for reply in replies] == [("model_failed", 1)] * 2
+    assert waited < 2.0
+    assert notice == ("by words alone: the embedding server did not answer within 0.4 s (is it overloaded, or gone?)")

@@ -1,10 +1,11 @@
 """One SQLite database: connections, pragmas, migrations, transactions, and SQLite's errors in our words."""
 
 import json
+import os
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import apsw
 
 from recollect.errors import InputError, RecollectError, StoreBusy, StoreDamaged, StoreError
 from recollect.stores.sql.engine import OPEN, Clause
+from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.place import Place, find_place, no_store, opened
 
 APPLICATION = 0x5EC0_11EC
 """Marks the file as ours, so that another program's database is never taken for a store."""
@@ -48,38 +51,58 @@ class SqliteSession:
 
 
 class SqliteEngine:
-    """A file, with a connection for each thread; or a database in memory, with one that threads take in turns."""
+    """A file, with a connection for each thread that works; or a database in memory, with one that threads share."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._here = threading.local()
-        self._open: list[apsw.Connection] = []
-        self._lock: AbstractContextManager[object] = threading.RLock() if path is None else nullcontext()
-        self._shared = self._connected() if path is None else None
-        self._session()
+        self._place = None if path is None else _found(path)
+        self._connections = Connections(lambda: _connected(self._place), most=1 if path is None else None)
+        with self._turn():
+            pass  # what is wrong with the file is told now
 
-    def _session(self) -> SqliteSession:
-        session: SqliteSession | None = self._shared or getattr(self._here, "session", None)
-        if session is None:
-            session = self._here.session = self._connected()
-        return session
-
-    def _connected(self) -> SqliteSession:
-        db = connect(self._path)
-        self._open.append(db)
-        return SqliteSession(db)
+    @contextmanager
+    def _turn(self) -> Iterator[SqliteSession]:
+        """Give this thread the session that it is in, or one of its own."""
+        process, session = getattr(self._here, "held", (0, None))
+        if session is not None and process == os.getpid():
+            yield session
+            return
+        db = self._connections.take()
+        session = SqliteSession(db)
+        self._here.held = os.getpid(), session
+        try:
+            yield session
+        finally:
+            self._here.held = 0, None
+            self._connections.give_back(db)
 
     @contextmanager
     def session(self, *, write: bool = False, durable: bool = True) -> Iterator[SqliteSession]:
         """Open a transaction, or join the one that is open in this thread."""
-        with self._lock, translated(self._path):
-            session = self._session()
+        with translated(self._path), self._turn() as session:
             nested = session.db.in_transaction
             if nested and not write:
                 yield session
                 return
             with _lightly(session.db) if write and not durable and not nested else nullcontext():
-                yield from _transaction(session, nested=nested, write=write)
+                yield from self._transaction(session, nested=nested, write=write)
+
+    def _transaction(self, session: SqliteSession, *, nested: bool, write: bool) -> Iterator[SqliteSession]:
+        db, place = session.db, None if nested else self._place
+        if place is not None and write:
+            place.require_writable()
+        db.execute("savepoint nested" if nested else "begin immediate" if write else "begin")
+        try:
+            if place is not None:
+                place.require_same()
+            yield session
+        except BaseException:
+            _roll_back(db, nested=nested)
+            raise
+        db.execute("release nested" if nested else "commit" if write else "rollback")
+        if place is not None and write:
+            place.require_same()
 
     def member(self, column: str, values: Collection[object] | None) -> Clause:
         """Return the condition that *column* is one of *values*."""
@@ -104,21 +127,14 @@ class SqliteEngine:
         return tuple(f"{line}; run: recollect reindex" if line.startswith("fts5:") else line for line in lines)
 
     def close(self) -> None:
-        """Close every connection."""
-        while self._open:
-            self._open.pop().close()
-        self._here, self._shared = threading.local(), None
+        """Wait for those who read and write, bounded; then close every connection."""
+        self._connections.close()
 
 
-def _transaction(session: SqliteSession, *, nested: bool, write: bool) -> Iterator[SqliteSession]:
-    db = session.db
-    db.execute("savepoint nested" if nested else "begin immediate" if write else "begin")
-    try:
-        yield session
-    except BaseException:
+def _roll_back(db: apsw.Connection, *, nested: bool) -> None:
+    """Undo a transaction; some errors make SQLite do that by itself."""
+    if db.in_transaction:
         db.execute("rollback to nested; release nested" if nested else "rollback")
-        raise
-    db.execute("release nested" if nested else "commit" if write else "rollback")
 
 
 @contextmanager
@@ -136,14 +152,26 @@ def _lightly(db: apsw.Connection) -> Iterator[None]:
 
 def connect(path: Path | None) -> apsw.Connection:
     """Return a connection to the store at *path*, or in memory, made and brought up to date as needed."""
-    if path is not None:
-        _refuse_strangers(path)
+    return _connected(None if path is None else _found(path))
+
+
+def _found(path: Path) -> Place:
     with translated(path):
-        if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        db = apsw.Connection(":memory:" if path is None else str(path))
+        return find_place(path)
+
+
+def _connected(place: Place | None) -> apsw.Connection:
+    path = None if place is None else place.path
+    with translated(path):
+        db = apsw.Connection(":memory:") if place is None else opened(place)
         db.set_busy_timeout(PATIENCE)
-        _migrate(db, path)
+        try:
+            if place is None or place.access == "write":
+                _migrate(db, path)
+            else:
+                _require_current(db, place)
+        except apsw.NotADBError as error:
+            raise no_store(path or Path(":memory:")) from error
         db.execute(PRAGMAS)
         return db
 
@@ -155,19 +183,19 @@ def migrations() -> tuple[str, ...]:
     return tuple(step.read_text(encoding="utf-8") for step in steps)
 
 
-def _refuse_strangers(path: Path) -> None:
+def _require_current(db: apsw.Connection, place: Place) -> None:
+    """Refuse a store that would have to be written to before it can be read."""
     try:
-        with path.open("rb") as file:
-            head = file.read(16)
-    except FileNotFoundError:
-        return
-    except IsADirectoryError as error:
-        raise StoreError(f"{path} is a folder, not a store", hint="name a file, such as notes.db") from error
-    except OSError as error:
-        raise StoreError(f"cannot open {path}: {error.strerror}", hint="check the rights of the file") from error
-    if head and head != b"SQLite format 3\x00":
-        raise StoreDamaged(
-            f"{path} is not a recollect store", hint="name another file with --db; this one is untouched"
+        current = _is_current(db, place.path)
+    except apsw.CantOpenError as error:
+        raise StoreError(
+            f"{place.path} has changes in its -wal that cannot be read where nothing can be written",
+            hint="open it once where it can be written",
+        ) from error
+    if not current:
+        raise StoreError(
+            f"{place.path} was made by an older recollect and cannot be brought up to date where it can only be read",
+            hint="open it once where it can be written",
         )
 
 
@@ -184,6 +212,7 @@ def _migrate(db: apsw.Connection, path: Path | None) -> None:
                 db.execute(step)
             db.pragma("application_id", APPLICATION)
             db.pragma("user_version", len(steps))
+            db.execute("insert or ignore into meta (key, value) values ('store', abs(random() >> 1))")
     except BaseException:
         db.execute("rollback")
         raise
@@ -255,6 +284,7 @@ _ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
         "{place} is busy",
         "another process writes very long; try again",
     ),
+    (apsw.InterruptError | apsw.ConnectionClosedError, "", StoreError, "{place} was closed", "open it again"),
     (apsw.NotADBError | apsw.CorruptError, "", *_DAMAGED),
     (apsw.SQLError, "no such", *_DAMAGED),
     (apsw.FullError, "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),

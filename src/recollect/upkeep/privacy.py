@@ -1,0 +1,35 @@
+"""Who can read what is remembered, and what leaves the machine: what a check-up tells of it."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from recollect.embedders.manifest import catalogue, telemetry_note
+from recollect.embedders.models import Models
+from recollect.files import readable_by_others
+from recollect.settings import is_telemetry_forbidden
+
+
+def exposed(address: str) -> tuple[str, ...]:
+    """Return a line where other users of this machine may read the store at *address*."""
+    path = Path(address).expanduser()
+    command = readable_by_others(path)
+    return (f"other users may have access to {path}; if they should not, run: {command}",) if command else ()
+
+
+def leaving(models: Models) -> tuple[str, ...]:
+    """Return what leaves this machine and where it goes, and what keeps the rest here; the model is loaded to see."""
+    models.current()
+    return (_server(models), telemetry_note(told=is_telemetry_forbidden()), *_fetched(models))
+
+
+def _server(models: Models) -> str:
+    if "://" not in models.name:
+        return "nothing that is stored or asked leaves this machine: no embedding server is configured"
+    host = urlsplit(models.name).netloc.rpartition("@")[2]
+    return f"the texts of memories and queries go to {host}, the embedding server that the setting model names"
+
+
+def _fetched(models: Models) -> tuple[str, ...]:
+    if models.name not in catalogue() or models.offline or models.current() is not None:
+        return ()
+    return (f"the model {models.name} is downloaded when it is first written with; RECOLLECT_OFFLINE=1 forbids that",)
