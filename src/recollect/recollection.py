@@ -29,7 +29,7 @@ from recollect.records import (
 )
 from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
-from recollect.settings import models_folder, read_settings
+from recollect.settings import bound, models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
@@ -78,13 +78,14 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         clock=clock,
         address=settings.db,
         background=background,
+        retention=recall.log.Retention(days=bound(settings, "log_days"), megabytes=bound(settings, "log_megabytes")),
     )
 
 
 class Recollection:
     """Memories you can search. Close it, or use it in a `with` block."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (each is a part of its own)
         self,
         *,
         store: Store,
@@ -95,10 +96,12 @@ class Recollection:
         clock: Clock = utc_now,
         address: str = "",
         background: bool = False,
+        retention: "recall.log.Retention | None" = None,
     ) -> None:
         self.store, self.models, self.rerankers = store, models, rerankers
         self.profile, self.project = profile, project
         self.address, self.background = address, background
+        self.retention = retention or recall.log.Retention()
         self._clock = clock
         self._writer = recall.log.BackgroundWriter()
         self._tuned = evaluate.tuning.TunedProfiles(store)
@@ -256,8 +259,10 @@ class Recollection:
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
-            asked = self.now()
-            self._writer.submit(lambda: recall.log.log_reply(reply, request, store=self.store, now=asked))
+            asked, kept = self.now(), self.retention
+            self._writer.submit(
+                lambda: recall.log.log_reply(reply, request, store=self.store, now=asked, retention=kept)
+            )
         return reply
 
     def _answer(self, request: Request, profile: Profile) -> Reply:
@@ -360,6 +365,36 @@ class Recollection:
         """Hide a memory from every search until it is restored."""
         self._one(memory_id)
         self.store.apply([Forget(id=memory_id, detail={"reason": reason} if reason else {})], at=self.now())
+
+    def purge(
+        self,
+        ids: Sequence[int] = (),
+        *,
+        source: str | None = None,
+        project: str | None = None,
+        older_than: datetime | str | None = None,
+        dry_run: bool = False,
+        verify: bool = False,
+        traces: Sequence[str] = (),
+    ) -> "upkeep.purge.PurgeReport":
+        """Erase memories for good, forgotten ones too, and overwrite every byte of them in the files of the store.
+
+        What is given must all fit: *ids*, a *source* (a file or folder), a *project*, a date *older_than* which they
+        are. To *verify* searches the raw bytes of the files for what was erased and for the texts in *traces*.
+        """
+        self.flush()  # what was recalled until now belongs to the log
+        selected = upkeep.purge.selection(
+            scope=self.scope, ids=ids, source=source, project=project, older_than=older_than, now=self.now()
+        )
+        return upkeep.purge.purge(selected, self.store, dry_run=dry_run, verify=verify, traces=traces)
+
+    def prune_log(self, *, older_than: datetime | str | None = None, megabytes: float | None = None) -> int:
+        """Drop searches from the recall log that are too old or too much; by the settings when neither is given."""
+        self.flush()
+        if older_than is None and megabytes is None:
+            return self.retention.prune(self.store, scope=self.scope, now=self.now())
+        before, size = upkeep.purge.moment(older_than, now=self.now()), upkeep.purge.in_bytes(megabytes)
+        return self.store.prune_recalls(scope=self.scope, before=before, max_bytes=size)
 
     def restore(self, memory_id: int) -> None:
         """Bring a forgotten memory back."""
