@@ -368,7 +368,7 @@ class Recollection:
 
     def purge(
         self,
-        ids: Sequence[int] = (),
+        ids: Sequence[int] | None = None,
         *,
         source: str | None = None,
         project: str | None = None,
@@ -379,7 +379,7 @@ class Recollection:
     ) -> "upkeep.purge.PurgeReport":
         """Erase memories for good, forgotten ones too, and overwrite every byte of them in the files of the store.
 
-        What is given must all fit: *ids*, a *source* (a file or folder), a *project*, a date *older_than* which they
+        What is given must all fit: *ids* (none of them are none), a *source* (a file or folder), a *project*, a date *older_than* which they
         are. To *verify* searches the raw bytes of the files for what was erased and for the texts in *traces*.
         """
         self.flush()  # what was recalled until now belongs to the log

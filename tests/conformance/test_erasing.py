@@ -34,7 +34,7 @@ from recollect.stores.contract import Store
 from recollect.vectors import pack
 
 P = Scope(projects=frozenset({"p"}))
-SECRET = "the marimba stands in the attic of Brunhilde"
+ERASED = "the marimba stands in the attic of Brunhilde"
 FACT = Fact(subject="marimba", predicate="is", object="attic", type="location", confidence=0.9, decay_rate=0.01)
 
 
@@ -71,7 +71,7 @@ def embed(store: Store, *rows: int) -> None:
 
 
 def test_nothing_answers_for_an_erased_memory(store: Store) -> None:
-    kept, row = put(store, "a cat"), put(store, SECRET, tags=("x",), external_id="e", title="Marimba")
+    kept, row = put(store, "a cat"), put(store, ERASED, tags=("x",), external_id="e", title="Marimba")
     store.apply([Merge(id=row, confidence=0.9, wording="marimba, attic"), Feedback(id=row, verdict="used")], at=NOON)
     embed(store, kept, row)
     store.log_recall([Recall(query="where", mode="m", outcome="answered", at=NOON, hits=(hit(row),))])
@@ -79,7 +79,7 @@ def test_nothing_answers_for_an_erased_memory(store: Store) -> None:
     gone = store.erase(ids=[row], scope=ALL_PROJECTS)
 
     assert (gone.wordings, gone.events, gone.facts, len(gone.vectors), gone.recalls) == (1, 3, 1, 1, 1)
-    assert [memory.content for memory in gone.memories] == [SECRET]
+    assert [memory.content for memory in gone.memories] == [ERASED]
     assert not any(everything(store, row))
     assert store.known("default", external_ids=[("memory", "e")]).by_external_id == {}
     assert store.stats(scope=ALL_PROJECTS).memories == 1
@@ -91,7 +91,7 @@ def hit(row: int) -> Recalled:
 
 
 def test_an_id_is_never_given_again(store: Store) -> None:
-    row = put(store, SECRET)
+    row = put(store, ERASED)
 
     store.erase(ids=[row], scope=ALL_PROJECTS)
 
@@ -99,7 +99,7 @@ def test_an_id_is_never_given_again(store: Store) -> None:
 
 
 def test_what_is_forgotten_can_be_erased(db: Recollection) -> None:
-    row = db.add(SECRET).id
+    row = db.add(ERASED).id
     db.forget(row)
 
     report = db.purge([row])
@@ -110,7 +110,7 @@ def test_what_is_forgotten_can_be_erased(db: Recollection) -> None:
 
 
 def test_an_unknown_id_erases_nothing(store: Store) -> None:
-    row = put(store, SECRET)
+    row = put(store, ERASED)
 
     with pytest.raises(UnknownMemory):
         store.erase(ids=[row, 99], scope=ALL_PROJECTS)
@@ -119,7 +119,7 @@ def test_an_unknown_id_erases_nothing(store: Store) -> None:
 
 
 def test_a_project_cannot_erase_what_another_has(db: Recollection) -> None:
-    row = db.in_project("a").add(SECRET, source="x.md").id
+    row = db.in_project("a").add(ERASED, source="x.md").id
     other = db.in_project("b")
 
     for wish in ({"source": "x.md"}, {"older_than": NOON + timedelta(days=1)}):
@@ -129,17 +129,17 @@ def test_a_project_cannot_erase_what_another_has(db: Recollection) -> None:
     with pytest.raises(InputError, match="not in view"):
         other.purge(project="a")
 
-    assert db.show(row).memory.content == SECRET
+    assert db.show(row).memory.content == ERASED
 
 
 def test_a_dry_run_tells_what_would_go_and_leaves_it(db: Recollection) -> None:
-    row = db.add(SECRET).id
+    row = db.add(ERASED).id
 
     report = db.purge([row], dry_run=True)
 
     assert (report.ids, report.events, report.dry_run) == ((row,), 1, True)
-    assert [memory.content for memory in report.listed] == [SECRET]
-    assert db.show(row).memory.content == SECRET
+    assert [memory.content for memory in report.listed] == [ERASED]
+    assert db.show(row).memory.content == ERASED
 
 
 def test_a_selection_is_what_fits_all_that_is_given(db: Recollection) -> None:
@@ -163,7 +163,7 @@ def test_a_selection_is_what_fits_all_that_is_given(db: Recollection) -> None:
 
 
 def test_what_it_superseded_is_superseded_by_what_superseded_it(store: Store) -> None:
-    first, second, third, alone = (put(store, text) for text in ("a cat", SECRET, "a dog", "a fox"))
+    first, second, third, alone = (put(store, text) for text in ("a cat", ERASED, "a dog", "a fox"))
     held = store.load([first, second, alone], scope=ALL_PROJECTS)
     for row, by in ((first, second), (second, third)):
         store.apply([Revise(memory=with_(held[row], superseded_by=by), verb="supersede")], at=NOON)
@@ -183,7 +183,7 @@ def with_(memory: Memory, **changes: object) -> Memory:
 
 
 def test_evidence_in_the_events_of_others_goes(store: Store) -> None:
-    row = put(store, SECRET)
+    row = put(store, ERASED)
     evidence = {"decision": "conflicts", "of": row, "differs": ["Brunhilde", "attic"], "jaccard": 0.6}
     (other,) = store.apply([Insert(memory=Memory(content="a cat"), detail=evidence)], at=NOON)
     revised = with_(store.load([other], scope=ALL_PROJECTS)[other], superseded_by=row, content="a dog")
@@ -199,7 +199,9 @@ def test_evidence_in_the_events_of_others_goes(store: Store) -> None:
 def test_a_wording_that_another_memory_took_from_it_goes(db: Recollection) -> None:
     kept = db.add("The nightly backup of the database runs at two").id
     gone = db.add("The nightly backup of the database runs at two o'clock, says Zacharias").id
-    merge = Merge(id=kept, confidence=0.8, wording=db.show(gone).memory.content, detail={"by": "consolidate", "of": gone})
+    merge = Merge(
+        id=kept, confidence=0.8, wording=db.show(gone).memory.content, detail={"by": "consolidate", "of": gone}
+    )
     db.store.apply([merge], at=NOON)
     assert [hit.id for hit in db.search("Zacharias").hits] != []
 
@@ -211,7 +213,7 @@ def test_a_wording_that_another_memory_took_from_it_goes(db: Recollection) -> No
 
 
 def test_its_words_leave_the_context_of_the_turns_around_it(store: Store) -> None:
-    said = ["Ann: the cat sleeps", f"Bob: {SECRET}", "Ann: good to know", "Bob: and the dog runs"]
+    said = ["Ann: the cat sleeps", f"Bob: {ERASED}", "Ann: good to know", "Bob: and the dog runs"]
     context = (Context(after=said[1]), Context(), Context(before=said[1]), Context(around=f"{said[1]}\n{said[0]}"))
     rows = [
         put(store, text, thread="t", turn=at, context=around)
@@ -232,7 +234,7 @@ def test_its_words_leave_the_context_of_the_turns_around_it(store: Store) -> Non
 
 
 def test_searches_that_found_or_quote_it_leave_the_log(store: Store) -> None:
-    row, other = put(store, SECRET), put(store, "the garden stands in bloom")
+    row, other = put(store, ERASED), put(store, "the garden stands in bloom")
     store.log_recall(
         [
             Recall(query="music", mode="m", outcome="answered", at=NOON, hits=(hit(row), hit(other))),
@@ -249,7 +251,7 @@ def test_searches_that_found_or_quote_it_leave_the_log(store: Store) -> None:
 
 
 def test_the_ledger_of_a_session_no_longer_names_it(store: Store) -> None:
-    row, other = put(store, SECRET), put(store, "a cat")
+    row, other = put(store, ERASED), put(store, "a cat")
     store.put_note("injected", "s", {str(row): "00ff", str(other): "11ee"})
     store.put_note("injected", "t", {str(row): "00ff"})
 
@@ -287,8 +289,25 @@ def test_a_source_that_is_erased_takes_its_wording_of_what_other_sources_say_too
     assert all("/n/b.md" not in str(event.detail) for event in store.history([row], scope=ALL_PROJECTS)[row])
 
 
+def test_a_source_keeps_what_is_not_selected_from_it(store: Store) -> None:
+    first, other = put(store, "a cat", source="/n/b.md"), put(store, "a dog", source="/n/a.md")
+    pieces = [Piece(digest=bytes([row]), memory_id=row) for row in (first, other)]
+    store.record_source("/n/b.md", fingerprint="1", pieces=pieces)
+
+    store.erase(ids=[first], where=Filter(sources=("/n/b.md",)), scope=ALL_PROJECTS)
+
+    assert [piece.memory_id for piece in store.sources(below="/")["/n/b.md"].pieces] == [other]
+
+
+def test_no_ids_are_none_whatever_else_is_given(db: Recollection) -> None:
+    db.add(ERASED)
+
+    assert db.purge([], project="default").ids == ()
+    assert db.list().total == 1
+
+
 def test_a_project_is_erased_with_its_name(store: Store) -> None:
-    put(store, SECRET, project="p")
+    put(store, ERASED, project="p")
     other = put(store, "a cat", project="q")
     store.log_recall([Recall(query="cats", mode="m", outcome="none", at=NOON, scope=P)])
     store.put_note("lens", "both", {"projects": ["p", "q"], "boosts": {"project:p": 2.0, "type:note": 2.0}})
@@ -304,7 +323,7 @@ def test_a_project_is_erased_with_its_name(store: Store) -> None:
 
 
 def test_a_lens_on_a_project_that_is_erased_still_works(db: Recollection) -> None:
-    db.in_project("p").add(SECRET)
+    db.in_project("p").add(ERASED)
     db.in_project("q").add("the cat sleeps")
     db.keep_lens(Lens(name="both", projects=("p", "q")))
 
@@ -318,7 +337,7 @@ def test_a_lens_on_a_project_that_is_erased_still_works(db: Recollection) -> Non
 
 def test_what_nobody_else_holds_is_searched_for_and_not_found(db: Recollection) -> None:
     db.add("the attic is dusty and the drawer is empty")
-    row = db.add(SECRET, title="Where the Marimba is", tags=("instruments",), metadata={"room": "Dachkammer"}).id
+    row = db.add(ERASED, title="Where the Marimba is", tags=("instruments",), metadata={"room": "Dachkammer"}).id
     db.search("marimba", session="s")
 
     report = db.purge([row], verify=True)

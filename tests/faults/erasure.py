@@ -188,4 +188,3 @@ def row(*, rounds: int, most: int | None = None, progress: Progress = silent) ->
         "process still holds in memory. A memory that is worded from an erased one stays.",
         failures=tuple(failures),
     )
-

@@ -17,6 +17,7 @@ from recollect.stores.erasure import (
     earlier_words,
     mended_detail,
     mended_note,
+    names_a_source,
     names_one_of,
     rare_words,
     successor,
@@ -28,7 +29,7 @@ def erase(state: State, *, scope: Scope, ids: Collection[int] | None, where: Fil
     gone = _selected(state, scope, ids, where)
     texts, counts = _texts(state, gone), _counts(state, gone)
     named = {memory.source for memory in gone.values() if memory.source}
-    named |= _drop_pieces(state, gone, scope, where)
+    named |= _drop_pieces(state, gone, scope, (where.sources or ()) if names_a_source(ids, where) else ())
     _drop(state, gone)
     used = {memory.source for memory in state.memories.values()}
     sources = {name for name in named if name not in used and name not in state.sources}
@@ -93,11 +94,11 @@ def _counts(state: State, gone: Mapping[int, Memory]) -> dict[str, object]:
     }
 
 
-def _drop_pieces(state: State, gone: Mapping[int, Memory], scope: Scope, where: Filter) -> set[str]:
+def _drop_pieces(state: State, gone: Mapping[int, Memory], scope: Scope, sources: Collection[str]) -> set[str]:
     """Drop the pieces of the memories, and of the sources asked for those of memories in *scope*; return whose."""
     touched = set()
     for name, source in list(state.sources.items()):
-        asked = where.sources is not None and any(comes_from(name, wish) for wish in where.sources)
+        asked = any(comes_from(name, wish) for wish in sources)
         seen = {row for row, memory in state.memories.items() if in_scope(memory, scope)} if asked else set()
         kept = tuple(each for each in source.pieces if each.memory_id not in gone and each.memory_id not in seen)
         if kept != source.pieces:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from recollect.records import Context, Event, Memory, digest
+from recollect.records import Context, Event, Filter, Memory, digest
 from recollect.stores.contract import LEDGERS
 
 RUN = 4
@@ -16,6 +16,11 @@ _NAMING = ("of", "proposes", "by", "into", "near")
 """Where an event names another memory by its id."""
 _OWN = ("content", "decision")
 """What an event keeps of its detail when the other memory is gone; all else may quote that one."""
+
+
+def names_a_source(ids: Sequence[int] | None, where: Filter) -> bool:
+    """Return whether whole sources are to be erased, and not some memories from them."""
+    return ids is None and where.sources is not None and where == Filter(sources=where.sources)
 
 
 def words_of(text: str) -> list[str]:

@@ -41,7 +41,7 @@ def purge(db: Recollection, given: Given, _: Progress | None) -> Answer:
     if (ids or chosen) and not (dry or given.get("yes")):
         raise InputError("what is purged cannot be brought back", hint="look with --dry-run, then add --yes")
     verify, traces = bool(given.get("verify")), tuple(given.get("trace") or ())
-    report = db.purge(ids, **chosen, dry_run=dry, verify=verify, traces=traces)
+    report = db.purge(ids or None, **chosen, dry_run=dry, verify=verify, traces=traces)
     return Answer(
         value=report,
         text=lambda: purge_text(report),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
-from recollect.errors import InputError
+from recollect.errors import InputError, StoreError
 from recollect.records import ALL_PROJECTS, NO_FILTER, Erased, Filter, Memory, Scope
 from recollect.settings import MOST
 from recollect.stores.contract import Store
@@ -81,7 +81,7 @@ class PurgeReport:
 def selection(
     *,
     scope: Scope,
-    ids: Iterable[int] = (),
+    ids: Iterable[int] | None = None,
     source: str | None = None,
     project: str | None = None,
     older_than: datetime | str | None = None,
@@ -93,8 +93,8 @@ def selection(
             raise InputError(f"the project {project!r} is not in view", hint="open the store for that project")
         scope = Scope(projects=frozenset({project}))
     where = Filter(sources=None if source is None else (source,), until=moment(older_than, now=now))
-    rows = tuple(dict.fromkeys(ids))
-    return Selection(ids=rows or None, where=where, scope=scope, whole_project=project is not None)
+    rows = None if ids is None else tuple(dict.fromkeys(ids))
+    return Selection(ids=rows, where=where, scope=scope, whole_project=project is not None)
 
 
 def moment(text: datetime | str | None, *, now: datetime) -> datetime | None:
@@ -130,7 +130,7 @@ def purge(
         gone = _rehearsed(selected, store)
         return replace(_counted(gone), dry_run=True, listed=gone.memories[:SHOWN])
     gone = Erased() if selected.is_empty else _erased(selected, store)
-    report = replace(_counted(gone), unfinished=store.scrub())
+    report = replace(_counted(gone), unfinished=_scrubbed(store))
     if not (verify or traces):
         return report
     probes = [*probes_of(gone), *(text.encode("utf-8", "replace") for text in traces)]
@@ -147,6 +147,14 @@ def purge(
 
 def _erased(selected: Selection, store: Store) -> Erased:
     return store.erase(ids=selected.ids, where=selected.where, scope=selected.scope)
+
+
+def _scrubbed(store: Store) -> tuple[str, ...]:
+    """Have the files written anew; what keeps that from being done is told, for the memories are erased already."""
+    try:
+        return store.scrub()
+    except StoreError as error:
+        return (f"{error}; later run: recollect purge --verify",)
 
 
 def _rehearsed(selected: Selection, store: Store) -> Erased:

@@ -11,7 +11,7 @@ from recollect import Recollection
 from recollect.records import ALL_PROJECTS, Recall
 
 WORDS = ("xylophonist", "Brunhilde", "quetzalcoatl", "Marimba", "zanzibarish", "mandrake", "Oxbridge")
-SECRET = "The xylophonist Brunhilde keeps the quetzalcoatl password in drawer seven"
+ERASED = "The xylophonist Brunhilde keeps the quetzalcoatl password in drawer seven"
 
 
 def opened(folder: Path) -> Recollection:
@@ -23,7 +23,7 @@ def filled(folder: Path) -> tuple[Recollection, int]:
     db = opened(folder)
     db.add_all([recollect.Memory(content=f"engine{n} drives wheel{n} through gear{n}") for n in range(100)])
     about = {"title": "Marimba secrets", "tags": ("zanzibarish",), "source": "notes/mandrake.md"}
-    return db, db.add(SECRET, metadata={"school": "Oxbridge"}, **about).id
+    return db, db.add(ERASED, metadata={"school": "Oxbridge"}, **about).id
 
 
 def words_in(folder: Path) -> dict[str, set[str]]:
@@ -46,7 +46,7 @@ def test_no_byte_is_left_of_an_erased_memory(tmp_path: Path) -> None:
 
 def test_pages_that_were_freed_long_ago_hold_nothing_either(tmp_path: Path) -> None:
     db, row = filled(tmp_path)
-    long = db.add(f"{SECRET}. " + " ".join(f"filler{n}" for n in range(3_000))).id
+    long = db.add(f"{ERASED}. " + " ".join(f"filler{n}" for n in range(3_000))).id
     db.add("something else now", external_id="e", source="x")
     db.add("Brunhilde was here", external_id="f")
     db.add("nobody was here", external_id="f")
@@ -139,9 +139,7 @@ def test_an_erasure_that_was_interrupted_is_finished_by_verifying(tmp_path: Path
         assert words_in(tmp_path) == {}
 
 
-def test_a_reader_of_what_was_before_is_told_of_and_waited_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_of_what_was_before_is_told_of_and_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("recollect.stores.sqlite.engine.SCRUB_PATIENCE", 50)
     db, row = filled(tmp_path)
     reader = apsw.Connection(str(tmp_path / "notes.db"))
@@ -170,7 +168,7 @@ def test_copies_beside_the_store_are_named_and_left_alone(tmp_path: Path) -> Non
 
 def test_a_store_in_memory_is_erased_from_like_any_other() -> None:
     with recollect.open(":memory:", model="none") as db:
-        row = db.add(SECRET).id
+        row = db.add(ERASED).id
 
         report = db.purge([row], verify=True)
 

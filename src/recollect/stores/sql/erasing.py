@@ -13,6 +13,7 @@ from recollect.stores.erasure import (
     earlier_words,
     mended_detail,
     mended_note,
+    names_a_source,
     names_one_of,
     rare_words,
     successor,
@@ -46,7 +47,7 @@ def erase(db: Database, *, scope: Scope, ids: Sequence[int] | None = None, where
     """Take memories away, and all that speaks of them."""
     with db.engine.session(write=True) as session:
         gone = _selected(db, session, scope, ids, where)
-        pieces = _pieces(db, session, scope, where)
+        pieces = _pieces(db, session, scope, where.sources) if names_a_source(ids, where) else set()
         whole = scope.projects if ids is None and where == NO_FILTER and scope.projects else ()
         return _Eraser(db, session, gone).erase(pieces, whole)
 
@@ -64,11 +65,9 @@ def _selected(
     return {memory.id: memory for memory in map(MEMORY.read, rows)}
 
 
-def _pieces(db: Database, session: Session, scope: Scope, where: Filter) -> set[tuple[str, int]]:
-    """Return the pieces of the sources asked for that memories of *scope* hold, whichever source these are from."""
-    if where.sources is None:
-        return set()
-    of = describes(db.engine, Filter(sources=where.sources)) & in_scope(db.engine, scope, "o.project")
+def _pieces(db: Database, session: Session, scope: Scope, sources: tuple[str, ...] | None) -> set[tuple[str, int]]:
+    """Return the pieces of *sources* that memories of *scope* hold, whichever source these are from."""
+    of = describes(db.engine, Filter(sources=sources)) & in_scope(db.engine, scope, "o.project")
     sql = f"select m.source, m.memory_id from piece m join memory o on o.id = m.memory_id where {of.sql}"
     return set(session.rows(sql, of.values))
 
