@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from oracle.admit import comes_from, describes, in_scope
@@ -24,7 +24,7 @@ from recollect.stores.erasure import (
 )
 
 
-def erase(state: State, *, scope: Scope, ids: Collection[int] | None, where: Filter, analyse: Analyse) -> Erased:
+def erase(state: State, *, scope: Scope, ids: Sequence[int] | None, where: Filter, analyse: Analyse) -> Erased:
     """Take memories away, and all that speaks of them."""
     gone = _selected(state, scope, ids, where)
     texts, counts = _texts(state, gone), _counts(state, gone)
@@ -60,7 +60,7 @@ def erase(state: State, *, scope: Scope, ids: Collection[int] | None, where: Fil
     )
 
 
-def _selected(state: State, scope: Scope, ids: Collection[int] | None, where: Filter) -> dict[int, Memory]:
+def _selected(state: State, scope: Scope, ids: Sequence[int] | None, where: Filter) -> dict[int, Memory]:
     mine = {row: memory for row, memory in sorted(state.memories.items()) if in_scope(memory, scope)}
     for row in ids or ():
         if row not in mine:
