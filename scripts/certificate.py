@@ -24,6 +24,7 @@ sys.path.insert(0, str(ROOT / "tests" / "faults"))
 import apsw  # noqa: E402
 import boundaries  # noqa: E402
 import damage  # noqa: E402
+import erasure  # noqa: E402
 import hostile_files  # noqa: E402
 import hostile_queries  # noqa: E402
 import offline  # noqa: E402
@@ -41,6 +42,7 @@ PARTS: Mapping[str, Callable[..., Row]] = {
     "damage": partial(damage.row, cases=500, commands=20),
     "queries": partial(hostile_queries.row, queries=100_000),
     "files": partial(hostile_files.row, size=100_000),
+    "erasure": partial(erasure.row, rounds=25),
     "offline": partial(offline.row, seconds=20),
 }
 """Every row by a short name, with how much of it is done here."""

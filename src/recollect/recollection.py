@@ -29,7 +29,7 @@ from recollect.records import (
 )
 from recollect.replies import Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
-from recollect.settings import models_folder, read_settings
+from recollect.settings import bound, models_folder, read_settings
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
@@ -79,13 +79,14 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         clock=clock,
         address=settings.db,
         background=background,
+        retention=recall.log.Retention(days=bound(settings, "log_days"), megabytes=bound(settings, "log_megabytes")),
     )
 
 
 class Recollection:
     """Memories you can search. Close it, or use it in a `with` block."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (each is a part of its own)
         self,
         *,
         store: Store,
@@ -96,10 +97,12 @@ class Recollection:
         clock: Clock = utc_now,
         address: str = "",
         background: bool = False,
+        retention: "recall.log.Retention | None" = None,
     ) -> None:
         self.store, self.models, self.rerankers = store, models, rerankers
         self.profile, self.project = profile, project
         self.address, self.background = address, background
+        self.retention = retention or recall.log.Retention()
         self._clock = clock
         self._writer = recall.log.BackgroundWriter()
         self._tuned = evaluate.tuning.TunedProfiles(store)
@@ -277,8 +280,10 @@ class Recollection:
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
-            asked = self.now()
-            self._writer.submit(lambda: recall.log.log_reply(reply, request, store=self.store, now=asked))
+            asked, kept = self.now(), self.retention
+            self._writer.submit(
+                lambda: recall.log.log_reply(reply, request, store=self.store, now=asked, retention=kept)
+            )
         return reply
 
     def _answer(self, request: Request, profile: Profile) -> Reply:
@@ -391,6 +396,37 @@ class Recollection:
         """Hide a memory from every search until it is restored."""
         self._one(memory_id)
         self.store.apply([Forget(id=memory_id, detail={"reason": reason} if reason else {})], at=self.now())
+
+    def purge(
+        self,
+        ids: int | Sequence[int] | None = None,
+        *,
+        source: str | None = None,
+        project: str | None = None,
+        older_than: datetime | str | None = None,
+        dry_run: bool = False,
+        verify: bool = False,
+        traces: Sequence[str] = (),
+    ) -> "upkeep.purge.PurgeReport":
+        """Erase memories for good, forgotten ones too, and overwrite every byte of them in the files of the store.
+
+        What is given must all fit: *ids* (an empty list is none), a *source* (a file or folder), a *project*, a date
+        that they are *older_than*. To *verify* searches the raw bytes of the files for what was erased, and for the
+        texts in *traces*.
+        """
+        self.flush()  # what was recalled until now belongs to the log
+        selected = upkeep.purge.selection(
+            scope=self.scope, ids=ids, source=source, project=project, older_than=older_than, now=self.now()
+        )
+        return upkeep.purge.purge(selected, self.store, dry_run=dry_run, verify=verify, traces=traces)
+
+    def prune_log(self, *, older_than: datetime | str | None = None, megabytes: float | None = None) -> int:
+        """Drop searches from the recall log that are too old or too much; by the settings when neither is given."""
+        self.flush()
+        if older_than is None and megabytes is None:
+            return self.retention.prune(self.store, scope=self.scope, now=self.now())
+        before, size = upkeep.purge.moment(older_than, now=self.now()), upkeep.purge.in_bytes(megabytes)
+        return self.store.prune_recalls(scope=self.scope, before=before, max_bytes=size)
 
     def restore(self, memory_id: int) -> None:
         """Bring back a memory that was forgotten, or one that another took the place of."""

@@ -346,6 +346,15 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LogSize:
+    """How much the recall log holds: searches, about how many bytes, and since when."""
+
+    recalls: int = 0
+    bytes: int = 0
+    oldest: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StoreStats:
     """How much a store holds."""
 
@@ -357,6 +366,7 @@ class StoreStats:
     sources: int
     variants: int
     events: int
+    log: LogSize = LogSize()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -433,6 +443,11 @@ class VectorHits:
 
 # --- the recall log ---------------------------------------------------------------------------
 
+RECALL_BYTES: Final = 120
+"""What a search takes in a log beside its texts and hits, indexes counted in."""
+HIT_BYTES: Final = 60
+"""What one hit takes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
@@ -457,6 +472,12 @@ class Recall:
     lens: str | None = None
     scope: Scope = ALL_PROJECTS
     hits: tuple[Recalled, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """About how many bytes it takes in a log: its texts, and what every search and every hit costs."""
+        texts = (self.query, self.session or "", self.lens or "")
+        return RECALL_BYTES + HIT_BYTES * len(self.hits) + sum(len(text.encode("utf-8", "replace")) for text in texts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -545,6 +566,35 @@ class Feedback:
 
 
 Write = Insert | Revise | Merge | Forget | Restore | ReinforceFact | Feedback
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """What an erasure took: the memories, the texts and vectors that were theirs, and how much beside them."""
+
+    memories: tuple[Memory, ...] = ()
+    texts: tuple[str, ...] = ()
+    """Other wordings, earlier words, and what the memories stated."""
+    wordings: int = 0
+    events: int = 0
+    facts: int = 0
+    vectors: tuple[bytes, ...] = ()
+    recalls: int = 0
+    """Searches taken out of the log: what found one of the memories, quotes one, or was made in a project gone."""
+    sources: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    """Names that nothing is left of."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteSearch:
+    """Where the files of a store hold bytes that nothing in the store accounts for."""
+
+    found: tuple[tuple[str, bytes], ...] = ()
+    """The name of a file and what it holds."""
+    files: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    """Files that stand beside the store, by their names a copy of it; they were not searched."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,9 @@ from pathlib import Path
 from recollect.errors import ProfileError
 from recollect.files import write_private
 
+MOST = 1_000_000
+"""What no bound reaches."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -31,10 +34,29 @@ class Settings:
     offline: str = ""
     """`1` means that nothing is ever fetched: a model that is missing stays missing until it is installed by hand."""
 
+    log_days: str = "180"
+    """For how many days the recall log keeps a search; `none` for ever."""
+    log_megabytes: str = "100"
+    """How large the recall log grows before the oldest searches go; `none` without end."""
+
     @property
     def is_offline(self) -> bool:
         """Whether nothing may be fetched."""
         return self.offline.strip().lower() not in ("", "0", "no", "off", "false")
+
+
+def bound(settings: Settings, name: str) -> float | None:
+    """Return the number that the setting *name* sets as a bound; None for no bound."""
+    text = str(getattr(settings, name)).strip()
+    if text.lower() == "none":
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number < MOST:
+        raise ProfileError(f"{name} cannot be {text!r}", hint="give a number, or none")
+    return number
 
 
 def read_settings(**given: str | None) -> Settings:

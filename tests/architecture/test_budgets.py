@@ -11,22 +11,22 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 1_620,
+    ".": 1_650,
     "embedders": 1_370,
     "evaluate": 1_900,
     "recall": 400,
     "remember": 3_800,
     "rerankers": 200,
     "search": 2_000,
-    "stores": 2_180,
-    "surfaces": 1_450,
+    "stores": 2_480,
+    "surfaces": 1_550,
     "text": 1_330,
-    "upkeep": 280,
+    "upkeep": 400,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
-QUESTIONS = 30
+QUESTIONS = 34
 """How many a store answers in all."""
 IMPORTS = 15
 """How many modules of ours and of others one module may know."""

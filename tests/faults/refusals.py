@@ -17,7 +17,7 @@ from workloads import NOON, WORKLOADS, Place, Step, Workload, contents, differen
 import recollect
 from recollect import Recollection, StoreError
 
-CHOSEN = ("add", "import", "migration from the oldest format")
+CHOSEN = ("add", "import", "purge", "migration from the oldest format")
 """The workloads whose every change is refused once."""
 
 

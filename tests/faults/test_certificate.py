@@ -5,6 +5,7 @@ from pathlib import Path
 
 import boundaries
 import damage
+import erasure
 import hostile_files
 import hostile_queries
 import offline
@@ -56,6 +57,12 @@ def test_hostile_queries_get_an_answer_or_an_error_of_ours() -> None:
 
 def test_hostile_files_are_refused_and_the_rest_is_taken() -> None:
     row = hostile_files.row(size=5_000, together=True)
+
+    assert row.failures == ()
+
+
+def test_what_is_erased_leaves_no_byte() -> None:
+    row = erasure.row(rounds=1, most=8)
 
     assert row.failures == ()
 

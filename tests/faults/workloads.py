@@ -73,6 +73,15 @@ def some_notes(place: Place) -> None:
         import_notes(db, place)
 
 
+def spoken_of_memories(place: Place) -> None:
+    """Make memories of which the third was superseded, searched for and judged."""
+    some_memories(place)
+    with opened(place.store) as db:
+        db.supersede(2, 3)
+        db.search(sentence(2), session="s")
+        db.feedback(3, "used", query=sentence(2))
+
+
 def oldest_format(place: Place) -> None:
     place.store.write_bytes(gzip.decompress(OLDEST.read_bytes()))
 
@@ -131,6 +140,11 @@ def supersede(db: Recollection, _: Place) -> None:
     db.supersede(5, 6)
 
 
+def purge(db: Recollection, _: Place) -> None:
+    left = state_of(db, range(1, 20))
+    db.purge([row for row in (3, 7) if row in left], verify=True)
+
+
 def reindex(db: Recollection, _: Place) -> None:
     db.reindex()
 
@@ -160,6 +174,7 @@ WORKLOADS = (
     Workload(name="forget and restore", prepare=some_memories, steps=(forget, restore, forget)),
     Workload(name="supersede", prepare=some_memories, steps=(add(100), supersede)),
     Workload(name="re-import with edits and a deletion", prepare=some_notes, steps=(import_edited_notes,)),
+    Workload(name="purge", prepare=spoken_of_memories, steps=(purge, add(100)), model="hashing"),
     Workload(name="reindex", prepare=some_memories, steps=(reindex, add(100))),
     Workload(name="migration from the oldest format", prepare=oldest_format, steps=(add(100),)),
 )

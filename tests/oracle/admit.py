@@ -21,7 +21,14 @@ def admits(where: Filter, memory: Memory, facts: Iterable[Fact]) -> bool:
     return (
         is_there(memory, where.as_of)
         and (where.include_superseded or not is_superseded(memory, where.as_of))
-        and (where.kinds is None or memory.kind in where.kinds)
+        and describes(where, memory, facts)
+    )
+
+
+def describes(where: Filter, memory: Memory, facts: Iterable[Fact]) -> bool:
+    """Return whether *where* fits *memory*, forgotten, superseded or not."""
+    return (
+        (where.kinds is None or memory.kind in where.kinds)
         and (where.types is None or memory.type in where.types)
         and (where.tags is None or any(tag in memory.tags for tag in where.tags))
         and (where.sources is None or any(comes_from(memory.source, wish) for wish in where.sources))

@@ -9,12 +9,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from oracle import erasing
 from oracle.admit import admits, covers, in_scope, lies_below
 from oracle.contexts import remix
 from oracle.state import State
 from oracle.writes import do, index
 from recollect.records import (
+    NO_FILTER,
+    ByteSearch,
     EmbeddedMemory,
+    Erased,
     Event,
     Fact,
     FactQuery,
@@ -23,6 +27,7 @@ from recollect.records import (
     Generation,
     IndexHit,
     Known,
+    LogSize,
     Memory,
     Page,
     Passage,
@@ -82,6 +87,17 @@ class OracleStore:
             return ()
         with self._changing() as state:
             return tuple(do(state, write, at=at, analyse=self._analyse) for write in writes)
+
+    def erase(self, *, scope: Scope, ids: Sequence[int] | None = None, where: Filter = NO_FILTER) -> Erased:
+        with self._changing() as state:
+            return erasing.erase(state, scope=scope, ids=ids, where=where, analyse=self._analyse)
+
+    def scrub(self) -> tuple[str, ...]:
+        return ()
+
+    def traces(self, probes: Sequence[bytes]) -> ByteSearch:
+        with self._lock:
+            return ByteSearch(found=tuple(erasing.traces(self._state, probes)))
 
     # --- memories ---------------------------------------------------------------------------
 
@@ -163,7 +179,13 @@ class OracleStore:
                 sources=len({memory.source for memory in live if memory.source is not None}),
                 variants=sum(len(texts) for row, texts in self._state.wordings.items() if row in ids),
                 events=sum(event.memory_id in ids for event in self._state.events),
+                log=self._log_size(scope),
             )
+
+    def _log_size(self, scope: Scope) -> LogSize:
+        seen = list(self._visible(scope))
+        oldest = min((recall.at for recall in seen), default=None)
+        return LogSize(recalls=len(seen), bytes=sum(recall.size for recall in seen), oldest=oldest)
 
     def _admitted(self, scope: Scope, where: Filter) -> Iterator[Memory]:
         facts = self._state.facts
@@ -370,6 +392,20 @@ class OracleStore:
 
     def _visible(self, scope: Scope) -> Iterator[Recall]:
         return (recall for recall in reversed(self._state.recalls) if covers(scope, recall.scope))
+
+    def prune_recalls(
+        self, *, scope: Scope, before: datetime | None = None, max_bytes: int | None = None, most: int | None = None
+    ) -> int:
+        with self._lock:
+            seen = list(self._visible(scope))[::-1]
+            size = sum(recall.size for recall in (seen if most is None else self._state.recalls))
+            lost = []
+            for recall in seen[:most]:
+                if (before is not None and recall.at < before) or (max_bytes is not None and size > max_bytes):
+                    lost.append(id(recall))
+                    size -= recall.size
+            self._state.recalls = [recall for recall in self._state.recalls if id(recall) not in lost]
+            return len(lost)
 
     def usage(self, *, scope: Scope) -> dict[int, Usage]:
         with self._lock:

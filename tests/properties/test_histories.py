@@ -149,6 +149,18 @@ class Histories(RuleBasedStateMachine):
         self.write(verb(id=pick.choice(self.rows)))  # type: ignore[attr-defined]
 
     @precondition(lambda self: self.rows)
+    @rule(pick=st.randoms(use_true_random=False), where=WHERE, scope=SCOPE, named=st.booleans())
+    def erase(self, pick: object, where: Filter, scope: Scope, *, named: bool) -> None:
+        rows = [pick.choice(self.rows)] if named else None  # type: ignore[attr-defined]
+        if rows and not self.stores["oracle"].load(rows, scope=scope):
+            return
+        oracle, ours = (store.erase(ids=rows, where=where, scope=scope) for store in self.stores.values())
+        assert replace(oracle, vectors=()) == replace(ours, vectors=())
+        assert sorted(oracle.vectors) == sorted(ours.vectors)
+        gone = {memory.id for memory in oracle.memories}
+        self.rows = [row for row in self.rows if row not in gone]
+
+    @precondition(lambda self: self.rows)
     @rule(pick=st.randoms(use_true_random=False), wording=st.one_of(st.none(), TEXT))
     def merge(self, pick: object, wording: str | None) -> None:
         self.write(Merge(id=pick.choice(self.rows), confidence=0.9, wording=wording))  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from recollect.errors import InputError
-from recollect.records import Fact, Filter, Memory, Recall, Recalled, ReinforceFact, Scope, Usage
+from recollect.records import ALL_PROJECTS, Fact, Filter, Memory, Recall, Recalled, ReinforceFact, Scope, Usage
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store, unknown_fact
 
@@ -76,9 +76,31 @@ class BackgroundWriter:
             self._process, self._thread, self._lock = os.getpid(), None, threading.Lock()
 
 
-def log_reply(reply: Reply, request: Request, *, store: Store, now: datetime) -> None:
-    """Write *reply* into the recall log, and let the facts that were shown fade later."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retention:
+    """How long the recall log keeps a search, and how large it grows; None means no bound."""
+
+    days: float | None = 180.0
+    megabytes: float | None = 100.0
+
+    def prune(self, store: Store, *, scope: Scope, now: datetime, most: int | None = None) -> int:
+        """Drop what is kept no longer, the oldest first; look at *most* of the log only."""
+        before = None if self.days is None else now - timedelta(days=self.days)
+        size = None if self.megabytes is None else int(self.megabytes * 1_000_000)
+        return store.prune_recalls(scope=scope, before=before, max_bytes=size, most=most)
+
+
+SLICE: Final = 50
+"""How many of the oldest searches are looked at after each new one, so that a log too large shrinks bit by bit."""
+
+
+def log_reply(
+    reply: Reply, request: Request, *, store: Store, now: datetime, retention: Retention | None = None
+) -> None:
+    """Write *reply* into the recall log, drop what is kept no longer, and let the facts that were shown fade later."""
     store.log_recall([recall_of(reply, request, at=now)])
+    if retention is not None:
+        retention.prune(store, scope=ALL_PROJECTS, now=now, most=SLICE)
     facts = [fact for hit in reply.hits for fact in hit.facts if now - fact.last_reinforced > FRESH]
     if facts:
         store.apply(reinforced(facts, "search", now=now), at=now)

@@ -15,7 +15,10 @@ from typing import Any, Protocol
 
 from recollect.errors import InputError, UnknownMemory
 from recollect.records import (
+    NO_FILTER,
+    ByteSearch,
     EmbeddedMemory,
+    Erased,
     Event,
     Fact,
     FactQuery,
@@ -49,6 +52,10 @@ ALIKE = 20
 
 ANSWERING = frozenset({"lens", "tuning"})
 """The kinds of notes that change answers, so that `version` grows with them."""
+
+
+LEDGERS = frozenset({"injected"})
+"""The kinds of notes whose keys are ids of memories."""
 
 
 def unknown(row: int) -> UnknownMemory:
@@ -126,6 +133,17 @@ class MemoryStore(Protocol):
 
     def stats(self, *, scope: Scope) -> StoreStats:
         """Count what is here."""
+        ...
+
+    def erase(self, *, scope: Scope, ids: Sequence[int] | None = None, where: Filter = NO_FILTER) -> Erased:
+        """Take away what *ids* and *where* select of *scope*, forgotten or not, and all that speaks of it.
+
+        Their wordings, events, facts, tokens, vectors and pieces go; so do searches in the log that found or quote
+        one, wordings of others that were merged from one, and the words of one in the context and the events of
+        others; names of sources and projects go when nothing else has them. What one of them superseded is
+        superseded by what superseded that one, or by an id that nobody has. All or none; an unknown id raises
+        UnknownMemory; an id is never given again. The bytes are overwritten by `scrub`.
+        """
         ...
 
 
@@ -258,6 +276,15 @@ class RecallLog(Protocol):
         """Return the queries whose outcome was none and how often, most often first, then by query."""
         ...
 
+    def prune_recalls(
+        self, *, scope: Scope, before: datetime | None = None, max_bytes: int | None = None, most: int | None = None
+    ) -> int:
+        """Drop recalls made in *scope* from *before* that moment, and the oldest until *max_bytes* hold the rest.
+
+        At most *most* of the oldest are looked at, and then the size of the whole log counts; return how many went.
+        """
+        ...
+
 
 class SourceLedger(Protocol):
     """What was imported from where, for each project by itself."""
@@ -303,6 +330,14 @@ class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes,
 
     def rebuild(self, progress: Progress | None = None) -> int:
         """Make every derived index anew from the memories; return how many were indexed."""
+        ...
+
+    def scrub(self) -> tuple[str, ...]:
+        """Write every file anew without what was deleted; return what stood against it, one line each."""
+        ...
+
+    def traces(self, probes: Sequence[bytes]) -> ByteSearch:
+        """Search the raw bytes of every file for *probes*; what memories hold in words of their own is no trace."""
         ...
 
     def close(self) -> None:

@@ -139,16 +139,28 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
         given["text"] = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     place = chosen if operation.store else {**chosen, "db": ":memory:"}
     with _open(place) as db:
+        values = {"project": chosen["project"], **given}
         with _bar(wanted=operation.slow) as progress:
             db.models.progress = progress
-            answer = operation.answer(db, {"project": chosen["project"], **given}, progress)
+            answer = _consented(operation, db, values) or operation.answer(db, values, progress)
         _print(answer, as_json=bool(chosen["as_json"]))
     if db.models.notice:
         click.echo(f"note: {db.models.notice}", err=True)
     if not answer.found:
         sys.exit(EXIT_NOTHING)
     if not answer.healthy:
-        sys.exit(EXIT_TROUBLE if operation.name == "doctor" else EXIT_INPUT)
+        sys.exit(EXIT_TROUBLE if operation.name in ("doctor", "purge") else EXIT_INPUT)
+
+
+def _consented(operation: "Operation", db: "Recollection", values: Mapping[str, Any]) -> "Answer | None":
+    """Show what cannot be undone to whoever sits at a terminal, ask, and do it; where nobody is asked, do nothing."""
+    if values.get("yes", True) or values.get("dry_run") or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    rehearsed = operation.answer(db, {**values, "dry_run": True})
+    click.echo(rehearsed.text(), err=True)
+    if rehearsed.found:
+        click.confirm("Go on? Nothing brings it back", abort=True, err=True)
+    return operation.answer(db, {**values, "yes": True})
 
 
 def _print(answer: "Answer", *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from recollect.recollection import Recollection
 from recollect.records import Fact, Progress
 from recollect.replies import Reply
 from recollect.surfaces import text
+from recollect.surfaces.erasing import PRUNED_BY, prune_log
 from recollect.surfaces.serialise import explained, serialise
 from recollect.surfaces.table import (
     FILTERS,
@@ -258,15 +259,17 @@ LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
     "never-recalled": _never_recalled,
     "never-used": _never_used,
     "unanswered": _unanswered,
+    "prune": prune_log,
 }
 
 
 @operation(
-    Parameter(name="report", kind="choice", choices=tuple(LOGS), place=True, about="which report"),
+    Parameter(name="report", kind="choice", choices=tuple(LOGS), place=True, about="which report, or prune"),
     SESSION,
     Parameter(name="fact", kind="number", about="the id of a fact"),
     LIMIT,
+    *PRUNED_BY,
 )
 def log(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Read the recall log: recent answers, provenance of a fact, what is never recalled or used."""
+    """Read the recall log: recent answers, provenance of a fact, what is never recalled or used; or prune it."""
     return LOGS[given["report"]](db, given)

@@ -38,7 +38,7 @@ SHAPES: Final[Mapping[str, str]] = {
     "Reply": "query mode profile outcome evidence reason degraded hits suggestions facets timings_ms",
     "Share": "ranking rank points",
     "Shown": "*memory deleted_at=memory.deleted_at wordings facts events",
-    "StoreStats": "memories forgotten superseded sources wordings=variants events projects types",
+    "StoreStats": "memories forgotten superseded sources wordings=variants events projects types log",
     "Why": "id found rank score lists blocked_by surfaces_if",
 }
 """What is shown of a value and in which order, where that is not simply its fields.

@@ -135,6 +135,17 @@ def _not_of_form(name: str, text: str, *, form: str, example: str) -> InputError
     return InputError(f"{option} {text!r} is not {form}", hint=f"such as {option} {example}")
 
 
+def whole_number(text: str, *, see: str) -> int:
+    """Return the id that *text* is; *see* says what lists ids."""
+    try:
+        number = int(text)
+    except ValueError as error:
+        raise InputError(f"{text!r} is not an id", hint=f"ids are whole numbers; see: {see}") from error
+    if abs(number) >= 2**63:
+        raise InputError(f"{text} is too large", hint=f"see: {see}")
+    return number
+
+
 def mode_from(text: str | None) -> Mode:
     """Return the mode that *text* names, in any case."""
     mode = "hybrid" if text is None else MODES.get(text.lower())

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
-from recollect.records import Event, Fact, Memory, Recall, StoreStats
+from recollect.records import Event, Fact, LogSize, Memory, Recall, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
 from recollect.trust import ORIGINS
 
 if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.evaluate.tune import Tuned
+    from recollect.recall.log import Retention
     from recollect.remember.import_files import ImportReport
     from recollect.remember.ingest import IngestResult
     from recollect.search.why import Why
@@ -310,6 +311,15 @@ def stats_text(stats: StoreStats, address: str) -> str:
     projects = [f"  project {name}: {count}" for name, count in stats.projects.items()]
     types = [f"  type {name}: {count}" for name, count in stats.types.items()]
     return "\n".join([head, *projects, *types])
+
+
+def log_text(log: LogSize, kept: "Retention") -> str:
+    """Return how much the recall log holds, and for how long."""
+    since = f" since {log.oldest:%Y-%m-%d}" if log.oldest else ""
+    bounds = {"days": kept.days, "MB": kept.megabytes}
+    limit = " or ".join(f"{bound:g} {unit}" for unit, bound in bounds.items() if bound is not None) or "ever"
+    held = f"{log.recalls} search{'' if log.recalls == 1 else 'es'}, {log.bytes / 1_000_000:.1f} MB{since}"
+    return f"  recall log: {held}; kept for {limit}"
 
 
 def health_text(health: Health) -> str:

@@ -9,7 +9,7 @@ from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.surfaces import text
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.table import FILTERS, ID, SESSION, Answer, Given, Parameter, listed, operation
+from recollect.surfaces.table import FILTERS, ID, SESSION, Answer, Given, Parameter, listed, operation, whole_number
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport
@@ -162,16 +162,9 @@ def feedback(db: Recollection, given: Given, _: Progress | None) -> Answer:
 @operation(Parameter(name="ids", kind="paths", place=True, about="ids of facts"))
 def reinforce(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Confirm facts: they are surer, and count as fresh from today."""
-    rows = [_whole(each) for each in given["ids"]]
+    rows = [whole_number(each, see="recollect facts") for each in given["ids"]]
     count = db.reinforce(*rows)
     return Answer(value={"reinforced": rows}, text=lambda: f"{count} facts reinforced")
-
-
-def _whole(number: str) -> int:
-    try:
-        return int(number)
-    except ValueError as error:
-        raise InputError(f"{number!r} is not an id", hint="ids are whole numbers; see: recollect facts") from error
 
 
 # --- lenses ---------------------------------------------------------------------------------

@@ -65,13 +65,21 @@ def apart(*words: str, folder: Path, **more: str) -> Ran:
     return Ran(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
 
 
-def on_a_terminal(*words: str, folder: Path) -> tuple[int, str]:
-    """Run a command with a terminal for standard error; return its exit code and what it drew there."""
+def on_a_terminal(*words: str, folder: Path, typed: str | None = None) -> tuple[int, str]:
+    """Run a command with a terminal for standard error; return its exit code and what it drew there.
+
+    Where something is *typed*, the terminal is standard input too.
+    """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(  # noqa: S603
-        [*COMMAND, *words], stdout=subprocess.DEVNULL, stderr=theirs, env=surroundings(folder, {})
+        [*COMMAND, *words],
+        stdin=subprocess.DEVNULL if typed is None else theirs,
+        stdout=subprocess.DEVNULL,
+        stderr=theirs,
+        env=surroundings(folder, {}),
     )
     os.close(theirs)
+    os.write(ours, (typed or "").encode())
     drawn = b""
     while select.select([ours], [], [], 60)[0]:
         try:

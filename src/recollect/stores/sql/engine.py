@@ -6,6 +6,7 @@ Parameters are written `?`; an engine that spells them otherwise puts its own in
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from recollect.records import Filter, Form, Leaf, Scope, TokenizedMemory, VectorHits
@@ -69,6 +70,18 @@ class Engine(Protocol):
         """Return what is wrong with the database itself, one line each."""
         ...
 
+    def scrub(self) -> tuple[str, ...]:
+        """Write the database anew without what was deleted; return what stood against it, one line each."""
+        ...
+
+    def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """Return the files of the database, and those beside it that by their names are copies of it."""
+        ...
+
+    def catalog(self) -> str:
+        """Return the text in which the database describes its tables."""
+        ...
+
     def close(self) -> None:
         """Close every connection."""
         ...
@@ -87,6 +100,10 @@ class WordTable(Protocol):
 
     def clear(self, session: Session) -> None:
         """Drop all tokens; what is damaged is made anew."""
+        ...
+
+    def compact(self, session: Session) -> bool:
+        """Write the tokens anew without those of removed documents; return whether none of those is left."""
         ...
 
     def reader(self, session: Session, weights: Mapping[str, int], scope: Clause) -> Callable[[Leaf], Postings]:

@@ -18,9 +18,14 @@ def in_scope(engine: Engine, scope: Scope, column: str = "m.project") -> Clause:
 
 def admits(engine: Engine, where: Filter) -> Clause:
     """Return the condition on `memory m` that *where* states; forgotten memories do not meet it."""
+    return _present(where.as_of) & _current(where) & describes(engine, where)
+
+
+def describes(engine: Engine, where: Filter) -> Clause:
+    """Return what *where* says of a memory, forgotten, superseded or not."""
     asked = ((field, getattr(where, field.name)) for field in FILTER_FIELDS if field.match != "scope")
     fields = (_MATCH[field.match](engine, field, values) for field, values in asked if values is not None)
-    return reduce(and_, (_present(where.as_of), _current(where), *_since(where), *fields))
+    return reduce(and_, (*_since(where), *fields), OPEN)
 
 
 def admitted(db: Database, scope: Scope, where: Filter, also: Clause = OPEN) -> list[int]:

@@ -10,6 +10,7 @@ from recollect.stores.contract import ALIKE
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask
 from recollect.stores.sql.filters import admits, in_scope
+from recollect.stores.sql.recalls import log_size
 
 
 def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]:
@@ -138,6 +139,7 @@ def stats(db: Database, *, scope: Scope) -> StoreStats:
             sources=_count(session, "memory m where m.deleted_at is null", mine, "distinct m.source"),
             variants=_count(session, "wording w join memory m on m.id = w.memory_id where true", mine),
             events=_count(session, "event e join memory m on m.id = e.memory_id where true", mine),
+            log=log_size(db, scope=scope),
         )
 
 

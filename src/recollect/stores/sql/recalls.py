@@ -2,23 +2,83 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from datetime import datetime
 from functools import reduce
 from operator import and_
 
-from recollect.records import Recall, Recalled, Scope, Usage
+from recollect.records import HIT_BYTES, RECALL_BYTES, LogSize, Recall, Recalled, Scope, Usage
 from recollect.stores.change import logged
-from recollect.stores.sql.codec import HIT, RECALL
-from recollect.stores.sql.engine import OPEN, Clause, Database, ask
+from recollect.stores.sql.codec import HIT, RECALL, instant, moment
+from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask
 from recollect.stores.sql.filters import in_scope
+
+SIZE = (
+    f"{RECALL_BYTES} + {HIT_BYTES} * (select count(*) from recalled h where h.recall_id = r.id) "
+    "+ length(cast(r.query || coalesce(r.session, '') || coalesce(r.lens, '') as blob))"
+)
+"""What `Recall.size` says, of a row `r`."""
 
 
 def log_recall(db: Database, recalls: Sequence[Recall]) -> None:
     """Keep what was recalled."""
+    kept = list(map(logged, recalls))
     with db.engine.session(write=True, durable=False) as session:
-        for each in map(logged, recalls):
+        _grow(session, sum(each.size for each in kept))
+        for each in kept:
             number = session.value(f"{RECALL.insert('recall')} returning id", RECALL.write(each))
             hits = [(number, place, *HIT.write(hit)) for place, hit in enumerate(each.hits)]
             session.many(HIT.insert("recalled", "recall_id", "ordinal"), hits)
+
+
+def prune_recalls(
+    db: Database,
+    *,
+    scope: Scope,
+    before: datetime | None = None,
+    max_bytes: int | None = None,
+    most: int | None = None,
+) -> int:
+    """Drop what is too old, and the oldest of what is too much."""
+    until = "" if before is None else moment(before)
+    tail = "order by r.id" + ("" if most is None else f" limit {most}")
+    with db.engine.session() as session:
+        rows = ask(db, f"select r.id, r.at, {SIZE} from recall r", _visible(db, scope), tail)
+        left = sum(size for *_, size in rows) if most is None else _size(session)
+    lost = []
+    for row, at, size in rows:
+        if at < until or (max_bytes is not None and left > max_bytes):
+            lost.append(row)
+            left -= size
+    if lost:
+        with db.engine.session(write=True, durable=False) as session:
+            drop(session, lost)
+    return len(lost)
+
+
+def drop(session: Session, ids: Sequence[int]) -> None:
+    """Take recalls out of the log."""
+    sizes = [session.value(f"select {SIZE} from recall r where r.id = ?", (row,)) for row in ids]
+    _grow(session, -sum(size or 0 for size in sizes))
+    for table, column in (("recalled", "recall_id"), ("recall", "id")):
+        session.many(f"delete from {table} where {column} = ?", [(row,) for row in ids])
+
+
+def log_size(db: Database, *, scope: Scope) -> LogSize:
+    """Return how much of the log a reader of *scope* may see."""
+    sql = f"select count(*), coalesce(sum({SIZE}), 0), min(r.at) from recall r"
+    ((count, size, oldest),) = ask(db, sql, _visible(db, scope))
+    return LogSize(recalls=count, bytes=size, oldest=None if oldest is None else instant(oldest))
+
+
+def _size(session: Session) -> int:
+    """Return about how many bytes the log takes; they are counted once, and kept up with from then on."""
+    counted = session.value("select value from meta where key = 'recall_bytes'")
+    return int(session.value(f"select coalesce(sum({SIZE}), 0) from recall r") if counted is None else counted)
+
+
+def _grow(session: Session, size: int) -> None:
+    sql = "insert into meta (key, value) values ('recall_bytes', ?) on conflict (key) do update set value = ?"
+    session.rows(sql, (_size(session) + size,) * 2)
 
 
 def recalls(

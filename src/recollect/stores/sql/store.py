@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 from recollect.errors import StoreError
 from recollect.stores.contract import Analyse
-from recollect.stores.sql import ledger, memories, words, writes
+from recollect.stores.sql import erasing, ledger, memories, words, writes
 from recollect.stores.sql import recalls as log
 from recollect.stores.sql import vectors as rows
 from recollect.stores.sql.check import check
@@ -34,6 +34,7 @@ class SqlStore:
     known = memories.known
     browse = memories.browse
     stats = memories.stats
+    erase = erasing.erase
 
     match_words = words.match_words
     document_frequencies = words.document_frequencies
@@ -50,6 +51,7 @@ class SqlStore:
     usage = log.usage
     unanswered = log.unanswered
     recalls = log.recalls
+    prune_recalls = log.prune_recalls
 
     sources = ledger.sources
     record_source = ledger.record_source
@@ -58,6 +60,8 @@ class SqlStore:
 
     check = check
     rebuild = writes.rebuild
+    scrub = erasing.scrub
+    traces = erasing.traces
 
     def _renew_index(self) -> None:
         """Rebuild the index that another analyser made; where that cannot be done, `check` tells of it."""

@@ -134,6 +134,13 @@ class Writer:
         self._tokens.append((row, tokens))
         self._grow(memory.project, (1, stems, exacts, tokens.code))
 
+    def renew(self, memory: Memory) -> None:
+        """Make what is derived from *memory* anew, which may be forgotten; its wordings are read."""
+        self.unindex(memory)
+        if memory.deleted_at is None:
+            variants = wordings(self._db, [memory.id], scope=ALL_PROJECTS).get(memory.id, ())
+            self.index(memory.id, memory, self._db.analyse(memory, variants))
+
     def _insert(self, write: Insert, at: datetime) -> int:
         self._newest += 1
         row, memory = self._newest, write.memory
@@ -207,7 +214,7 @@ class Writer:
             sql = "delete from vector where generation_id in (select id from generation) and memory_id = ?"
             self._session.rows(sql, (new.id,))
             bump(self._session, "vectors")
-        self._unindex(old)
+        self.unindex(old)
         if new.deleted_at is None:
             variants = wordings(self._db, [new.id], scope=ALL_PROJECTS).get(new.id, ())
             self.index(new.id, new, self._db.analyse(new, variants))
@@ -216,7 +223,8 @@ class Writer:
         if contexts.place(old) != contexts.place(new) or old.meaning != new.meaning:
             contexts.follow(self._session, [old, new])
 
-    def _unindex(self, memory: Memory) -> None:
+    def unindex(self, memory: Memory) -> None:
+        """Make *memory* unfindable."""
         sql = "delete from document where id = ? returning stem_length, exact_length, code"
         for stems, exacts, code in self._session.rows(sql, (memory.id,)):
             self._db.words.remove(self._session, [memory.id])

@@ -22,6 +22,9 @@ APPLICATION = 0x5EC0_11EC
 PATIENCE = 60_000
 """How many milliseconds a writer waits for another one."""
 
+SCRUB_PATIENCE = 5_000
+"""How many milliseconds an erasure waits for those who still read what was there before it."""
+
 PRAGMAS = """
 pragma synchronous = full;
 pragma temp_store = memory;
@@ -125,6 +128,36 @@ class SqliteEngine:
         with self.session() as session:
             lines = [line for (line,) in session.rows("pragma integrity_check(20)") if line != "ok"]
         return tuple(f"{line}; run: recollect reindex" if line.startswith("fts5:") else line for line in lines)
+
+    def scrub(self) -> tuple[str, ...]:
+        """Write the file anew, page by page, and empty its log; both wait a while for others."""
+        with self._lock, translated(self._path):
+            db = self._session().db
+            db.set_busy_timeout(SCRUB_PATIENCE)
+            try:
+                db.execute("vacuum")
+                db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError:
+                return ("another process still uses what was there before; later run: recollect purge --verify",)
+            except apsw.FullError:
+                return ("the disk is too full to write the file anew; make room, then run: recollect purge --verify",)
+            finally:
+                db.set_busy_timeout(PATIENCE)
+        return ()
+
+    def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """Return the files of the store, and those that by their names are copies of it."""
+        if self._path is None:
+            return (), ()
+        path = self._path
+        own = [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
+        near = sorted(each for each in path.parent.iterdir() if each.name.startswith(path.stem) and each.is_file())
+        return tuple(each for each in own if each.exists()), tuple(each for each in near if each not in own)
+
+    def catalog(self) -> str:
+        """Return the statements that made the tables."""
+        with self.session() as session:
+            return "\n".join(sql for (sql,) in session.rows("select sql from sqlite_schema where sql is not null"))
 
     def close(self) -> None:
         """Wait for those who read and write, bounded; then close every connection."""

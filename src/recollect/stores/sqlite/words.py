@@ -17,6 +17,9 @@ LAST = "\U0010ffff"
 SLOWER = 300
 """How many tokens are counted one by one in the time that one question to FTS5 takes."""
 
+TOMBSTONES = 1 << 53
+"""The id from which on FTS5 keeps, in the rows of a segment, which documents were deleted from it."""
+
 PLAIN = "ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{{|}}~'''"
 """Splits at blanks alone: what comes here are tokens already."""
 TABLES = (
@@ -56,6 +59,12 @@ class FtsTable:
                 session.rows(f"drop table if exists {table}")
             for statement in TABLES:
                 session.rows(statement.format(form=form))
+
+    def compact(self, session: Session) -> bool:
+        """Merge the tokens into one segment; FTS5 keeps those of a deleted row until then."""
+        for form in FORMS:
+            session.rows(f"insert into {form} ({form}) values ('optimize')")
+        return not any(session.value(f"select 1 from {form}_data where id >= {TOMBSTONES}") for form in FORMS)
 
     def reader(self, session: Session, weights: Mapping[str, int], scope: Clause) -> Callable[[Leaf], Postings]:
         """Return how a leaf is looked up: weighted counts and row lengths."""
