@@ -13,6 +13,7 @@ from recollect.records import (
     AnyOf,
     Decision,
     EmbeddedMemory,
+    Fact,
     Filter,
     Generation,
     Insert,
@@ -27,7 +28,7 @@ from recollect.records import (
     digest,
 )
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
-from recollect.remember.dedup import DECIDE, Decide, DedupResult, DuplicateCandidate, is_standalone
+from recollect.remember.dedup import DECIDE, Decide, DedupResult, DuplicateCandidate, is_comparable, is_standalone
 from recollect.remember.embed import embed_memories
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
@@ -39,6 +40,8 @@ MERGED: Final = ("identical", "restates")
 """The decisions after which a draft is no memory of its own."""
 MAX_NEAREST: Final = 5
 """How many memories near by vector, or by BM25, a draft is compared with."""
+LONG: Final = 1000
+"""A text of more characters is compared before the transaction that stores it: that takes a while."""
 MAX_LINK_TERMS: Final = 6
 """By how many of its words a draft is looked up for links."""
 MAX_DRAFTS_BY_VECTOR: Final = 16
@@ -69,9 +72,11 @@ def ingest(
         raise InputError(f"{len(vectors)} vectors for {len(memories)} memories", hint="give one for each, or None")
     pairs = zip(memories, vectors or repeat(None), strict=False)
     drafts = [context.prepare(memory, vector) for memory, vector in pairs]
-    embedded = embed_drafts(drafts, context)  # before the transaction: other writers do not wait for a model
+    # Before the transaction: other writers wait neither for a model nor for an analysis.
+    ready = embed_drafts([context.analysed(draft) for draft in drafts], context)
+    decided = decide_early(ready, context)
     with context.store.transaction():
-        return ingest_drafts(embedded, context)
+        return ingest_drafts(ready, context, decided=decided)
 
 
 def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]:
@@ -97,11 +102,44 @@ def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]
     ]
 
 
-def ingest_drafts(drafts: Sequence[Draft], context: IngestContext) -> tuple[IngestResult, ...]:
+def ingest_drafts(
+    drafts: Sequence[Draft], context: IngestContext, *, decided: "Decided | None" = None
+) -> tuple[IngestResult, ...]:
     """Store *drafts* within the caller's transaction; profile `oro` compares each with all before it."""
     size = BATCH if context.profile.dedup == "words" else 1
     batches = (drafts[start : start + size] for start in range(0, len(drafts), size))
-    return tuple(result for batch in batches for result in _ingest_batch(batch, context))
+    return tuple(result for batch in batches for result in _ingest_batch(batch, context, decided or Decided()))
+
+
+def decide_early(drafts: Sequence[Draft], context: IngestContext) -> "Decided":
+    """Decide on the longer *drafts* before the transaction; what changes until then is decided anew inside it."""
+    decided = Decided()
+    longer = [draft for draft in drafts if len(draft.memory.content) > LONG] if context.profile.dedup == "words" else []
+    for start in range(0, len(longer), BATCH):
+        batch = [_entry(draft, context) for draft in longer[start : start + BATCH]]
+        _decide_all(batch, _find_existing(batch, context), decided.by(DECIDE[context.profile.dedup]))
+    return decided
+
+
+class Decided:
+    """What was decided on drafts so far; it holds as long as a draft has the same candidates."""
+
+    def __init__(self) -> None:
+        self._results: dict[bytes, tuple[Memory, Sequence[DuplicateCandidate], DedupResult]] = {}
+
+    def by(self, decide: Decide) -> Decide:
+        """Return *decide*, asked only for what is not decided yet."""
+
+        def known(memory: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
+            held = self._results.get(memory.digest)
+            if held is not None and held[:2] == (memory, candidates):
+                return held[2]
+            result = decide(memory, candidates)
+            if len(memory.content) > LONG:
+                self._results[memory.digest] = (memory, candidates, result)
+            return result
+
+        return known
 
 
 Key = tuple[str, str, str | bytes]
@@ -118,19 +156,23 @@ class _Entry:
     key: Key | None
     standalone: bool
 
+    def stated(self, context: IngestContext) -> tuple[Fact, ...]:
+        """Return what it states."""
+        return context.facts(self.memory) if self.draft.facts is None else self.draft.facts
+
 
 def _entry(draft: Draft, context: IngestContext) -> _Entry:
     memory, standalone = draft.memory, is_standalone(draft.memory)
     name = memory.external_id if memory.external_id is not None else None if standalone else memory.digest
     key = None if name is None else (memory.project, memory.kind, name)
-    tokens = context.analyse(memory, ())
+    tokens = context.analyse(memory, ()) if draft.tokens is None else draft.tokens
     return _Entry(draft=draft, memory=memory, tokens=tokens, key=key, standalone=standalone)
 
 
-def _ingest_batch(drafts: Sequence[Draft], context: IngestContext) -> list[IngestResult]:
+def _ingest_batch(drafts: Sequence[Draft], context: IngestContext, decided: Decided) -> list[IngestResult]:
     batch = [_entry(draft, context) for draft in drafts]
     existing = _find_existing(batch, context)
-    decisions = _decide_all(batch, existing, DECIDE[context.profile.dedup])
+    decisions = _decide_all(batch, existing, decided.by(DECIDE[context.profile.dedup]))
     ids = _insert(batch, decisions, context)
     results = [
         _result(decision, own=ids.get(place), of=_resolve(decision.of, decisions, ids), redacted=drafts[place].redacted)
@@ -166,7 +208,7 @@ class _Existing:
         cosines, bm25 = self.cosines[place], self.bm25[place]
         for row in dict.fromkeys((*self.near[place], *cosines, *bm25)):
             memory, variants = self.memories[row], self.variants.get(row, ())
-            if memory.kind == kind and not is_standalone(memory):
+            if memory.kind == kind and not is_standalone(memory) and is_comparable(memory):
                 yield DuplicateCandidate(memory=memory, variants=variants, cosine=cosines.get(row), bm25=bm25.get(row))
 
 
@@ -258,6 +300,7 @@ def _by_bm25(memory: Memory, context: IngestContext) -> Scores:
 # --- what each draft is ---------------------------------------------------------------------
 
 _STANDALONE: Final = DedupResult(decision="distinct", evidence={"by": "external_id"})
+_TOO_LONG: Final = DedupResult(decision="distinct", evidence={"by": "length"})
 
 
 def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) -> list[DedupResult]:
@@ -273,6 +316,8 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
             decisions.append(DedupResult(decision="identical", of=of, evidence={"by": by}))
         elif entry.standalone:
             decisions.append(_STANDALONE)
+        elif not is_comparable(memory):
+            decisions.append(_TOO_LONG)
         else:
             keys = [(memory.project, memory.kind, part) for part in entry.tokens.minhash]
             near = sorted({other for key in keys for other in earlier[key][-ALIKE:]})
@@ -301,7 +346,7 @@ def _insert(batch: Sequence[_Entry], decisions: Sequence[DedupResult], context: 
         inserts = [
             Insert(
                 memory=batch[place].memory,
-                facts=context.facts(batch[place].memory),
+                facts=batch[place].stated(context),
                 detail=_detail(decisions[place], of=_resolve(decisions[place].of, decisions, ids)),
                 tokens=batch[place].tokens,
             )
