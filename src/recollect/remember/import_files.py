@@ -15,14 +15,16 @@ from recollect.records import Memory, Piece, Progress, Source
 from recollect.remember.context import Draft, IngestContext
 from recollect.remember.find_files import LARGEST, Refused, find_files
 from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
-from recollect.remember.ingest import embed_drafts, ingest_drafts
+from recollect.remember.ingest import decide_early, ingest_drafts
 from recollect.remember.restore_export import restore_export
 from recollect.remember.sync_source import (
     SourceDiff,
     SourceIndex,
     piece_key,
     pieces_of,
+    ready_drafts,
     remove_source,
+    slices,
     source_diff,
     sync_source,
 )
@@ -114,16 +116,43 @@ def _import_file(
     try:
         parsed = _read(path)
         drafts = [_prepare(memory, parsed.exported.get(at), context) for at, memory in enumerate(parsed.memories)]
-        with context.store.transaction():
-            if parsed.exported:
-                diff = _restore(source, fingerprint, drafts, parsed.exported, context, index)
-            else:
-                diff = sync_source(source, fingerprint, drafts, context, index)
+        before = () if held is None else held.pieces
+        if parsed.exported:
+            ready = ready_drafts(drafts, before, context)
+            with context.store.transaction():
+                diff = _restore(source, fingerprint, ready, parsed.exported, context, index)
+        else:
+            diff = _sync(source, fingerprint, drafts, before, context, index)
     except InputError as error:
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
         return
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in parsed.problems)
     report.count(diff, drafts)
+
+
+def _sync(
+    source: str,
+    fingerprint: str,
+    drafts: Sequence[Draft],
+    before: Sequence[Piece],
+    context: IngestContext,
+    index: SourceIndex,
+) -> SourceDiff:
+    """Bring *source* up to date slice by slice; an import that ends between two of them goes on there.
+
+    Until the last slice the source has no fingerprint, so that the next import reads it again.
+    """
+    diffs, start = [], 0
+    for stop in slices(drafts, before):
+        ready = ready_drafts(drafts[start:stop], before, context)
+        decided = decide_early([draft for draft in ready if draft.tokens is not None], context)
+        with context.store.transaction():
+            told = fingerprint if stop == len(drafts) else ""
+            diffs.append(sync_source(source, told, [*drafts[:start], *ready], context, index, decided=decided))
+        start = stop
+    new, updated = (tuple(at for diff in diffs for at in getattr(diff, name)) for name in ("new", "updated"))
+    unchanged, removed = len(drafts) - len(new) - len(updated), sum(diff.removed for diff in diffs)
+    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed)
 
 
 def _fingerprint(path: Path) -> str:
@@ -165,8 +194,7 @@ def _restore(
     ours = sorted(exported)
     others = [place for place in range(len(drafts)) if place not in exported]
     results = dict(zip(ours, restore_export([(drafts[at], exported[at]) for at in ours], context), strict=True))
-    rest = embed_drafts([drafts[at] for at in others], context)
-    results |= zip(others, ingest_drafts(rest, context), strict=True)
+    results |= zip(others, ingest_drafts([drafts[at] for at in others], context), strict=True)
     pieces = [Piece(digest=piece_key(draft.memory), memory_id=results[at].id) for at, draft in enumerate(drafts)]
     index.record(source, fingerprint, before=pieces_of(source, context.store), after=pieces)
     return source_diff(results, total=len(drafts))
