@@ -1,10 +1,14 @@
 """What many tests share: a fixed clock, a plain analyser for store tests, and every store by name."""
 
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from types import FrameType
 from zlib import crc32
 
 from oracle import OracleStore
@@ -64,6 +68,23 @@ def installed_models() -> Path:
     folder = Path(os.environ.get("RECOLLECT_MODELS") or Path(__file__).parents[1] / ".models")
     install("minilm", folder)
     return folder
+
+
+@contextmanager
+def counted_calls() -> Iterator[Counter[str]]:
+    """Count the calls of every function in Python by its qualified name: tests count work and time nothing."""
+    calls: Counter[str] = Counter()
+    before = sys.getprofile()
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            calls[frame.f_code.co_qualname] += 1
+
+    sys.setprofile(count)
+    try:
+        yield calls
+    finally:
+        sys.setprofile(before)
 
 
 def in_text(store: Store, needles: Sequence[str], *, scope: Scope, where: Filter, limit: int = 9) -> dict[int, float]:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -557,8 +556,8 @@ class Recollection:
         context = self._ingest_context(embed=False)
         plan = upkeep.consolidate.plan_consolidation(context, floor=floor, limit=limit)
         if apply:
-            upkeep.consolidate.apply_consolidation(plan, store=self.store, now=context.now)
-        return replace(plan, applied=apply)
+            return upkeep.consolidate.apply_consolidation(plan, store=self.store, now=context.now)
+        return plan.proposed
 
     def undo_consolidation(self) -> tuple[int, ...]:
         """Bring back what consolidations merged away."""

@@ -320,13 +320,14 @@ class Page:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactQuery:
-    """Which facts a reader wants: of these memories, about this subject (in any case), of these types.
+    """Which facts a reader wants: of these memories, about this subject or one of these (in any case), of these types.
 
     None leaves a field open, an empty tuple matches nothing.
     """
 
     memory_ids: tuple[int, ...] | None = None
     subject: str | None = None
+    subjects: tuple[str, ...] | None = None
     types: tuple[str, ...] | None = None
     include_superseded: bool = False
     limit: int | None = None

@@ -13,7 +13,16 @@ Mode = Literal["keyword", "semantic", "hybrid"]
 Outcome = Literal["answered", "weak", "none"]
 ReasonCode = Literal["no_match", "below_threshold", "filtered_out", "blank_query", "empty_store"]
 MatchType = Literal["bm25", "semantic", "hybrid", "browse"]
-Degraded = Literal["no_model", "model_failed", "vectors_pending", "fts_unavailable", "reranker_failed"]
+Degraded = Literal[
+    "no_model",
+    "model_failed",
+    "vectors_pending",
+    "fts_unavailable",
+    "reranker_failed",
+    "words_cut",
+    "prefixes_cut",
+    "corrections_cut",
+]
 
 WEIGHTED: Final = ("words", "vector", "expansion")
 """The kinds of ranking that `Request.weights` may name."""

@@ -224,3 +224,13 @@ def test_a_failed_transaction_leaves_the_facts_as_they_were(store: Store) -> Non
         )
 
     assert stated(store, row) == before
+
+
+def test_facts_about_several_subjects_are_asked_for_at_once_in_any_case(store: Store) -> None:
+    row = add(store, SHIPS, OWNS, LIVES)
+
+    found = store.facts(FactQuery(subjects=("billing", "straße")), scope=ALL_PROJECTS)
+    none = store.facts(FactQuery(subjects=()), scope=ALL_PROJECTS)
+
+    assert ([fact.subject for fact in found], none) == (["STRASSE", "Billing"], ())
+    assert {fact.memory_id for fact in found} == {row}

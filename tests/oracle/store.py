@@ -130,6 +130,7 @@ class OracleStore:
                 and (query.memory_ids is None or memory.id in query.memory_ids)
                 for fact in self._state.facts.get(memory.id, ())
                 if (query.subject is None or folded(fact.subject) == folded(query.subject))
+                and (query.subjects is None or folded(fact.subject) in set(map(folded, query.subjects)))
                 and (query.types is None or fact.type in query.types)
             ]
             return tuple(sorted(found, key=lambda fact: -fact.id)[: query.limit])

@@ -10,7 +10,7 @@ from typing import Final
 from recollect.embedders.contract import Embedder, generation_for
 from recollect.errors import InputError
 from recollect.profile import Profile
-from recollect.records import ALL_PROJECTS, Fact, Generation, Memory, Passage, Scope, Trust
+from recollect.records import ALL_PROJECTS, Fact, Generation, Memory, Passage, Scope, TokenizedMemory, Trust
 from recollect.remember.capture import capture
 from recollect.remember.clean import clean
 from recollect.remember.facts import DECAY_RATES, extract
@@ -44,6 +44,9 @@ class Draft:
     memory: Memory
     redacted: int = 0
     embedding: Embedding | None = None
+    tokens: TokenizedMemory | None = None
+    """What the analyser makes of it, and below what it states: known before the transaction that stores it."""
+    facts: tuple[Fact, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,12 @@ class IngestContext:
             cleaned, count = redacted.memory, redacted.count
         embedding = None if vector is None else self._given(vector, cleaned)
         return Draft(memory=cleaned, redacted=count, embedding=embedding)
+
+    def analysed(self, draft: Draft) -> Draft:
+        """Return *draft* with its tokens and facts: nobody waits for them while it is stored."""
+        if draft.tokens is not None:
+            return draft
+        return replace(draft, tokens=self.analyse(draft.memory, ()), facts=self.facts(draft.memory))
 
     def _given(self, vector: Sequence[float], memory: Memory) -> Embedding:
         """Return the caller's *vector* in the generation of the model in use where it fits, else in one of its own."""

@@ -77,6 +77,15 @@ class DedupResult:
 DISTINCT: Final = DedupResult(decision="distinct")
 
 
+LONGEST: Final = 100_000
+"""So many characters of a memory, and no more, are compared word for word with those of others."""
+
+
+def is_comparable(memory: Memory) -> bool:
+    """Return whether *memory* is short enough to be compared word for word; a longer one is known by its digest."""
+    return len(memory.content) <= LONGEST
+
+
 def is_standalone(memory: Memory) -> bool:
     """Return whether *memory* is never merged: a record with its own id, or a turn of a conversation."""
     return memory.external_id is not None or memory.thread is not None

@@ -1,6 +1,6 @@
 """Giving vectors to what has none: the same for new memories, for repairs and for a change of model."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from recollect.embedders.contract import Embedder
 from recollect.errors import InputError
@@ -12,6 +12,10 @@ BATCH = 128
 """How many memories are embedded between two writes: so much is done again after a sudden end."""
 SHORT = 200
 """So many characters are one passage in any model; longer texts are measured."""
+EMBEDDED = 200_000
+"""So many characters of a memory get vectors; what follows is found by its words alone."""
+SLICE = 512
+"""How many passages are written in one transaction, unless one memory has more."""
 
 
 def embed_pending(
@@ -37,11 +41,25 @@ def embed_pending(
     done, last = 0, 0
     while ids := store.pending(embedder.fingerprint, after=last, limit=BATCH):
         memories = list(store.load(ids, scope=ALL_PROJECTS).values())
-        done += store.put_vectors(generation, embed_memories(memories, embedder))
+        done += sum(store.put_vectors(generation, part) for part in _slices(embed_memories(memories, embedder)))
         last = ids[-1]
         if progress is not None:
             progress(min(done, total), total, "vectors")
     return done
+
+
+def _slices(embedded: Sequence[EmbeddedMemory]) -> Iterator[list[EmbeddedMemory]]:
+    """Yield *embedded* in parts that are written quickly."""
+    part: list[EmbeddedMemory] = []
+    size = 0
+    for each in embedded:
+        if part and size + len(each.passages) > SLICE:
+            yield part
+            part, size = [], 0
+        part.append(each)
+        size += len(each.passages)
+    if part:
+        yield part
 
 
 def _count_pending(store: Store, fingerprint: str) -> int:
@@ -72,7 +90,7 @@ def embed_memories(memories: Sequence[Memory], embedder: Embedder) -> list[Embed
 
 def passages(memory: Memory, embedder: Embedder) -> list[tuple[int, int]]:
     """Return where the passages of a memory stand in its content; the first has the title above it."""
-    above, whole = len(memory.heading), memory.heading + memory.content
+    above, whole = len(memory.heading), (memory.heading + memory.content)[:EMBEDDED]
     if len(whole) <= SHORT:
         return [(0, len(memory.content))]
     spans = [(max(0, start - above), stop - above) for start, stop in embedder.passages(whole)]

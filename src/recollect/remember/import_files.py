@@ -15,7 +15,7 @@ from recollect.records import Memory, Piece, Progress, Source
 from recollect.remember.context import DEFAULT, Draft, IngestContext
 from recollect.remember.find_files import LARGEST, LeadsOut, Refused, find_files
 from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
-from recollect.remember.ingest import embed_drafts, ingest_drafts
+from recollect.remember.ingest import decide_early, ingest_drafts
 from recollect.remember.restore_export import restore_export
 from recollect.remember.sync_source import (
     SourceDiff,
@@ -23,7 +23,9 @@ from recollect.remember.sync_source import (
     SourceIndex,
     piece_key,
     pieces_of,
+    ready_drafts,
     remove_source,
+    slices,
     source_diff,
     sync_source,
 )
@@ -161,16 +163,43 @@ def _import_file(
     try:
         parsed = _read(path)
         drafts = [_prepare(memory, parsed.exported.get(at), context) for at, memory in enumerate(parsed.memories)]
-        with context.store.transaction():
-            if parsed.exported:
-                diff = _restore(file, drafts, parsed.exported, context, index)
-            else:
-                diff = sync_source(file, drafts, context, index)
+        before = pieces_of(file.name, context, index)
+        if parsed.exported:
+            ready = ready_drafts(drafts, before, context)
+            with context.store.transaction():
+                diff = _restore(file, ready, parsed.exported, context, index)
+        else:
+            diff = _sync(file, drafts, before, context, index)
     except InputError as error:
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
         return
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in parsed.problems)
     report.count(diff, drafts)
+
+
+def _sync(
+    file: SourceFile,
+    drafts: Sequence[Draft],
+    before: Sequence[Piece],
+    context: IngestContext,
+    index: SourceIndex,
+) -> SourceDiff:
+    """Bring *file* up to date slice by slice; an import that ends between two of them goes on there.
+
+    Until the last slice the source has no fingerprint, so that the next import reads it again.
+    """
+    diffs, start = [], 0
+    for stop in slices(drafts, before):
+        ready = ready_drafts(drafts[start:stop], before, context)
+        decided = decide_early([draft for draft in ready if draft.tokens is not None], context)
+        with context.store.transaction():
+            told = file if stop == len(drafts) else replace(file, fingerprint="")
+            diffs.append(sync_source(told, [*drafts[:start], *ready], context, index, decided=decided))
+        start = stop
+    new, updated = (tuple(at for diff in diffs for at in getattr(diff, name)) for name in ("new", "updated"))
+    removed, revived = (sum(getattr(diff, name) for diff in diffs) for name in ("removed", "revived"))
+    unchanged = len(drafts) - len(new) - len(updated) - revived
+    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, revived=revived)
 
 
 def _fingerprint(path: Path) -> str:
@@ -211,8 +240,7 @@ def _restore(
     ours = sorted(exported)
     others = [place for place in range(len(drafts)) if place not in exported]
     results = dict(zip(ours, restore_export([(drafts[at], exported[at]) for at in ours], context), strict=True))
-    rest = embed_drafts([drafts[at] for at in others], context)
-    results |= zip(others, ingest_drafts(rest, context), strict=True)
+    results |= zip(others, ingest_drafts([drafts[at] for at in others], context), strict=True)
     pieces = [Piece(digest=piece_key(draft.memory), memory_id=results[at].id) for at, draft in enumerate(drafts)]
     index.record(file, before=pieces_of(file.name, context, index), after=pieces)
     return source_diff(results, total=len(drafts))

@@ -13,6 +13,7 @@ from recollect.records import (
     AnyOf,
     Decision,
     EmbeddedMemory,
+    Fact,
     Filter,
     Generation,
     Insert,
@@ -34,6 +35,7 @@ from recollect.remember.dedup import (
     DedupResult,
     DuplicateCandidate,
     decide_by_trust,
+    is_comparable,
     is_standalone,
 )
 from recollect.remember.embed import embed_memories
@@ -47,6 +49,8 @@ BATCH: Final = 500
 """How many drafts are decided on and written together; those before them are stored by then."""
 MAX_NEAREST: Final = 5
 """How many memories near by vector, or by BM25, a draft is compared with."""
+LONG: Final = 1000
+"""A text of more characters is compared before the transaction that stores it: that takes a while."""
 MAX_LINK_TERMS: Final = 6
 """By how many of its words a draft is looked up for links."""
 MAX_DRAFTS_BY_VECTOR: Final = 16
@@ -92,9 +96,11 @@ def ingest(
         raise InputError(f"{len(vectors)} vectors for {len(memories)} memories", hint="give one for each, or None")
     pairs = zip(memories, vectors or repeat(None), strict=False)
     drafts = [context.prepare(memory, vector) for memory, vector in pairs]
-    embedded = embed_drafts(drafts, context)  # before the transaction: other writers do not wait for a model
+    # Before the transaction: other writers wait neither for a model nor for an analysis.
+    ready = embed_drafts([context.analysed(draft) for draft in drafts], context)
+    decided = decide_early(ready, context)
     with context.store.transaction():
-        return ingest_drafts(embedded, context)
+        return ingest_drafts(ready, context, decided=decided)
 
 
 def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]:
@@ -120,15 +126,56 @@ def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]
     ]
 
 
-def ingest_drafts(drafts: Sequence[Draft], context: IngestContext) -> tuple[IngestResult, ...]:
+def ingest_drafts(
+    drafts: Sequence[Draft], context: IngestContext, *, decided: "Decided | None" = None
+) -> tuple[IngestResult, ...]:
     """Store *drafts* within the caller's transaction; profile `oro` compares each with all before it.
 
     Those of a batch are of one trust, so that none decides on what another may not change.
     """
+    known = Decided() if decided is None else decided
+    return tuple(result for batch in _batches(drafts, context) for result in _ingest_batch(batch, context, known))
+
+
+def _batches(drafts: Sequence[Draft], context: IngestContext) -> Iterator[Sequence[Draft]]:
     size = BATCH if context.profile.dedup == "words" else 1
-    runs = [list(run) for _, run in groupby(drafts, key=lambda draft: draft.memory.trust)]
-    batches = (run[start : start + size] for run in runs for start in range(0, len(run), size))
-    return tuple(result for batch in batches for result in _ingest_batch(batch, context))
+    for _, run in groupby(drafts, key=lambda draft: draft.memory.trust):
+        alike = list(run)
+        yield from (alike[start : start + size] for start in range(0, len(alike), size))
+
+
+def decide_early(drafts: Sequence[Draft], context: IngestContext) -> "Decided":
+    """Decide on the longer *drafts* before the transaction; what changes until then is decided anew inside it."""
+    decided = Decided()
+    longer = [draft for draft in drafts if len(draft.memory.content) > LONG] if context.profile.dedup == "words" else []
+    for part in _batches(longer, context):
+        batch = [_entry(draft, owner, context) for draft, owner in _own_ids(part, context.store)]
+        _decide_all(batch, _find_existing(batch, context), decided.by(DECIDE[context.profile.dedup]))
+    return decided
+
+
+class Decided:
+    """What was decided on drafts so far; it holds as long as a draft has the same candidates."""
+
+    def __init__(self) -> None:
+        self._results: dict[
+            tuple[bytes, tuple[int, ...]], tuple[Memory, Sequence[DuplicateCandidate], DedupResult]
+        ] = {}
+
+    def by(self, decide: Decide) -> Decide:
+        """Return *decide*, asked only for what is not decided yet."""
+
+        def known(memory: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
+            key = memory.digest, tuple(each.memory.id for each in candidates)
+            held = self._results.get(key)
+            if held is not None and held[:2] == (memory, candidates):
+                return held[2]
+            result = decide(memory, candidates)
+            if len(memory.content) > LONG:
+                self._results[key] = (memory, candidates, result)
+            return result
+
+        return known
 
 
 Key = tuple[str, str, str | bytes]
@@ -147,12 +194,16 @@ class _Entry:
     owner: Memory | None = None
     """The memory that has the external id it came with, if its writer may not change that one."""
 
+    def stated(self, context: IngestContext) -> tuple[Fact, ...]:
+        """Return what it states."""
+        return context.facts(self.memory) if self.draft.facts is None else self.draft.facts
+
 
 def _entry(draft: Draft, owner: Memory | None, context: IngestContext) -> _Entry:
     memory, standalone = draft.memory, is_standalone(draft.memory)
     name = memory.external_id if memory.external_id is not None else None if standalone else memory.digest
     key = None if name is None else (memory.project, memory.kind, name)
-    tokens = context.analyse(memory, ())
+    tokens = context.analyse(memory, ()) if draft.tokens is None else draft.tokens
     return _Entry(draft=draft, memory=memory, tokens=tokens, key=key, standalone=standalone, owner=owner)
 
 
@@ -189,10 +240,10 @@ def _owners(memories: Sequence[Memory], store: Store) -> list[Memory | None]:
     ]
 
 
-def _ingest_batch(drafts: Sequence[Draft], context: IngestContext) -> list[IngestResult]:
+def _ingest_batch(drafts: Sequence[Draft], context: IngestContext, decided: Decided) -> list[IngestResult]:
     batch = [_entry(draft, owner, context) for draft, owner in _own_ids(drafts, context.store)]
     existing = _find_existing(batch, context)
-    decisions = _decide_all(batch, existing, DECIDE[context.profile.dedup])
+    decisions = _decide_all(batch, existing, decided.by(DECIDE[context.profile.dedup]))
     ids = _insert(batch, decisions, context)
     results = [
         _result(decision, decisions, ids, own=ids.get(place), redacted=drafts[place].redacted)
@@ -238,7 +289,7 @@ class _Existing:
         cosines, bm25 = self.cosines[place], self.bm25[place]
         for row in dict.fromkeys((*self.near[place], *cosines, *bm25)):
             memory, variants = self.memories[row], self.variants.get(row, ())
-            if memory.kind == kind and not is_standalone(memory):
+            if memory.kind == kind and not is_standalone(memory) and is_comparable(memory):
                 yield DuplicateCandidate(memory=memory, variants=variants, cosine=cosines.get(row), bm25=bm25.get(row))
 
 
@@ -342,6 +393,7 @@ def _by_bm25(memory: Memory, context: IngestContext) -> Scores:
 # --- what each draft is ---------------------------------------------------------------------
 
 _STANDALONE: Final = DedupResult(decision="distinct", evidence={"by": "external_id"})
+_TOO_LONG: Final = DedupResult(decision="distinct", evidence={"by": "length"})
 
 
 def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) -> list[DedupResult]:
@@ -364,6 +416,8 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
             decisions.append(_identical(entry, of, existing.memories.get(of)))
         elif entry.standalone:
             decisions.append(_STANDALONE)
+        elif not is_comparable(memory):
+            decisions.append(_TOO_LONG)
         else:
             keys = [(memory.project, memory.kind, part) for part in entry.tokens.minhash]
             near = sorted({other for key in keys for other in earlier[key][-ALIKE:]})
@@ -415,7 +469,7 @@ def _insert(batch: Sequence[_Entry], decisions: Sequence[DedupResult], context: 
         inserts = [
             Insert(
                 memory=batch[place].memory,
-                facts=context.facts(batch[place].memory),
+                facts=batch[place].stated(context),
                 detail=_detail(decisions[place], of=_resolve(decisions[place].of, decisions, ids)),
                 tokens=batch[place].tokens,
             )

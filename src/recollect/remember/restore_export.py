@@ -27,7 +27,13 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
     held = store.load(sorted(set(existing.values())), scope=ALL_PROJECTS) if existing else {}
     new = [place for place in range(len(memories)) if place not in existing]
     inserts = [
-        Insert(memory=memories[at], facts=context.facts(memories[at]), detail={"decision": "restored"}) for at in new
+        Insert(
+            memory=memories[at],
+            facts=context.facts(memories[at]),
+            detail={"decision": "restored"},
+            tokens=exported[at][0].tokens,
+        )
+        for at in new
     ]
     inserted = dict(zip(new, store.apply(inserts, at=now), strict=True))
     ids = [(existing | inserted)[place] for place in range(len(memories))]

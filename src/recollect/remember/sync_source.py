@@ -1,6 +1,6 @@
 """Bring the store from what a source held before to what it holds now. What is gone is forgotten, not lost."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -8,7 +8,7 @@ from typing import Final
 from recollect.records import Event, Forget, Memory, Piece, Restore, Revise, Source, Write, digest
 from recollect.remember.context import DEFAULT, Draft, IngestContext, revised
 from recollect.remember.dedup import MERGED, is_standalone
-from recollect.remember.ingest import IngestResult, embed_drafts, ingest_drafts
+from recollect.remember.ingest import Decided, IngestResult, embed_drafts, ingest_drafts
 from recollect.stores.contract import Store
 from recollect.trust import may_change
 
@@ -76,7 +76,14 @@ class SourceDiff:
     revived: int = 0
 
 
-def sync_source(file: SourceFile, drafts: Sequence[Draft], context: IngestContext, index: SourceIndex) -> SourceDiff:
+def sync_source(
+    file: SourceFile,
+    drafts: Sequence[Draft],
+    context: IngestContext,
+    index: SourceIndex,
+    *,
+    decided: Decided | None = None,
+) -> SourceDiff:
     """Ingest what is new in *file*, revise what was edited and forget what is gone, in the caller's transaction.
 
     A piece that was gone and is there again brings its memory back, as it was, under its id.
@@ -90,7 +97,7 @@ def sync_source(file: SourceFile, drafts: Sequence[Draft], context: IngestContex
     own = _changeable(held, source, context)
     edited = _pair_edits(drafts, unchanged, [piece for piece in gone if _is_sole(piece, own, source, index)])
     fresh = [place for place in range(len(drafts)) if place not in unchanged and place not in edited]
-    results = dict(zip(fresh, ingest_drafts(embed_drafts([drafts[at] for at in fresh], context), context), strict=True))
+    results = dict(zip(fresh, ingest_drafts([drafts[at] for at in fresh], context, decided=decided), strict=True))
     ids = {place: piece.memory_id for place, piece in (unchanged | edited).items()}
     ids |= {place: result.id for place, result in results.items()}
     lost = {row: memory for row, memory in own.items() if row not in set(ids.values())}
@@ -103,6 +110,37 @@ def sync_source(file: SourceFile, drafts: Sequence[Draft], context: IngestContex
     here = set(ids.values())
     index.record(file, before=before, after=[*pieces, *_gone(piece for piece in left if piece.memory_id not in here)])
     return source_diff(results, edited=edited, total=len(drafts), losses=losses, revived=len(revived))
+
+
+def ready_drafts(drafts: Sequence[Draft], before: Collection[Piece], context: IngestContext) -> list[Draft]:
+    """Return *drafts* with the tokens, facts and vectors of those that a source did not hold *before*.
+
+    They are made before the transaction, so that no other writer waits for them.
+    """
+    known, ready = {piece.digest for piece in before}, list(drafts)
+    fresh = [place for place, draft in enumerate(drafts) if piece_key(draft.memory) not in known]
+    made = embed_drafts([context.analysed(drafts[place]) for place in fresh], context)
+    for place, draft in zip(fresh, made, strict=True):
+        ready[place] = draft
+    return ready
+
+
+SLICE: Final = 2500
+"""How many memories of a new source are written in one transaction; other writers wait no longer than that takes."""
+
+
+def slices(drafts: Sequence[Draft], before: Sequence[Piece]) -> list[int]:
+    """Return where the slices end in which *drafts* are written; each has the ones before it, so nothing seems gone.
+
+    The first slice has all that was there *before*; where not all of it is there still, there is one slice.
+    """
+    left, seen = Counter(piece.digest for piece in before if not piece.gone), 0
+    for draft in drafts if before else ():
+        if not left:
+            break
+        seen += 1
+        left -= Counter((piece_key(draft.memory),))
+    return [len(drafts)] if left else [*range(seen + SLICE, len(drafts), SLICE), len(drafts)]
 
 
 def remove_source(source: str, context: IngestContext, index: SourceIndex) -> int:

@@ -4,7 +4,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from recollect.lazy import lazily
-from recollect.replies import Reply, Request
+from recollect.replies import Degraded, Reply, Request
 from recollect.search.pipeline import prepare
 from recollect.search.state import SearchContext, State
 
@@ -22,6 +22,12 @@ def search(request: Request, context: SearchContext) -> Reply:
     return as_reply(pipeline.run(state, watched), context, milliseconds=(perf_counter() - started) * 1000)
 
 
+def told(state: State) -> Degraded | None:
+    """Return what did not run as asked: what is broken first, then what was left out of this query."""
+    lasting = state.degraded in (None, "no_model", "vectors_pending")
+    return state.limited or state.degraded if lasting else state.degraded
+
+
 def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Reply:
     """Return what the caller is told."""
     shown = {hit.id for hit in state.hits}
@@ -33,7 +39,7 @@ def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Re
         outcome=state.outcome,
         hits=state.hits,
         reason=state.reason,
-        degraded=state.degraded,
+        degraded=told(state),
         suggestions=state.suggestions,
         facets=state.facets,
         total=state.total,

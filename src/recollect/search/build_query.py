@@ -1,11 +1,13 @@
 """A query into questions to the word index, tier by tier: the next tier is asked when one finds nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from recollect.profile import Words
 from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Prefix, SubstringQuery, Word, WordQuery
+from recollect.replies import Degraded
+from recollect.search.limits import MAX_NEEDLES, MAX_PHRASE, MAX_PREFIXES
 from recollect.search.parse import Query, symbol_of
 from recollect.search.state import State, Tier
 from recollect.text.snippet import QueryTerms
@@ -13,16 +15,48 @@ from recollect.text.tokenizer import QueryWord, read_words, significant
 
 
 def build_query(state: State, *, words: Words) -> State:
-    """Make the tiers of the query."""
-    return replace(state, tiers=tiers_of(state.query, words))
+    """Make the tiers of the query, of as much of it as the limits allow."""
+    query = within_limits(state.query, words)
+    return replace(state, query=query, tiers=tiers_of(query, words), limited=_left_out(state.query, query, words))
+
+
+Clause = Phrase | Prefix | Word
+
+
+def within_limits(query: Query, words: Words) -> Query:
+    """Return *query* with no more clauses than may be looked up: the first ones, and of a phrase its first words."""
+    first = [replace(each, texts=each.texts[:MAX_PHRASE]) if isinstance(each, Phrase) else each for each in query.exact]
+    exact, unwanted = (tuple(_first(each, words.max_terms, MAX_PREFIXES)) for each in (first, query.unwanted))
+    return replace(query, exact=exact, unwanted=unwanted)
+
+
+def _first(clauses: Sequence[Clause], words: int, prefixes: int) -> Iterator[Clause]:
+    """Yield the first of *clauses* that hold so many *words* together, so many of them *prefixes*."""
+    for clause in clauses:
+        cost = len(clause.texts) if isinstance(clause, Phrase) else 1
+        prefix = isinstance(clause, Prefix)
+        if cost <= words and prefix <= prefixes:
+            yield clause
+            words, prefixes = words - cost, prefixes - prefix
+
+
+def _left_out(asked: Query, query: Query, words: Words) -> Degraded | None:
+    """Return what the limits leave out of a query that asks so much."""
+    if asked.tree is not None:
+        prefixes = _prefixes(asked.tree) > MAX_PREFIXES
+        return "prefixes_cut" if prefixes else "words_cut" if not _is_affordable(asked.tree, words) else None
+    if sum(isinstance(each, Prefix) for each in asked.exact) > MAX_PREFIXES:
+        return "prefixes_cut"
+    leaves = _or_leaves(query, words) if words.join == "or" else _and_leaves(query, words)
+    return "words_cut" if asked.cut or query != asked or len(leaves) > words.max_terms else None
 
 
 def tiers_of(query: Query, words: Words) -> tuple[Tier, ...]:
     """Return the tiers that *words* makes of *query*; none when there is nothing to look up.
 
-    Operators over more leaves than `max_terms` are read as plain words, of which only the first are asked.
+    Operators over more leaves than the limits allow are read as plain words, of which only the first are asked.
     """
-    if query.tree is not None and _size(query.tree) <= words.max_terms:
+    if query.tree is not None and _is_affordable(query.tree, words):
         return (word_query(query.tree, words),)
     if words.join == "cascade":
         return _cascade(query, words)
@@ -41,7 +75,7 @@ def word_query(expression: Expression, words: Words) -> WordQuery:
 def substring_query(query: Query, words: Words) -> SubstringQuery | None:
     """Return the runs of CJK characters and the words of three letters or more to look for in the text itself."""
     runs = (_needle(word) for word in query.words if word.tokens and (word.cjk or len(_needle(word)) >= 3))
-    needles = tuple(dict.fromkeys(runs))[: words.max_terms]
+    needles = tuple(dict.fromkeys(runs))[: min(words.max_terms, MAX_NEEDLES)]
     return SubstringQuery(needles=needles) if needles else None
 
 
@@ -50,15 +84,27 @@ def _without_unwanted(wanted: Expression, query: Query, words: Words) -> WordQue
     return word_query(AndNot(wanted=wanted, unwanted=unwanted) if query.unwanted else wanted, words)
 
 
-def _size(expression: Expression) -> int:
-    """Return how many leaves *expression* has."""
+def _is_affordable(tree: Expression, words: Words) -> bool:
+    """Return whether all of *tree* may be looked up."""
+    size = sum(len(leaf.texts) if isinstance(leaf, Phrase) else 1 for leaf in _all_leaves(tree))
+    return size <= words.max_terms and _prefixes(tree) <= MAX_PREFIXES
+
+
+def _prefixes(tree: Expression) -> int:
+    return sum(isinstance(leaf, Prefix) for leaf in _all_leaves(tree))
+
+
+def _all_leaves(expression: Expression) -> Iterator[Expression]:
+    """Yield the leaves of *expression*, unwanted ones too."""
     match expression:
         case AnyOf(parts=parts) | AllOf(parts=parts):
-            return sum(map(_size, parts))
+            for part in parts:
+                yield from _all_leaves(part)
         case AndNot(wanted=wanted, unwanted=unwanted):
-            return _size(wanted) + _size(unwanted)
+            yield from _all_leaves(wanted)
+            yield from _all_leaves(unwanted)
         case _:
-            return 1
+            yield expression
 
 
 def _chosen(query: Query, words: Words) -> Sequence[QueryWord]:

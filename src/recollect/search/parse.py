@@ -20,6 +20,7 @@ from recollect.records import (
     Scope,
     Word,
 )
+from recollect.search.limits import MAX_NESTING, MAX_TOKENS
 from recollect.text.dates import TimeSpan, parse_moment
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import QueryWord, read_words
@@ -28,10 +29,6 @@ Kind = Literal["word", "phrase", "prefix", "exclude", "filter", "and", "or", "no
 DATES = ("since", "until", "on")
 NAMES = {each.key: each.name for each in FILTER_FIELDS}
 """The filters that take a name, and their fields in `Filter`; `projects` narrows the scope instead."""
-MAX_TOKENS = 4096
-"""How many tokens of a query are read; what comes after them in a longer one is not asked."""
-MAX_NESTING = 40
-"""How deep parentheses may nest; deeper ones are read as plain text."""
 OPERATORS: dict[str, Kind] = {"AND": "and", "OR": "or", "NOT": "not"}
 INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "exclude": ("exclude", ("unphrase", "unword")),
@@ -66,7 +63,13 @@ class Token:
 
 def lex(text: str) -> list[Token]:
     """Return the tokens of *text*, in order; a quote that closes nothing is no token at all."""
-    return [_token(match) for match in islice(_TOKEN.finditer(text), MAX_TOKENS)]
+    return _lex(text)[0]
+
+
+def _lex(text: str) -> tuple[list[Token], bool]:
+    """Return the first tokens of *text*, and whether there are more of them than are read."""
+    found = _TOKEN.finditer(text)
+    return [_token(match) for match in islice(found, MAX_TOKENS)], next(found, None) is not None
 
 
 def _token(match: re.Match[str]) -> Token:
@@ -89,6 +92,8 @@ class Query:
     tree: Expression | None = None
     where: Filter = NO_FILTER
     projects: frozenset[str] | None = None
+    cut: bool = False
+    """Whether it is the beginning of a longer text."""
 
     @property
     def is_blank(self) -> bool:
@@ -112,7 +117,8 @@ def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
     tokens: list[Token] = []
     names: list[Token] = []
     spans: list[tuple[str, TimeSpan]] = []
-    for token in lex(text):
+    lexed, cut = _lex(text)
+    for token in lexed:
         span = parse_moment(token.text, now=now) if token.key in DATES else None
         if token.key in NAMES:
             names.append(token)
@@ -124,6 +130,7 @@ def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
         text=" ".join(_written(token) for token in tokens),
         where=_bounded(_named(where, names), spans),
         projects=frozenset(token.text for token in names if token.key == "project") or None,
+        cut=cut,
     )
     tree = _tree(tokens)
     return replace(query, **({"words": _spoken(tokens), "tree": tree} if tree else _plain(tokens)))

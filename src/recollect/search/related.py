@@ -12,8 +12,10 @@ from recollect.search.state import SearchContext
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import pack
 
+MAX_SUBJECTS = 32
+"""How many subjects of a memory are looked for in others."""
 MAX_FACTS = 1000
-"""How many facts about one subject are looked at."""
+"""How many facts about them are looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,10 +83,12 @@ def _shared_subjects(memory: Memory, context: SearchContext, scope: Scope) -> di
     shared: dict[int, tuple[str, ...]] = {}
     stated = context.store.facts(FactQuery(memory_ids=(memory.id,)), scope=scope)
     subjects = {fact.subject.casefold(): fact.subject for fact in reversed(stated)}
-    for _, subject in sorted(subjects.items()):
-        facts = context.store.facts(FactQuery(subject=subject, limit=MAX_FACTS), scope=scope)
-        for row in {fact.memory_id for fact in facts} - {memory.id}:
-            shared[row] = (*shared.get(row, ()), subject)
+    asked = dict(sorted(subjects.items())[:MAX_SUBJECTS])
+    query = FactQuery(subjects=tuple(asked.values()), limit=MAX_FACTS + len(stated))
+    facts = context.store.facts(query, scope=scope) if asked else ()
+    about = {(fact.subject.casefold(), fact.memory_id) for fact in facts if fact.memory_id != memory.id}
+    for subject, row in sorted(about):
+        shared[row] = (*shared.get(row, ()), asked[subject])
     return shared
 
 

@@ -14,6 +14,7 @@ from recollect.replies import Degraded, Mode
 from recollect.search.build_query import substring_query, word_query
 from recollect.search.expand import by_vocabulary
 from recollect.search.fuse import normalise
+from recollect.search.limits import MAX_UNKNOWN
 from recollect.search.spelling import correct_query, fuzzy_expand, unknown_words, vocabulary_of
 from recollect.search.state import Ranking, SearchContext, State, Tier
 from recollect.vectors import WIDTH, matrix, mix, pack, unit
@@ -90,7 +91,14 @@ def retrieve(
         found = replace(found, rankings=(*found.rankings, *_expansions(probe, found.version, expand)))
     degraded = next((each.degraded for each in found.rankings if each.degraded), degraded)
     tiers = next((each.tiers for each in found.rankings if each.name == "words"), state.tiers)
-    return replace(found, mode=mode, degraded=degraded, tiers=tiers)
+    limited = state.limited or _uncorrected(found, words)
+    return replace(found, mode=mode, degraded=degraded, tiers=tiers, limited=limited)
+
+
+def _uncorrected(state: State, words: Words) -> Degraded | None:
+    """Tell where the query has more unknown words than are corrected."""
+    unknown = unknown_words(state.query, state.ranking("words").document_frequencies) if words.typo_weight > 0 else ()
+    return "corrections_cut" if len(unknown) > MAX_UNKNOWN else None
 
 
 def choose_mode(state: State, context: SearchContext, rules: Retrieve) -> tuple[Mode, Degraded | None]:
@@ -235,7 +243,7 @@ def _without_unwanted(found: Ranking, probe: Probe) -> Ranking:
 def _corrected(probe: Probe, words: Ranking) -> tuple[str, tuple[Tier, ...]]:
     """Return the text as it was probably meant, and the tiers with what may be meant by unknown words."""
     query, tiers, weight = probe.state.query, probe.state.tiers, probe.words.typo_weight
-    unknown = unknown_words(query, words.document_frequencies) if weight > 0 else []
+    unknown = unknown_words(query, words.document_frequencies)[:MAX_UNKNOWN] if weight > 0 else []
     if not unknown:
         return query.text, tiers
     vocabulary = vocabulary_of(probe.context, probe.state.scope, version=words.version)

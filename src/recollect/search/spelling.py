@@ -12,6 +12,7 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from recollect.records import AllOf, AndNot, AnyOf, Expression, Scope, Word, WordQuery
+from recollect.search.limits import MAX_DOUBTFUL, MAX_UNKNOWN
 from recollect.search.parse import Query
 from recollect.search.state import SearchContext, State
 from recollect.stores.contract import Store
@@ -33,6 +34,8 @@ MAX_NEAR: Final = 12
 """How many near words are looked at, as several of them share a stem."""
 MAX_SCOPES: Final = 32
 """For how many scopes a vocabulary is kept."""
+MAX_KEPT: Final = 4096
+"""For how many words a vocabulary keeps those near to them."""
 
 _ROWS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _KEYS: Final = {key: (row, place) for row, keys in enumerate(_ROWS) for place, key in enumerate(keys)}
@@ -62,6 +65,8 @@ class Vocabulary:
         """Return the words nearest to *word*, the likeliest slip first; none when it is known or no plain word."""
         folded = fold(word)
         if folded not in self._near:
+            if len(self._near) >= MAX_KEPT:
+                self._near.clear()
             unknown = len(folded) >= SHORTEST and folded not in self.words and _is_plain(folded)
             self._near[folded] = self._look(folded) if unknown else ()
         return self._near[folded]
@@ -141,10 +146,11 @@ def vocabulary_of(context: SearchContext, scope: Scope, *, version: int | None) 
 
 
 def unknown_words(query: Query, document_frequencies: Mapping[str, int]) -> list[QueryWord]:
-    """Return the plain words of *query* that no memory holds; none where operators are used."""
+    """Return the plain words of *query* that no memory holds, each once; none where operators are used."""
     if query.tree is not None or all(document_frequencies.values()):
         return []
-    return [word for word in _doubtful(query.words) if document_frequencies.get(word.stems[0]) == 0]
+    found = (word for word in _doubtful(query.words) if document_frequencies.get(word.stems[0]) == 0)
+    return list(dict.fromkeys(found))
 
 
 def _doubtful(words: Sequence[QueryWord]) -> list[QueryWord]:
@@ -203,15 +209,17 @@ def suggest(state: State, context: SearchContext) -> State:
     """Suggest the query in other words of the store where there is no sure answer to it."""
     if state.outcome == "answered" or state.degraded == "fts_unavailable":
         return state
-    doubtful, known = _doubtful(state.query.words), state.ranking("words").document_frequencies
+    doubtful, known = _doubtful(state.query.words)[:MAX_DOUBTFUL], state.ranking("words").document_frequencies
     others = [word.stems[0] for word in doubtful if word.stems[0] not in known]
     if others:
         known = {**known, **context.ask.document_frequencies(words=others, scope=state.scope, form="stem")}
-    unknown = [word.text for word in doubtful if not known[word.stems[0]]]
+    unknown = list(dict.fromkeys(word.text for word in doubtful if not known[word.stems[0]]))
     if not unknown:
         return state
     vocabulary = vocabulary_of(context, state.scope, version=state.version)
-    return replace(state, suggestions=did_you_mean(state.request.text, unknown, vocabulary.near))
+    suggestions = did_you_mean(state.request.text, unknown[:MAX_UNKNOWN], vocabulary.near)
+    limited = state.limited or ("corrections_cut" if len(unknown) > MAX_UNKNOWN else None)
+    return replace(state, suggestions=suggestions, limited=limited)
 
 
 def did_you_mean(text: str, unknown: Sequence[str], near: Callable[[str], Sequence[Correction]]) -> tuple[str, ...]:

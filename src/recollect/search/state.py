@@ -120,6 +120,8 @@ class State:
     browsing: bool = False
     """Whether nothing was asked for, so that the newest are shown."""
     degraded: Degraded | None = None
+    limited: Degraded | None = None
+    """What the limits left out of the query."""
     outcome: Outcome = "none"
     evidence: Evidence | None = None
     hits: tuple[Hit, ...] = ()

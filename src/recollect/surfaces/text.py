@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.records import Event, Fact, LogSize, Memory, Recall, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
+from recollect.search.limits import MAX_PREFIXES, MAX_UNKNOWN
 from recollect.trust import ORIGINS
 
 if TYPE_CHECKING:  # a search starts without what other verbs need
@@ -24,8 +25,13 @@ DEGRADED = {
     "vectors_pending": "some memories have no vector yet: run `recollect embed`",
     "fts_unavailable": "the word index is not available: the text itself was searched",
     "reranker_failed": "the reranker failed: the order is that of words and meaning alone",
+    "words_cut": "the query is very long: only its first words and clauses were looked up",
+    "prefixes_cut": f"only the first {MAX_PREFIXES} prefixes were looked up",
+    "corrections_cut": f"only the first {MAX_UNKNOWN} unknown words were corrected",
 }
 LATER = "found by words alone until its vectors are made: recollect embed"
+LEFT_OUT = ("words_cut", "prefixes_cut", "corrections_cut")
+"""What the limits leave out of a query, whatever it is answered by."""
 HINTS = {
     "no_match": "try other words, or fewer",
     "below_threshold": "another profile may show them: --profile default",
@@ -90,7 +96,7 @@ def _facet(name: str, counts: Mapping[str, int]) -> str:
 
 def degraded_text(reply: Reply) -> str:
     """Return what could not run though it was asked for; blank when all of it ran."""
-    asked = reply.mode != "keyword" or reply.degraded == "reranker_failed"
+    asked = reply.mode != "keyword" or reply.degraded in ("reranker_failed", *LEFT_OUT)
     return DEGRADED[reply.degraded] if asked and reply.degraded else ""
 
 

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from typing import Final, NamedTuple, TypeVar
 
 from recollect.records import Memory, TokenizedMemory
@@ -57,9 +57,12 @@ class _Terms(NamedTuple):
 
 def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     """Return the terms of *memory*, found by its other *wordings* too; a field without words is absent."""
-    texts = (("body", "\n".join((memory.content, *wordings))), *_texts(memory))
-    fields = [(field, terms) for field, text in texts if (terms := _terms(text)).exact]
-    keys, code = _content_keys(memory.content)
+    own = _terms(memory.content)
+    body = _terms("\n".join((memory.content, *wordings))) if wordings else own
+    read = (("body", body), *((field, _terms(text)) for field, text in _texts(memory)))
+    fields = [(field, terms) for field, terms in read if terms.exact]
+    # A long text is read once: neither its terms nor its keys are kept.
+    keys, code = (_content_keys if len(memory.content) <= _SHORT else partial(_keys, terms=own))(memory.content)
     return TokenizedMemory(
         stem={field: terms.stems for field, terms in fields},
         exact={field: terms.exact for field, terms in fields},
@@ -80,7 +83,10 @@ def _terms(text: str) -> _Terms:
 @_cached(1024)
 def _content_keys(content: str) -> tuple[tuple[int, ...], bool]:
     """Return the near-duplicate keys of *content* and whether it is code."""
-    terms = _terms(content)
+    return _keys(content, terms=_terms(content))
+
+
+def _keys(content: str, *, terms: _Terms) -> tuple[tuple[int, ...], bool]:
     return minhash(terms.hashes or map(token_hash, terms.stems)), looks_like_code(content)
 
 

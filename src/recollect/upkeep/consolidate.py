@@ -6,37 +6,66 @@ a name or a negation differs. Everything else that is near is proposed as a link
 higher trust says, and what is pinned. Nothing is deleted.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from recollect.decay import age_days, half_life_decay
 from recollect.records import (
     ALL_PROJECTS,
     NO_FILTER,
     Event,
+    Fact,
     FactQuery,
     Filter,
     Forget,
+    Generation,
     Memory,
     Merge,
+    Passage,
     ReinforceFact,
     Revise,
-    Scope,
     Write,
     facts_by_memory,
 )
 from recollect.remember.context import IngestContext
-from recollect.remember.dedup import COSINE, MERGED, DedupResult, DuplicateCandidate, decide, guard, is_standalone
+from recollect.remember.dedup import (
+    COSINE,
+    MERGED,
+    DedupResult,
+    DuplicateCandidate,
+    decide,
+    guard,
+    is_comparable,
+    is_standalone,
+)
 from recollect.remember.ingest import MAX_NEAREST
 from recollect.stores.contract import Store
 from recollect.trust import capped, may_merge
 from recollect.upkeep.facts import by_project, repeated
+from recollect.vectors import matrix
 
 VERB: Final = "consolidate"
 BATCH: Final = 500
 """How many memories are compared at a time."""
+MAX_PASSAGES: Final = 64
+"""Among how many of the nearest passages the nearest memories are looked for."""
+SLICE: Final = 25
+"""How many proposals are written in one transaction."""
+STEADY: Final = (
+    "content",
+    "kind",
+    "project",
+    "external_id",
+    "thread",
+    "pinned",
+    "trust",
+    "deleted_at",
+    "superseded_by",
+)
+"""What must be as it was planned for a memory to be merged, linked or forgotten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,34 +98,61 @@ class Consolidation:
     applied: bool = False
 
 
-def plan_consolidation(context: IngestContext, *, floor: float = 0.0, limit: int = 50) -> Consolidation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a consolidation proposes, and the memories and facts it looked at, as they were then."""
+
+    proposed: Consolidation
+    memories: Mapping[int, Memory]
+    facts: Mapping[int, Fact]
+
+
+def plan_consolidation(context: IngestContext, *, floor: float = 0.0, limit: int = 50) -> Plan:
     """Return what a consolidation would do: at most *limit* merges and links; what has decayed below *floor* goes."""
     live = _live(context)
     memories = {row: memory for row, memory in live.items() if not is_standalone(memory)}
     merges, links = _propose(memories, context, limit=limit)
-    said = by_project(context.store, scope=context.scope)
-    return Consolidation(
+    said = list(by_project(context.store, scope=context.scope))
+    merged = {each.gone for each in merges}
+    proposed = Consolidation(
         merges=tuple(merges),
         links=tuple(_not_linked_yet(links, context)[:limit]),
-        faded=tuple(_faded(memories.values(), context, floor)),
+        faded=tuple(row for row in _faded(memories.values(), context, floor) if row not in merged),
         facts=tuple((kept.id, lost.id) for facts in said for kept, lost in repeated(facts, live)),
+    )
+    return Plan(proposed=proposed, memories=memories, facts={fact.id: fact for facts in said for fact in facts})
+
+
+def apply_consolidation(plan: Plan, *, store: Store, now: datetime) -> Consolidation:
+    """Do what *plan* proposes and return what was done; a link becomes an event of the later memory.
+
+    It is done in slices, each all or none; others write between them. What changed since the plan stays as it is.
+    """
+    proposed = plan.proposed
+    return Consolidation(
+        facts=tuple(_in_slices(proposed.facts, lambda part: _supersede_facts(part, plan, store), store, now)),
+        merges=tuple(_in_slices(proposed.merges, lambda part: _merge(part, plan, store), store, now)),
+        links=tuple(_in_slices(proposed.links, lambda part: _link_all(part, plan, store), store, now)),
+        faded=tuple(_in_slices(proposed.faded, lambda part: _forget(part, plan, store), store, now)),
+        applied=True,
     )
 
 
-def apply_consolidation(plan: Consolidation, *, store: Store, now: datetime) -> None:
-    """Do what *plan* proposes, all or none; a link becomes an event of the later memory."""
-    rows = {row for each in plan.merges for row in (each.kept, each.gone)} | {each.id for each in plan.links}
-    rows |= set(plan.faded)
-    with store.transaction():
-        memories = store.load(sorted(rows), scope=ALL_PROJECTS)
-        writes = [*_supersede_facts({lost for _, lost in plan.facts}, store), *_merge(plan.merges, memories)]
-        writes += [
-            Revise(memory=memories[each.id], verb="link", detail={"proposes": each.near, **each.evidence})
-            for each in plan.links
-        ]
-        faded = [row for row in plan.faded if not memories[row].pinned]  # it may have been pinned meanwhile
-        writes += [Forget(id=row, detail={"reason": "faded", "by": VERB}) for row in faded]
-        store.apply(writes, at=now)
+P = TypeVar("P")
+
+
+def _in_slices(
+    proposals: Sequence[P],
+    decide_again: Callable[[Sequence[P]], tuple[list[P], list[Write]]],
+    store: Store,
+    now: datetime,
+) -> Iterator[P]:
+    """Write what *decide_again* makes of each slice of *proposals*; yield those that still held."""
+    for start in range(0, len(proposals), SLICE):
+        with store.transaction():
+            held, writes = decide_again(proposals[start : start + SLICE])
+            store.apply(writes, at=now)
+        yield from held
 
 
 def undo_consolidation(context: IngestContext) -> tuple[int, ...]:
@@ -140,8 +196,10 @@ def _propose(
         candidates = [
             DuplicateCandidate(memory=memories[row], variants=variants.get(row, ()), cosine=near[row])
             for row in earlier
-            if memories[row].kind == memory.kind
+            if memories[row].kind == memory.kind and is_comparable(memories[row])
         ]
+        if not is_comparable(memory):
+            candidates = []
         merge = _merge_proposal(memory, candidates, context)
         if merge is not None:
             merges[memory.id] = merge
@@ -162,11 +220,11 @@ def _merge_proposal(
 def _near(memories: Sequence[Memory], context: IngestContext) -> Iterator[tuple[Memory, dict[int, float | None]]]:
     """Yield each memory with those near it by words or by vector, and their cosines where they are known."""
     generations = [each for each in context.store.generations(scope=context.scope) if each.memories]
-    fingerprint = max(generations, key=lambda each: each.memories).fingerprint if generations else None
+    fullest = max(generations, key=lambda each: each.memories, default=None)
+    by_vector = {} if fullest is None else dict(_by_vector(memories, fullest, context.store))
     for start in range(0, len(memories), BATCH):
         batch = memories[start : start + BATCH]
         by_words = _by_words(batch, context)
-        by_vector = _by_vector(batch, fingerprint, context.store) if fingerprint else {}
         for memory in batch:
             yield memory, {**dict.fromkeys(by_words[memory.id]), **by_vector.get(memory.id, {})}
 
@@ -180,17 +238,38 @@ def _by_words(memories: Sequence[Memory], context: IngestContext) -> dict[int, t
     return near
 
 
-def _by_vector(memories: Sequence[Memory], fingerprint: str, store: Store) -> dict[int, dict[int, float]]:
-    """Return the memories nearest to each by its first passage, with their cosines."""
-    passages = store.vectors(fingerprint, [memory.id for memory in memories], scope=ALL_PROJECTS)
-    near = {}
+def _by_vector(
+    memories: Sequence[Memory], generation: Generation, store: Store
+) -> Iterator[tuple[int, dict[int, float]]]:
+    """Yield for each memory with a vector those nearest to its first passage, of its project and kind, with cosines.
+
+    The vectors are read in batches and compared here: to ask the store for each memory would cost a question each.
+    """
+    ids = [memory.id for memory in memories]
+    passages: dict[int, tuple[Passage, ...]] = {}
+    for start in range(0, len(ids), BATCH):
+        passages |= store.vectors(generation.fingerprint, ids[start : start + BATCH], scope=ALL_PROJECTS)
+    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
     for memory in memories:
         if memory.id in passages:
-            scope, where = Scope(projects=frozenset({memory.project})), Filter(kinds=(memory.kind,))
-            vector = passages[memory.id][0].vector
-            hits = store.nearest(fingerprint, vector, scope=scope, where=where, limit=MAX_NEAREST + 1)
-            near[memory.id] = {hit.id: hit.score for hit in hits.top if hit.id != memory.id}
-    return near
+            groups[memory.project, memory.kind].append(memory.id)
+    for rows in groups.values():
+        owners = [row for row in rows for _ in passages[row]]
+        block = matrix([each.vector for row in rows for each in passages[row]], dimensions=generation.dimensions)
+        everywhere = block.places(range(len(owners)))
+        for row in rows:
+            vector = passages[row][0].vector
+            places = block.best(vector, everywhere, min(len(owners), MAX_PASSAGES))
+            yield row, _nearest(row, [owners[at] for at in places], block.products(vector, places))
+
+
+def _nearest(own: int, owners: Sequence[int], products: Sequence[float]) -> dict[int, float]:
+    """Return the few memories with the largest products, each by its best passage, without the memory itself."""
+    best: dict[int, float] = {}
+    for row, product in zip(owners, products, strict=True):
+        best[row] = max(product, best.get(row, -1.0))
+    nearest = sorted(((row, score) for row, score in best.items() if row != own), key=lambda hit: (-hit[1], hit[0]))
+    return dict(nearest[:MAX_NEAREST])
 
 
 def _merged_into(result: DedupResult, context: IngestContext) -> int | None:
@@ -236,28 +315,71 @@ def _faded(memories: Iterable[Memory], context: IngestContext, floor: float) -> 
 # --- what is written ------------------------------------------------------------------------
 
 
-def _merge(merges: Sequence[MergeProposal], memories: dict[int, Memory]) -> Iterator[Write]:
-    for each in merges:
+def _steady(rows: Iterable[int], plan: Plan, store: Store) -> dict[int, Memory]:
+    """Return those of *rows* that are still what they were when they were compared, as they are now."""
+    now = store.load(sorted(set(rows)), scope=ALL_PROJECTS)
+    seen = plan.memories
+    return {
+        row: memory
+        for row, memory in now.items()
+        if all(getattr(memory, name) == getattr(seen[row], name) for name in STEADY)
+    }
+
+
+def _merge(merges: Sequence[MergeProposal], plan: Plan, store: Store) -> tuple[list[MergeProposal], list[Write]]:
+    memories = _steady((row for each in merges for row in (each.kept, each.gone)), plan, store)
+    held = [
+        each
+        for each in merges
+        if each.kept in memories and each.gone in memories and may_merge(memories[each.gone], memories[each.kept])
+    ]
+    writes: list[Write] = []
+    for each in held:
         kept, gone = memories[each.kept], memories[each.gone]
-        if not may_merge(gone, kept):
-            continue
         confidence = capped(max(kept.confidence, gone.confidence), kept.trust)
         memories[kept.id] = replace(kept, confidence=confidence)
         detail = {"by": VERB, "of": gone.id, **each.evidence}
-        yield Merge(id=kept.id, confidence=confidence, wording=gone.content, detail=detail)
-        yield Revise(memory=replace(gone, superseded_by=kept.id), verb=VERB, detail={"into": kept.id})
+        writes.append(Merge(id=kept.id, confidence=confidence, wording=gone.content, detail=detail))
+        writes.append(Revise(memory=replace(gone, superseded_by=kept.id), verb=VERB, detail={"into": kept.id}))
+    return held, writes
 
 
-def _supersede_facts(lost: set[int], store: Store) -> Iterator[Write]:
-    """Yield the writes that supersede the facts *lost*; nothing is left of their confidence."""
-    facts = [fact for fact in store.facts(FactQuery(), scope=ALL_PROJECTS) if fact.id in lost] if lost else []
-    rows = tuple(sorted({fact.memory_id for fact in facts}))
-    if not rows:
-        return
-    memories = store.load(rows, scope=ALL_PROJECTS)
+def _link_all(links: Sequence[LinkProposal], plan: Plan, store: Store) -> tuple[list[LinkProposal], list[Write]]:
+    memories = _steady((row for each in links for row in (each.id, each.near)), plan, store)
+    held = [each for each in links if each.id in memories and each.near in memories]
+    return held, [
+        Revise(memory=memories[each.id], verb="link", detail={"proposes": each.near, **each.evidence}) for each in held
+    ]
+
+
+def _forget(faded: Sequence[int], plan: Plan, store: Store) -> tuple[list[int], list[Write]]:
+    memories = _steady(faded, plan, store)
+    held = [row for row in faded if row in memories and memories[row].confidence <= plan.memories[row].confidence]
+    return held, [Forget(id=row, detail={"reason": "faded", "by": VERB}) for row in held]
+
+
+def _supersede_facts(
+    pairs: Sequence[tuple[int, int]], plan: Plan, store: Store
+) -> tuple[list[tuple[int, int]], list[Write]]:
+    """Return the *pairs* of facts that still hold, and what supersedes the lost: they are believed no more."""
+    rows = tuple(sorted({plan.facts[fact].memory_id for pair in pairs for fact in pair}))
     stated = facts_by_memory(store.facts(FactQuery(memory_ids=rows, include_superseded=True), scope=ALL_PROJECTS))
-    for row in rows:
-        now = tuple(replace(fact, state="superseded") if fact.id in lost else fact for fact in stated[row])
-        yield Revise(memory=memories[row], verb=VERB, facts=now)
-    for fact in facts:
-        yield ReinforceFact(id=fact.id, confidence=0.0, last_reinforced=fact.last_reinforced, detail={"by": VERB})
+    now = {fact.id: fact for facts in stated.values() for fact in facts}
+    held = [pair for pair in pairs if all(_says_still(plan.facts[fact], now.get(fact)) for fact in pair)]
+    lost = {fact: now[fact] for _, fact in held}
+    touched = sorted({fact.memory_id for fact in lost.values()})
+    memories = store.load(touched, scope=ALL_PROJECTS)
+    writes: list[Write] = []
+    for row in touched:
+        facts = tuple(replace(fact, state="superseded") if fact.id in lost else fact for fact in stated[row])
+        writes.append(Revise(memory=memories[row], verb=VERB, facts=facts))
+    for fact in lost.values():
+        told = {"by": VERB}
+        writes.append(ReinforceFact(id=fact.id, confidence=0.0, last_reinforced=fact.last_reinforced, detail=told))
+    return held, writes
+
+
+def _says_still(before: Fact, now: Fact | None) -> bool:
+    """Return whether a fact says what it said, and is in force."""
+    said = ("memory_id", "subject", "predicate", "object", "state")
+    return now is not None and all(getattr(before, name) == getattr(now, name) for name in said)

@@ -50,6 +50,7 @@ def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
     where = (
         Clause("true" if query.include_superseded else "not d.superseded")
         & (OPEN if query.subject is None else Clause("f.folded = ?", (folded(query.subject),)))
+        & db.engine.member("f.folded", None if query.subjects is None else sorted(map(folded, query.subjects)))
         & db.engine.member("f.type", query.types)
         & db.engine.member("f.memory_id", query.memory_ids)
         & in_scope(db.engine, scope, "d.project")
