@@ -12,7 +12,7 @@ from recollect.settings import is_telemetry_forbidden
 def exposed(address: str) -> tuple[str, ...]:
     """Return a line where other users of this machine may read the store at *address*."""
     path = Path(address).expanduser()
-    command = readable_by_others(path)
+    command = readable_by_others(path) if path.is_file() else ""
     return (f"other users may have access to {path}; if they should not, run: {command}",) if command else ()
 
 
