@@ -138,6 +138,11 @@ class Recollection:
         """Which projects are searched: the one chosen at opening, or all."""
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
+    @property
+    def _notes(self) -> str:
+        """The project whose lenses, tunings and sessions are seen; blank where none is chosen: those of no project."""
+        return self.project or ""
+
     def _ingest_context(
         self, *, embed: bool = True, given: bool = False, redact: bool = True, trust: Trust = "owner"
     ) -> "remember.context.IngestContext":
@@ -187,7 +192,7 @@ class Recollection:
         given = any(vector is not None for vector in vectors)
         self._fetch_model(None, wanted=embed)
         context = self._ingest_context(embed=embed, given=given, redact=redact)
-        results = remember.ingest.ingest(drafts, context, vectors=vectors)
+        results = remember.ingest.ingest([context.own(draft) for draft in drafts], context, vectors=vectors)
         if embed and any(each.written for each in results):
             self._embed_if_possible(None)
         return results
@@ -198,12 +203,18 @@ class Recollection:
         redact: bool = True,
         embed: bool = True,
         trust: Trust = "owner",
+        prune: bool = False,
+        follow_links: bool = False,
         progress: Progress | None = None,
     ) -> "remember.import_files.ImportReport":
-        """Import files and folders; again and again if you like, only what changed is written."""
+        """Import files and folders; again and again if you like, only what changed is written.
+
+        Files that are gone take their memories with them; all or most of those below a root only if told to *prune*.
+        Links that lead out of a folder are passed over unless told to *follow_links*.
+        """
         self._fetch_model(progress, wanted=embed)
         context = self._ingest_context(embed=embed, redact=redact, trust=trust)
-        report = remember.import_files.import_files(paths, context, progress)
+        report = remember.import_files.import_files(paths, context, progress, prune=prune, follow_links=follow_links)
         if embed:
             self._embed_if_possible(progress)
         return report
@@ -267,10 +278,11 @@ class Recollection:
 
     def _answer(self, request: Request, profile: Profile) -> Reply:
         """Answer *request* as *profile* is tuned here; again, if the answer tells that it was tuned meanwhile."""
-        tuned = self._tuned.tuned(profile)
+        tuned = self._tuned.tuned(profile, project=self._notes)
         reply = self._reply(request, tuned)
-        if self._tuned.moved(reply.version) and self._tuned.tuned(profile) != tuned:
-            reply = self._reply(request, self._tuned.tuned(profile))
+        if self._tuned.moved(reply.version, project=self._notes):
+            anew = self._tuned.tuned(profile, project=self._notes)
+            return reply if anew == tuned else self._reply(request, anew)
         return reply
 
     def _reply(self, request: Request, profile: Profile) -> Reply:
@@ -285,13 +297,15 @@ class Recollection:
             embedder=None if mode == "keyword" else self.models.current(),
             named=self.models.named,
             reranker=self.rerankers.current,
-            look_through=lambda request: recall.lens.look_through(request, self.store, bounds=bounds, now=now),
+            look_through=lambda request: recall.lens.look_through(
+                request, self.store, bounds=bounds, now=now, project=self._notes
+            ),
         )
 
     def _ranking(self, name: str | None = None) -> Profile:
         """Return the profile *name*, or the one in use, as it was tuned for this store."""
-        self._tuned.moved(self.store.version())
-        return self._tuned.tuned(self.profile if name is None else load_profile(name))
+        self._tuned.moved(self.store.version(), project=self._notes)
+        return self._tuned.tuned(self.profile if name is None else load_profile(name), project=self._notes)
 
     def decisions(self, /, query: str, **more: Any) -> Reply:
         """Answer *query*, leaning towards what was decided; *more* is what `search` takes."""
@@ -306,9 +320,9 @@ class Recollection:
         return self.search(search.intent.boost(query, "how_it_works"), **more)
 
     def related(self, memory_id: int, *, limit: int | None = None) -> tuple[Related, ...]:
-        """Return the memories that belong to one, nearest first, each with its reasons."""
+        """Return the memories of its project that belong to one, nearest first, each with its reasons."""
         one, context = self._one(memory_id), self._context(self._ranking())
-        return search.related.related(one, context, scope=self.scope, limit=limit)
+        return search.related.related(one, context, scope=Scope(projects=frozenset({one.project})), limit=limit)
 
     def inject(
         self,
@@ -334,7 +348,14 @@ class Recollection:
             title = self.search(recall.inject.task_query(task), where=where, **more)
             reply = recall.inject.trusted_as(title, reply)
         return recall.inject.inject(
-            reply, store=self.store, now=self.now(), session=session, style=style, limit=limit, budget=budget
+            reply,
+            store=self.store,
+            now=self.now(),
+            session=session,
+            project=self._notes,
+            style=style,
+            limit=limit,
+            budget=budget,
         )
 
     def why(
@@ -435,8 +456,9 @@ class Recollection:
         return tuple(upkeep.facts.stale(self._all_facts(), now=self.now(), below=below, days=days))
 
     def conflicts(self) -> "tuple[upkeep.facts.Conflict, ...]":
-        """Return the facts that contradict each other."""
-        return tuple(upkeep.facts.conflicts(self._all_facts()))
+        """Return the facts of one project that contradict each other."""
+        said = upkeep.facts.by_project(self.store, scope=self.scope)
+        return tuple(found for facts in said for found in upkeep.facts.conflicts(facts))
 
     def _all_facts(self) -> tuple[Fact, ...]:
         return self.store.facts(FactQuery(), scope=self.scope)
@@ -468,16 +490,16 @@ class Recollection:
         return self.store.unanswered(scope=self.scope, limit=limit)
 
     def keep_lens(self, lens: "recall.lens.Lens") -> None:
-        """Keep a lens under its name."""
-        recall.lens.keep_lens(lens, self.store)
+        """Keep a lens under its name, in the project chosen or in none."""
+        recall.lens.keep_lens(lens, self.store, project=self._notes)
 
     def lenses(self) -> "tuple[recall.lens.Lens, ...]":
-        """Return the lenses kept."""
-        return recall.lens.lenses(self.store)
+        """Return the lenses kept in the project chosen, or in none."""
+        return recall.lens.lenses(self.store, project=self._notes)
 
     def drop_lens(self, name: str) -> None:
         """Drop a lens."""
-        recall.lens.drop_lens(name, self.store)
+        recall.lens.drop_lens(name, self.store, project=self._notes)
 
     def tune(
         self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
@@ -488,17 +510,22 @@ class Recollection:
         """
         self.flush()  # what was recalled until now belongs to the log
         target = evaluate.tune.TuningTarget(
-            profile=self.profile, store=self.store, scope=self.scope, now=self.now(), search=self._reply
+            profile=self.profile,
+            store=self.store,
+            scope=self.scope,
+            now=self.now(),
+            search=self._reply,
+            project=self._notes,
         )
         return evaluate.tune.tune(target, judged, dry_run=dry_run, progress=progress)
 
     def tuning(self) -> "evaluate.tuning.Tuning | None":
         """Return what was tuned and is in force: which weights, since when, with which figures."""
-        return evaluate.tuning.in_force(self.profile, self.store)
+        return evaluate.tuning.in_force(self.profile, self.store, project=self._notes)
 
     def untune(self) -> "evaluate.tuning.Tuning":
         """Go back to the weights before the last tuning; return what was undone."""
-        return evaluate.tuning.untune(self.profile, self.store)
+        return evaluate.tuning.untune(self.profile, self.store, project=self._notes)
 
     def consolidate(
         self, *, apply: bool = False, floor: float = 0.0, limit: int = 50

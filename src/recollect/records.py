@@ -594,16 +594,27 @@ class ByteSearch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
-    """One piece of a source, and the memory that holds its words."""
+    """One piece of a source, and the memory that holds its words; one that is *gone* stood there once."""
 
     digest: bytes
     memory_id: int
     section: str | None = None
+    gone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """An imported source: the fingerprint of its file, and its pieces in the order of the file."""
+    """An imported source: the fingerprint of its file, and its pieces in the order of the file.
+
+    *device* is that of the folder it lay in, *root* the path whose import found it first; 0 and blank: nobody knows.
+    """
 
     fingerprint: str
     pieces: tuple[Piece, ...] = ()
+    device: int = 0
+    root: str = ""
+
+    @property
+    def held(self) -> tuple[Piece, ...]:
+        """The pieces that it holds now."""
+        return tuple(piece for piece in self.pieces if not piece.gone)

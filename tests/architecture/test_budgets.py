@@ -15,7 +15,7 @@ CODE = {
     "embedders": 1_300,
     "evaluate": 1_900,
     "recall": 400,
-    "remember": 3_550,
+    "remember": 3_800,
     "rerankers": 200,
     "search": 2_000,
     "stores": 2_400,

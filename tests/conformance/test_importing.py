@@ -177,7 +177,7 @@ def test_a_memory_that_two_files_hold_lives_until_both_are_gone(db: Recollection
     once = db.import_(folder)
     moved = db.show(hit.id).memory
     (folder / "b.md").unlink()
-    twice = db.import_(folder)
+    twice = db.import_(folder, prune=True)
 
     assert (once.memories["removed"], moved.source) == (0, (folder / "b.md").as_posix())
     assert (twice.memories["removed"], contents(db)) == (1, set())

@@ -121,12 +121,26 @@ def test_somebody_vouches_for_a_fact(db: Recollection, clock: Clock) -> None:
 
 
 def test_facts_that_contradict_each_other_are_named(db: Recollection) -> None:
-    db.add("Port: 5432", project="a")
-    db.add("Port: 5433", project="b")
+    db.add("Port: 5432")
+    db.add("Port: 5433", external_id="other")
 
     (conflict,) = db.conflicts()
 
     assert {conflict.one.object, conflict.other.object} == {"5432", "5433"}
+
+
+def test_nothing_of_two_projects_is_compared_or_linked_though_none_is_chosen(db: Recollection) -> None:
+    one = db.add("Port: 5432", project="a").id
+    two = db.add("Port: 5433", project="b").id
+    same = db.add("Port: 5432", project="b", external_id="same").id
+
+    plan = db.consolidate()
+
+    assert [{each.one.memory_id, each.other.memory_id} for each in db.conflicts()] == [{two, same}]
+    assert (plan.merges, plan.links, plan.facts) == ((), (), ())
+    assert one not in {each.memory.id for each in db.related(same)}
+    with pytest.raises(InputError, match="in the project a"):
+        db.supersede(one, two)
 
 
 # --- time -----------------------------------------------------------------------------------

@@ -37,6 +37,18 @@ def test_a_note_takes_the_place_of_the_one_that_had_its_name(store: Store) -> No
     assert store.notes("lens") == {"a": {"new": True}}
 
 
+def test_notes_of_one_project_are_nothing_to_another(store: Store) -> None:
+    store.put_note("lens", "a", {"n": 0})
+    store.put_note("lens", "a", {"n": 1}, project="mine")
+    store.put_note("lens", "a", {"n": 2}, project="yours")
+
+    assert store.put_note("lens", "a", None, project="yours") is True
+
+    assert store.notes("lens") == {"a": {"n": 0}}
+    assert store.notes("lens", project="mine") == {"a": {"n": 1}}
+    assert store.notes("lens", project="yours") == {}
+
+
 def test_a_dropped_note_is_gone(store: Store) -> None:
     store.put_note("lens", "a", {})
 

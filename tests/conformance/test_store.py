@@ -297,14 +297,15 @@ def test_a_failed_transaction_leaves_nothing_behind(store: Store) -> None:
     def fail() -> None:
         with store.transaction():
             add(store, "cat")
-            store.record_source("a.md", fingerprint="f", pieces=[Piece(digest=b"d", memory_id=1)])
+            source = Source(fingerprint="f", pieces=(Piece(digest=b"d", memory_id=1),))
+            store.record_source("a.md", source, project="default")
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         fail()
 
     assert found(store, "cat") == []
-    assert store.sources(below="a.md") == {}
+    assert store.sources(below="a.md", project="default") == {}
 
 
 @pytest.mark.req("E-09")
@@ -373,13 +374,27 @@ def test_browsing_shows_the_newest_first(store: Store) -> None:
 
 def test_sources_are_remembered_with_their_pieces_until_they_have_none(store: Store) -> None:
     pieces = (Piece(digest=b"1", memory_id=1, section="A"), Piece(digest=b"2", memory_id=2))
-    store.record_source("notes/a.md", fingerprint="f1", pieces=pieces)
-    store.record_source("notes/a.md", fingerprint="f2", pieces=pieces)
-    store.record_source("notesb.md", fingerprint="g", pieces=pieces[:1])
+    last = Source(fingerprint="f2", pieces=pieces, device=7, root="notes")
+    store.record_source("notes/a.md", Source(fingerprint="f1", pieces=pieces), project="p")
+    store.record_source("notes/a.md", last, project="p")
+    store.record_source("notesb.md", Source(fingerprint="g", pieces=pieces[:1]), project="p")
 
-    assert store.sources(below="notes") == {"notes/a.md": Source(fingerprint="f2", pieces=pieces)}
-    store.record_source("notes/a.md", fingerprint="", pieces=())
-    assert store.sources(below="notes") == {}
+    assert store.sources(below="notes", project="p") == {"notes/a.md": last}
+    store.record_source("notes/a.md", Source(fingerprint=""), project="p")
+    assert store.sources(below="notes", project="p") == {}
+
+
+def test_what_one_project_imported_is_nothing_to_another(store: Store) -> None:
+    mine = Source(fingerprint="f", pieces=(Piece(digest=b"1", memory_id=1),))
+    yours = Source(fingerprint="g", pieces=(Piece(digest=b"2", memory_id=2, gone=True),))
+    store.record_source("notes/a.md", mine, project="mine")
+    store.record_source("notes/a.md", yours, project="yours")
+
+    assert store.sources(below="/", project="mine") == {}
+    assert store.sources(below="notes", project="mine") == {"notes/a.md": mine}
+    store.record_source("notes/a.md", Source(fingerprint=""), project="mine")
+    assert store.sources(below="notes", project="yours") == {"notes/a.md": yours}
+    assert (mine.held, yours.held) == (mine.pieces, ())
 
 
 def test_the_tally_counts_what_is_there(store: Store) -> None:

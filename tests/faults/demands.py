@@ -18,7 +18,7 @@ RECOVER_SAVES = False
 HALF_MADE = False
 """A store whose making the power interrupted can be opened; nothing was acknowledged in it yet."""
 
-SAFE_IGNORE_FILES = False
+SAFE_IGNORE_FILES = True
 """An ignore file that is a pipe or a device is refused, and not read for ever."""
 
 OFFLINE = True

@@ -20,10 +20,10 @@ class State:
     events: list[Event] = field(default_factory=list)
     facts: dict[int, tuple[Fact, ...]] = field(default_factory=dict)
     stated: dict[int, int] = field(default_factory=dict)
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[tuple[str, str], Source] = field(default_factory=dict)
     generations: dict[str, Generation] = field(default_factory=dict)
     vectors: dict[tuple[str, int], tuple[Passage, ...]] = field(default_factory=dict)
-    notes: dict[tuple[str, str], str] = field(default_factory=dict)
+    notes: dict[tuple[str, str, str], str] = field(default_factory=dict)
     recalls: list[Recall] = field(default_factory=list)
     newest: int = 0
     newest_fact: int = 0

@@ -31,7 +31,6 @@ from recollect.records import (
     Memory,
     Page,
     Passage,
-    Piece,
     Progress,
     Recall,
     Scope,
@@ -419,27 +418,29 @@ class OracleStore:
             counts = Counter(recall.query for recall in self._visible(scope) if recall.outcome == "none")
             return tuple(sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:limit])
 
-    def sources(self, *, below: str) -> dict[str, Source]:
+    def sources(self, *, below: str, project: str) -> dict[str, Source]:
         with self._lock:
-            return {name: held for name, held in sorted(self._state.sources.items()) if lies_below(name, below)}
+            held = sorted(self._state.sources.items())
+            return {name: source for (its, name), source in held if its == project and lies_below(name, below)}
 
-    def record_source(self, source: str, *, fingerprint: str, pieces: Sequence[Piece]) -> None:
+    def record_source(self, name: str, source: Source, *, project: str) -> None:
         with self._changing() as state:
-            state.sources.pop(source, None)
-            if pieces:
-                state.sources[source] = Source(fingerprint=fingerprint, pieces=tuple(pieces))
+            state.sources.pop((project, name), None)
+            if source.pieces:
+                state.sources[project, name] = source
 
-    def put_note(self, kind: str, name: str, value: Mapping[str, object] | None) -> bool:
+    def put_note(self, kind: str, name: str, value: Mapping[str, object] | None, *, project: str = "") -> bool:
         with self._lock:
-            there = self._state.notes.pop((kind, name), None) is not None
+            there = self._state.notes.pop((project, kind, name), None) is not None
             if value is not None:
-                self._state.notes[kind, name] = json.dumps(dict(value), default=_plain)
+                self._state.notes[project, kind, name] = json.dumps(dict(value), default=_plain)
             self._state.version += kind in ANSWERING
             return there
 
-    def notes(self, kind: str) -> dict[str, Mapping[str, Any]]:
+    def notes(self, kind: str, *, project: str = "") -> dict[str, Mapping[str, Any]]:
         with self._lock:
-            return {name: json.loads(text) for (its, name), text in sorted(self._state.notes.items()) if its == kind}
+            held = sorted(self._state.notes.items())
+            return {name: json.loads(text) for (*its, name), text in held if its == [project, kind]}
 
     # --- the whole --------------------------------------------------------------------------
 

@@ -35,6 +35,7 @@ from recollect.records import (
     Restore,
     Revise,
     Scope,
+    Source,
     Word,
     Write,
 )
@@ -176,14 +177,15 @@ class Histories(RuleBasedStateMachine):
         for store in self.stores.values():
             version = store.version()
             store.log_recall([recall])
-            store.put_note("ledger", query, {"rows": rows})
+            for project in scope.projects or ("",):
+                store.put_note("ledger", query, {"rows": rows}, project=project)
             assert store.version() == version
 
-    @rule(count=st.integers(0, 2))
-    def import_file(self, count: int) -> None:
-        pieces = [Piece(digest=b"d", memory_id=number) for number in range(count)]
+    @rule(count=st.integers(0, 2), project=st.sampled_from(["p", "q"]), gone=st.booleans())
+    def import_file(self, count: int, project: str, *, gone: bool) -> None:
+        pieces = tuple(Piece(digest=b"d", memory_id=number, gone=gone) for number in range(count))
         for store in self.stores.values():
-            store.record_source("a/b.md", fingerprint=str(count), pieces=pieces)
+            store.record_source("a/b.md", Source(fingerprint=str(count), pieces=pieces), project=project)
 
     @precondition(lambda self: self.rows)
     @rule(pick=st.randoms(use_true_random=False), vectors=st.lists(VECTOR, min_size=1, max_size=4), weights=WEIGHTS)
@@ -249,7 +251,7 @@ class Histories(RuleBasedStateMachine):
                 store.document_frequencies(words=["cat", "数据", "x"], scope=scope, form="stem"),
                 store.facts(FactQuery(subject="STRASSE", types=where.fact_types, limit=2), scope=scope),
                 store.known("p", digests=digests, minhashes=[plain(Memory(content="cat dog fox"), ()).minhash]),
-                store.sources(below="a"),
+                store.sources(below="a", project="p"),
                 store.stats(scope=scope),
             )
             for store in self.stores.values()
@@ -267,6 +269,7 @@ class Histories(RuleBasedStateMachine):
                 store.usage(scope=scope),
                 store.unanswered(scope=scope, limit=3),
                 store.notes("ledger"),
+                store.notes("ledger", project="p"),
             )
             for store in self.stores.values()
         ]

@@ -66,6 +66,8 @@ class TuningTarget:
     scope: Scope
     now: datetime
     search: Callable[[Request, Profile], Reply]
+    project: str = ""
+    """The project that keeps what is tuned; blank for none."""
 
     def rank(self, query: JudgedQuery, profile: Profile) -> list[int]:
         """Search for *query* as *profile* ranks."""
@@ -82,12 +84,12 @@ def tune(
         found = from_feedback(store, scope=target.scope)
     else:
         found = from_file(Path(judged).expanduser(), store, scope=target.scope)
-    tuning = in_force(profile, store)
+    tuning = in_force(profile, store, project=target.project)
     current = {} if tuning is None else tuning.values
     fitted = fit_profile(found.queries, profile, target.rank, current=current, progress=progress)
     adopted = fitted.better and not dry_run
     if adopted:
-        adopt(profile, fitted, store=store, now=target.now, source=found.source)
+        adopt(profile, fitted, store=store, now=target.now, source=found.source, project=target.project)
     return Tuned(fitted=fitted, source=found.source, left_out=found.left_out, adopted=adopted)
 
 

@@ -231,9 +231,12 @@ class Tuning:
         return self.at[:10]
 
 
-def tunings(name: str, store: Store) -> tuple[Tuning, ...]:
-    """Return what was tuned for the profile *name*, oldest first; what another release wrote otherwise is no tuning."""
-    return _read(store.notes(KIND).get(name, {}))
+def tunings(name: str, store: Store, *, project: str = "") -> tuple[Tuning, ...]:
+    """Return what was tuned in *project* for the profile *name*, oldest first.
+
+    What another release wrote otherwise is no tuning.
+    """
+    return _read(store.notes(KIND, project=project).get(name, {}))
 
 
 def _read(note: Mapping[str, Any]) -> tuple[Tuning, ...]:
@@ -242,9 +245,9 @@ def _read(note: Mapping[str, Any]) -> tuple[Tuning, ...]:
     return tuple(Tuning(**{key: each[key] for key in names}) for each in whole)
 
 
-def in_force(profile: Profile, store: Store) -> Tuning | None:
-    """Return the tuning that *profile* is used with; none when it was fitted from other numbers."""
-    return _fitting(profile, tunings(profile.name, store))
+def in_force(profile: Profile, store: Store, *, project: str = "") -> Tuning | None:
+    """Return the tuning that *profile* is used with in *project*; none when it was fitted from other numbers."""
+    return _fitting(profile, tunings(profile.name, store, project=project))
 
 
 def _fitting(profile: Profile, kept: Sequence[Tuning]) -> Tuning | None:
@@ -252,7 +255,7 @@ def _fitting(profile: Profile, kept: Sequence[Tuning]) -> Tuning | None:
 
 
 class TunedProfiles:
-    """Profiles as they were tuned for one store; what was tuned is read again when the store has changed.
+    """Profiles as they were tuned in each project of one store, read again when the store has changed.
 
     Nothing is asked beforehand: an answer tells the version it was read at, and only one that has moved can have
     another tuning. So a search costs no question of its own, unless something was written since the last one.
@@ -260,24 +263,24 @@ class TunedProfiles:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._version: int | None = None
-        self._notes: Mapping[str, Mapping[str, Any]] = {}
+        self._known: dict[str, tuple[int, Mapping[str, Mapping[str, Any]]]] = {}
 
-    def tuned(self, profile: Profile) -> Profile:
-        """Return *profile* as it was tuned, as far as is known."""
-        tuning = _fitting(profile, _read(self._notes.get(profile.name, {})))
+    def tuned(self, profile: Profile, *, project: str = "") -> Profile:
+        """Return *profile* as it was tuned in *project*, as far as is known."""
+        _, notes = self._known.get(project, (0, {}))
+        tuning = _fitting(profile, _read(notes.get(profile.name, {})))
         return profile if tuning is None else patched(profile, tuning.values)
 
-    def moved(self, version: int | None) -> bool:
+    def moved(self, version: int | None, *, project: str = "") -> bool:
         """Return whether *version* is another than that of the last reading; if so, what was tuned is read again."""
-        if version is None or version == self._version:
+        if version is None or (project in self._known and version == self._known[project][0]):
             return False
-        self._notes, self._version = self._store.notes(KIND), version
+        self._known[project] = (version, self._store.notes(KIND, project=project))
         return True
 
 
-def adopt(profile: Profile, fitted: "Fitted", *, store: Store, now: datetime, source: str) -> Tuning:
-    """Keep what was fitted for *profile* from now on."""
+def adopt(profile: Profile, fitted: "Fitted", *, store: Store, now: datetime, source: str, project: str = "") -> Tuning:
+    """Keep what was fitted for *profile* in *project* from now on."""
     interval = fitted.interval
     tuning = Tuning(
         profile=profile.name,
@@ -292,22 +295,21 @@ def adopt(profile: Profile, fitted: "Fitted", *, store: Store, now: datetime, so
         high=interval.high if interval else 0.0,
     )
     with store.transaction():
-        _write(profile.name, (*tunings(profile.name, store), tuning)[-MOST:], store)
+        kept = (*tunings(profile.name, store, project=project), tuning)[-MOST:]
+        _write(profile.name, kept, store, project=project)
     return tuning
 
 
-def untune(profile: Profile, store: Store) -> Tuning:
-    """Take the last tuning of *profile* back, so that what was before it is in force; return what was undone."""
+def untune(profile: Profile, store: Store, *, project: str = "") -> Tuning:
+    """Take the last tuning of *profile* in *project* back, so that what was before it is in force; return it."""
     with store.transaction():
-        kept = tunings(profile.name, store)
+        kept = tunings(profile.name, store, project=project)
         if not kept:
             raise InputError(f"the profile {profile.name} is not tuned here", hint="tune it with: recollect tune")
-        _write(profile.name, kept[:-1], store)
+        _write(profile.name, kept[:-1], store, project=project)
     return kept[-1]
 
 
-def _write(name: str, kept: Sequence[Tuning], store: Store) -> None:
-    if kept:
-        store.put_note(KIND, name, {"kept": [asdict(each) for each in kept]})
-    else:
-        store.put_note(KIND, name, None)
+def _write(name: str, kept: Sequence[Tuning], store: Store, *, project: str) -> None:
+    value = {"kept": [asdict(each) for each in kept]} if kept else None
+    store.put_note(KIND, name, value, project=project)

@@ -210,16 +210,19 @@ def inject(
     store: Store,
     now: datetime,
     session: str | None = None,
+    project: str = "",
     style: Style = "markdown",
-    counter: Counter = count_tokens_mixed,
     limit: int = 5,
     budget: int = 500,
 ) -> Rendered:
-    """Return the block that tells what *reply* found, and note in the session's ledger what was told."""
-    told = store.notes(LEDGER).get(session, {}) if session is not None else {}
+    """Return the block that tells what *reply* found, and note in the session's ledger what was told.
+
+    A session of one project is another than a session of the same name in a second one.
+    """
+    told = store.notes(LEDGER, project=project).get(session, {}) if session is not None else {}
     chosen = choose(reply, told=told)
-    rendered = render(chosen, now=now, style=style, counter=counter, limit=limit, budget=budget)
+    rendered = render(chosen, now=now, style=style, counter=count_tokens_mixed, limit=limit, budget=budget)
     if session is not None and rendered.ids:
         words = {str(each.id): each.meaning.hex() for each in chosen if each.id in rendered.ids}
-        store.put_note(LEDGER, session, {**told, **words})
+        store.put_note(LEDGER, session, {**told, **words}, project=project)
     return rendered

@@ -36,14 +36,15 @@ class Lens:
 # --- kept -----------------------------------------------------------------------------------
 
 
-def keep_lens(lens: Lens, store: Store) -> None:
-    """Keep *lens* under its name, in place of one that had it."""
+def keep_lens(lens: Lens, store: Store, *, project: str = "") -> None:
+    """Keep *lens* under its name in *project*, in place of one that had it there."""
     for key, boost in lens.boosts.items():
         _check(key, boost)
     if not lens.name.strip():
         raise InputError("a lens needs a name", hint="such as: recollect lens create work --type decision")
     values = {each.name: getattr(lens, each.name) for each in fields(Lens) if each.name != "name"}
-    store.put_note(KIND, lens.name, {name: value for name, value in values.items() if value is not None})
+    kept = {name: value for name, value in values.items() if value is not None}
+    store.put_note(KIND, lens.name, kept, project=project)
 
 
 def _check(key: str, boost: float) -> None:
@@ -54,24 +55,24 @@ def _check(key: str, boost: float) -> None:
         raise InputError(f"a boost must be above 0, not {boost}", hint="1 changes nothing, 2 doubles, 0.5 halves")
 
 
-def lenses(store: Store) -> tuple[Lens, ...]:
-    """Return the lenses kept, by name."""
-    return tuple(_lens(name, value) for name, value in sorted(store.notes(KIND).items()))
+def lenses(store: Store, *, project: str = "") -> tuple[Lens, ...]:
+    """Return the lenses kept in *project*, by name."""
+    return tuple(_lens(name, value) for name, value in sorted(store.notes(KIND, project=project).items()))
 
 
-def find_lens(name: str, store: Store) -> Lens:
-    """Return the lens *name*."""
-    kept = store.notes(KIND)
+def find_lens(name: str, store: Store, *, project: str = "") -> Lens:
+    """Return the lens *name* of *project*."""
+    kept = store.notes(KIND, project=project)
     if name not in kept:
         hint = f"there are {', '.join(sorted(kept))}" if kept else "create one: recollect lens create NAME"
         raise InputError(f"no lens is called {name!r}", hint=hint)
     return _lens(name, kept[name])
 
 
-def drop_lens(name: str, store: Store) -> None:
-    """Drop the lens *name*."""
-    find_lens(name, store)
-    store.put_note(KIND, name, None)
+def drop_lens(name: str, store: Store, *, project: str = "") -> None:
+    """Drop the lens *name* of *project*."""
+    find_lens(name, store, project=project)
+    store.put_note(KIND, name, None, project=project)
 
 
 def _lens(name: str, kept: Mapping[str, Any]) -> Lens:
@@ -84,12 +85,12 @@ def _lens(name: str, kept: Mapping[str, Any]) -> Lens:
 
 
 def look_through(
-    request: Request, store: Store, *, bounds: tuple[float, float], now: datetime
+    request: Request, store: Store, *, bounds: tuple[float, float], now: datetime, project: str = ""
 ) -> tuple[Request, Boost | None]:
-    """Return *request* as the lens it names leaves it, and what that lens makes of a memory."""
+    """Return *request* as the lens of *project* that it names leaves it, and what that lens makes of a memory."""
     if request.lens is None:
         return request, None
-    lens = find_lens(request.lens, store)
+    lens = find_lens(request.lens, store, project=project)
     seen = replace(request, where=narrow(request.where, lens, now=now), scope=narrow_scope(request.scope, lens))
     return seen, lambda memory, facts: boost(lens, memory, facts, bounds=bounds)
 

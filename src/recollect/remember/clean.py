@@ -155,4 +155,9 @@ def superseding(old: Memory, new: Memory) -> Revise:
     """Return the write that puts *new* in the place of *old*."""
     if old.id == new.id:
         raise InputError("a memory cannot supersede itself", hint="name two different ids")
+    if old.project != new.project:
+        raise InputError(
+            f"#{old.id} is in the project {old.project}, #{new.id} in {new.project}",
+            hint="a memory can be superseded only by one of its own project",
+        )
     return Revise(memory=replace(old, superseded_by=new.id), verb="supersede")

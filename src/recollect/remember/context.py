@@ -23,6 +23,8 @@ CONFIDENCE_FLOORS: Final[Mapping[str, float]] = MappingProxyType({"decision": 0.
 """The least confidence of what is captured, by type: Oro stores decisions and preferences with 0.9 to 1.0."""
 TRUST_LEVELS: Final[Sequence[Trust]] = ("untrusted", "agent", "owner")
 """How far a writer is trusted, least first."""
+DEFAULT: Final = Memory(content="").project
+"""The project of what names none."""
 STABLE_FIELDS: Final = ("id", "created_at", "updated_at", "deleted_at", "superseded_by", "superseded_at")
 """What a stored memory keeps when its source says it anew."""
 
@@ -86,9 +88,20 @@ class IngestContext:
         passage = Passage(start=0, stop=len(memory.content), vector=pack(numbers))
         return Embedding(generation=generation, passages=(passage,), given=True)
 
+    def own(self, memory: Memory) -> Memory:
+        """Return *memory* as one of the context's project, where one is chosen; refuse what names another."""
+        if self.project is None or memory.project == self.project:
+            return memory
+        if memory.project != DEFAULT:
+            raise InputError(
+                f"a memory for the project {memory.project} cannot be written here",
+                hint=f"this view writes to {self.project}; name no project, or open the store without one",
+            )
+        return replace(memory, project=self.project)
+
     def assign(self, memory: Memory, *, trust: Trust | None = None) -> Memory:
-        """Return *memory* as one of the context's project, unless it names another, and of its writer's *trust*."""
-        project = memory.project if memory.project != "default" else self.project or "default"
+        """Return *memory* as one of the context's project, or its own where none is chosen, of its writer's *trust*."""
+        project = self.project or memory.project
         trusted = min(trust or self.trust, self.trust, key=TRUST_LEVELS.index)
         if (project, trusted) == (memory.project, memory.trust):
             return memory

@@ -8,20 +8,19 @@ import codecs
 import os
 import stat
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from recollect.errors import FileError
-
-if TYPE_CHECKING:
-    from pathspec import GitIgnoreSpec
+from recollect.remember.ignore import Pattern, read_patterns, verdict
 
 LARGEST: Final = 10 * 1024 * 1024
 """How many bytes a file may have."""
 
 IGNORE_FILES: Final = (".gitignore", ".recollectignore")
+LARGEST_IGNORE: Final = 100 * 1024
+"""How many bytes an ignore file may have."""
 
 _PROBE: Final = 512
 _MOST_CONTROL: Final = 0.3
@@ -54,30 +53,43 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeadsOut:
+    """A link that the walk did not follow, for it leads out of the folder that was named."""
+
+    path: Path
+
+
+Found = Path | Refused | LeadsOut
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Ignores:
     """The patterns of one folder; they speak of paths below it."""
 
     folder: str
-    spec: "GitIgnoreSpec"
+    patterns: tuple[Pattern, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """One path yet to be visited, with the patterns of the folders above it."""
+    """One path yet to be visited, with the patterns of the folders above it, and where its links may lead."""
 
     path: str
+    within: str = ""
+    """The real path of the folder that was named; blank where links may lead anywhere."""
     ignores: tuple[_Ignores, ...] = ()
 
 
-def find_files(paths: Sequence[Path], *, suffixes: Container[str]) -> Iterator[Path | Refused]:
+def find_files(paths: Sequence[Path], *, suffixes: Container[str], follow_links: bool = False) -> Iterator[Found]:
     """Walk *paths*, files and folders, and yield each readable file once, sorted by path.
 
     A file named in *paths* is always yielded; one met in a folder only when its suffix is one of *suffixes*, its name
-    is not hidden and no ignore file names it. A folder is entered once, however many links lead to it.
+    is not hidden and no ignore file names it. A folder is entered once, however many links lead to it; a link that
+    leads out of the folder named is followed only when *follow_links* says so.
     """
     seen: set[object] = set()
     for path in sorted(set(paths)):
-        steps = [_Step(path=os.fspath(path))]
+        steps = [_Step(path=os.fspath(path), within="" if follow_links else _real(path))]
         while steps:
             below, found = _visit(steps.pop(), suffixes, seen)
             yield from found
@@ -114,7 +126,15 @@ def shown(path: Path | str) -> str:
 # --- the walk -------------------------------------------------------------------------------
 
 
-def _visit(step: _Step, suffixes: Container[str], seen: set[object]) -> tuple[list[_Step], list[Path | Refused]]:
+def _real(path: Path) -> str:
+    """Return where *path* really is; a name that no path can have is nowhere."""
+    try:
+        return os.path.realpath(path)
+    except (OSError, ValueError):
+        return os.fspath(path)
+
+
+def _visit(step: _Step, suffixes: Container[str], seen: set[object]) -> tuple[list[_Step], list[Found]]:
     """Return what lies below *step* and what it is itself: a file, a refusal, or neither."""
     path = Path(step.path)
     try:
@@ -128,22 +148,34 @@ def _visit(step: _Step, suffixes: Container[str], seen: set[object]) -> tuple[li
         if not folder:
             return [], [path]
         ignores, refused = _ignores_of(step)
-        return _entries(step.path, suffixes, ignores), [*refused]
+        below, out = _entries(replace(step, ignores=ignores), suffixes)
     except (OSError, ValueError) as error:
         return [], [Refused(path=path, reason=_reason(error)[0])]
+    return below, [*refused, *out]
 
 
-def _entries(folder: str, suffixes: Container[str], ignores: tuple[_Ignores, ...]) -> list[_Step]:
-    with os.scandir(folder) as entries:
+def _entries(folder: _Step, suffixes: Container[str]) -> tuple[list[_Step], list[LeadsOut]]:
+    """Return what is to be visited in *folder*, and the links that lead out of it."""
+    with os.scandir(folder.path) as entries:
         names = sorted((entry.name, entry) for entry in entries if not entry.name.startswith("."))
-    steps = []
+    steps: list[_Step] = []
+    out: list[LeadsOut] = []
     for name, entry in names:
-        path = os.path.join(folder, name)  # noqa: PTH118 - one string per entry is enough
+        path = os.path.join(folder.path, name)  # noqa: PTH118 - one string per entry is enough
         is_folder = _is_folder(entry)
         wanted = is_folder or (suffix_of(name) in suffixes and _is_file(entry))
-        if wanted and not _is_ignored(f"{path}/" if is_folder else path, ignores):
-            steps.append(_Step(path=path, ignores=ignores))
-    return steps
+        if wanted and not _is_ignored(path, folder.ignores, folder=is_folder):
+            if folder.within and entry.is_symlink() and not _is_within(path, folder.within):
+                out.append(LeadsOut(path=Path(path)))
+            else:
+                steps.append(_Step(path=path, within=folder.within, ignores=folder.ignores))
+    return steps, out
+
+
+def _is_within(path: str, folder: str) -> bool:
+    """Tell whether the link *path* leads to *folder* or to something below it."""
+    real = os.path.realpath(path)
+    return real == folder or real.startswith(f"{folder.rstrip(os.sep)}{os.sep}")
 
 
 def suffix_of(name: str) -> str:
@@ -173,35 +205,38 @@ def _ignores_of(step: _Step) -> tuple[tuple[_Ignores, ...], tuple[Refused, ...]]
     for name in IGNORE_FILES:
         path = Path(step.path, name)
         try:
-            lines += path.read_text(encoding="utf-8-sig", errors="replace").splitlines()
+            lines += _ignore_lines(path)
         except (FileNotFoundError, IsADirectoryError):
             continue
+        except FileError as error:
+            refused.append(Refused(path=path, reason=str(error)))
         except OSError as error:
             refused.append(Refused(path=path, reason=_reason(error)[0]))
-    own = (_Ignores(folder=step.path, spec=_spec(lines)),) if lines else ()
+    own = (_Ignores(folder=step.path, patterns=read_patterns(lines)),) if lines else ()
     return own + step.ignores, tuple(refused)
 
 
-def _spec(lines: Sequence[str]) -> "GitIgnoreSpec":
-    """Return the patterns of *lines*; a line that is no pattern is passed over, as git does."""
-    from pathspec import GitIgnoreSpec  # noqa: PLC0415 - only a walk that meets an ignore file needs it
+def _ignore_lines(path: Path) -> list[str]:
+    """Return the lines of an ignore file; a pipe or a device would never end, and nobody writes so many patterns."""
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError
+    if not stat.S_ISREG(status.st_mode):
+        raise FileError("not a regular file, so nothing is ignored by it")
+    with path.open("rb") as file:
+        raw = file.read(LARGEST_IGNORE + 1)
+    if len(raw) > LARGEST_IGNORE:
+        raise FileError(f"more than {LARGEST_IGNORE // 1024} KB of patterns, so nothing is ignored by it")
+    return raw.decode("utf-8-sig", "replace").splitlines()
 
-    def patterns(line: str) -> "GitIgnoreSpec":
-        try:
-            return GitIgnoreSpec.from_lines([line])
-        except ValueError:
-            return GitIgnoreSpec.from_lines([])
 
-    return GitIgnoreSpec(chain.from_iterable(patterns(line).patterns for line in lines))
-
-
-def _is_ignored(path: str, ignores: tuple[_Ignores, ...]) -> bool:
+def _is_ignored(path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:
     """Tell whether the nearest pattern that speaks of *path* hides it."""
     for level in ignores:
         below = path[len(level.folder) :].lstrip(os.sep).replace(os.sep, "/")
-        verdict = level.spec.check_file(below).include
-        if verdict is not None:
-            return verdict
+        hidden = verdict(level.patterns, below, folder=folder)
+        if hidden is not None:
+            return hidden
     return False
 
 

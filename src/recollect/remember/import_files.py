@@ -12,13 +12,14 @@ from pathlib import Path
 
 from recollect.errors import FileError, InputError, RecollectError
 from recollect.records import Memory, Piece, Progress, Source
-from recollect.remember.context import Draft, IngestContext
-from recollect.remember.find_files import LARGEST, Refused, find_files
+from recollect.remember.context import DEFAULT, Draft, IngestContext
+from recollect.remember.find_files import LARGEST, LeadsOut, Refused, find_files
 from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
 from recollect.remember.ingest import embed_drafts, ingest_drafts
 from recollect.remember.restore_export import restore_export
 from recollect.remember.sync_source import (
     SourceDiff,
+    SourceFile,
     SourceIndex,
     piece_key,
     pieces_of,
@@ -26,6 +27,7 @@ from recollect.remember.sync_source import (
     source_diff,
     sync_source,
 )
+from recollect.remember.vanished import Seen, Vanished, device_of, find_vanished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,32 +59,68 @@ class ImportReport:
         self.memories["updated"] += len(diff.updated)
         self.memories["unchanged"] += diff.unchanged
         self.memories["removed"] += diff.removed
+        self.memories["revived"] += diff.revived
         self.redacted += sum(drafts[place].redacted for place in (*diff.new, *diff.updated))
 
 
-def import_files(paths: Sequence[str | Path], context: IngestContext, progress: Progress | None = None) -> ImportReport:
-    """Import *paths*; one bad file never stops the rest, a store in trouble stops it all."""
+def import_files(
+    paths: Sequence[str | Path],
+    context: IngestContext,
+    progress: Progress | None = None,
+    *,
+    prune: bool = False,
+    follow_links: bool = False,
+) -> ImportReport:
+    """Import *paths*; one bad file never stops the rest, a store in trouble stops it all.
+
+    What vanished is forgotten, unless its folder is away or it is all or most of a root: that takes *prune*. Links
+    that lead out of a folder named are followed only with *follow_links*.
+    """
     if context.profile.dedup == "words":
         # There a vector only proposes links, and looking for each draft would cost more than all else of an import;
         # consolidation proposes them later, from the vectors stored by then.
         context = replace(context, embedder=None)
     roots = [Path(path).expanduser() for path in paths]
-    recorded = {name: held for root in roots for name, held in context.store.sources(below=source_of(root)).items()}
-    report, index = ImportReport(), SourceIndex(context.store)
-    found = list(find_files(roots, suffixes=SUFFIXES))
-    for number, each in enumerate(found, start=1):
+    report, index = ImportReport(), SourceIndex(context.store, project=context.project or DEFAULT)
+    recorded: dict[str, Source] = {}
+    for root in roots:
+        recorded |= context.store.sources(below=source_of(root), project=index.project)
+    found = list(find_files(roots, suffixes=SUFFIXES, follow_links=follow_links))
+    files = [each for each in found if isinstance(each, Path)]
+    seen = _seen(files, [each.path for each in found if isinstance(each, Refused)], roots)
+    for each in found:
         if isinstance(each, Refused):
             report.fail(each.path, each.reason)
-            continue
+    report.files["links"] = sum(isinstance(each, LeadsOut) for each in found)
+    for number, path in enumerate(files, start=1):
         report.files["scanned"] += 1
         if progress is not None:
-            progress(number, len(found), each.name)
+            progress(number, len(files), path.name)
         with _without_gc():
-            _import_file(each, recorded, context, index, report)
-    _remove_vanished(
-        recorded.keys() - {source_of(each) for each in found if isinstance(each, Path)}, context, index, report
-    )
+            _import_file(path, _source_file(path, seen, recorded), recorded, context, index, report)
+    _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
     return report
+
+
+def _seen(files: Sequence[Path], refused: Sequence[Path], roots: Sequence[Path]) -> Seen:
+    """Return what this import met, by the names it goes by in a store."""
+    folders: dict[Path, int] = {}
+    for path in files:
+        if path.parent not in folders:
+            folders[path.parent] = device_of(path.parent)
+    return Seen(
+        devices={source_of(path): folders[path.parent] for path in files},
+        refused=frozenset(map(source_of, refused)),
+        roots=tuple(map(source_of, roots)),
+    )
+
+
+def _source_file(path: Path, seen: Seen, recorded: Mapping[str, Source]) -> SourceFile:
+    """Return *path* as it is recorded from now on; its root stays the one that found it first."""
+    name = source_of(path)
+    root = recorded[name].root if name in recorded else ""
+    device = seen.devices[name]
+    return SourceFile(name=name, fingerprint=_fingerprint(path), device=device, root=root or seen.root_of(name))
 
 
 @contextmanager
@@ -103,22 +141,28 @@ def source_of(path: Path) -> str:
 
 
 def _import_file(
-    path: Path, recorded: Mapping[str, Source], context: IngestContext, index: SourceIndex, report: ImportReport
+    path: Path,
+    file: SourceFile,
+    recorded: Mapping[str, Source],
+    context: IngestContext,
+    index: SourceIndex,
+    report: ImportReport,
 ) -> None:
-    source, fingerprint = source_of(path), _fingerprint(path)
-    held = recorded.get(source)
-    if fingerprint and held is not None and held.fingerprint == fingerprint:
+    held = recorded.get(file.name)
+    if file.fingerprint and held is not None and held.fingerprint == file.fingerprint:
         report.files["skipped"] += 1
-        report.memories["unchanged"] += len(held.pieces)
+        report.memories["unchanged"] += len(held.held)
+        if (held.device, held.root) != (file.device, file.root):
+            index.record(file, before=held.pieces, after=held.pieces)
         return
     try:
         parsed = _read(path)
         drafts = [_prepare(memory, parsed.exported.get(at), context) for at, memory in enumerate(parsed.memories)]
         with context.store.transaction():
             if parsed.exported:
-                diff = _restore(source, fingerprint, drafts, parsed.exported, context, index)
+                diff = _restore(file, drafts, parsed.exported, context, index)
             else:
-                diff = sync_source(source, fingerprint, drafts, context, index)
+                diff = sync_source(file, drafts, context, index)
     except InputError as error:
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
         return
@@ -154,8 +198,7 @@ def _prepare(memory: Memory, exported: Exported | None, context: IngestContext) 
 
 
 def _restore(
-    source: str,
-    fingerprint: str,
+    file: SourceFile,
     drafts: Sequence[Draft],
     exported: Mapping[int, Exported],
     context: IngestContext,
@@ -168,14 +211,14 @@ def _restore(
     rest = embed_drafts([drafts[at] for at in others], context)
     results |= zip(others, ingest_drafts(rest, context), strict=True)
     pieces = [Piece(digest=piece_key(draft.memory), memory_id=results[at].id) for at, draft in enumerate(drafts)]
-    index.record(source, fingerprint, before=pieces_of(source, context.store), after=pieces)
+    index.record(file, before=pieces_of(file.name, context, index), after=pieces)
     return source_diff(results, total=len(drafts))
 
 
-def _remove_vanished(unseen: set[str], context: IngestContext, index: SourceIndex, report: ImportReport) -> None:
-    """Forget what came from files that are no longer there."""
-    for source in sorted(unseen):
-        if not Path(source).exists():
-            with context.store.transaction():
-                report.memories["removed"] += remove_source(source, context, index)
-            report.files["removed"] += 1
+def _remove_vanished(vanished: Vanished, context: IngestContext, index: SourceIndex, report: ImportReport) -> None:
+    """Forget what came from files that are no longer there, and count what is kept all the same."""
+    for source in vanished.gone:
+        with context.store.transaction():
+            report.memories["removed"] += remove_source(source, context, index)
+        report.files["removed"] += 1
+    report.files["withheld"], report.memories["withheld"] = len(vanished.withheld), vanished.memories

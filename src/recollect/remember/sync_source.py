@@ -1,58 +1,91 @@
 """Bring the store from what a source held before to what it holds now. What is gone is forgotten, not lost."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
-from recollect.records import ALL_PROJECTS, Forget, Memory, Piece, Revise, Write, digest
-from recollect.remember.context import Draft, IngestContext, revised
+from recollect.records import Event, Forget, Memory, Piece, Restore, Revise, Source, Write, digest
+from recollect.remember.context import DEFAULT, Draft, IngestContext, revised
+from recollect.remember.dedup import is_standalone
 from recollect.remember.ingest import MERGED, IngestResult, embed_drafts, ingest_drafts
 from recollect.stores.contract import Store
+
+REASON: Final = "gone from its source"
+"""Why a memory is forgotten when its text is no longer in the file; such a one comes back with its text."""
+Holder = tuple[str, str]
+"""A source that holds a memory: the project it was imported for, and its name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """A file to be imported: its name in the store, and what is recorded of it beside its pieces."""
+
+    name: str
+    fingerprint: str = ""
+    device: int = 0
+    root: str = ""
 
 
 class SourceIndex:
     """Which sources hold which memories: read when first asked for, then kept up to date by `record`."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, *, project: str) -> None:
         self._store = store
-        self._sources: dict[int, set[str]] | None = None
+        self.project = project
+        self._holders: dict[str, dict[int, set[str]]] = {}
 
-    def other(self, row: int, source: str) -> str | None:
-        """Return a source besides *source* that holds memory *row*, if any does."""
-        if self._sources is None:
-            self._sources = defaultdict(set)
-            for name, held in self._store.sources(below="/").items():
-                for piece in held.pieces:
-                    self._sources[piece.memory_id].add(name)
-        return min(self._sources.get(row, set()) - {source}, default=None)
+    def holders(self, memory: Memory) -> set[Holder]:
+        """Return the sources that hold *memory*, of this project, of its own and of none."""
+        projects = {self.project, memory.project, DEFAULT}
+        return {(project, name) for project in projects for name in self._of(project).get(memory.id, ())}
 
-    def record(self, source: str, fingerprint: str, *, before: Sequence[Piece], after: Sequence[Piece]) -> None:
-        """Store that *source* no longer holds *before* but *after*."""
-        self._store.record_source(source, fingerprint=fingerprint, pieces=after)
-        if self._sources is not None:
+    def other(self, memory: Memory, source: str) -> str | None:
+        """Return a source besides *source* that holds *memory*, if any does."""
+        return min((name for _, name in self.holders(memory) - {(self.project, source)}), default=None)
+
+    def _of(self, project: str) -> dict[int, set[str]]:
+        if project not in self._holders:
+            holders = self._holders[project] = defaultdict(set)
+            for name, source in self._store.sources(below="/", project=project).items():
+                for piece in source.held:
+                    holders[piece.memory_id].add(name)
+        return self._holders[project]
+
+    def record(self, file: SourceFile, *, before: Sequence[Piece], after: Sequence[Piece]) -> None:
+        """Store that *file* no longer holds *before* but *after*."""
+        source = Source(fingerprint=file.fingerprint, device=file.device, root=file.root, pieces=tuple(after))
+        self._store.record_source(file.name, source, project=self.project)
+        holders = self._holders.get(self.project)
+        if holders is not None:
             for piece in before:
-                self._sources.get(piece.memory_id, set()).discard(source)
-            for piece in after:
-                self._sources.setdefault(piece.memory_id, set()).add(source)
+                holders.get(piece.memory_id, set()).discard(file.name)
+            for piece in source.held:
+                holders.setdefault(piece.memory_id, set()).add(file.name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceDiff:
-    """What a source brought: new, updated and unchanged pieces by their place in it, and how many went."""
+    """What a source brought: new, updated and unchanged pieces by their place in it, how many went and came back."""
 
     new: tuple[int, ...] = ()
     updated: tuple[int, ...] = ()
     unchanged: int = 0
     removed: int = 0
+    revived: int = 0
 
 
-def sync_source(
-    source: str, fingerprint: str, drafts: Sequence[Draft], context: IngestContext, index: SourceIndex
-) -> SourceDiff:
-    """Ingest what is new in *source*, revise what was edited and forget what is gone, in the caller's transaction."""
-    before, keys = pieces_of(source, context.store), [piece_key(draft.memory) for draft in drafts]
-    unchanged, gone = _match(before, keys)
-    held = context.store.load([piece.memory_id for piece in gone], scope=ALL_PROJECTS) if gone else {}
+def sync_source(file: SourceFile, drafts: Sequence[Draft], context: IngestContext, index: SourceIndex) -> SourceDiff:
+    """Ingest what is new in *file*, revise what was edited and forget what is gone, in the caller's transaction.
+
+    A piece that was gone and is there again brings its memory back, as it was, under its id.
+    """
+    source, before = file.name, pieces_of(file.name, context, index)
+    keys = [piece_key(draft.memory) for draft in drafts]
+    unchanged, left = _match(before, keys)
+    unchanged, revived = _return(unchanged, drafts, context)
+    gone = [piece for piece in left if not piece.gone]
+    held = context.store.load([piece.memory_id for piece in gone], scope=context.scope) if gone else {}
     own = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
     edited = _pair_edits(drafts, unchanged, [piece for piece in gone if _is_sole(piece, own, source, index)])
     fresh = [place for place in range(len(drafts)) if place not in unchanged and place not in edited]
@@ -61,30 +94,42 @@ def sync_source(
     ids |= {place: result.id for place, result in results.items()}
     lost = {row: memory for row, memory in own.items() if row not in set(ids.values())}
     losses = list(_losses(lost, source, index))
-    writes = [*(_revision(drafts[at].memory, own[piece.memory_id], context) for at, piece in edited.items()), *losses]
+    revisions = [_revision(drafts[at].memory, own[piece.memory_id], context) for at, piece in edited.items()]
+    writes: list[Write] = [*revisions, *losses, *revived]
     if writes:
         context.store.apply(writes, at=context.now)
     pieces = [Piece(digest=key, memory_id=ids[at], section=drafts[at].memory.section) for at, key in enumerate(keys)]
-    index.record(source, fingerprint, before=before, after=pieces)
-    return source_diff(results, edited=edited, total=len(drafts), losses=losses)
+    here = set(ids.values())
+    index.record(file, before=before, after=[*pieces, *_gone(piece for piece in left if piece.memory_id not in here)])
+    return source_diff(results, edited=edited, total=len(drafts), losses=losses, revived=len(revived))
 
 
 def remove_source(source: str, context: IngestContext, index: SourceIndex) -> int:
-    """Forget what came from *source* alone, now that it is gone; return how many memories that was."""
-    before = pieces_of(source, context.store)
-    held = context.store.load(sorted({piece.memory_id for piece in before}), scope=ALL_PROJECTS)
+    """Forget what came from *source* alone, now that it is gone; return how many memories that was.
+
+    Its pieces stay recorded as gone, so that what comes back is known.
+    """
+    before = pieces_of(source, context, index)
+    held = context.store.load(sorted({piece.memory_id for piece in before}), scope=context.scope)
     own = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
     writes = list(_losses(own, source, index))
     if writes:
         context.store.apply(writes, at=context.now)
-    index.record(source, "", before=before, after=())
+    index.record(SourceFile(name=source), before=before, after=_gone(before))
     return sum(isinstance(write, Forget) for write in writes)
 
 
-def pieces_of(source: str, store: Store) -> tuple[Piece, ...]:
-    """Return what was imported from *source*."""
-    held = store.sources(below=source).get(source)
-    return () if held is None else held.pieces
+def pieces_of(source: str, context: IngestContext, index: SourceIndex) -> tuple[Piece, ...]:
+    """Return what was imported from *source* for this project, as far as the context sees it."""
+    held = context.store.sources(below=source, project=index.project).get(source)
+    if held is None or context.project is None:
+        return () if held is None else held.pieces
+    seen = context.store.load([piece.memory_id for piece in held.pieces], scope=context.scope)
+    return tuple(piece for piece in held.pieces if piece.memory_id in seen)
+
+
+def _gone(pieces: Iterable[Piece]) -> list[Piece]:
+    return [piece if piece.gone else replace(piece, gone=True) for piece in pieces]
 
 
 def piece_key(memory: Memory) -> bytes:
@@ -99,13 +144,15 @@ def source_diff(
     total: int,
     edited: Collection[int] = (),
     losses: Sequence[Write] = (),
+    revived: int = 0,
 ) -> SourceDiff:
     """Count what became of *total* drafts: *results* of those ingested, by place, *edited* ones, and what went."""
     new = tuple(place for place, result in results.items() if result.decision not in MERGED)
     touched = [place for place, result in results.items() if result.decision in MERGED and result.written]
     updated = tuple(sorted((*edited, *touched)))
     removed = sum(isinstance(write, Forget) for write in losses)
-    return SourceDiff(new=new, updated=updated, unchanged=total - len(new) - len(updated), removed=removed)
+    unchanged = total - len(new) - len(updated) - revived
+    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, revived=revived)
 
 
 # --- what is the same, what was edited, what is gone ----------------------------------------
@@ -114,15 +161,58 @@ def source_diff(
 def _match(before: Sequence[Piece], keys: Sequence[bytes]) -> tuple[dict[int, Piece], list[Piece]]:
     """Return the pieces that are there again, by their new place, and those that are not, in their order."""
     left: dict[bytes, list[int]] = defaultdict(list)
-    for at, piece in enumerate(before):
+    for at, piece in sorted(enumerate(before), key=lambda each: each[1].gone):  # what is here goes first
         left[piece.digest].append(at)
     unchanged = {place: before[left[key].pop(0)] for place, key in enumerate(keys) if left[key]}
     return unchanged, [before[at] for at in sorted(at for places in left.values() for at in places)]
 
 
+def _return(
+    matched: Mapping[int, Piece], drafts: Sequence[Draft], context: IngestContext
+) -> tuple[dict[int, Piece], list[Restore]]:
+    """Return *matched* without what is to be read anew, and what brings back the memories whose text has come back.
+
+    What somebody forgot stays forgotten. A text whose memory is no more, or that another one holds by now, is new.
+    """
+    back = {place: piece.memory_id for place, piece in matched.items() if piece.gone}
+    if not back:
+        return dict(matched), []
+    memories = context.store.load(sorted(set(back.values())), scope=context.scope)
+    events = context.store.history(sorted(memories), scope=context.scope)
+    ours = {row for row, memory in memories.items() if memory.deleted_at is not None and _left(events[row])}
+    taken = _held_by_others([drafts[place].memory for place, row in back.items() if row in ours], context)
+    anew = {
+        place
+        for place, row in back.items()
+        if row not in memories or (row in ours and _words(drafts[place].memory) in taken)
+    }
+    revived = sorted({row for place, row in back.items() if row in ours and place not in anew})
+    kept = {place: piece for place, piece in matched.items() if place not in anew}
+    return kept, [Restore(id=row, detail={"reason": "back in its source"}) for row in revived]
+
+
+def _left(events: Sequence[Event]) -> bool:
+    """Tell whether a memory was last forgotten because its text had left its source."""
+    return next((event.detail.get("reason") for event in reversed(events) if event.verb == "forget"), None) == REASON
+
+
+def _words(memory: Memory) -> tuple[str, str, bytes]:
+    return memory.project, memory.kind, memory.digest
+
+
+def _held_by_others(memories: Sequence[Memory], context: IngestContext) -> set[tuple[str, str, bytes]]:
+    """Return the words of those of *memories* that a live memory of the same project and kind holds."""
+    taken: set[tuple[str, str, bytes]] = set()
+    alone = [memory for memory in memories if not is_standalone(memory)]
+    for project in {memory.project for memory in alone}:
+        mine = [(memory.kind, memory.digest) for memory in alone if memory.project == project]
+        taken |= {(project, *key) for key in context.store.known(project, digests=mine).by_digest}
+    return taken
+
+
 def _is_sole(piece: Piece, own: Mapping[int, Memory], source: str, index: SourceIndex) -> bool:
     """Return whether the memory of *piece* belongs to *source* alone, so that an edit may change it."""
-    return piece.memory_id in own and index.other(piece.memory_id, source) is None
+    return piece.memory_id in own and index.other(own[piece.memory_id], source) is None
 
 
 def _pair_edits(drafts: Sequence[Draft], unchanged: Collection[int], gone: Sequence[Piece]) -> dict[int, Piece]:
@@ -150,8 +240,8 @@ def _losses(lost: Mapping[int, Memory], source: str, index: SourceIndex) -> Iter
     One is forgotten; where another source says the same, it belongs to that one from now on.
     """
     for row, memory in sorted(lost.items()):
-        other = index.other(row, source)
+        other = index.other(memory, source)
         if other is None:
-            yield Forget(id=row, detail={"reason": "gone from its source", "source": source})
+            yield Forget(id=row, detail={"reason": REASON, "source": source})
         else:
             yield Revise(memory=replace(memory, source=other, line=None), verb="move", detail={"from": source})

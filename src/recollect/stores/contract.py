@@ -29,7 +29,6 @@ from recollect.records import (
     Memory,
     Page,
     Passage,
-    Piece,
     Progress,
     Recall,
     Scope,
@@ -286,26 +285,26 @@ class RecallLog(Protocol):
 
 
 class SourceLedger(Protocol):
-    """What was imported from where."""
+    """What was imported from where, for each project by itself."""
 
-    def sources(self, *, below: str) -> dict[str, Source]:
-        """Return each imported source at or below the folder *below*, by name."""
+    def sources(self, *, below: str, project: str) -> dict[str, Source]:
+        """Return each source at or below the folder *below* that was imported for *project*, by name."""
         ...
 
-    def record_source(self, source: str, *, fingerprint: str, pieces: Sequence[Piece]) -> None:
-        """Remember that *source* now consists of *pieces*; no pieces means it is gone."""
+    def record_source(self, name: str, source: Source, *, project: str) -> None:
+        """Remember what the source *name* of *project* now consists of; no pieces means that it is forgotten."""
         ...
 
 
 class Notes(Protocol):
-    """Small named JSON values: lenses, tunings, ledgers of sessions. They belong to no project."""
+    """Small named JSON values: lenses, tunings, ledgers of sessions. Each belongs to a project, or to none ("")."""
 
-    def put_note(self, kind: str, name: str, value: Mapping[str, object] | None) -> bool:
+    def put_note(self, kind: str, name: str, value: Mapping[str, object] | None, *, project: str = "") -> bool:
         """Keep *value* in place of the note that has this name, or drop that one; return whether there was one."""
         ...
 
-    def notes(self, kind: str) -> dict[str, Mapping[str, Any]]:
-        """Return the notes of a kind, by name."""
+    def notes(self, kind: str, *, project: str = "") -> dict[str, Mapping[str, Any]]:
+        """Return the notes of a kind that belong to *project*, by name."""
         ...
 
 

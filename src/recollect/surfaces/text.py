@@ -166,12 +166,20 @@ def import_text(report: "ImportReport") -> str:
         f"{memories['removed']} removed memories from {_count(files['scanned'], 'file')} "
         f"({files['imported']} imported, {files['skipped']} unchanged, {files['failed']} failed)"
     )
-    secrets = f"\n{_count(report.redacted, 'secret')} redacted before anything was stored" if report.redacted else ""
-    return text + secrets
+    told = {
+        f"{_count(memories['revived'], 'forgotten memory')} brought back": memories["revived"],
+        f"{_count(report.redacted, 'secret')} redacted before anything was stored": report.redacted,
+        f"{_count(memories['withheld'], 'memory')} kept, though {_count(files['withheld'], 'file')} cannot be found "
+        "any more; to forget what is gone: recollect import --prune": files["withheld"],
+        f"{_count(files['links'], 'link')} not followed out of the folder; to follow: recollect import "
+        "--follow-links": files["links"],
+    }
+    return "\n".join([text, *(line for line, number in told.items() if number)])
 
 
 def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    plural = what if number == 1 else f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{number} {plural}"
 
 
 # --- reading --------------------------------------------------------------------------------

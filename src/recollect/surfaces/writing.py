@@ -55,12 +55,20 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 
 @operation(
-    Parameter(name="paths", kind="paths", place=True, about="files and folders"), KEEP_SECRETS, NO_EMBED, slow=True
+    Parameter(name="paths", kind="paths", place=True, about="files and folders"),
+    KEEP_SECRETS,
+    NO_EMBED,
+    Parameter(name="prune", kind="flag", about="forget what is gone even if it is all or most below a folder"),
+    Parameter(name="follow_links", kind="flag", about="follow links that lead out of a folder"),
+    slow=True,
 )
 def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Import Markdown, text, JSON, JSONL, YAML, CSV and chat transcripts; only what changed is written."""
     redact, embed = not given.get("keep_secrets"), not given.get("no_embed")
-    report = db.import_(*given["paths"], redact=redact, embed=embed, progress=progress)
+    prune, follow = bool(given.get("prune")), bool(given.get("follow_links"))
+    report = db.import_(
+        *given["paths"], redact=redact, embed=embed, prune=prune, follow_links=follow, progress=progress
+    )
     return Answer(
         value=import_value(report),
         text=lambda: text.import_text(report),
@@ -73,7 +81,9 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
     """Return what an import did, every count in its place also where it is 0."""
     return {
         "files": {name: report.files[name] for name in ("scanned", "imported", "skipped", "failed")},
-        "memories": {name: report.memories[name] for name in ("new", "updated", "unchanged", "removed")},
+        "memories": {name: report.memories[name] for name in ("new", "updated", "unchanged", "removed", "revived")},
+        "withheld": {"files": report.files["withheld"], "memories": report.memories["withheld"]},
+        "links": report.files["links"],
         "redacted": report.redacted,
         "errors": report.errors,
     }

@@ -30,7 +30,7 @@ from recollect.remember.context import IngestContext
 from recollect.remember.dedup import COSINE, DedupResult, DuplicateCandidate, decide, is_standalone
 from recollect.remember.ingest import MAX_NEAREST, MERGED
 from recollect.stores.contract import Store
-from recollect.upkeep.facts import repeated
+from recollect.upkeep.facts import by_project, repeated
 
 VERB: Final = "consolidate"
 BATCH: Final = 500
@@ -71,12 +71,12 @@ def plan_consolidation(context: IngestContext, *, floor: float = 0.0, limit: int
     """Return what a consolidation would do: at most *limit* merges and links; what has decayed below *floor* goes."""
     memories = _live(context)
     merges, links = _propose(memories, context, limit=limit)
-    facts = context.store.facts(FactQuery(), scope=context.scope)
+    said = by_project(context.store, scope=context.scope)
     return Consolidation(
         merges=tuple(merges),
         links=tuple(_not_linked_yet(links, context)[:limit]),
         faded=tuple(_faded(memories.values(), context, floor)),
-        facts=tuple((kept.id, lost.id) for kept, lost in repeated(facts)),
+        facts=tuple((kept.id, lost.id) for facts in said for kept, lost in repeated(facts)),
     )
 
 

@@ -1,13 +1,14 @@
 """What facts say about each other and about time: which fade, which contradict."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from recollect.decay import age_days, effective_confidence
-from recollect.records import Fact
+from recollect.records import Fact, FactQuery, Scope
+from recollect.stores.contract import Store
 
 FADED: Final = 0.5
 LEFT_ALONE_DAYS: Final = 30.0
@@ -30,6 +31,12 @@ def stale(facts: Sequence[Fact], *, now: datetime, below: float = FADED, days: f
         fact for fact in facts if effective_confidence(fact, now) < below or age_days(fact.last_reinforced, now) > days
     ]
     return sorted(found, key=lambda fact: (effective_confidence(fact, now), fact.id))
+
+
+def by_project(store: Store, *, scope: Scope) -> Iterator[tuple[Fact, ...]]:
+    """Yield what the memories of each project of *scope* state: facts of two projects are never compared."""
+    for project in sorted(store.stats(scope=scope).projects):
+        yield store.facts(FactQuery(), scope=Scope(projects=frozenset({project})))
 
 
 def conflicts(facts: Sequence[Fact]) -> list[Conflict]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import apsw
 
 from kit import NOON, asking, plain
-from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Memory, Piece, Usage
+from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Memory, Piece, Source, Usage
 from recollect.stores.choice import open_store
 from recollect.stores.sql.codec import moment
 from recollect.stores.sqlite import open_sqlite
@@ -74,7 +74,8 @@ def test_a_file_of_format_3_opens_with_everything_that_was_in_it(tmp_path: Path)
     assert [(turn.thread, turn.turn) for turn in turns] == [("talk", 0), ("talk", 1), ("talk", 2)]
     assert [event.verb for event in store.history([1], scope=ALL_PROJECTS)[1]] == ["add", "feedback"]
     assert [(fact.id, fact.object) for fact in store.facts(FactQuery(), scope=ALL_PROJECTS)] == [(1, "Tuesday")]
-    assert store.sources(below="notes")["notes/ops.md"].pieces == (Piece(digest=b"d" * 16, memory_id=1, section="Ops"),)
+    held = store.sources(below="notes", project="default")["notes/ops.md"]
+    assert held.pieces == (Piece(digest=b"d" * 16, memory_id=1, section="Ops"),)
     assert store.notes("lens") == {"work": {"types": ["decision"], "boosts": {}}}
     assert [recall.query for recall in store.recalls(scope=ALL_PROJECTS)] == ["weather", "deploy"]
     assert store.usage(scope=ALL_PROJECTS) == {1: Usage(shown=1, verdicts={"used": 1})}
@@ -112,6 +113,26 @@ def test_an_id_of_a_fact_is_not_given_twice_after_the_change_of_format(tmp_path:
     store.apply([Insert(memory=Memory(content="cat"), facts=(fact,))], at=NOON)
 
     assert [each.id for each in store.facts(FactQuery(), scope=ALL_PROJECTS)] == [3]
+
+
+def test_what_was_imported_and_noted_before_projects_were_walls_gets_its_project(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with of_format(path, 4) as db:
+        db.execute(OLD, (1, moment(NOON), moment(NOON), None, "cat one"))
+        db.execute(OLD, (2, moment(NOON), moment(NOON), None, "cat two"))
+        db.execute("update memory set project = 'home' where id = 2")
+        db.execute("insert into source (name, fingerprint) values ('/n/a.md', 'f')")
+        piece = "insert into piece (source, ordinal, digest, memory_id, section) values ('/n/a.md', ?, ?, ?, null)"
+        db.executemany(piece, [(0, b"1", 1), (1, b"2", 2)])
+        db.execute("insert into note (kind, name, value) values ('lens', 'work', '{}')")
+    db.close()
+
+    store = open_sqlite(path, plain)
+
+    one, two = (Piece(digest=digest, memory_id=row) for row, digest in ((1, b"1"), (2, b"2")))
+    assert store.sources(below="/n", project="default") == {"/n/a.md": Source(fingerprint="f", pieces=(one,))}
+    assert store.sources(below="/n", project="home") == {"/n/a.md": Source(fingerprint="f", pieces=(two,))}
+    assert (store.notes("lens"), store.notes("lens", project="home")) == ({"work": {}}, {})
 
 
 def test_every_older_format_takes_new_memories_and_facts(tmp_path: Path) -> None:

@@ -221,7 +221,9 @@ def test_import_counts_in_the_shape_of_the_design(run: Run, tmp_path: Path) -> N
 
     assert first.value == {
         "files": {"scanned": 2, "imported": 2, "skipped": 0, "failed": 0},
-        "memories": {"new": 2, "updated": 0, "unchanged": 0, "removed": 0},
+        "memories": {"new": 2, "updated": 0, "unchanged": 0, "removed": 0, "revived": 0},
+        "withheld": {"files": 0, "memories": 0},
+        "links": 0,
         "redacted": 0,
         "errors": [],
     }
@@ -363,3 +365,38 @@ def test_half_characters_are_written_as_json_writes_them(tmp_path: Path) -> None
 
     assert json.loads(done.out)["query"] == "half \udcff one"
     assert done.code == 1
+
+
+def test_an_import_of_a_folder_that_is_away_says_so_and_forgets_nothing(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "mnt"
+    folder.mkdir()
+    (folder / "a.md").write_text("# A\n\nThe first note.\n")
+    run("import", str(folder))
+    folder.rename(tmp_path / "away")
+
+    absent = run("import", str(folder))
+    folder.mkdir()
+    empty, shown = run("import", str(folder)), run("search", "first")
+    pruned = run("import", str(folder), "--prune")
+    folder.rmdir()
+    (tmp_path / "away").rename(folder)
+    back = run("import", str(folder))
+
+    assert (absent.code, "not found" in absent.err) == (2, True)
+    kept = "1 memory kept, though 1 file cannot be found any more; to forget what is gone: recollect import --prune\n"
+    assert (empty.code, shown.code) == (0, 0)
+    assert empty.out.endswith(kept)
+    assert "1 removed" in pruned.out
+    assert back.out.endswith("1 forgotten memory brought back\n")
+
+
+def test_links_that_were_not_followed_are_told(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "outside.md").write_text("somebody else's words")
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.md").symlink_to(tmp_path / "outside.md")
+
+    done, followed = run("import", str(folder)), run("import", str(folder), "--follow-links", "--json")
+
+    assert done.out.endswith("1 link not followed out of the folder; to follow: recollect import --follow-links\n")
+    assert (followed.value["links"], followed.value["memories"]["new"]) == (0, 1)

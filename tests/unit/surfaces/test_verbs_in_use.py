@@ -10,8 +10,8 @@ from recollect.surfaces.writing import LENSES
 
 
 def test_facts_are_listed_reinforced_and_contradicted(run: Run) -> None:
-    run("add", "Port: 5432", "--project", "a")
-    run("add", "Port: 5433", "--project", "b")
+    run("add", "Port: 5432")
+    run("add", "Port: 5433", "--external-id", "other")
 
     told, conflicts = run("facts", "--json"), run("conflicts", "--json")
     reinforced = run("reinforce", "1", "2")

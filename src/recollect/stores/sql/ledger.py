@@ -1,7 +1,7 @@
 """What was imported from where, and small named values."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from recollect.records import Piece, Source
@@ -13,45 +13,57 @@ AFTER_SLASH = chr(ord("/") + 1)
 """What follows the slash: a name below a folder sorts before the folder with this at its end."""
 
 
-def sources(db: Database, *, below: str) -> dict[str, Source]:
-    """Return the sources at or below *below*."""
+def sources(db: Database, *, below: str, project: str) -> dict[str, Source]:
+    """Return the sources of *project* at or below *below*."""
     folder = below.rstrip("/")
-    where = Clause("(s.name = ? or (s.name > ? and s.name < ?))", (below, f"{folder}/", f"{folder}{AFTER_SLASH}"))
-    sql = f"select s.name, s.fingerprint, {PIECE.columns('p')} from source s join piece p on p.source = s.name"
-    pieces: dict[tuple[str, str], list[Piece]] = {}
-    for name, fingerprint, *piece in ask(db, sql, where, "order by s.name, p.ordinal"):
-        pieces.setdefault((name, fingerprint), []).append(PIECE.read(piece))
-    return {name: Source(fingerprint=print_, pieces=tuple(held)) for (name, print_), held in pieces.items()}
+    where = Clause("s.project = ?", (project,)) & Clause(
+        "(s.name = ? or (s.name > ? and s.name < ?))", (below, f"{folder}/", f"{folder}{AFTER_SLASH}")
+    )
+    sql = (
+        f"select s.name, s.fingerprint, s.device, s.root, {PIECE.columns('p')} "
+        "from source s join piece p on p.project = s.project and p.source = s.name"
+    )
+    pieces: dict[tuple[str, str, int, str], list[Piece]] = {}
+    for name, fingerprint, device, root, *piece in ask(db, sql, where, "order by s.name, p.ordinal"):
+        pieces.setdefault((name, fingerprint, device, root), []).append(PIECE.read(piece))
+    return {
+        name: Source(fingerprint=fingerprint, pieces=tuple(held), device=device, root=root)
+        for (name, fingerprint, device, root), held in pieces.items()
+    }
 
 
-def record_source(db: Database, source: str, *, fingerprint: str, pieces: Sequence[Piece]) -> None:
-    """Remember what *source* consists of."""
-    rows = [(source, at, *PIECE.write(piece)) for at, piece in enumerate(pieces)]
+def record_source(db: Database, name: str, source: Source, *, project: str) -> None:
+    """Remember what a source of *project* consists of."""
+    rows = [(project, name, at, *PIECE.write(piece)) for at, piece in enumerate(source.pieces)]
+    row = (project, name, source.fingerprint, source.device, source.root)
     with db.engine.session(write=True) as session:
-        session.rows("delete from piece where source = ?", (source,))
-        session.rows("delete from source where name = ?", (source,))
+        session.rows("delete from piece where project = ? and source = ?", (project, name))
+        session.rows("delete from source where project = ? and name = ?", (project, name))
         if rows:
-            session.rows("insert into source (name, fingerprint) values (?, ?)", (source, fingerprint))
-            session.many(PIECE.insert("piece", "source", "ordinal"), rows)
+            sql = "insert into source (project, name, fingerprint, device, root) values (?, ?, ?, ?, ?)"
+            session.rows(sql, row)
+            session.many(PIECE.insert("piece", "project", "source", "ordinal"), rows)
         bump(session, "version")
 
 
-def put_note(db: Database, kind: str, name: str, value: Mapping[str, object] | None) -> bool:
+def put_note(db: Database, kind: str, name: str, value: Mapping[str, object] | None, *, project: str = "") -> bool:
     """Keep or drop a note."""
     with db.engine.session(write=True) as session:
-        sql = "delete from note where kind = ? and name = ? returning 1"
-        there = session.value(sql, (kind, name)) is not None
+        sql = "delete from note where project = ? and kind = ? and name = ? returning 1"
+        there = session.value(sql, (project, kind, name)) is not None
         if value is not None:
             text = json.dumps(dict(value), separators=(",", ":"), default=_plain)
-            session.rows("insert into note (kind, name, value) values (?, ?, ?)", (kind, name, text))
+            sql = "insert into note (project, kind, name, value) values (?, ?, ?, ?)"
+            session.rows(sql, (project, kind, name, text))
         if kind in ANSWERING:
             bump(session, "version")
     return there
 
 
-def notes(db: Database, kind: str) -> dict[str, Mapping[str, Any]]:
-    """Return the notes of a kind, by name."""
-    rows = ask(db, "select name, value from note", Clause("kind = ?", (kind,)), "order by name")
+def notes(db: Database, kind: str, *, project: str = "") -> dict[str, Mapping[str, Any]]:
+    """Return the notes of a kind that belong to *project*, by name."""
+    where = Clause("project = ? and kind = ?", (project, kind))
+    rows = ask(db, "select name, value from note", where, "order by name")
     return {name: json.loads(text) for name, text in rows}
 
 

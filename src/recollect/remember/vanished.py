@@ -1,0 +1,139 @@
+"""What is no longer where it was imported from, and whether that is reason enough to forget it.
+
+A folder that is away is no deletion: nothing below a path that cannot be read is forgotten, nor what lay on a device
+that is not there. And where all below a root would go, or most of it, somebody has to say so.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Final
+
+from recollect.records import Memory, Source
+from recollect.remember.context import IngestContext
+from recollect.remember.sync_source import SourceIndex
+
+FEW: Final = 5
+"""So many files may go from below a root whatever share of it they are, unless they are all."""
+SHARE: Final = 0.5
+"""What part of the files below a root may go by itself."""
+DEVICES: Final = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vanished:
+    """Sources that are gone, those that are kept all the same, and how many memories are kept with them."""
+
+    gone: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    memories: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """What an import met: the files found, by device of their folder, the paths that it could not read, its roots."""
+
+    devices: Mapping[str, int]
+    refused: frozenset[str]
+    roots: tuple[str, ...]
+
+    def root_of(self, name: str) -> str:
+        """Return the nearest root above *name*."""
+        return max((root for root in self.roots if lies_in(name, root)), key=len, default="")
+
+
+def lies_in(name: str, folder: str) -> bool:
+    """Tell whether *name* is *folder* or lies below it."""
+    return name == folder or name.startswith(f"{folder.rstrip('/')}/")
+
+
+def device_of(folder: Path) -> int:
+    """Return the number of the device that *folder* is on, or 0."""
+    try:
+        return folder.stat().st_dev & DEVICES
+    except (OSError, ValueError):
+        return 0
+
+
+def find_vanished(
+    recorded: Mapping[str, Source], seen: Seen, context: IngestContext, index: SourceIndex, *, prune: bool
+) -> Vanished:
+    """Return which of the sources *recorded* below the roots are gone; with *prune* none is kept for caution's sake."""
+    held = {name: source for name, source in recorded.items() if source.held}
+    away = [name for name in sorted(held.keys() - seen.devices.keys()) if not _is_there(name)]
+    away = [name for name in away if seen.refused.isdisjoint((name, *map(str, PurePosixPath(name).parents)))]
+    renumbered = {held[name].device: device for name, device in seen.devices.items() if name in held}
+    if prune:
+        return Vanished(gone=tuple(away))
+    missing = {name for name in away if _is_absent(name, renumbered.get(held[name].device, held[name].device))}
+    lost, moved = _losses([name for name in away if name not in missing], held, context, index)
+    kept = held.keys() - lost.keys() | moved
+    cautious = {name for group in _groups(held, seen) if _is_too_much(group, lost, kept) for name in group}
+    withheld = tuple(name for name in away if name in missing or (name in cautious and lost[name]))
+    rows = {row for name in withheld for row in lost.get(name) or _rows(held[name])}
+    return Vanished(gone=tuple(name for name in away if name not in withheld), withheld=withheld, memories=len(rows))
+
+
+def _is_there(name: str) -> bool:
+    """Tell whether a file or a link is there, or may be: what cannot be looked at is not gone."""
+    try:
+        os.lstat(name)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return True
+
+
+def _is_absent(name: str, device: int) -> bool:
+    """Tell whether the folder of *name* is away with it: behind a link that leads nowhere, or on another device."""
+    for folder in Path(name).parents:
+        try:
+            status = folder.stat()
+        except FileNotFoundError:
+            if folder.is_symlink():
+                return True
+            continue
+        except OSError:
+            return True
+        return not stat.S_ISDIR(status.st_mode) or device not in (0, status.st_dev & DEVICES)
+    return True
+
+
+def _rows(source: Source) -> set[int]:
+    return {piece.memory_id for piece in source.held}
+
+
+def _losses(
+    away: Sequence[str], held: Mapping[str, Source], context: IngestContext, index: SourceIndex
+) -> tuple[dict[str, set[int]], set[str]]:
+    """Return for each source that is *away* the memories that would be forgotten, and which live on elsewhere."""
+    gone = {(index.project, name) for name in away}
+    rows = sorted({row for name in away for row in _rows(held[name])})
+    memories = context.store.load(rows, scope=context.scope) if rows else {}
+
+    def is_lost(memory: Memory) -> bool:
+        own = memory.deleted_at is None and (index.project, memory.source) in gone
+        return own and index.holders(memory) <= gone
+
+    lost = {row for row, memory in memories.items() if is_lost(memory)}
+    moved = {row for row, memory in memories.items() if memory.deleted_at is None and index.holders(memory) - gone}
+    return {name: _rows(held[name]) & lost for name in away}, {name for name in away if _rows(held[name]) & moved}
+
+
+def _groups(held: Mapping[str, Source], seen: Seen) -> Iterator[list[str]]:
+    """Yield the sources below each root of this import, and below each root of an earlier one."""
+    groups: dict[str, list[str]] = {}
+    for name, source in held.items():
+        for root in {seen.root_of(name), source.root} - {name, ""}:
+            groups.setdefault(root, []).append(name)
+    yield from groups.values()
+
+
+def _is_too_much(group: Sequence[str], lost: Mapping[str, set[int]], kept: AbstractSet[str]) -> bool:
+    """Tell whether so much of what was below a root would be forgotten that it may well be a mistake."""
+    going = [name for name in group if lost.get(name)]
+    return bool(going) and (kept.isdisjoint(group) or (len(going) > FEW and len(going) > SHARE * len(group)))

@@ -1,0 +1,160 @@
+"""How every verb and every method is asked about another project. One that is missing here fails the test.
+
+Words of the other project are asked for by their beginnings, with a letter missing, and by the words around them.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from two_projects import MARK, THEIR_ID, THEIRS
+
+from recollect.recall.lens import Lens
+from recollect.records import Filter, Memory
+
+Values = Mapping[str, Any]
+Call = tuple[tuple[Any, ...], Mapping[str, Any]]
+
+ASKED = (
+    "lighthouse",
+    "",
+    f"content{MARK[:-1]}",
+    "content*",
+    f"content{MARK}",
+    f"project:{THEIRS} lighthouse",
+    "-storm",
+)
+FOUND: Sequence[Values] = (
+    *({"query": query, "facets": True, "explain": True, "limit": 50} for query in ASKED),
+    {"query": "lighthouse", "include_superseded": True, "as_of": "2030-01-01"},
+    {"query": "lighthouse", "mode": "semantic", "session": "talk"},
+    {"query": "lighthouse", "tag": [f"tag{MARK}"], "type": [f"type{MARK}"]},
+    {"query": "lighthouse", "source": ["notes"], "facets": True},
+    {"query": "lighthouse", "lens": f"lens{MARK}"},
+    {"query": "lighthouse", "lens": "none"},
+)
+ONE: Sequence[Values] = ({"id": THEIR_ID}, {"id": 10**6})
+MODEL_ACTIONS_ELSEWHERE = {"install", "use"}
+"""What changes this machine's models and settings, and reads no store."""
+
+
+def verbs(folder: Path) -> dict[str, Sequence[Values]]:
+    """Return what each verb is asked, by its name."""
+    return {
+        "add": (
+            {"text": "The lighthouse port is 5432 and its keeper is unknown"},
+            {"text": "Always lock the lighthouse before the storm because of wind said twice"},
+            {"text": "Owner: nobody"},
+        ),
+        "import": (
+            {"paths": [str(folder / "notes")]},
+            {"paths": [str(folder / "notes")], "prune": True, "follow_links": True},
+            {"paths": [str(folder / "nowhere")]},
+        ),
+        "capture": ({"text": "[MEMORY] type=gotcha: Lock the lighthouse before the storm"}, {"text": "nothing"}),
+        "forget": ONE,
+        "restore": (*ONE, {"id": 10}),
+        "pin": (*ONE, {"id": THEIR_ID, "off": True}),
+        "supersede": ({"id": THEIR_ID, "by": 20}, {"id": 20, "by": THEIR_ID}),
+        "feedback": tuple({"id": THEIR_ID, "verdict": each} for each in ("used", "useful", "wrong")),
+        "reinforce": ({"ids": ["1"]}, {"ids": ["2", "3"]}, {"ids": ["x"]}),
+        "lens": (
+            {"action": "list"},
+            {"action": "create", "name": "mine", "type": ["note"]},
+            {"action": "drop", "name": "mine"},
+            {"action": "drop", "name": "none"},
+            {"action": "drop", "name": f"lens{MARK}"},
+        ),
+        **dict.fromkeys(("search", "decisions", "changes", "how-it-works"), FOUND),
+        "why": ({"id": THEIR_ID, "query": "lighthouse"}, {"id": 20, "query": "lighthouse"}),
+        "related": (*ONE, *({"id": row, "limit": 50} for row in range(13, 30))),
+        "inject": (
+            {"task": "the lighthouse port", "session": "talk", "budget": 5000, "limit": 50},
+            {"task": "the lighthouse port", "session": f"session{MARK}", "style": "xml"},
+            {"task": "the lighthouse", "lens": "none"},
+        ),
+        "show": (*ONE, *({"id": row} for row in range(1, 40))),
+        "list": ({}, {"limit": 1000, "include_superseded": True}, {"as_of": "2030-01-01"}),
+        "timeline": ({}, {"query": "lighthouse", "limit": 1000}),
+        "facts": ({"limit": 1000}, {"subject": "Owner"}, {"subject": f"subject{MARK}"}),
+        "stale": ({"below": 1.0, "days": 0},),
+        "conflicts": ({},),
+        "log": (
+            *({"report": report} for report in ("recent", "never-recalled", "never-used", "unanswered")),
+            {"report": "recent", "session": f"session{MARK}"},
+            {"report": "recent", "session": "talk", "limit": 1000},
+            *({"report": "provenance", "fact": fact} for fact in range(1, 9)),
+        ),
+        "stats": ({},),
+        "doctor": ({},),
+        "reindex": ({},),
+        "export": ({}, {"path": str(folder / "export.jsonl")}),
+        "consolidate": ({"dry_run": True}, {"floor": 0.9, "dry_run": True}, {}, {"undo": True}),
+        "embed": ({},),
+        "model": (
+            *({"action": each} for each in ("list", "verify")),
+            {"action": "prune", "dry_run": True},
+        ),
+        "eval": ({"datasets": [str(folder / "nowhere")]},),
+        "tune": ({}, {"judged": str(folder / "judged.tsv")}, {"show": True}, {"undo": True}, {"dry_run": True}),
+    }
+
+
+def methods(folder: Path) -> dict[str, Sequence[Call]]:
+    """Return how each public method is called, by its name."""
+    one: Sequence[Call] = (((THEIR_ID,), {}),)
+    plain: Sequence[Call] = (((), {}),)
+    seen = Filter(include_superseded=True)
+    found: Sequence[Call] = tuple(
+        ((query,), more)
+        for query in ASKED
+        for more in ({}, {"mode": "semantic"}, {"facets": True, "session": "talk"}, {"lens": "none"}, {"where": seen})
+    )
+    return {
+        "add": ((("The lighthouse port is 5432, said again",), {}), (("x",), {"project": THEIRS})),
+        "add_all": ((([Memory(content="Lock the lighthouse")],), {}), (([Memory(content="x", project=THEIRS)],), {})),
+        "capture": ((("Note: lock the lighthouse before the storm",), {}),),
+        "changes": found,
+        "conflicts": plain,
+        "consolidate": (((), {"apply": True}), *plain),
+        "decisions": found,
+        "doctor": plain,
+        "drop_lens": ((("none",), {}), ((f"lens{MARK}",), {})),
+        "embed": plain,
+        "export": plain,
+        "facts": (*plain, ((), {"subject": "Owner"})),
+        "feedback": (((THEIR_ID, "useful"), {"session": f"session{MARK}"}),),
+        "flush": plain,
+        "forget": one,
+        "generations": plain,
+        "how_it_works": found,
+        "import_": (((folder / "notes",), {"prune": True, "follow_links": True}),),
+        "in_project": ((("ours",), {}),),
+        "inject": ((("the lighthouse port",), {"session": "talk", "limit": 50, "budget": 5000}),),
+        "keep_lens": (((Lens(name="kept"),), {}),),
+        "lenses": plain,
+        "list": (*plain, ((), {"where": seen, "limit": 1000})),
+        "never_recalled": plain,
+        "never_used": plain,
+        "now": plain,
+        "pin": one,
+        "prune_vectors": (((), {"dry_run": True}),),
+        "recalls": (*plain, ((), {"session": "talk"}), ((), {"session": f"session{MARK}"}), ((), {"fact": 1})),
+        "reindex": plain,
+        "reinforce": one,
+        "related": (*one, *(((row,), {"limit": 50}) for row in range(13, 30))),
+        "restore": one,
+        "search": found,
+        "show": tuple(((row,), {}) for row in range(1, 40)),
+        "stale": (((), {"below": 1.0, "days": 0}),),
+        "stats": plain,
+        "supersede": (((THEIR_ID, 20), {}), ((20, THEIR_ID), {})),
+        "timeline": (*plain, (("lighthouse",), {})),
+        "tune": (*plain, ((folder / "judged.tsv",), {})),
+        "tuning": plain,
+        "unanswered": plain,
+        "undo_consolidation": plain,
+        "untune": plain,
+        "why": (((THEIR_ID, "lighthouse"), {}), ((20, "lighthouse"), {})),
+        "close": plain,
+    }

@@ -1,0 +1,128 @@
+"""Whatever is asked in one project, nothing of another is told: not in a value, a text, JSON or an error."""
+
+import asyncio
+import inspect
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from questions import MODEL_ACTIONS_ELSEWHERE, methods, verbs
+from two_projects import MARK, OURS, leaked, make_two_projects, open_two_projects, whole
+
+from recollect import RecollectError, Recollection
+from recollect.aio import AsyncRecollection
+from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.serialise import serialise
+from recollect.surfaces.table import Operation
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("leaks")
+    make_two_projects(made)
+    return made
+
+
+@pytest.fixture
+def db(folder: Path, tmp_path: Path) -> Iterator[Recollection]:
+    shutil.copy(folder / "notes.db", tmp_path)
+    opened = open_two_projects(tmp_path / "notes.db")
+    yield opened
+    opened.close()
+
+
+def public(kind: type) -> set[str]:
+    """Return the methods of *kind* that anybody may call."""
+    return {name for name, each in vars(kind).items() if not name.startswith("_") and callable(each)}
+
+
+def answer(operation: Operation, db: Recollection, values: dict[str, Any]) -> str:
+    """Return all that a surface could show of what *operation* answers."""
+    try:
+        done = operation.answer(db, values)
+        value = list(done.value) if done.stream else serialise(done.value)
+        return "\n".join([json.dumps(value, default=str, ensure_ascii=False), done.text(), *done.problems])
+    except RecollectError as error:
+        return f"{error} {error.hint} {json.dumps(serialise(error), default=str)}"
+
+
+def called(method: Callable[..., Any], args: tuple[Any, ...], more: dict[str, Any]) -> str:
+    """Return all that a caller of *method* gets."""
+    try:
+        value = method(*args, **more)
+        if inspect.isawaitable(value):
+            value = asyncio.run(_awaited(value))
+        return repr(list(value) if isinstance(value, Iterator) else value)
+    except RecollectError as error:
+        return f"{error} {error.hint}"
+
+
+async def _awaited(value: Any) -> Any:
+    return await value
+
+
+def test_every_verb_is_asked_and_every_choice_of_it(tmp_path: Path) -> None:
+    asked = {name: list(values) for name, values in verbs(tmp_path).items()}
+
+    assert set(asked) == set(OPERATIONS), (
+        "say in tests/leaks/questions.py how the new verb is asked about another project"
+    )
+    for name, operation in OPERATIONS.items():
+        for parameter in (each for each in operation.parameters if each.kind == "choice" and each.place):
+            tried = {str(values.get(parameter.name)) for values in asked[name]}
+            assert set(parameter.choices) - tried - (MODEL_ACTIONS_ELSEWHERE if name == "model" else set()) == set()
+
+
+def test_every_method_is_called(tmp_path: Path) -> None:
+    asked = set(methods(tmp_path))
+
+    assert asked == public(Recollection), "say in tests/leaks/questions.py how the new method is called"
+    assert public(AsyncRecollection) <= asked
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_no_verb_tells_of_another_project_or_changes_it(db: Recollection, folder: Path, name: str) -> None:
+    before = whole(db)
+
+    for values in verbs(folder)[name]:
+        told = answer(OPERATIONS[name], db, {**values, "project": OURS})
+
+        assert leaked(told, values) == set(), (values, told)
+
+    assert whole(db) == before
+    if (folder / "export.jsonl").exists():
+        assert MARK not in (folder / "export.jsonl").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(public(Recollection) - {"close"}))
+def test_no_method_tells_of_another_project_or_changes_it(db: Recollection, folder: Path, name: str) -> None:
+    before, ours = whole(db), db.in_project(OURS)
+
+    for args, more in methods(folder)[name]:
+        told = called(getattr(ours, name), args, dict(more))
+
+        assert leaked(told, (args, more)) == set(), (args, more, told)
+
+    ours.flush()
+    assert whole(db) == before
+
+
+@pytest.mark.parametrize("name", sorted(public(AsyncRecollection) - {"close"}))
+def test_no_awaited_method_tells_of_another_project(db: Recollection, folder: Path, name: str) -> None:
+    ours = AsyncRecollection(db).in_project(OURS)
+
+    for args, more in methods(folder)[name]:
+        told = called(getattr(ours, name), args, dict(more))
+
+        assert leaked(told, (args, more)) == set(), (args, more, told)
+
+
+def test_the_other_project_does_tell_what_it_holds(db: Recollection) -> None:
+    told = repr(whole(db)).lower()
+
+    fields = ["content", "title", "type", "tag", "source", "external", "key", "value", "wording", "subject", "fact"]
+    others = ["old", "gone", "reason", "lens", "query", "session", "unheard", "judged", "file", "talk"]
+    assert [name for name in (*fields, *others) if f"{name}{MARK}" not in told] == []
