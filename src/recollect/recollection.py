@@ -401,7 +401,8 @@ class Recollection:
         """Erase memories for good, forgotten ones too, and overwrite every byte of them in the files of the store.
 
         What is given must all fit: *ids* (an empty list is none), a *source* (a file or folder), a *project*, a date
-        that they are *older_than*. To *verify* searches the raw bytes of the files for what was erased and for the texts in *traces*.
+        that they are *older_than*. To *verify* searches the raw bytes of the files for what was erased, and for the
+        texts in *traces*.
         """
         self.flush()  # what was recalled until now belongs to the log
         selected = upkeep.purge.selection(
