@@ -389,7 +389,7 @@ class Recollection:
 
     def purge(
         self,
-        ids: Sequence[int] | None = None,
+        ids: int | Sequence[int] | None = None,
         *,
         source: str | None = None,
         project: str | None = None,

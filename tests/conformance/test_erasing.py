@@ -302,6 +302,16 @@ def test_a_source_keeps_what_is_not_selected_from_it(store: Store) -> None:
     assert [piece.memory_id for piece in store.sources(below="/", project="default")["/n/b.md"].pieces] == [other]
 
 
+def test_one_id_may_stand_alone_and_what_is_none_is_refused(db: Recollection) -> None:
+    row = db.add(ERASED).id
+
+    for wrong in (["1"], [2**64], "1", [None]):
+        with pytest.raises(InputError, match="is not an id"):
+            db.purge(wrong)  # type: ignore[arg-type]
+
+    assert db.purge(row).ids == (row,)
+
+
 def test_no_ids_are_none_whatever_else_is_given(db: Recollection) -> None:
     db.add(ERASED)
 

@@ -81,7 +81,7 @@ class PurgeReport:
 def selection(
     *,
     scope: Scope,
-    ids: Iterable[int] | None = None,
+    ids: int | Iterable[int] | None = None,
     source: str | None = None,
     project: str | None = None,
     older_than: datetime | str | None = None,
@@ -93,8 +93,17 @@ def selection(
             raise InputError(f"the project {project!r} is not in view", hint="open the store for that project")
         scope = Scope(projects=frozenset({project}))
     where = Filter(sources=None if source is None else (source,), until=moment(older_than, now=now))
-    rows = None if ids is None else tuple(dict.fromkeys(ids))
-    return Selection(ids=rows, where=where, scope=scope, whole_project=project is not None)
+    return Selection(
+        ids=None if ids is None else _whole(ids), where=where, scope=scope, whole_project=project is not None
+    )
+
+
+def _whole(ids: int | Iterable[int]) -> tuple[int, ...]:
+    rows = tuple(dict.fromkeys((ids,) if isinstance(ids, int) else ids))
+    for row in rows:
+        if not isinstance(row, int) or abs(row) >= 2**63:
+            raise InputError(f"{row!r} is not an id", hint="ids are whole numbers; see: recollect list")
+    return rows
 
 
 def moment(text: datetime | str | None, *, now: datetime) -> datetime | None:
