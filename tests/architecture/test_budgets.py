@@ -21,7 +21,7 @@ CODE = {
     "stores": 2_400,
     "surfaces": 1_500,
     "text": 1_330,
-    "upkeep": 390,
+    "upkeep": 400,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
