@@ -30,7 +30,7 @@ PRUNED_BY: Final = (
     slow=True,
 )
 def purge(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Erase memories for good, with all that speaks of them, and overwrite every byte; --verify looks for what is left."""
+    """Erase memories for good, with all that speaks of them, every byte; --verify looks for what is left."""
     chosen: dict[str, Any] = given.chosen(("source", "project", "older_than"))
     ids = [whole_number(each, see="recollect list") for each in given.get("ids") or ()]
     dry = bool(given.get("dry_run"))
