@@ -54,6 +54,7 @@ def make(history: History) -> None:
         age = timedelta(days=chance.randrange(300))
         history.add(source=f"notes/{number % 3}.md", observed_at=NOON - age, tags=history.coined()[:1])
         history.add(external_id=f"e{number % 4}")
+    together = sorted(history.words)
     history.db = db.in_project("q")
     for _ in range(6):
         history.add()
@@ -66,7 +67,7 @@ def make(history: History) -> None:
         db.flush()
         db.feedback(chance.choice(rows), "useful", query=words[0], session="s")
         db.inject(words[1], session="s")
-    for row, by in zip(chance.sample(rows, 6), chance.sample(rows, 6), strict=True):
+    for row, by in zip(chance.sample(together, 6), chance.sample(together, 6), strict=True):
         if row != by:
             db.supersede(row, by)
     for row in chance.sample(rows, 4):
