@@ -29,6 +29,7 @@ from recollect.records import (
     Recalled,
     Revise,
     Scope,
+    Source,
 )
 from recollect.stores.contract import Store
 from recollect.vectors import pack
@@ -263,15 +264,15 @@ def test_the_ledger_of_a_session_no_longer_names_it(store: Store) -> None:
 def test_a_source_goes_with_the_last_memory_from_it(store: Store) -> None:
     rows = [put(store, text, source="/n/a.md") for text in ("a cat", "a dog")]
     pieces = [Piece(digest=bytes([row]), memory_id=row) for row in rows]
-    store.record_source("/n/a.md", fingerprint="1", pieces=pieces)
+    store.record_source("/n/a.md", Source(fingerprint="1", pieces=tuple(pieces)), project="default")
 
     first = store.erase(ids=rows[:1], scope=ALL_PROJECTS)
-    kept = store.sources(below="/")
+    kept = store.sources(below="/", project="default")
     second = store.erase(ids=rows[1:], scope=ALL_PROJECTS)
 
     assert (first.sources, second.sources) == ((), ("/n/a.md",))
     assert [piece.memory_id for piece in kept["/n/a.md"].pieces] == rows[1:]
-    assert store.sources(below="/") == {}
+    assert store.sources(below="/", project="default") == {}
 
 
 def test_a_source_that_is_erased_takes_its_wording_of_what_other_sources_say_too(store: Store) -> None:
@@ -279,24 +280,26 @@ def test_a_source_that_is_erased_takes_its_wording_of_what_other_sources_say_too
     detail = {"decision": "restates", "source": "/n/b.md"}
     store.apply([Merge(id=row, confidence=0.8, wording="a cat is sleeping", detail=detail)], at=NOON)
     for name in ("/n/a.md", "/n/b.md"):
-        store.record_source(name, fingerprint="1", pieces=[Piece(digest=b"d", memory_id=row)])
+        store.record_source(
+            name, Source(fingerprint="1", pieces=(Piece(digest=b"d", memory_id=row),)), project="default"
+        )
 
     gone = store.erase(where=Filter(sources=("/n/b.md",)), scope=ALL_PROJECTS)
 
     assert (gone.memories, gone.sources) == ((), ("/n/b.md",))
     assert store.wordings([row], scope=ALL_PROJECTS) == {}
-    assert list(store.sources(below="/")) == ["/n/a.md"]
+    assert list(store.sources(below="/", project="default")) == ["/n/a.md"]
     assert all("/n/b.md" not in str(event.detail) for event in store.history([row], scope=ALL_PROJECTS)[row])
 
 
 def test_a_source_keeps_what_is_not_selected_from_it(store: Store) -> None:
     first, other = put(store, "a cat", source="/n/b.md"), put(store, "a dog", source="/n/a.md")
     pieces = [Piece(digest=bytes([row]), memory_id=row) for row in (first, other)]
-    store.record_source("/n/b.md", fingerprint="1", pieces=pieces)
+    store.record_source("/n/b.md", Source(fingerprint="1", pieces=tuple(pieces)), project="default")
 
     store.erase(ids=[first], where=Filter(sources=("/n/b.md",)), scope=ALL_PROJECTS)
 
-    assert [piece.memory_id for piece in store.sources(below="/")["/n/b.md"].pieces] == [other]
+    assert [piece.memory_id for piece in store.sources(below="/", project="default")["/n/b.md"].pieces] == [other]
 
 
 def test_one_id_may_stand_alone_and_what_is_none_is_refused(db: Recollection) -> None:
@@ -322,6 +325,8 @@ def test_a_project_is_erased_with_its_name(store: Store) -> None:
     store.log_recall([Recall(query="cats", mode="m", outcome="none", at=NOON, scope=P)])
     store.put_note("lens", "both", {"projects": ["p", "q"], "boosts": {"project:p": 2.0, "type:note": 2.0}})
     store.put_note("lens", "one", {"projects": ["p"], "boosts": {}})
+    store.put_note("lens", "theirs", {"boosts": {}}, project="p")
+    store.record_source("/n/a.md", Source(fingerprint="1", pieces=(Piece(digest=b"d", memory_id=99),)), project="p")
 
     gone = store.erase(scope=P)
 
@@ -330,6 +335,7 @@ def test_a_project_is_erased_with_its_name(store: Store) -> None:
     assert store.recalls(scope=ALL_PROJECTS) == ()
     assert store.notes("lens") == {"both": {"projects": ["q"], "boosts": {"type:note": 2.0}}}
     assert store.load([other], scope=ALL_PROJECTS)
+    assert (store.notes("lens", project="p"), store.sources(below="/", project="p")) == ({}, {})
 
 
 def test_a_lens_on_a_project_that_is_erased_still_works(db: Recollection) -> None:

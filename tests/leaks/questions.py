@@ -80,7 +80,7 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
         "stale": ({"below": 1.0, "days": 0},),
         "conflicts": ({},),
         "log": (
-            *({"report": report} for report in ("recent", "never-recalled", "never-used", "unanswered")),
+            *({"report": report} for report in ("recent", "never-recalled", "never-used", "unanswered", "prune")),
             {"report": "recent", "session": f"session{MARK}"},
             {"report": "recent", "session": "talk", "limit": 1000},
             *({"report": "provenance", "fact": fact} for fact in range(1, 9)),
@@ -94,6 +94,13 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
         "model": (
             *({"action": each} for each in ("list", "verify")),
             {"action": "prune", "dry_run": True},
+        ),
+        "purge": (
+            {"ids": [str(THEIR_ID)], "yes": True},
+            {"source": "notes", "dry_run": True},
+            {"older_than": "2100-01-01", "dry_run": True},
+            {"source": f"source{MARK}", "yes": True, "verify": True},
+            {"verify": True},
         ),
         "eval": ({"datasets": [str(folder / "nowhere")]},),
         "tune": ({}, {"judged": str(folder / "judged.tsv")}, {"show": True}, {"undo": True}, {"dry_run": True}),
@@ -138,7 +145,9 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "never_used": plain,
         "now": plain,
         "pin": one,
+        "prune_log": (*plain, ((), {"megabytes": 0.0})),
         "prune_vectors": (((), {"dry_run": True}),),
+        "purge": (*one, ((), {"project": THEIRS}), ((), {"older_than": "2100-01-01", "dry_run": True})),
         "recalls": (*plain, ((), {"session": "talk"}), ((), {"session": f"session{MARK}"}), ((), {"fact": 1})),
         "reindex": plain,
         "reinforce": one,

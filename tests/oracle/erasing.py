@@ -32,12 +32,14 @@ def erase(state: State, *, scope: Scope, ids: Sequence[int] | None, where: Filte
     named |= _drop_pieces(state, gone, scope, (where.sources or ()) if names_a_source(ids, where) else ())
     _drop(state, gone)
     used = {memory.source for memory in state.memories.values()}
-    sources = {name for name in named if name not in used and name not in state.sources}
+    sources = named - used - {name for _, name in state.sources}
     whole = scope.projects if ids is None and where == NO_FILTER and scope.projects else ()
     left = {memory.project for memory in state.memories.values()}
     projects = {*whole, *(memory.project for memory in gone.values())} - left
+    state.sources = {key: source for key, source in state.sources.items() if key[0] not in projects}
     own = [text for memory in gone.values() for text in (memory.content, memory.title) if text]
     quotations = Quotations([*own, *texts], rare_words([*own, *texts], lambda words: _held(state, words)))
+    state.notes = {key: text for key, text in state.notes.items() if key[0] not in projects}
     _mend(state, gone, {*sources, *projects}, quotations, analyse)
     before = len(state.recalls)
     state.recalls = [
@@ -95,17 +97,17 @@ def _counts(state: State, gone: Mapping[int, Memory]) -> dict[str, object]:
 
 
 def _drop_pieces(state: State, gone: Mapping[int, Memory], scope: Scope, sources: Collection[str]) -> set[str]:
-    """Drop the pieces of the memories, and of the sources asked for those of memories in *scope*; return whose."""
+    """Drop the pieces of the memories, and the sources asked for in *scope*; return whose."""
     touched = set()
-    for name, source in list(state.sources.items()):
-        asked = any(comes_from(name, wish) for wish in sources)
-        seen = {row for row, memory in state.memories.items() if in_scope(memory, scope)} if asked else set()
-        kept = tuple(each for each in source.pieces if each.memory_id not in gone and each.memory_id not in seen)
+    for (project, name), source in list(state.sources.items()):
+        mine = scope.projects is None or project in scope.projects
+        asked = mine and any(comes_from(name, wish) for wish in sources)
+        kept = tuple(each for each in source.pieces if not asked and each.memory_id not in gone)
         if kept != source.pieces:
             touched.add(name)
-            state.sources[name] = replace(source, pieces=kept)
+            state.sources[project, name] = replace(source, pieces=kept)
         if not kept:
-            del state.sources[name]
+            del state.sources[project, name]
     return touched
 
 
@@ -141,12 +143,12 @@ def _mend(state: State, gone: Mapping[int, Memory], names: set[str], quotations:
         state.memories[row] = replace(memory, superseded_by=successor(memory, gone), context=context)
         if row in state.terms:
             index(state, state.memories[row], analyse)
-    for (kind, name), text in list(state.notes.items()):
+    for (project, kind, name), text in list(state.notes.items()):
         mended = mended_note(kind, json.loads(text), gone, names)
         if mended is None or (kind in LEDGERS and quotations.quoted_in(name)):
-            del state.notes[kind, name]
+            del state.notes[project, kind, name]
         else:
-            state.notes[kind, name] = json.dumps(mended)
+            state.notes[project, kind, name] = json.dumps(mended)
 
 
 def _unmerge(state: State, event: Event, gone: Mapping[int, Memory], names: set[str], quotations: Quotations) -> None:

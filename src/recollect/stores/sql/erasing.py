@@ -33,8 +33,9 @@ OWN_WORDS = {
     "wording": ("content", ""),
     "event": ("verb detail", ""),
     "fact": ("subject predicate object type quote state", ""),
-    "piece": ("source", "section"),
-    "note": ("kind name value", ""),
+    "piece": ("project source", "section"),
+    "source": ("name root", ""),
+    "note": ("project kind name value", ""),
     "recall": ("mode outcome scope", ""),
     "meta": ("key", ""),
     "generation": ("model fingerprint", ""),
@@ -65,11 +66,10 @@ def _selected(
     return {memory.id: memory for memory in map(MEMORY.read, rows)}
 
 
-def _pieces(db: Database, session: Session, scope: Scope, sources: tuple[str, ...] | None) -> set[tuple[str, int]]:
-    """Return the pieces of *sources* that memories of *scope* hold, whichever source these are from."""
-    of = describes(db.engine, Filter(sources=sources)) & in_scope(db.engine, scope, "o.project")
-    sql = f"select m.source, m.memory_id from piece m join memory o on o.id = m.memory_id where {of.sql}"
-    return set(session.rows(sql, of.values))
+def _pieces(db: Database, session: Session, scope: Scope, sources: tuple[str, ...] | None) -> set[tuple[str, str, int]]:
+    """Return the pieces of *sources* in *scope*, whichever source their memories are from: project, source, ordinal."""
+    of = describes(db.engine, Filter(sources=sources)) & in_scope(db.engine, scope)
+    return set(session.rows(f"select m.project, m.source, m.ordinal from piece m where {of.sql}", of.values))
 
 
 def _held_words(db: Database, session: Session, words: Sequence[str]) -> dict[str, int]:
@@ -84,19 +84,21 @@ class _Eraser:
         self._of = db.engine.member("memory_id", list(gone))
         self._writer = Writer(db, session)
 
-    def erase(self, pieces: set[tuple[str, int]], whole: Collection[str]) -> Erased:
+    def erase(self, pieces: set[tuple[str, str, int]], whole: Collection[str]) -> Erased:
         """Take all away that there is of the memories, then mend what spoke of them."""
         gone, texts = self._gone, self._texts()
         vectors = self._vectors()
         counts = {table: self._count(table) for table in ("wording", "event", "fact")}
-        named = self._all_sources() | {source for source, _ in pieces}
+        named = self._all_sources() | {source for _, source, _ in pieces}
         self._delete(pieces)
         sources = self._unused(named, "memory", "source") & self._unused(named, "piece", "source")
         projects = self._unused({*whole, *(memory.project for memory in gone.values())}, "memory", "project")
+        for table in ("source", "piece"):
+            self._session.many(f"delete from {table} where project = ?", [(project,) for project in projects])
         quotations = self._quotations(texts)
         self._mend_events({*sources, *projects}, quotations)
         self._mend_memories(quotations)
-        self._mend_notes({*sources, *projects}, quotations)
+        self._mend_notes({*sources, *projects}, projects, quotations)
         contexts.follow(self._session, gone.values())
         recalls = self._forget_searches(projects, quotations)
         self._writer.flush()
@@ -156,15 +158,18 @@ class _Eraser:
 
     # --- what goes --------------------------------------------------------------------------
 
-    def _delete(self, pieces: set[tuple[str, int]]) -> None:
+    def _delete(self, pieces: set[tuple[str, str, int]]) -> None:
         for memory in self._gone.values():
             self._writer.unindex(memory)
         for table in (*OWNED, "vector"):
             self._session.rows(f"delete from {table} where {self._of.sql}", self._of.values)
         rows = self._db.engine.member("id", list(self._gone))
         self._session.rows(f"delete from memory where {rows.sql}", rows.values)
-        self._session.many("delete from piece where source = ? and memory_id = ?", sorted(pieces))
-        self._session.rows("delete from source where name not in (select source from piece)")
+        self._session.many("delete from piece where project = ? and source = ? and ordinal = ?", sorted(pieces))
+        self._session.rows(
+            "delete from source where not exists "
+            "(select 1 from piece p where p.project = source.project and p.source = source.name)"
+        )
 
     # --- what is mended ---------------------------------------------------------------------
 
@@ -218,17 +223,19 @@ class _Eraser:
             sql = f"select {MEMORY.columns('m')} from memory m where {where}"
             yield from map(MEMORY.read, self._session.rows(sql, thread))
 
-    def _mend_notes(self, names: Collection[str], quotations: Quotations) -> None:
-        for kind, name, text in self._session.rows("select kind, name, value from note"):
+    def _mend_notes(self, names: Collection[str], projects: Collection[str], quotations: Quotations) -> None:
+        for project, kind, name, text in self._session.rows("select project, kind, name, value from note"):
             value = json.loads(text)
             mended = mended_note(kind, value, self._gone, names)
-            if kind in LEDGERS and quotations.quoted_in(name):
+            if project in projects or (kind in LEDGERS and quotations.quoted_in(name)):
                 mended = None
+            key = (project, kind, name)
             if mended is None:
-                self._session.rows("delete from note where kind = ? and name = ?", (kind, name))
+                self._session.rows("delete from note where project = ? and kind = ? and name = ?", key)
             elif mended != value:
-                changed = (json.dumps(mended, separators=(",", ":")), kind, name)
-                self._session.rows("update note set value = ? where kind = ? and name = ?", changed)
+                changed = (json.dumps(mended, separators=(",", ":")), *key)
+                sql = "update note set value = ? where project = ? and kind = ? and name = ?"
+                self._session.rows(sql, changed)
 
     def _forget_searches(self, projects: set[str], quotations: Quotations) -> int:
         """Take the searches out of the log that found one of the memories, quote one, or saw a project gone."""
