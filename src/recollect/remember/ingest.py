@@ -414,10 +414,8 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
                 del same[entry.key]  # nothing goes by this id yet
         elif of != own:
             decisions.append(_identical(entry, of, existing.memories.get(of)))
-        elif entry.standalone:
-            decisions.append(_STANDALONE)
-        elif not is_comparable(memory):
-            decisions.append(_TOO_LONG)
+        elif entry.standalone or not is_comparable(memory):
+            decisions.append(_STANDALONE if entry.standalone else _TOO_LONG)
         else:
             keys = [(memory.project, memory.kind, part) for part in entry.tokens.minhash]
             near = sorted({other for key in keys for other in earlier[key][-ALIKE:]})
