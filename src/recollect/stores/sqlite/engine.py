@@ -131,8 +131,11 @@ class SqliteEngine:
 
     def scrub(self) -> tuple[str, ...]:
         """Write the file anew, page by page, and empty its log; both wait a while for others."""
-        with self._lock, translated(self._path):
-            db = self._session().db
+        with translated(self._path), self._turn() as session:
+            db = session.db
+            if self._place is not None:
+                self._place.require_writable()
+                self._place.require_same()
             db.set_busy_timeout(SCRUB_PATIENCE)
             try:
                 db.execute("vacuum")
