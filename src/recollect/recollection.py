@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect import evaluate, recall, remember, search, upkeep
+from recollect.arguments import checked, guarded
 from recollect.embedders.models import NO_MODELS, Models
 from recollect.profile import Profile, load_profile
 from recollect.records import (
@@ -27,7 +28,7 @@ from recollect.records import (
     StoreStats,
     Trust,
 )
-from recollect.replies import Health, Listing, Mode, Related, Reply, Request, Shown
+from recollect.replies import OPTIONS, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import models_folder, read_settings
 from recollect.stores.choice import open_store
@@ -46,6 +47,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+@checked
 def open(  # noqa: A001  (recollect.open reads as it should)
     address: str | Path | None = None,
     *,
@@ -81,6 +83,7 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     )
 
 
+@guarded(more=OPTIONS)
 class Recollection:
     """Memories you can search. Close it, or use it in a `with` block."""
 

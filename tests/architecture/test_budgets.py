@@ -11,7 +11,7 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 1_500,
+    ".": 1_680,
     "embedders": 1_300,
     "evaluate": 1_900,
     "recall": 400,
