@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.records import Event, Fact, Memory, Recall, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
+from recollect.surfaces.terminal import visible_line
 
 if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.evaluate.tune import Tuned
@@ -78,7 +79,7 @@ def reply_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
 
 
 def _facet(name: str, counts: Mapping[str, int]) -> str:
-    first = [f"{value} {count}" for value, count in list(counts.items())[:FACET_VALUES]]
+    first = [f"{visible_line(value)} {count}" for value, count in list(counts.items())[:FACET_VALUES]]
     more = [f"… {len(counts) - FACET_VALUES} more"] if len(counts) > FACET_VALUES else []
     return f"by {name.replace('_', ' ')}: {', '.join([*first, *more])}"
 
@@ -112,7 +113,7 @@ def _evidence(evidence: Evidence) -> str:
 def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     memory = hit.memory
     heading = memory.section or memory.title
-    lines = [heading, hit.snippet] if heading else [hit.snippet]
+    lines = [visible_line(heading), hit.snippet] if heading else [hit.snippet]
     about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
     # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
     score = f"{hit.score:.3g}" if hit.score >= 0.001 else ""
@@ -131,7 +132,7 @@ def _place(memory: Memory, root: str = "") -> str:
         return ""
     folder = root.rstrip("/") + "/"
     source = memory.source.removeprefix(folder) if root else memory.source
-    return source + (f":{memory.line}" if memory.line else "")
+    return visible_line(source) + (f":{memory.line}" if memory.line else "")
 
 
 def _day(memory: Memory) -> str:
@@ -201,7 +202,7 @@ def timeline_line(memory: Memory) -> str:
 
 def fact_line(fact: Fact) -> str:
     """Return a fact in one line."""
-    said = f"{fact.subject} {fact.predicate} {fact.object}"
+    said = visible_line(f"{fact.subject} {fact.predicate} {fact.object}")
     return f"fact {fact.id} [{fact.type}] {said} (confidence {fact.confidence:.2f}, #{fact.memory_id})"
 
 
@@ -214,6 +215,11 @@ def recall_line(recall: Recall) -> str:
     """Return one entry of the recall log."""
     shown = ", ".join(f"#{hit.memory_id}" for hit in recall.hits if hit.shown) or "nothing"
     return f"{recall.at:%Y-%m-%d %H:%M} {recall.query!r}: {recall.outcome}, showed {shown}"
+
+
+def unanswered_line(asked: Mapping[str, object]) -> str:
+    """Return a query that found nothing, and how often it was asked."""
+    return visible_line(f"{asked['times']} times: {asked['query']}")
 
 
 def _short(memory: Memory) -> str:
@@ -241,8 +247,8 @@ def shown_text(shown: Shown, *, root: str = "") -> str:
     }
     lines = [f"#{memory.id} {memory.title}".rstrip(), "", memory.content, ""]
     lines += [f"also: {text}" for text in shown.wordings]
-    lines += [f"{name}: {value}" for name, value in about.items() if value]
-    lines += [f"{key}: {value}" for key, value in memory.metadata.items()]
+    lines += [visible_line(f"{name}: {value}") for name, value in about.items() if value]
+    lines += [visible_line(f"{key}: {value}") for key, value in memory.metadata.items()]
     lines += [_event(event) for event in shown.events]
     return "\n".join(lines)
 
@@ -253,7 +259,7 @@ def _event(event: Event) -> str:
     if event.verb != "update":
         known.pop("content", None)
     said = [text for key, text in _details(event.detail).items() if key in known]
-    return f"{event.at:%Y-%m-%d %H:%M} {event.verb}" + (f": {', '.join(said)}" if said else "")
+    return f"{event.at:%Y-%m-%d %H:%M} {event.verb}" + (f": {visible_line(', '.join(said))}" if said else "")
 
 
 def _details(detail: Mapping[str, object]) -> dict[str, str]:
@@ -300,7 +306,8 @@ def consolidation_text(done: "Consolidation") -> str:
 
 def lens_line(lens: Mapping[str, object]) -> str:
     """Return a lens in one line."""
-    return f"{lens['name']}: {', '.join(f'{name} {value}' for name, value in lens.items() if name != 'name' and value)}"
+    said = ", ".join(f"{name} {value}" for name, value in lens.items() if name != "name" and value)
+    return visible_line(f"{lens['name']}: {said}")
 
 
 def model_line(model: Mapping[str, object]) -> str:
