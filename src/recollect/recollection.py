@@ -100,11 +100,12 @@ class Recollection:
         background: bool = False,
     ) -> None:
         self.store, self.models, self.rerankers = store, models, rerankers
-        self.profile, self.project = profile, project
+        self.profile = profile
         self.address, self.background = address, background
         self._clock = clock
         self._writer = recall.log.BackgroundWriter()
         self._tuned = evaluate.tuning.TunedProfiles(store)
+        self.project = self._named(project)
 
     def __enter__(self) -> Self:
         return self
@@ -126,7 +127,7 @@ class Recollection:
     def in_project(self, name: str) -> "Recollection":
         """Return a view of the same store that writes to the project *name* and sees nothing else."""
         view = copy(self)
-        view.project = name
+        view.project = self._named(name)
         return view
 
     def now(self) -> datetime:
@@ -137,6 +138,15 @@ class Recollection:
     def scope(self) -> Scope:
         """Which projects are searched: the one chosen at opening, or all."""
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
+
+    def _named(self, name: str | None) -> str | None:
+        """Return a name by which things are kept and found again, without the secrets in it."""
+        if name is None or name.replace("-", "").isalpha():  # no secret is letters alone
+            return name
+        return remember.redact.redact_name(name, self._digest()).text
+
+    def _digest(self) -> "remember.redact.Digest":
+        return remember.redact.digests_of(self.store)
 
     def _ingest_context(
         self, *, embed: bool = True, given: bool = False, redact: bool = True, trust: Trust = "owner"
@@ -153,7 +163,7 @@ class Recollection:
             trust=trust,
             redact=redact,
             embedder=self.models.current() if early else None,
-            model=self.models.name,
+            model=self._named(self.models.name) or "",
         )
 
     def add(
@@ -214,7 +224,7 @@ class Recollection:
         return remember.embed.embed_pending(
             store=self.store,
             embedder=self.models.required(),
-            model=self.models.name,
+            model=self._named(self.models.name) or "",
             context_weights=self.profile.embed.context_weights,
             progress=progress,
         )
@@ -256,11 +266,14 @@ class Recollection:
 
         *more* are fields of Request: alpha, weights, min_score, session, lens, include_facts, facets, timeout, ….
         """
+        for name in ("session", "lens"):
+            if isinstance(more.get(name), str):
+                more[name] = self._named(more[name])
         request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
         reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
             asked = self.now()
-            self._writer.submit(lambda: recall.log.log_reply(reply, request, store=self.store, now=asked))
+            self._writer.submit(lambda: recall.log.log_reply(_unquoted(reply), request, store=self.store, now=asked))
         return reply
 
     def _answer(self, request: Request, profile: Profile) -> Reply:
@@ -326,6 +339,7 @@ class Recollection:
 
         The *tags* are the task's own and are searched for; *where* says which memories may be told.
         """
+        session = self._named(session)
         asked = recall.inject.task_query(task, description=description, tags=tags)
         reply = self.search(asked, session=session, where=where, **more)
         if reply.outcome == "weak":
@@ -362,7 +376,8 @@ class Recollection:
     def forget(self, memory_id: int, *, reason: str = "") -> None:
         """Hide a memory from every search until it is restored."""
         self._one(memory_id)
-        self.store.apply([Forget(id=memory_id, detail={"reason": reason} if reason else {})], at=self.now())
+        detail = {"reason": remember.redact.redact_text(reason).text} if reason else {}
+        self.store.apply([Forget(id=memory_id, detail=detail)], at=self.now())
 
     def restore(self, memory_id: int) -> None:
         """Bring a forgotten memory back."""
@@ -383,7 +398,8 @@ class Recollection:
     ) -> None:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
         self._one(memory_id)
-        told, now = Feedback(id=memory_id, verdict=verdict, session=session, query=query), self.now()
+        asked, now = query and remember.redact.redact_text(query).text, self.now()
+        told = Feedback(id=memory_id, verdict=verdict, session=self._named(session), query=asked)
         facts = recall.log.reinforced(self._facts_of(memory_id), verdict, now=now)
         self.store.apply([told, *facts], at=now)
 
@@ -421,7 +437,7 @@ class Recollection:
 
     def recalls(self, *, session: str | None = None, fact: int | None = None, limit: int = 20) -> tuple[Recall, ...]:
         """Return what was recalled, the last first: in one session, or with one fact, or at all."""
-        return self.store.recalls(scope=self.scope, session=session, fact_id=fact, limit=limit)
+        return self.store.recalls(scope=self.scope, session=self._named(session), fact_id=fact, limit=limit)
 
     def never_recalled(self) -> tuple[Memory, ...]:
         """Return the memories that no logged search has shown."""
@@ -437,7 +453,7 @@ class Recollection:
 
     def keep_lens(self, lens: "recall.lens.Lens") -> None:
         """Keep a lens under its name."""
-        recall.lens.keep_lens(lens, self.store)
+        recall.lens.keep_lens(remember.redact.redact_record(lens, self._digest()).record, self.store)
 
     def lenses(self) -> "tuple[recall.lens.Lens, ...]":
         """Return the lenses kept."""
@@ -445,7 +461,7 @@ class Recollection:
 
     def drop_lens(self, name: str) -> None:
         """Drop a lens."""
-        recall.lens.drop_lens(name, self.store)
+        recall.lens.drop_lens(self._named(name) or name, self.store)
 
     def tune(
         self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
@@ -520,3 +536,8 @@ class Recollection:
         if memory_id not in found:
             raise unknown(memory_id)
         return found[memory_id]
+
+
+def _unquoted(reply: Reply) -> Reply:
+    """Return *reply* as the log may keep it: without the secrets of its query."""
+    return replace(reply, query=remember.redact.redact_text(reply.query).text)

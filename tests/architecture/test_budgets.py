@@ -15,11 +15,11 @@ CODE = {
     "embedders": 1_300,
     "evaluate": 1_900,
     "recall": 400,
-    "remember": 3_550,
+    "remember": 3_600,
     "rerankers": 200,
     "search": 2_000,
     "stores": 2_100,
-    "surfaces": 1_450,
+    "surfaces": 1_500,
     "text": 1_330,
     "upkeep": 280,
 }

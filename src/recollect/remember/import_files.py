@@ -15,8 +15,10 @@ from recollect.records import Memory, Piece, Progress, Source
 from recollect.remember.context import Draft, IngestContext
 from recollect.remember.find_files import LARGEST, Refused, find_files
 from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
-from recollect.remember.ingest import embed_drafts, ingest_drafts
+from recollect.remember.ingest import embed_drafts, ingest_drafts, secrets_of
+from recollect.remember.redact import SHARED, FoundSecret
 from recollect.remember.restore_export import restore_export
+from recollect.remember.secret_rules import MARK
 from recollect.remember.sync_source import (
     SourceDiff,
     SourceIndex,
@@ -42,8 +44,14 @@ class ImportReport:
 
     files: Counter[str] = field(default_factory=Counter)
     memories: Counter[str] = field(default_factory=Counter)
-    redacted: int = 0
+    secrets: list[FoundSecret] = field(default_factory=list)
+    """What was taken out, and of which memory; what all of a file have alike, such as its name, is told once."""
     errors: list[Problem] = field(default_factory=list)
+
+    @property
+    def redacted(self) -> int:
+        """How many secrets were taken out."""
+        return len(self.secrets)
 
     def fail(self, path: Path, reason: str) -> None:
         """Count a file that could not be read."""
@@ -57,7 +65,12 @@ class ImportReport:
         self.memories["updated"] += len(diff.updated)
         self.memories["unchanged"] += diff.unchanged
         self.memories["removed"] += diff.removed
-        self.redacted += sum(drafts[place].redacted for place in (*diff.new, *diff.updated))
+        told: set[tuple[str, str]] = set()
+        for place in (*diff.new, *diff.updated):
+            for each in secrets_of(drafts[place], diff.ids[place]):
+                if each.field not in SHARED or (each.field, each.kind) not in told:
+                    self.secrets.append(each)
+                told.add((each.field, each.kind))
 
 
 def import_files(paths: Sequence[str | Path], context: IngestContext, progress: Progress | None = None) -> ImportReport:
@@ -67,7 +80,7 @@ def import_files(paths: Sequence[str | Path], context: IngestContext, progress: 
         # consolidation proposes them later, from the vectors stored by then.
         context = replace(context, embedder=None)
     roots = [Path(path).expanduser() for path in paths]
-    recorded = {name: held for root in roots for name, held in context.store.sources(below=source_of(root)).items()}
+    recorded = {name: held for root in roots for name, held in _recorded_below(root, context).items()}
     report, index = ImportReport(), SourceIndex(context.store)
     found = list(find_files(roots, suffixes=SUFFIXES))
     for number, each in enumerate(found, start=1):
@@ -79,9 +92,8 @@ def import_files(paths: Sequence[str | Path], context: IngestContext, progress: 
             progress(number, len(found), each.name)
         with _without_gc():
             _import_file(each, recorded, context, index, report)
-    _remove_vanished(
-        recorded.keys() - {source_of(each) for each in found if isinstance(each, Path)}, context, index, report
-    )
+    seen = {context.source_name(source_of(each)) for each in found if isinstance(each, Path)}
+    _remove_vanished(recorded.keys() - seen, context, index, report)
     return report
 
 
@@ -102,10 +114,14 @@ def source_of(path: Path) -> str:
     return os.fsencode(path.absolute().as_posix()).decode("utf-8", "backslashreplace")
 
 
+def _recorded_below(root: Path, context: IngestContext) -> dict[str, Source]:
+    return context.store.sources(below=context.source_name(source_of(root)))
+
+
 def _import_file(
     path: Path, recorded: Mapping[str, Source], context: IngestContext, index: SourceIndex, report: ImportReport
 ) -> None:
-    source, fingerprint = source_of(path), _fingerprint(path)
+    source, fingerprint = context.source_name(source_of(path)), _fingerprint(path)
     held = recorded.get(source)
     if fingerprint and held is not None and held.fingerprint == fingerprint:
         report.files["skipped"] += 1
@@ -175,7 +191,7 @@ def _restore(
 def _remove_vanished(unseen: set[str], context: IngestContext, index: SourceIndex, report: ImportReport) -> None:
     """Forget what came from files that are no longer there."""
     for source in sorted(unseen):
-        if not Path(source).exists():
+        if MARK not in source and not Path(source).exists():  # a name that lost a secret says nothing of its file
             with context.store.transaction():
                 report.memories["removed"] += remove_source(source, context, index)
             report.files["removed"] += 1

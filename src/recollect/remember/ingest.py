@@ -29,6 +29,7 @@ from recollect.records import (
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
 from recollect.remember.dedup import DECIDE, Decide, DedupResult, DuplicateCandidate, is_standalone
 from recollect.remember.embed import embed_memories
+from recollect.remember.redact import FoundSecret
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import matrix
@@ -52,10 +53,21 @@ class IngestResult:
     id: int
     decision: Decision
     of: int | None = None
-    redacted: int = 0
+    secrets: tuple[FoundSecret, ...] = ()
+    """What was taken out of it before it was stored."""
     written: bool = True
     """Whether anything was written: not when the store held just this already."""
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+
+    @property
+    def redacted(self) -> int:
+        """How many secrets were taken out."""
+        return len(self.secrets)
+
+
+def secrets_of(draft: Draft, row: int) -> tuple[FoundSecret, ...]:
+    """Return what was taken out of *draft*, now that memory *row* holds it."""
+    return tuple(replace(each, memory_id=row, source=draft.memory.source) for each in draft.secrets)
 
 
 def ingest(
@@ -133,7 +145,7 @@ def _ingest_batch(drafts: Sequence[Draft], context: IngestContext) -> list[Inges
     decisions = _decide_all(batch, existing, DECIDE[context.profile.dedup])
     ids = _insert(batch, decisions, context)
     results = [
-        _result(decision, own=ids.get(place), of=_resolve(decision.of, decisions, ids), redacted=drafts[place].redacted)
+        _result(decision, own=ids.get(place), of=_resolve(decision.of, decisions, ids), draft=drafts[place])
         for place, decision in enumerate(decisions)
     ]
     named = {result.of for result in results}
@@ -338,11 +350,12 @@ def _is_place(value: object) -> bool:
     return isinstance(value, int) and value < 0
 
 
-def _result(decision: DedupResult, *, own: int | None, of: int | None, redacted: int) -> IngestResult:
+def _result(decision: DedupResult, *, own: int | None, of: int | None, draft: Draft) -> IngestResult:
     row = own if own is not None else of
     if row is None:
         raise AssertionError("what is merged has something it is merged into")
-    return IngestResult(id=row, decision=decision.decision, of=of, redacted=redacted, evidence=decision.evidence)
+    secrets = secrets_of(draft, row)
+    return IngestResult(id=row, decision=decision.decision, of=of, secrets=secrets, evidence=decision.evidence)
 
 
 def _consequences(

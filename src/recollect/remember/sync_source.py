@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from recollect.records import ALL_PROJECTS, Forget, Memory, Piece, Revise, Write, digest
 from recollect.remember.context import Draft, IngestContext, revised
@@ -44,6 +44,8 @@ class SourceDiff:
     updated: tuple[int, ...] = ()
     unchanged: int = 0
     removed: int = 0
+    ids: Mapping[int, int] = field(default_factory=dict)
+    """The memory that holds each piece, by its place."""
 
 
 def sync_source(
@@ -66,7 +68,7 @@ def sync_source(
         context.store.apply(writes, at=context.now)
     pieces = [Piece(digest=key, memory_id=ids[at], section=drafts[at].memory.section) for at, key in enumerate(keys)]
     index.record(source, fingerprint, before=before, after=pieces)
-    return source_diff(results, edited=edited, total=len(drafts), losses=losses)
+    return source_diff(results, edited=edited, total=len(drafts), losses=losses, ids=ids)
 
 
 def remove_source(source: str, context: IngestContext, index: SourceIndex) -> int:
@@ -99,13 +101,16 @@ def source_diff(
     total: int,
     edited: Collection[int] = (),
     losses: Sequence[Write] = (),
+    ids: Mapping[int, int] | None = None,
 ) -> SourceDiff:
     """Count what became of *total* drafts: *results* of those ingested, by place, *edited* ones, and what went."""
     new = tuple(place for place, result in results.items() if result.decision not in MERGED)
     touched = [place for place, result in results.items() if result.decision in MERGED and result.written]
     updated = tuple(sorted((*edited, *touched)))
     removed = sum(isinstance(write, Forget) for write in losses)
-    return SourceDiff(new=new, updated=updated, unchanged=total - len(new) - len(updated), removed=removed)
+    held = ids or {place: result.id for place, result in results.items()}
+    unchanged = total - len(new) - len(updated)
+    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, ids=held)
 
 
 # --- what is the same, what was edited, what is gone ----------------------------------------

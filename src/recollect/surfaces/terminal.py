@@ -100,7 +100,7 @@ def write_styled(stream: Any, before: str, text: str, after: str = "") -> None:
 def visible_streams() -> Iterator[None]:
     """Let all that is written to standard output and standard error go through `visible`."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = (VisibleStream(stream) for stream in before)  # type: ignore[assignment]
+    sys.stdout, sys.stderr = (VisibleStream(stream) for stream in before)
     try:
         yield
     finally:

@@ -1,6 +1,6 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.evaluate.tune import Tuned
     from recollect.remember.import_files import ImportReport
     from recollect.remember.ingest import IngestResult
+    from recollect.remember.redact import FoundSecret
     from recollect.search.why import Why
     from recollect.upkeep.consolidate import Consolidation
     from recollect.upkeep.facts import Conflict
@@ -54,6 +55,8 @@ BLOCKED = {
     "superseded": "another memory took its place",
     "filter": "a filter leaves it out",
 }
+SECRETS: Final = 5
+"""How many of the secrets that were taken out are told to people; JSON has them all."""
 FACET_VALUES: Final = 8
 """How many values of a facet are listed for people; JSON has them all."""
 
@@ -130,9 +133,12 @@ def _place(memory: Memory, root: str = "") -> str:
     """Return where *memory* comes from, as seen from the folder *root*."""
     if memory.source is None:
         return ""
-    folder = root.rstrip("/") + "/"
-    source = memory.source.removeprefix(folder) if root else memory.source
-    return visible_line(source) + (f":{memory.line}" if memory.line else "")
+    return _path(memory.source, root) + (f":{memory.line}" if memory.line else "")
+
+
+def _path(source: str, root: str) -> str:
+    """Return *source* in one line, as seen from the folder *root*."""
+    return visible_line(source.removeprefix(root.rstrip("/") + "/") if root else source)
 
 
 def _day(memory: Memory) -> str:
@@ -151,14 +157,26 @@ def why_text(told: "Why") -> str:
 # --- changes --------------------------------------------------------------------------------
 
 
-def ingest_text(result: "IngestResult") -> str:
+def ingest_text(result: "IngestResult", *, root: str = "") -> str:
     """Return what became of an added text."""
     of = f" #{result.of}" if result.of is not None and result.decision in ("updates", "conflicts") else ""
-    secrets = f"; {_count(result.redacted, 'secret')} redacted" if result.redacted else ""
+    secrets = f"; {secrets_text(result.secrets, root=root)}" if result.secrets else ""
     return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}"
 
 
-def import_text(report: "ImportReport") -> str:
+def secrets_text(found: "Sequence[FoundSecret]", *, root: str = "") -> str:
+    """Return which secrets were taken out of which fields of which memories; of many the first few."""
+    first = [_secret(each, root) for each in found[:SECRETS]]
+    more = [f"and {len(found) - SECRETS} more"] if len(found) > SECRETS else []
+    return f"redacted {_count(len(found), 'secret')}: {', '.join([*first, *more])}"
+
+
+def _secret(found: "FoundSecret", root: str) -> str:
+    place = f" ({_path(found.source, root)})" if found.source else ""
+    return f"{found.kind} in {found.field} of #{found.memory_id}{place}"
+
+
+def import_text(report: "ImportReport", *, root: str = "") -> str:
     """Return what an import did."""
     files, memories = report.files, report.memories
     text = (
@@ -166,7 +184,7 @@ def import_text(report: "ImportReport") -> str:
         f"{memories['removed']} removed memories from {_count(files['scanned'], 'file')} "
         f"({files['imported']} imported, {files['skipped']} unchanged, {files['failed']} failed)"
     )
-    secrets = f"\n{_count(report.redacted, 'secret')} redacted before anything was stored" if report.redacted else ""
+    secrets = f"\n{secrets_text(report.secrets, root=root)}" if report.secrets else ""
     return text + secrets
 
 

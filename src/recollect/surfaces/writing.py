@@ -51,7 +51,7 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
     if (observed := given.moment("date")) is not None:
         about["observed_at"] = observed.start
     result = db.add(given["text"], redact=not given.get("keep_secrets"), embed=not given.get("no_embed"), **about)
-    return Answer(value=result, text=lambda: text.ingest_text(result))
+    return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
 
 
 @operation(
@@ -63,7 +63,7 @@ def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer
     report = db.import_(*given["paths"], redact=redact, embed=embed, progress=progress)
     return Answer(
         value=import_value(report),
-        text=lambda: text.import_text(report),
+        text=lambda: text.import_text(report, root=text.here()),
         healthy=not report.errors,
         problems=tuple(f"{problem.path}: {problem.reason}" for problem in report.errors),
     )
@@ -75,6 +75,7 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
         "files": {name: report.files[name] for name in ("scanned", "imported", "skipped", "failed")},
         "memories": {name: report.memories[name] for name in ("new", "updated", "unchanged", "removed")},
         "redacted": report.redacted,
+        **({"secrets": report.secrets} if report.secrets else {}),
         "errors": report.errors,
     }
 

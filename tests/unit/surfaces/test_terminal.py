@@ -2,12 +2,10 @@
 
 import json
 import unicodedata
-from collections.abc import Iterator
-from itertools import islice, product
 from pathlib import Path
 
 import pytest
-from command import Ran, Run, on_a_terminal
+from command import Ran, Run, commands, on_a_terminal
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,7 +13,6 @@ import recollect
 from recollect.recall.lens import Lens
 from recollect.surfaces.cli import cli
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.table import Operation, Parameter
 from recollect.surfaces.terminal import visible, visible_line
 
 CODES = (
@@ -90,29 +87,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def arguments(parameter: Parameter, folder: Path) -> list[list[str]]:
-    """What to give for *parameter*: by its kind, so that a new verb needs nothing here."""
-    if parameter.kind == "choice":
-        return [[choice] for choice in parameter.choices]
-    if parameter.kind == "paths":
-        return [[str(path) for path in sorted(folder.glob("*.[mj]*"))]]
-    return [["1"]] if parameter.kind in ("number", "share") else [[HOSTILE]]
-
-
-def commands(operation: Operation, folder: Path) -> Iterator[list[str]]:
-    """Yield the command with each choice of its arguments, and with each of its options that take text."""
-    placed = [each for each in operation.parameters if each.place]
-    for some in islice(product(*(arguments(each, folder) for each in placed)), 12):
-        yield [operation.name, *(word for words in some for word in words)]
-    words = [word for each in placed for word in arguments(each, folder)[0]]
-    for option in operation.parameters:
-        name = f"--{option.name.replace('_', '-')}"
-        if not option.place and option.kind == "flag":
-            yield [operation.name, name, *words]
-        elif not option.place:
-            yield [operation.name, name, arguments(option, folder)[0][0], *words]
-
-
 def harmless(ran: Ran, words: list[str]) -> None:
     assert forbidden(ran.out + ran.err) == [], words
     assert "Traceback" not in ran.err, words
@@ -122,7 +96,7 @@ def harmless(ran: Ran, words: list[str]) -> None:
 @pytest.mark.parametrize("verb", OPERATIONS)
 def test_no_verb_lets_a_code_through(run: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
     monkeypatch.chdir(folder)
-    for words in commands(OPERATIONS[verb], folder):
+    for words in commands(OPERATIONS[verb], folder, HOSTILE):
         harmless(run(*words), words)
         harmless(run(*words, "--json"), words)
 
