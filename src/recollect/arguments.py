@@ -134,17 +134,18 @@ class _Door:
 def fit(record: Any) -> None:
     """Bring the fields of a frozen *record* to their declared types, from its `__post_init__`; refuse what is not."""
     kind: Any = type(record)
-    for name, hint in _fields(kind).items():
+    for name, hint, usual in _fields(kind):
         value = getattr(record, name)
-        fits = fitted(value, hint, name)
+        fits = value if value is usual else fitted(value, hint, name)
         if fits is not value:
             object.__setattr__(record, name, fits)
 
 
 @cache
-def _fields(record: type) -> dict[str, Any]:
+def _fields(record: type) -> tuple[tuple[str, Any, Any], ...]:
+    """Return the name, the type and the usual value of each field."""
     hints = get_type_hints(record)
-    return {each.name: hints[each.name] for each in fields(record)}
+    return tuple((each.name, hints[each.name], each.default) for each in fields(record))
 
 
 def fitted(value: Any, hint: Any, name: str) -> Any:

@@ -266,15 +266,19 @@ class Recollection:
 
         *more* are fields of Request: alpha, weights, min_score, session, lens, include_facts, facets, timeout, ….
         """
-        for name in ("session", "lens"):
-            if isinstance(more.get(name), str):
-                more[name] = self._named(more[name])
-        request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
+        request = self._request(text=query, mode=mode, limit=limit, where=where, **more)
         reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
             asked = self.now()
             self._writer.submit(lambda: recall.log.log_reply(_unquoted(reply), request, store=self.store, now=asked))
         return reply
+
+    def _request(self, **asked: Any) -> Request:
+        """Return what is *asked* within the scope; its session and lens are called as they are kept."""
+        request = Request(scope=self.scope, **asked)
+        session, lens = self._named(request.session), self._named(request.lens)
+        named = (session, lens) != (request.session, request.lens)
+        return replace(request, session=session, lens=lens) if named else request
 
     def _answer(self, request: Request, profile: Profile) -> Reply:
         """Answer *request* as *profile* is tuned here; again, if the answer tells that it was tuned meanwhile."""
@@ -354,7 +358,7 @@ class Recollection:
     ) -> "Why":
         """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help."""
         self._one(memory_id)
-        request = Request(text=query, mode=mode, scope=self.scope, **more)
+        request = self._request(text=query, mode=mode, **more)
         return search.why.why(memory_id, request, self._context(self._ranking(profile), mode))
 
     def show(self, memory_id: int) -> Shown:

@@ -71,6 +71,7 @@ def test_whatever_is_said_of_a_memory_is_stored_without_secrets(db: Recollection
     assert db.show(1).events[-1].detail["reason"] == "it said [redacted:github]"
     assert TOKEN.encode() not in raw(tmp_path)
     assert TOKEN.lower().encode() not in raw(tmp_path)
+    assert db.why(2, "the key", lens=TOKEN).id == 2
     db.drop_lens(TOKEN)
     assert db.lenses() == ()
 

@@ -8,7 +8,7 @@ and the same name is the same at the next import. See docs/decisions/0009.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from secrets import token_hex
 from typing import Any, Final, Generic, TypeVar
@@ -30,6 +30,7 @@ SHARED: Final = frozenset({"source", "project", "type", "kind", "thread"})
 _NEIGHBOURS: Final = frozenset({"section", "context"})
 """What belongs to other memories and is counted there."""
 _PATHS: Final = frozenset({"source", "sources"})
+_ALONE: Final = Context()
 _KIND: Final = "redaction"
 _LONG, _SHORT = 4, 2
 """How many bytes of its digest stand for a secret that only chance can have made, and for one a person thought of."""
@@ -87,13 +88,17 @@ def redact_text(text: str, key: str = "") -> RedactedText:
 
 def redact_name(text: str, digest: Digest, *, path: bool = False) -> RedactedText:
     """Return a name with each secret replaced by `[redacted:<kind>:<digest>]`; a *path* loses them part by part."""
-    spans = () if text.isalpha() or text.isdigit() else _name_spans(text, path=path)  # a number is an id, not a card
+    spans = _found_in_name(text, path=path)
     pieces, last = [], 0
     for span in spans:
         told = digest(text[span.start : span.stop])
         pieces += [text[last : span.start], f"{MARK}{span.kind}{told and f':{told}'}]"]
         last = span.stop
     return RedactedText(text="".join([*pieces, text[last:]]), kinds=tuple(span.kind for span in spans))
+
+
+def _found_in_name(text: str, *, path: bool) -> tuple[SecretSpan, ...]:
+    return () if text.isalpha() or text.isdigit() else _name_spans(text, path=path)  # a number is an id, not a card
 
 
 @lru_cache(maxsize=256)
@@ -145,15 +150,28 @@ def redact_record(record: Record, digest: Digest = no_digest) -> Redacted[Record
     """Return a memory or a lens with the secrets of every field replaced; itself if it has none."""
     changed: dict[str, Any] = {}
     found: list[FoundSecret] = []
-    for field in fields(record):  # type: ignore[arg-type]
-        value = getattr(record, field.name)
-        if value and isinstance(value, str | tuple | Mapping | Context):
-            reader = _Reader(field.name, digest)
+    kind: Any = type(record)
+    for name in _field_names(kind):
+        value = getattr(record, name)
+        if value and _may_hold_secrets(name, value):
+            reader = _Reader(name, digest)
             redacted = reader.read(value)
             if reader.found:
-                changed[field.name] = redacted
+                changed[name] = redacted
                 found += reader.found
     return Redacted(record=replace(record, **changed) if changed else record, secrets=tuple(found))  # type: ignore[type-var]
+
+
+@cache
+def _field_names(record: Any) -> tuple[str, ...]:
+    return tuple(each.name for each in fields(record))
+
+
+def _may_hold_secrets(field: str, value: object) -> bool:
+    """Return whether *value* is worth reading; nearly all are not, and an import has many."""
+    if isinstance(value, str):
+        return bool(find_secrets(value) if field in WORDS else _found_in_name(value, path=field in _PATHS))
+    return isinstance(value, tuple | Mapping) or (isinstance(value, Context) and value != _ALONE)
 
 
 class _Reader:
