@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from recollect import evaluate, recall, remember, search, upkeep
+from recollect.arguments import checked, guarded
 from recollect.embedders.models import NO_MODELS, Models
 from recollect.errors import ModelError, RecollectError
 from recollect.profile import Profile, load_profile
@@ -27,7 +28,7 @@ from recollect.records import (
     StoreStats,
     Trust,
 )
-from recollect.replies import Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
+from recollect.replies import OPTIONS, Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import bound, models_folder, read_settings
 from recollect.stores.choice import open_store
@@ -47,6 +48,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+@checked
 def open(  # noqa: A001  (recollect.open reads as it should)
     address: str | Path | None = None,
     *,
@@ -83,6 +85,7 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     )
 
 
+@guarded(more=OPTIONS)
 class Recollection:
     """Memories you can search. Close it, or use it in a `with` block."""
 
@@ -100,12 +103,13 @@ class Recollection:
         retention: "recall.log.Retention | None" = None,
     ) -> None:
         self.store, self.models, self.rerankers = store, models, rerankers
-        self.profile, self.project = profile, project
+        self.profile = profile
         self.address, self.background = address, background
         self.retention = retention or recall.log.Retention()
         self._clock = clock
         self._writer = recall.log.BackgroundWriter()
         self._tuned = evaluate.tuning.TunedProfiles(store)
+        self.project = self._named(project)
 
     def __enter__(self) -> Self:
         return self
@@ -127,7 +131,7 @@ class Recollection:
     def in_project(self, name: str) -> "Recollection":
         """Return a view of the same store that writes to the project *name* and sees nothing else."""
         view = copy(self)
-        view.project = name
+        view.project = self._named(name)
         return view
 
     def now(self) -> datetime:
@@ -144,6 +148,15 @@ class Recollection:
         """The project whose lenses, tunings and sessions are seen; blank where none is chosen: those of no project."""
         return self.project or ""
 
+    def _named(self, name: str | None) -> str | None:
+        """Return a name by which things are kept and found again, without the secrets in it."""
+        if name is None or name.replace("-", "").isalpha():  # no secret is letters alone
+            return name
+        return remember.redact.redact_name(name, self._digest()).text
+
+    def _digest(self) -> "remember.redact.Digest":
+        return remember.redact.digests_of(self.store)
+
     def _ingest_context(
         self, *, embed: bool = True, given: bool = False, redact: bool = True, trust: Trust = "owner"
     ) -> "remember.context.IngestContext":
@@ -159,7 +172,7 @@ class Recollection:
             trust=trust,
             redact=redact,
             embedder=self.models.current() if early else None,
-            model=self.models.name,
+            model=self._named(self.models.name) or "",
         )
 
     def add(
@@ -227,7 +240,7 @@ class Recollection:
         return remember.embed.embed_pending(
             store=self.store,
             embedder=self.models.required(),
-            model=self.models.name,
+            model=self._named(self.models.name) or "",
             context_weights=self.profile.embed.context_weights,
             progress=progress,
         )
@@ -277,14 +290,21 @@ class Recollection:
 
         *more* are fields of Request: alpha, weights, min_score, session, lens, include_facts, facets, timeout, ….
         """
-        request = Request(text=query, mode=mode, limit=limit, scope=self.scope, where=where, **more)
+        request = self._request(text=query, mode=mode, limit=limit, where=where, **more)
         reply = self._answer(request, self.profile if profile is None else load_profile(profile))
         if request.session is not None:
-            asked, kept = self.now(), self.retention
+            asked, kept, told = self.now(), self.retention, _unquoted(reply)
             self._writer.submit(
-                lambda: recall.log.log_reply(reply, request, store=self.store, now=asked, retention=kept)
+                lambda: recall.log.log_reply(told, request, store=self.store, now=asked, retention=kept)
             )
         return reply
+
+    def _request(self, **asked: Any) -> Request:
+        """Return what is *asked* within the scope; its session and lens are called as they are kept."""
+        request = Request(scope=self.scope, **asked)
+        session, lens = self._named(request.session), self._named(request.lens)
+        named = (session, lens) != (request.session, request.lens)
+        return replace(request, session=session, lens=lens) if named else request
 
     def _answer(self, request: Request, profile: Profile) -> Reply:
         """Answer *request* as *profile* is tuned here; again, if the answer tells that it was tuned meanwhile."""
@@ -352,6 +372,7 @@ class Recollection:
 
         The *tags* are the task's own and are searched for; *where* says which memories may be told.
         """
+        session = self._named(session)
         asked = recall.inject.task_query(task, description=description, tags=tags)
         reply = self.search(asked, session=session, where=where, **more)
         if reply.outcome == "weak":
@@ -373,7 +394,7 @@ class Recollection:
     ) -> "Why":
         """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help."""
         self._one(memory_id)
-        request = Request(text=query, mode=mode, scope=self.scope, **more)
+        request = self._request(text=query, mode=mode, **more)
         return search.why.why(memory_id, request, self._context(self._ranking(profile), mode))
 
     def show(self, memory_id: int) -> Shown:
@@ -395,7 +416,8 @@ class Recollection:
     def forget(self, memory_id: int, *, reason: str = "") -> None:
         """Hide a memory from every search until it is restored."""
         self._one(memory_id)
-        self.store.apply([Forget(id=memory_id, detail={"reason": reason} if reason else {})], at=self.now())
+        detail = {"reason": remember.redact.redact_text(reason).text} if reason else {}
+        self.store.apply([Forget(id=memory_id, detail=detail)], at=self.now())
 
     def purge(
         self,
@@ -458,7 +480,8 @@ class Recollection:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
         recall.log.refuse_other_verdicts(verdict)
         self._one(memory_id)
-        told, now = Feedback(id=memory_id, verdict=verdict, session=session, query=query), self.now()
+        asked, now = query and remember.redact.redact_text(query).text, self.now()
+        told = Feedback(id=memory_id, verdict=verdict, session=self._named(session), query=asked)
         facts = recall.log.reinforced(self._facts_of(memory_id), verdict, now=now)
         self.store.apply([told, *facts], at=now)
 
@@ -498,7 +521,7 @@ class Recollection:
 
     def recalls(self, *, session: str | None = None, fact: int | None = None, limit: int = 20) -> tuple[Recall, ...]:
         """Return what was recalled, the last first: in one session, or with one fact, or at all."""
-        return self.store.recalls(scope=self.scope, session=session, fact_id=fact, limit=limit)
+        return self.store.recalls(scope=self.scope, session=self._named(session), fact_id=fact, limit=limit)
 
     def never_recalled(self) -> tuple[Memory, ...]:
         """Return the memories that no logged search has shown."""
@@ -514,7 +537,8 @@ class Recollection:
 
     def keep_lens(self, lens: "recall.lens.Lens") -> None:
         """Keep a lens under its name, in the project chosen or in none."""
-        recall.lens.keep_lens(lens, self.store, project=self._notes)
+        unquoted = remember.redact.redact_record(lens, self._digest()).record
+        recall.lens.keep_lens(unquoted, self.store, project=self._notes)
 
     def lenses(self) -> "tuple[recall.lens.Lens, ...]":
         """Return the lenses kept in the project chosen, or in none."""
@@ -522,7 +546,7 @@ class Recollection:
 
     def drop_lens(self, name: str) -> None:
         """Drop a lens."""
-        recall.lens.drop_lens(name, self.store, project=self._notes)
+        recall.lens.drop_lens(self._named(name) or name, self.store, project=self._notes)
 
     def tune(
         self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
@@ -604,3 +628,8 @@ class Recollection:
         if memory_id not in found:
             raise unknown(memory_id)
         return found[memory_id]
+
+
+def _unquoted(reply: Reply) -> Reply:
+    """Return *reply* as the log may keep it: without the secrets of its query."""
+    return replace(reply, query=remember.redact.redact_text(reply.query).text)

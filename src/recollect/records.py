@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final, Literal
 
+from recollect.arguments import fit
+
 NEVER: Final = datetime.fromtimestamp(0, UTC)
 NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
@@ -164,11 +166,8 @@ class Filter:
     as_of: datetime | None = None
 
     def __post_init__(self) -> None:
-        """Read a moment without a time zone as UTC."""
-        for name in ("since", "until", "as_of"):
-            at = getattr(self, name)
-            if at is not None and at.tzinfo is None:
-                object.__setattr__(self, name, at.replace(tzinfo=UTC))
+        """Refuse what is not of its type; a moment without a time zone is read as UTC."""
+        fit(self)
 
 
 NO_FILTER: Final = Filter()

@@ -2,11 +2,12 @@
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
-from recollect.errors import QueryError
+from recollect.arguments import fit
+from recollect.errors import InputError, QueryError
 from recollect.records import ALL_PROJECTS, NO_FILTER, Event, Fact, Filter, Memory, Scope
 
 Mode = Literal["keyword", "semantic", "hybrid"]
@@ -76,8 +77,10 @@ class Request:
 
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
-        if self.mode not in get_args(Mode):
-            raise QueryError(f"no mode is called {self.mode!r}", hint=f"one of {', '.join(get_args(Mode))}")
+        try:
+            fit(self)
+        except InputError as error:
+            raise QueryError(str(error), hint=error.hint) from error
         for name, (least, most) in _RANGES.items():
             value = getattr(self, name)
             if value is not None and not (least <= value <= most and math.isfinite(value)):
@@ -88,7 +91,7 @@ class Request:
                 hint = f"one of {', '.join(WEIGHTED)} with a number of at least 0"
                 raise QueryError(f"the ranking {name!r} cannot weigh {weight}", hint=hint)
         if self.embedding is not None:
-            object.__setattr__(self, "embedding", tuple(float(number) for number in self.embedding))
+            object.__setattr__(self, "embedding", _numbers(self.embedding))
             if not any(self.embedding) or not all(map(math.isfinite, self.embedding)):
                 raise QueryError("the embedding has no direction", hint="give finite numbers that are not all 0")
 
@@ -102,6 +105,17 @@ class Request:
         """Return what a cache may know this request by: every field that is compared, white space collapsed."""
         values = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
         return json.dumps(_plain({**values, "text": " ".join(self.text.split())}), sort_keys=True)
+
+
+OPTIONS: Final = (*(each.name for each in fields(Request) if each.name not in ("text", "scope")), "profile")
+"""The keywords of a search: the fields of its request that a caller says, and the profile."""
+
+
+def _numbers(embedding: Iterable[float]) -> tuple[float, ...]:
+    try:
+        return tuple(float(number) for number in embedding)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise QueryError("the embedding must be numbers", hint="give a list of floats") from error
 
 
 def _plain(value: Any) -> Any:

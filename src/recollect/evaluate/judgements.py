@@ -107,8 +107,10 @@ def from_file(path: Path, store: Store, *, scope: Scope) -> JudgedQueries:
     """Return the queries that a file of JSON lines or tab-separated values judges."""
     try:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+    except (OSError, ValueError) as error:  # a NUL in a name is a ValueError
+        why = (
+            "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else getattr(error, "strerror", str(error))
+        )
         raise FileError(f"cannot read {path}: {why}", hint="name a file of judged questions") from error
     read = [each for number, line in enumerate(lines, start=1) for each in _read(line, f"{path.name} line {number}")]
     known = _memories([name for _, name, _ in read], store, scope=scope)

@@ -12,6 +12,7 @@ from recollect.evaluate.measures import mean, ndcg
 from recollect.evaluate.tuning import Knob, Patch, adopt, in_force, knobs_of, patched, starts
 from recollect.profile import Profile
 from recollect.records import Progress, Scope
+from recollect.remember.redact import redact_text
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store
 
@@ -89,7 +90,8 @@ def tune(
     fitted = fit_profile(found.queries, profile, target.rank, current=current, progress=progress)
     adopted = fitted.better and not dry_run
     if adopted:
-        adopt(profile, fitted, store=store, now=target.now, source=found.source, project=target.project)
+        source = redact_text(found.source).text
+        adopt(profile, fitted, store=store, now=target.now, source=source, project=target.project)
     return Tuned(fitted=fitted, source=found.source, left_out=found.left_out, adopted=adopted)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final
 
+from recollect.arguments import fit
 from recollect.errors import InputError
 from recollect.records import FILTER_FIELDS, Fact, Filter, FilterField, Memory, Scope
 from recollect.replies import Request
@@ -31,6 +32,10 @@ class Lens:
     until: str | None = None
     boosts: Mapping[str, float] = field(default_factory=dict)
     """Multipliers by what they are for, such as `type:decision`."""
+
+    def __post_init__(self) -> None:
+        """Refuse what is not of its type."""
+        fit(self)
 
 
 # --- kept -----------------------------------------------------------------------------------

@@ -1,33 +1,37 @@
 """Clean a memory before it is stored, and make the memories and edits that a caller describes."""
 
 import math
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
+from dataclasses import fields, replace
+from datetime import datetime
 from operator import attrgetter, index
-from typing import Any, Final
+from typing import Any, Final, get_args
 
+from recollect.arguments import LARGEST, fitted, shown, storable
 from recollect.errors import InputError
-from recollect.records import Context, Memory, Restore, Revise
-from recollect.trust import level
+from recollect.records import Context, Memory, Restore, Revise, Trust
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 MAX_LENGTH: Final = 10 * 1024 * 1024
 """The most characters one memory may have."""
+MAX_DEPTH: Final = 100
+"""How deep the metadata of a memory may nest."""
 
 _DATES: Final = ("created_at", "updated_at", "observed_at", "deleted_at", "valid_from", "valid_until", "superseded_at")
 _FIELD_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
     **dict.fromkeys(("content", "title", "project", "type", "kind"), ((str,), "text")),
     **dict.fromkeys(("external_id", "source", "section", "thread"), ((str, type(None)), "text")),
     **dict.fromkeys(_DATES, ((datetime, type(None)), "a datetime")),
-    **dict.fromkeys(("line", "turn"), ((int, type(None)), "a whole number")),
+    **dict.fromkeys(("line", "turn", "superseded_by"), ((int, type(None)), "a whole number")),
+    "id": ((int,), "a whole number"),
+    "context": ((Context,), "a Context"),
     "confidence": ((int, float), "a number from 0 to 1"),
     "tags": ((tuple,), "a list of texts"),
     "metadata": ((Mapping,), "a mapping"),
 }
 """What each field may hold, and how to say so."""
+_TRUSTS: Final = frozenset(get_args(Trust))
 _dates_of: Final = attrgetter(*_DATES)
+_numbers_of: Final = attrgetter("id", "line", "turn", "superseded_by")
 
 
 def clean(memory: Memory) -> Memory:
@@ -40,12 +44,12 @@ def clean(memory: Memory) -> Memory:
 
 
 def _cleaned(memory: Memory) -> Memory:
+    _refuse_wrong_values(memory)
     content = storable(memory.content).strip()
     if not content:
         raise InputError("there is nothing to remember: the text is blank", hint="give it some words")
     if len(content) > MAX_LENGTH:
         raise InputError(f"the text is too long: {len(content):,} characters", hint="import it as a file instead")
-    level(memory.trust)
     cleaned: dict[str, Any] = {
         "content": content,
         "title": _one_line(memory.title),
@@ -56,29 +60,42 @@ def _cleaned(memory: Memory) -> Memory:
         "source": memory.source and storable(memory.source),
         "section": memory.section and storable(memory.section),
         "external_id": memory.external_id and storable(memory.external_id),
+        "thread": memory.thread and storable(memory.thread),
         "confidence": min(1.0, max(0.0, memory.confidence)),
         "context": _clean_context(memory.context),
         # Always a copy of its own: what the caller does to his must not reach a store.
         "metadata": _clean_metadata(memory.metadata) if memory.metadata else memory.metadata,
     }
     for name, at in zip(_DATES, _dates_of(memory), strict=True):
-        if at is not None and at.tzinfo is None:
-            cleaned[name] = at.replace(tzinfo=UTC)
-    for number in (memory.line, memory.turn):
-        if number is not None:
-            index(number)
+        if at is not None and (at.tzinfo is None or not 1 < at.year < 9999):
+            cleaned[name] = fitted(at, datetime, name)
     changed = {name: value for name, value in cleaned.items() if value is not getattr(memory, name)}
     return replace(memory, **changed) if changed else memory
 
 
+def _refuse_wrong_values(memory: Memory) -> None:
+    """Refuse what is of its type, or nearly, and still nothing that a store can keep."""
+    if memory.trust not in _TRUSTS:
+        raise InputError(f"trust cannot be {shown(memory.trust)}", hint=f"one of {', '.join(get_args(Trust))}")
+    if not isinstance(memory.pinned, bool):
+        raise InputError(f"pinned cannot be {shown(memory.pinned)}", hint="give True or False")
+    if math.isnan(memory.confidence):
+        raise InputError("confidence cannot be nan", hint="give a number from 0 to 1")
+    for number in _numbers_of(memory):
+        if number is not None and abs(index(number)) >= LARGEST:
+            raise InputError(f"a memory cannot hold {shown(number)}: it is too large", hint="give a number below 2**63")
+
+
 def _refuse_wrong_types(memory: Memory) -> None:
+    if not isinstance(memory, Memory):
+        raise InputError(f"{shown(memory)} is no memory", hint="give a recollect.Memory")
     for name, (types, wanted) in _FIELD_TYPES.items():
         value = getattr(memory, name)
         if not isinstance(value, types):
-            raise InputError(f"{name} cannot be {value!r}", hint=f"give {wanted}")
+            raise InputError(f"{name} cannot be {shown(value)}", hint=f"give {wanted}")
     for tag in memory.tags:
         if not isinstance(tag, str):
-            raise InputError(f"a tag cannot be {tag!r}", hint="give texts")
+            raise InputError(f"a tag cannot be {shown(tag)}", hint="give texts")
 
 
 def _clean_context(context: Context) -> Context:
@@ -91,13 +108,6 @@ def _clean_context(context: Context) -> Context:
     return context if same else Context(before=before, after=after, around=around)
 
 
-def storable(text: str) -> str:
-    """Return *text* without lone surrogates and NULs, which no file and no other program can carry."""
-    if text.isascii():
-        return text.replace("\0", " ") if "\0" in text else text
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).replace("\0", " ")
-
-
 def _one_line(text: str) -> str:
     line = " ".join(storable(text).split())
     return text if line == text else line
@@ -108,20 +118,28 @@ def _clean_tags(tags: tuple[str, ...]) -> tuple[str, ...]:
     return tags if lines == tags else lines
 
 
-def _clean_metadata(metadata: Mapping[str, object]) -> Mapping[str, object]:
-    return {storable(str(key)): _clean_value(each) for key, each in metadata.items()}
+def _clean_metadata(metadata: Mapping[Any, object], depth: int = 0) -> Mapping[str, object]:
+    if depth > MAX_DEPTH:
+        raise InputError(f"the metadata nests deeper than {MAX_DEPTH}", hint="give a flatter mapping")
+    return {_written(key): _clean_value(each, depth + 1) for key, each in metadata.items()}
 
 
-def _clean_value(value: object) -> object:
-    if isinstance(value, str):
-        return storable(value)
+def _clean_value(value: object, depth: int) -> object:
     if isinstance(value, Mapping):
-        return _clean_metadata(value)
+        return _clean_metadata(value, depth)
     if isinstance(value, list | tuple):
-        return [_clean_value(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # JSON has no word for it
-    return value if isinstance(value, bool | int | float | None) else str(value)
+        return list(_clean_metadata(dict(enumerate(value)), depth).values())
+    if isinstance(value, bool | None) or (isinstance(value, float) and math.isfinite(value)):
+        return value
+    return value if isinstance(value, int) and abs(value) < LARGEST else _written(value)
+
+
+def _written(value: object) -> str:
+    """Return *value* as text; JSON has no word for it, or not for all of it."""
+    try:
+        return storable(str(value))
+    except Exception as error:  # a stranger's value, or a number of thousands of digits
+        raise InputError(f"metadata cannot hold {shown(value)}", hint="give texts and numbers") from error
 
 
 METADATA_FIELDS: Final[Mapping[str, str]] = {
@@ -132,19 +150,22 @@ METADATA_FIELDS: Final[Mapping[str, str]] = {
     "requirements": "requirements",
 }
 """What a caller may say of a memory beyond its fields, and its key in the metadata."""
+_ABOUT: Final = (*(each.name for each in fields(Memory) if each.name not in ("content", "id")), *METADATA_FIELDS)
 
 
 def draft(content: str, about: Mapping[str, Any]) -> Memory:
     """Return the unstored memory that *content* and the fields *about* describe."""
     extra = {METADATA_FIELDS[key]: value for key, value in about.items() if key in METADATA_FIELDS and value}
-    fields = {key: value for key, value in about.items() if key not in METADATA_FIELDS}
-    if "tags" in fields:
-        tags = fields["tags"]
-        fields["tags"] = tuple(tag.strip() for tag in tags.split(",")) if isinstance(tags, str) else tuple(tags)
-    try:
-        memory = Memory(content=content, **fields)
-    except TypeError as error:
-        raise InputError(f"a memory has no such field: {error}", hint="see the fields of recollect.Memory") from error
+    given = {key: value for key, value in about.items() if key not in METADATA_FIELDS}
+    for name in given:
+        if name not in _ABOUT:
+            raise InputError(f"a memory has no field {shown(name)}", hint=f"there are {', '.join(_ABOUT)}")
+    if "tags" in given:
+        tags = given["tags"]
+        given["tags"] = fitted(tags.split(",") if isinstance(tags, str) else tags, tuple[str, ...], "tags")
+    if not isinstance(given.get("metadata", {}), Mapping):
+        raise InputError(f"metadata cannot be {shown(given['metadata'])}", hint="give a mapping")
+    memory = Memory(content=content, **given)
     return replace(memory, metadata={**memory.metadata, **extra}) if extra else memory
 
 

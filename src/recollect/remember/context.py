@@ -14,7 +14,7 @@ from recollect.records import ALL_PROJECTS, Fact, Generation, Memory, Passage, S
 from recollect.remember.capture import capture
 from recollect.remember.clean import clean
 from recollect.remember.facts import DECAY_RATES, extract
-from recollect.remember.redact import redact_memory
+from recollect.remember.redact import FoundSecret, Redacted, digests_of, redact_name, redact_record
 from recollect.stores.contract import Analyse, Store
 from recollect.text.firewall import strip_rendered
 from recollect.trust import TRUST_LEVELS, capped, level
@@ -39,10 +39,10 @@ class Embedding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A memory ready to be stored: clean, without secrets (*redacted* of its own), with its vectors if any."""
+    """A memory ready to be stored: clean, without its *secrets*, with its vectors if any."""
 
     memory: Memory
-    redacted: int = 0
+    secrets: tuple[FoundSecret, ...] = ()
     embedding: Embedding | None = None
     tokens: TokenizedMemory | None = None
     """What the analyser makes of it, and below what it states: known before the transaction that stores it."""
@@ -76,12 +76,15 @@ class IngestContext:
 
     def prepare(self, memory: Memory, vector: Sequence[float] | None = None) -> Draft:
         """Return *memory* clean, no surer than its writer can be, without secrets, and the caller's *vector* if any."""
-        cleaned, count = _capped(clean(memory)), 0
+        cleaned = Redacted(record=_capped(clean(memory)))
         if self.redact:
-            redacted = redact_memory(cleaned)
-            cleaned, count = redacted.memory, redacted.count
-        embedding = None if vector is None else self._given(vector, cleaned)
-        return Draft(memory=cleaned, redacted=count, embedding=embedding)
+            cleaned = redact_record(cleaned.record, digests_of(self.store))
+        embedding = None if vector is None else self._given(vector, cleaned.record)
+        return Draft(memory=cleaned.record, secrets=cleaned.own, embedding=embedding)
+
+    def source_name(self, source: str) -> str:
+        """Return what a source is called in the store: without the secrets in its path, as its memories say it."""
+        return redact_name(source, digests_of(self.store), path=True).text if self.redact else source
 
     def analysed(self, draft: Draft) -> Draft:
         """Return *draft* with its tokens and facts: nobody waits for them while it is stored."""

@@ -15,7 +15,8 @@ from recollect.records import Memory, Piece, Progress, Source
 from recollect.remember.context import DEFAULT, Draft, IngestContext
 from recollect.remember.find_files import LARGEST, LeadsOut, Refused, find_files
 from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
-from recollect.remember.ingest import decide_early, ingest_drafts
+from recollect.remember.ingest import decide_early, ingest_drafts, secrets_of
+from recollect.remember.redact import SHARED, FoundSecret
 from recollect.remember.restore_export import restore_export
 from recollect.remember.sync_source import (
     SourceDiff,
@@ -47,10 +48,16 @@ class ImportReport:
 
     files: Counter[str] = field(default_factory=Counter)
     memories: Counter[str] = field(default_factory=Counter)
-    redacted: int = 0
+    secrets: list[FoundSecret] = field(default_factory=list)
+    """What was taken out, and of which memory; what all of a file have alike, such as its name, is told once."""
     errors: list[Problem] = field(default_factory=list)
     degraded: Degraded | None = None
     """Why memories have no vectors yet though they should; they are stored, and found by their words."""
+
+    @property
+    def redacted(self) -> int:
+        """How many secrets were taken out."""
+        return len(self.secrets)
 
     def fail(self, path: Path, reason: str) -> None:
         """Count a file that could not be read."""
@@ -65,7 +72,12 @@ class ImportReport:
         self.memories["unchanged"] += diff.unchanged
         self.memories["removed"] += diff.removed
         self.memories["revived"] += diff.revived
-        self.redacted += sum(drafts[place].redacted for place in (*diff.new, *diff.updated))
+        told: set[tuple[str, str]] = set()
+        for place in (*diff.new, *diff.updated):
+            for each in secrets_of(drafts[place], diff.ids[place]):
+                if each.field not in SHARED or (each.field, each.kind) not in told:
+                    self.secrets.append(each)
+                told.add((each.field, each.kind))
 
 
 def import_files(
@@ -89,40 +101,40 @@ def import_files(
     report, index = ImportReport(), SourceIndex(context.store, project=context.project or DEFAULT)
     recorded: dict[str, Source] = {}
     for root in roots:
-        recorded |= context.store.sources(below=source_of(root), project=index.project)
+        recorded |= context.store.sources(below=_name(root, context), project=index.project)
     found = list(find_files(roots, suffixes=SUFFIXES, follow_links=follow_links))
-    files = [each for each in found if isinstance(each, Path)]
-    seen = _seen(files, [each.path for each in found if isinstance(each, Refused)], roots)
+    files = {each: _name(each, context) for each in found if isinstance(each, Path)}
+    refused = [_name(each.path, context) for each in found if isinstance(each, Refused)]
+    seen = _seen(files, refused, [_name(root, context) for root in roots])
     for each in found:
         if isinstance(each, Refused):
             report.fail(each.path, each.reason)
     report.files["links"] = sum(isinstance(each, LeadsOut) for each in found)
-    for number, path in enumerate(files, start=1):
+    for number, (path, name) in enumerate(files.items(), start=1):
         report.files["scanned"] += 1
         if progress is not None:
             progress(number, len(files), path.name)
         with _without_gc():
-            _import_file(path, _source_file(path, seen, recorded), recorded, context, index, report)
+            _import_file(path, _source_file(path, name, seen, recorded), recorded, context, index, report)
     _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
     return report
 
 
-def _seen(files: Sequence[Path], refused: Sequence[Path], roots: Sequence[Path]) -> Seen:
+def _seen(files: Mapping[Path, str], refused: Sequence[str], roots: Sequence[str]) -> Seen:
     """Return what this import met, by the names it goes by in a store."""
     folders: dict[Path, int] = {}
     for path in files:
         if path.parent not in folders:
             folders[path.parent] = device_of(path.parent)
     return Seen(
-        devices={source_of(path): folders[path.parent] for path in files},
-        refused=frozenset(map(source_of, refused)),
-        roots=tuple(map(source_of, roots)),
+        devices={name: folders[path.parent] for path, name in files.items()},
+        refused=frozenset(refused),
+        roots=tuple(roots),
     )
 
 
-def _source_file(path: Path, seen: Seen, recorded: Mapping[str, Source]) -> SourceFile:
+def _source_file(path: Path, name: str, seen: Seen, recorded: Mapping[str, Source]) -> SourceFile:
     """Return *path* as it is recorded from now on; its root stays the one that found it first."""
-    name = source_of(path)
     root = recorded[name].root if name in recorded else ""
     device = seen.devices[name]
     return SourceFile(name=name, fingerprint=_fingerprint(path), device=device, root=root or seen.root_of(name))
@@ -143,6 +155,11 @@ def _without_gc() -> Iterator[None]:
 def source_of(path: Path) -> str:
     """Return the name that *path* goes by in a store: absolute, and text whatever the file system holds."""
     return os.fsencode(path.absolute().as_posix()).decode("utf-8", "backslashreplace")
+
+
+def _name(path: Path, context: IngestContext) -> str:
+    """Return the name that *path* goes by in the store of *context*: without the secrets in it."""
+    return context.source_name(source_of(path))
 
 
 def _import_file(
@@ -199,7 +216,8 @@ def _sync(
     new, updated = (tuple(at for diff in diffs for at in getattr(diff, name)) for name in ("new", "updated"))
     removed, revived = (sum(getattr(diff, name) for diff in diffs) for name in ("removed", "revived"))
     unchanged = len(drafts) - len(new) - len(updated) - revived
-    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, revived=revived)
+    ids = {place: row for diff in diffs for place, row in diff.ids.items()}
+    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, revived=revived, ids=ids)
 
 
 def _fingerprint(path: Path) -> str:

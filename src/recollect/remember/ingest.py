@@ -39,6 +39,7 @@ from recollect.remember.dedup import (
     is_standalone,
 )
 from recollect.remember.embed import embed_memories
+from recollect.remember.redact import FoundSecret
 from recollect.replies import Degraded
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
@@ -64,7 +65,8 @@ class IngestResult:
     id: int
     decision: Decision
     of: int | None = None
-    redacted: int = 0
+    secrets: tuple[FoundSecret, ...] = ()
+    """What was taken out of it before it was stored."""
     written: bool = True
     """Whether anything was written: not when the store held just this already."""
     degraded: Degraded | None = None
@@ -83,6 +85,16 @@ class IngestResult:
         """All that it took the place of."""
         first = (self.of,) if self.decision == "updates" and self.of is not None else ()
         return first + self.supersedes
+
+    @property
+    def redacted(self) -> int:
+        """How many secrets were taken out."""
+        return len(self.secrets)
+
+
+def secrets_of(draft: Draft, row: int) -> tuple[FoundSecret, ...]:
+    """Return what was taken out of *draft*, now that memory *row* holds it."""
+    return tuple(replace(each, memory_id=row, source=draft.memory.source) for each in draft.secrets)
 
 
 def ingest(
@@ -246,7 +258,7 @@ def _ingest_batch(drafts: Sequence[Draft], context: IngestContext, decided: Deci
     decisions = _decide_all(batch, existing, decided.by(DECIDE[context.profile.dedup]))
     ids = _insert(batch, decisions, context)
     results = [
-        _result(decision, decisions, ids, own=ids.get(place), redacted=drafts[place].redacted)
+        _result(decision, decisions, ids, own=ids.get(place), draft=drafts[place])
         for place, decision in enumerate(decisions)
     ]
     named = {row for result in results for row in (result.of, *result.supersedes)}
@@ -510,7 +522,7 @@ def _result(
     ids: Mapping[int, int],
     *,
     own: int | None,
-    redacted: int,
+    draft: Draft,
 ) -> IngestResult:
     of = _resolve(decision.of, decisions, ids)
     row = own if own is not None else of
@@ -521,7 +533,7 @@ def _result(
         id=row,
         decision=decision.decision,
         of=of,
-        redacted=redacted,
+        secrets=secrets_of(draft, row),
         evidence=decision.evidence,
         supersedes=tuple(each for each in further if each is not None),
     )

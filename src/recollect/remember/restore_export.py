@@ -11,7 +11,7 @@ from recollect.records import ALL_PROJECTS, Forget, Insert, Memory, Merge, Revis
 from recollect.remember.clean import chain
 from recollect.remember.context import Draft, IngestContext, revised
 from recollect.remember.formats import Exported
-from recollect.remember.ingest import IngestResult
+from recollect.remember.ingest import IngestResult, secrets_of
 from recollect.stores.contract import Store
 from recollect.trust import capped, may_change
 
@@ -50,9 +50,9 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
         if deleted is not None:
             store.apply([Forget(id=row, detail={"reason": "was forgotten when exported"})], at=deleted)
     return tuple(
-        IngestResult(id=row, decision="distinct", redacted=draft.redacted)
+        IngestResult(id=row, decision="distinct", secrets=secrets_of(draft, row))
         if place in inserted
-        else IngestResult(id=row, decision="identical", of=row, redacted=draft.redacted, written=row in changes)
+        else IngestResult(id=row, decision="identical", of=row, secrets=secrets_of(draft, row), written=row in changes)
         for place, (row, (draft, _)) in enumerate(zip(ids, exported, strict=True))
     )
 

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from recollect.records import Event, Forget, Memory, Piece, Restore, Revise, Source, Write, digest
@@ -74,6 +74,8 @@ class SourceDiff:
     unchanged: int = 0
     removed: int = 0
     revived: int = 0
+    ids: Mapping[int, int] = field(default_factory=dict)
+    """The memory that holds each piece, by its place."""
 
 
 def sync_source(
@@ -109,7 +111,7 @@ def sync_source(
     pieces = [Piece(digest=key, memory_id=ids[at], section=drafts[at].memory.section) for at, key in enumerate(keys)]
     here = set(ids.values())
     index.record(file, before=before, after=[*pieces, *_gone(piece for piece in left if piece.memory_id not in here)])
-    return source_diff(results, edited=edited, total=len(drafts), losses=losses, revived=len(revived))
+    return source_diff(results, edited=edited, total=len(drafts), losses=losses, revived=len(revived), ids=ids)
 
 
 def ready_drafts(drafts: Sequence[Draft], before: Collection[Piece], context: IngestContext) -> list[Draft]:
@@ -184,14 +186,16 @@ def source_diff(
     edited: Collection[int] = (),
     losses: Sequence[Write] = (),
     revived: int = 0,
+    ids: Mapping[int, int] | None = None,
 ) -> SourceDiff:
     """Count what became of *total* drafts: *results* of those ingested, by place, *edited* ones, and what went."""
     new = tuple(place for place, result in results.items() if result.decision not in MERGED)
     touched = [place for place, result in results.items() if result.decision in MERGED and result.written]
     updated = tuple(sorted((*edited, *touched)))
     removed = sum(isinstance(write, Forget) for write in losses)
+    held = ids or {place: result.id for place, result in results.items()}
     unchanged = total - len(new) - len(updated) - revived
-    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, revived=revived)
+    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, revived=revived, ids=held)
 
 
 # --- what is the same, what was edited, what is gone ----------------------------------------

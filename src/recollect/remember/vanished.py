@@ -14,6 +14,7 @@ from typing import Final
 
 from recollect.records import Memory, Source
 from recollect.remember.context import IngestContext
+from recollect.remember.secret_rules import MARK
 from recollect.remember.sync_source import SourceIndex
 
 FEW: Final = 5
@@ -63,7 +64,9 @@ def find_vanished(
 ) -> Vanished:
     """Return which of the sources *recorded* below the roots are gone; with *prune* none is kept for caution's sake."""
     held = {name: source for name, source in recorded.items() if source.held}
-    away = [name for name in sorted(held.keys() - seen.devices.keys()) if not _is_there(name)]
+    unseen = sorted(held.keys() - seen.devices.keys())
+    # A name that lost a secret says nothing of its file.
+    away = [name for name in unseen if MARK not in name and not _is_there(name)]
     away = [name for name in away if seen.refused.isdisjoint((name, *map(str, PurePosixPath(name).parents)))]
     renumbered = {held[name].device: device for name, device in seen.devices.items() if name in held}
     if prune:

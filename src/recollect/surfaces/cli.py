@@ -13,6 +13,7 @@ import click
 
 from recollect.errors import InputError, RecollectError
 from recollect.records import Progress
+from recollect.surfaces.terminal import visible_line, visible_streams, write_styled
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
@@ -145,7 +146,7 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
             answer = _consented(operation, db, values) or operation.answer(db, values, progress)
         _print(answer, as_json=bool(chosen["as_json"]))
     if db.models.notice:
-        click.echo(f"note: {db.models.notice}", err=True)
+        _say(visible_line(f"note: {db.models.notice}"), err=True)
     if not answer.found:
         sys.exit(EXIT_NOTHING)
     if not answer.healthy:
@@ -168,11 +169,11 @@ def _print(answer: "Answer", *, as_json: bool) -> None:
 
     if answer.stream:
         for each in answer.value:
-            click.echo(json.dumps(serialise(each), ensure_ascii=False))
+            _say(json.dumps(serialise(each), ensure_ascii=False))
         return
-    click.echo(written(serialise(answer.value)) if as_json else answer.text())
+    _say(written(serialise(answer.value)) if as_json else answer.text())
     for problem in () if as_json else answer.problems:
-        click.echo(f"error: {problem}", err=True)
+        _say(visible_line(f"error: {problem}"), err=True)
 
 
 def written(value: Any) -> str:
@@ -189,14 +190,13 @@ def _bar(*, wanted: bool) -> Iterator[Progress | None]:
 
     def progress(done: int, total: int, what: str) -> None:
         filled = 30 * done // max(1, total)
-        sys.stderr.write(f"\r\x1b[K[{'█' * filled}{'·' * (30 - filled)}] {done}/{total} {what[:40]}")
-        sys.stderr.flush()
+        bar = f"[{'█' * filled}{'·' * (30 - filled)}] {done}/{total} {visible_line(what)[:40]}"
+        write_styled(sys.stderr, "\r\x1b[K", bar)
 
     try:
         yield progress
     finally:
-        sys.stderr.write("\r\x1b[K")
-        sys.stderr.flush()
+        write_styled(sys.stderr, "\r\x1b[K", "")
 
 
 # --- the door -------------------------------------------------------------------------------
@@ -223,10 +223,12 @@ def demo(keep: str | None, **given: Any) -> None:
     with _bar(wanted=True) as progress:
         shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program(), progress=progress)
     if chosen["as_json"]:
-        click.echo(written(shown.value))
+        _say(written(shown.value))
         return
     for line in shown.lines:
-        click.secho(line, bold=line.startswith("> ") or line == NEXT)
+        bold = line.startswith("> ") or line == NEXT
+        write_styled(sys.stdout, "\x1b[1m" if bold else "", line, "\x1b[0m" if bold else "")
+        _say("")
 
 
 _global_options(demo)
@@ -250,7 +252,7 @@ def completion(shell: str) -> None:
 
     kind = get_completion_class(shell)
     if kind is not None:
-        click.echo(kind(cli, {}, "recollect", "_RECOLLECT_COMPLETE").source())
+        _say(kind(cli, {}, "recollect", "_RECOLLECT_COMPLETE").source())
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -259,14 +261,26 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # half characters are written as JSON writes them
+    with visible_streams():
+        _run(words)
+
+
+def _run(words: list[str]) -> None:
     try:
         cli.main(args=words, prog_name="recollect", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
+        _say(error.format_message())
     except (click.Abort, KeyboardInterrupt):
         sys.exit(EXIT_STOPPED)
     except Exception as error:  # noqa: BLE001  (the last door: whatever it is, people get one line)
         _complain(_understood(error), as_json="--json" in words)
+
+
+def _say(text: str, *, err: bool = False) -> None:
+    """Write *text* and a line break; the stream makes it visible."""
+    stream = sys.stderr if err else sys.stdout
+    stream.write(f"{text}\n")
+    stream.flush()
 
 
 def _understood(error: Exception) -> RecollectError:
@@ -293,8 +307,8 @@ def _complain(error: RecollectError, *, as_json: bool) -> None:
     from recollect.surfaces.serialise import error_value  # noqa: PLC0415
 
     hint = f" ({error.hint})" if error.hint else ""
-    line = json.dumps(error_value(error), ensure_ascii=False) if as_json else f"error: {error}{hint}"
-    click.echo(line, err=True)
+    line = json.dumps(error_value(error), ensure_ascii=False) if as_json else visible_line(f"error: {error}{hint}")
+    _say(line, err=True)
     sys.exit(error.exit_code)
 
 

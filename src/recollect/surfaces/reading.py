@@ -250,7 +250,7 @@ def _never_used(db: Recollection, _: Given) -> Answer:
 def _unanswered(db: Recollection, given: Given) -> Answer:
     found, empty = db.unanswered(limit=given.get("limit") or 20), "Every query found something."
     queries = [{"query": query, "times": times} for query, times in found]
-    return listed(queries, lambda each: f"{each['times']} times: {each['query']}", empty=empty, queries=queries)
+    return listed(queries, text.unanswered_line, empty=empty, queries=queries)
 
 
 LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {

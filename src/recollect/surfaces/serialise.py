@@ -29,7 +29,8 @@ SHAPES: Final[Mapping[str, str]] = {
         "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
         "effective_confidence snippet memory facts conflicts?"
     ),
-    "IngestResult": "id decision of redacted supersedes? evidence=trust_evidence? degraded?",
+    "FoundSecret": "field kind id=memory_id source",
+    "IngestResult": "id decision of redacted secrets? supersedes? evidence=trust_evidence? degraded?",
     "Lens": f"name projects? {_FILTERS} since? until? boosts",
     "Memory": f"{_MEMORY} origin?",
     "Recall": "query session lens mode outcome at hits",

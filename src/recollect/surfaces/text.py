@@ -1,6 +1,6 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -8,6 +8,7 @@ from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.records import Event, Fact, LogSize, Memory, Recall, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
 from recollect.search.limits import MAX_PREFIXES, MAX_UNKNOWN
+from recollect.surfaces.terminal import visible_line
 from recollect.trust import ORIGINS
 
 if TYPE_CHECKING:  # a search starts without what other verbs need
@@ -15,6 +16,7 @@ if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.recall.log import Retention
     from recollect.remember.import_files import ImportReport
     from recollect.remember.ingest import IngestResult
+    from recollect.remember.redact import FoundSecret
     from recollect.search.why import Why
     from recollect.upkeep.consolidate import Consolidation
     from recollect.upkeep.facts import Conflict
@@ -64,6 +66,8 @@ BLOCKED = {
     "superseded": "another memory took its place",
     "filter": "a filter leaves it out",
 }
+SECRETS: Final = 5
+"""How many of the secrets that were taken out are told to people; JSON has them all."""
 FACET_VALUES: Final = 8
 """How many values of a facet are listed for people; JSON has them all."""
 
@@ -89,7 +93,7 @@ def reply_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
 
 
 def _facet(name: str, counts: Mapping[str, int]) -> str:
-    first = [f"{value} {count}" for value, count in list(counts.items())[:FACET_VALUES]]
+    first = [f"{visible_line(value)} {count}" for value, count in list(counts.items())[:FACET_VALUES]]
     more = [f"… {len(counts) - FACET_VALUES} more"] if len(counts) > FACET_VALUES else []
     return f"by {name.replace('_', ' ')}: {', '.join([*first, *more])}"
 
@@ -123,7 +127,7 @@ def _evidence(evidence: Evidence) -> str:
 def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     memory = hit.memory
     heading = memory.section or memory.title
-    lines = [heading, hit.snippet] if heading else [hit.snippet]
+    lines = [visible_line(heading), hit.snippet] if heading else [hit.snippet]
     about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
     # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
     score = f"{hit.score:.3g}" if hit.score >= 0.001 else ""
@@ -150,9 +154,12 @@ def _place(memory: Memory, root: str = "") -> str:
     """Return where *memory* comes from, as seen from the folder *root*."""
     if memory.source is None:
         return ""
-    folder = root.rstrip("/") + "/"
-    source = memory.source.removeprefix(folder) if root else memory.source
-    return source + (f":{memory.line}" if memory.line else "")
+    return _path(memory.source, root) + (f":{memory.line}" if memory.line else "")
+
+
+def _path(source: str, root: str) -> str:
+    """Return *source* in one line, as seen from the folder *root*."""
+    return visible_line(source.removeprefix(root.rstrip("/") + "/") if root else source)
 
 
 def _day(memory: Memory) -> str:
@@ -171,16 +178,28 @@ def why_text(told: "Why") -> str:
 # --- changes --------------------------------------------------------------------------------
 
 
-def ingest_text(result: "IngestResult") -> str:
+def ingest_text(result: "IngestResult", *, root: str = "") -> str:
     """Return what became of an added text."""
     of = f" #{result.of}" if result.of is not None and result.decision in ("updates", "conflicts") else ""
     of += f", which is {HELD[held]}" if of and (held := str(result.evidence.get("against"))) in HELD else ""
     of += f"; it supersedes {', '.join(f'#{row}' for row in result.supersedes)}" if result.supersedes else ""
-    secrets = f"; {_count(result.redacted, 'secret')} redacted" if result.redacted else ""
+    secrets = f"; {secrets_text(result.secrets, root=root)}" if result.secrets else ""
     return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}{f'; {LATER}' if result.degraded else ''}"
 
 
-def import_text(report: "ImportReport") -> str:
+def secrets_text(found: "Sequence[FoundSecret]", *, root: str = "") -> str:
+    """Return which secrets were taken out of which fields of which memories; of many the first few."""
+    first = [_secret(each, root) for each in found[:SECRETS]]
+    more = [f"and {len(found) - SECRETS} more"] if len(found) > SECRETS else []
+    return f"redacted {_count(len(found), 'secret')}: {', '.join([*first, *more])}"
+
+
+def _secret(found: "FoundSecret", root: str) -> str:
+    place = f" ({_path(found.source, root)})" if found.source else ""
+    return f"{found.kind} in {found.field} of #{found.memory_id}{place}"
+
+
+def import_text(report: "ImportReport", *, root: str = "") -> str:
     """Return what an import did."""
     files, memories = report.files, report.memories
     text = (
@@ -190,7 +209,7 @@ def import_text(report: "ImportReport") -> str:
     )
     told = {
         f"{_count(memories['revived'], 'forgotten memory')} brought back": memories["revived"],
-        f"{_count(report.redacted, 'secret')} redacted before anything was stored": report.redacted,
+        secrets_text(report.secrets, root=root): report.secrets,
         f"{_count(memories['withheld'], 'memory')} kept, though {_count(files['withheld'], 'file')} cannot be found "
         "any more; to forget what is gone: recollect import --prune": files["withheld"],
         f"{_count(files['links'], 'link')} not followed out of the folder; to follow: recollect import "
@@ -233,7 +252,7 @@ def timeline_line(memory: Memory) -> str:
 
 def fact_line(fact: Fact) -> str:
     """Return a fact in one line."""
-    said = f"{fact.subject} {fact.predicate} {fact.object}"
+    said = visible_line(f"{fact.subject} {fact.predicate} {fact.object}")
     return f"fact {fact.id} [{fact.type}] {said} (confidence {fact.confidence:.2f}, #{fact.memory_id})"
 
 
@@ -249,6 +268,11 @@ def recall_line(recall: Recall) -> str:
     """Return one entry of the recall log."""
     shown = ", ".join(f"#{hit.memory_id}" for hit in recall.hits if hit.shown) or "nothing"
     return f"{recall.at:%Y-%m-%d %H:%M} {recall.query!r}: {recall.outcome}, showed {shown}"
+
+
+def unanswered_line(asked: Mapping[str, object]) -> str:
+    """Return a query that found nothing, and how often it was asked."""
+    return visible_line(f"{asked['times']} times: {asked['query']}")
 
 
 def _short(memory: Memory) -> str:
@@ -277,8 +301,8 @@ def shown_text(shown: Shown, *, root: str = "") -> str:
     }
     lines = [f"#{memory.id} {memory.title}".rstrip(), "", memory.content, ""]
     lines += [f"also: {text}" for text in shown.wordings]
-    lines += [f"{name}: {value}" for name, value in about.items() if value]
-    lines += [f"{key}: {value}" for key, value in memory.metadata.items()]
+    lines += [visible_line(f"{name}: {value}") for name, value in about.items() if value]
+    lines += [visible_line(f"{key}: {value}") for key, value in memory.metadata.items()]
     lines += [_event(event) for event in shown.events]
     return "\n".join(lines)
 
@@ -289,7 +313,7 @@ def _event(event: Event) -> str:
     if event.verb != "update":
         known.pop("content", None)
     said = [text for key, text in _details(event.detail).items() if key in known]
-    return f"{event.at:%Y-%m-%d %H:%M} {event.verb}" + (f": {', '.join(said)}" if said else "")
+    return f"{event.at:%Y-%m-%d %H:%M} {event.verb}" + (f": {visible_line(', '.join(said))}" if said else "")
 
 
 def _details(detail: Mapping[str, object]) -> dict[str, str]:
@@ -346,7 +370,8 @@ def consolidation_text(done: "Consolidation") -> str:
 
 def lens_line(lens: Mapping[str, object]) -> str:
     """Return a lens in one line."""
-    return f"{lens['name']}: {', '.join(f'{name} {value}' for name, value in lens.items() if name != 'name' and value)}"
+    said = ", ".join(f"{name} {value}" for name, value in lens.items() if name != "name" and value)
+    return visible_line(f"{lens['name']}: {said}")
 
 
 def model_line(model: Mapping[str, object]) -> str:

@@ -55,7 +55,7 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
     if (observed := given.moment("date")) is not None:
         about["observed_at"] = observed.start
     result = db.add(given["text"], redact=not given.get("keep_secrets"), embed=not given.get("no_embed"), **about)
-    return Answer(value=result, text=lambda: text.ingest_text(result))
+    return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
 
 
 @operation(
@@ -83,7 +83,7 @@ def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer
     )
     return Answer(
         value=import_value(report),
-        text=lambda: text.import_text(report),
+        text=lambda: text.import_text(report, root=text.here()),
         healthy=not report.errors,
         problems=tuple(f"{problem.path}: {problem.reason}" for problem in report.errors),
     )
@@ -97,6 +97,7 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
         "withheld": {"files": report.files["withheld"], "memories": report.memories["withheld"]},
         "links": report.files["links"],
         "redacted": report.redacted,
+        **({"secrets": report.secrets} if report.secrets else {}),
         "errors": report.errors,
         **({"degraded": report.degraded} if report.degraded else {}),
     }

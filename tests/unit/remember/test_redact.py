@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import Context, Memory
-from recollect.remember.redact import redact_memory, redact_text
+from recollect.remember.redact import redact_record, redact_text
 
 # Put together from parts, so that no scanner takes these tests for a leak.
 LETTERS = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7"
@@ -176,13 +176,13 @@ def test_each_field_of_a_memory_is_redacted_and_says_how_many_secrets_it_held() 
         metadata={"env": [{"note": secret}], "password": "hunter" + "2abc", "size": 3},
     )
 
-    redacted = redact_memory(memory)
+    redacted = redact_record(memory)
 
     assert redacted.counts == {"content": 2, "title": 1, "tags": 1, "metadata": 2, "section": 1, "context": 2}
-    assert redacted.count == 6  # what stands in its section and its neighbours' words is counted where it belongs
-    assert secret not in repr(redacted.memory)
-    assert redacted.memory.tags == ("ci", "[redacted:github]")
-    assert redacted.memory.metadata == {
+    assert len(redacted.own) == 6  # what stands in its section and its neighbours' words is counted where it belongs
+    assert secret not in repr(redacted.record)
+    assert redacted.record.tags == ("ci", "[redacted:github]")
+    assert redacted.record.metadata == {
         "env": [{"note": "[redacted:github]"}],
         "password": "[redacted:credential]",
         "size": 3,
@@ -192,7 +192,7 @@ def test_each_field_of_a_memory_is_redacted_and_says_how_many_secrets_it_held() 
 def test_a_memory_without_secrets_stays_the_same_object() -> None:
     memory = Memory(content="Deploy at noon: ask Ida", tags=("ops",), metadata={"token": "$TOKEN", "n": [1, None]})
 
-    redacted = redact_memory(memory)
+    redacted = redact_record(memory)
 
-    assert redacted.memory is memory
-    assert (redacted.counts, redacted.count) == ({}, 0)
+    assert redacted.record is memory
+    assert (redacted.counts, redacted.own) == ({}, ())

@@ -7,14 +7,16 @@ import pty
 import select
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from recollect.surfaces.cli import main
+from recollect.surfaces.table import Operation, Parameter
 
 COMMAND = (sys.executable, "-c", "from recollect.surfaces.cli import main; main()")
 
@@ -99,3 +101,29 @@ def surroundings(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
     ours["RECOLLECT_DB"] = str(folder / "notes.db")
     others = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
     return {**others, **ours, **more}
+
+
+# --- any command, by the table --------------------------------------------------------------
+
+
+def arguments(parameter: Parameter, folder: Path, text: str) -> list[list[str]]:
+    """Return what to give for *parameter*: by its kind, so that a new verb needs nothing here."""
+    if parameter.kind == "choice":
+        return [[choice] for choice in parameter.choices]
+    if parameter.kind == "paths":
+        return [[str(path) for path in sorted(folder.glob("*.[mj]*"))]]
+    return [["1"]] if parameter.kind in ("number", "share") else [[text]]
+
+
+def commands(operation: Operation, folder: Path, text: str) -> Iterator[list[str]]:
+    """Yield the command with each choice of its arguments, and with each of its options that take text."""
+    placed = [each for each in operation.parameters if each.place]
+    for some in islice(product(*(arguments(each, folder, text) for each in placed)), 12):
+        yield [operation.name, *(word for words in some for word in words)]
+    words = [word for each in placed for word in arguments(each, folder, text)[0]]
+    for option in operation.parameters:
+        name = f"--{option.name.replace('_', '-')}"
+        if not option.place and option.kind == "flag":
+            yield [operation.name, name, *words]
+        elif not option.place:
+            yield [operation.name, name, arguments(option, folder, text)[0][0], *words]

@@ -360,10 +360,10 @@ def test_a_reader_that_leaves_early_is_no_error(tmp_path: Path) -> None:
     assert (said, process.returncode) == (b"", 0)
 
 
-def test_half_characters_are_written_as_json_writes_them(tmp_path: Path) -> None:
+def test_half_a_character_is_asked_as_one_that_nobody_knows(tmp_path: Path) -> None:
     done = apart("search", b"half \xff one".decode(errors="surrogateescape"), "--json", folder=tmp_path)
 
-    assert json.loads(done.out)["query"] == "half \udcff one"
+    assert json.loads(done.out)["query"] == "half \N{REPLACEMENT CHARACTER} one"
     assert done.code == 1
 
 

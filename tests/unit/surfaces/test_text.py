@@ -7,11 +7,13 @@ from recollect import Hit, Memory, Reason, Reply
 from recollect.recollection import Shown
 from recollect.records import Event, Fact
 from recollect.remember.ingest import IngestResult
+from recollect.remember.redact import FoundSecret
 from recollect.replies import Evidence
 from recollect.surfaces.text import HINTS, ingest_text, reply_text, shown_text
 
 MEMORY = Memory(id=3, content="We ship", source="/n/a.md", line=2, created_at=NOON)
 HIT = Hit(rank=1, memory=MEMORY, score=1.5, match_type="bm25", snippet="We [ship]")
+SECRET = FoundSecret(field="content", kind="github", memory_id=7)
 REPLY = Reply(query="ship", mode="hybrid", profile="default", outcome="answered", hits=(HIT,), total=1)
 
 
@@ -96,7 +98,14 @@ def test_a_score_next_to_nothing_is_left_out() -> None:
         (IngestResult(id=7, decision="restates", of=7), "#7 known already in other words; this wording is kept too"),
         (IngestResult(id=8, decision="updates", of=7), "#8 remembered; it supersedes #7"),
         (IngestResult(id=8, decision="conflicts", of=7), "#8 remembered; it conflicts with #7"),
-        (IngestResult(id=7, decision="distinct", redacted=2), "#7 remembered; 2 secrets redacted"),
+        (
+            IngestResult(id=7, decision="distinct", secrets=(SECRET, replace(SECRET, field="title", source="/n/a.md"))),
+            "#7 remembered; redacted 2 secrets: github in content of #7, github in title of #7 (/n/a.md)",
+        ),
+        (
+            IngestResult(id=7, decision="distinct", secrets=(SECRET,) * 7),
+            f"#7 remembered; redacted 7 secrets: {'github in content of #7, ' * 5}and 2 more",
+        ),
     ],
 )
 def test_what_became_of_a_text_is_one_line(kept: IngestResult, text: str) -> None:

@@ -1,0 +1,257 @@
+"""Arguments as they are declared: what a caller gives is checked once, at the door, and refused in one line."""
+
+import math
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+from functools import cache, wraps
+from inspect import Parameter, Signature, signature
+from operator import index
+from pathlib import Path
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from recollect.errors import InputError
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Class = TypeVar("Class", bound=type)
+
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+LARGEST: Final = 2**63
+"""From here on a number is too large for any store."""
+_SHOWN: Final = 60
+_WANTED: Final[Mapping[Any, str]] = {
+    str: "give text",
+    bool: "give True or False",
+    int: "give a whole number",
+    float: "give a number",
+    datetime: "give a datetime between the years 1 and 9999",
+    Path: "give a path",
+    Mapping: "give a mapping",
+    Callable: "give a function",
+}
+
+
+def storable(text: str) -> str:
+    """Return *text* without lone surrogates and NULs, which no file and no other program can carry."""
+    if text.isascii():
+        return text.replace("\0", " ") if "\0" in text else text
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).replace("\0", " ")
+
+
+def shown(value: object) -> str:
+    """Return *value* as an error names it: short, whatever it is."""
+    try:
+        told = repr(value)
+    except Exception:  # noqa: BLE001  (a stranger's value; a huge number has no text either)
+        told = f"a {type(value).__name__}"
+    return told if len(told) <= _SHOWN else f"{told[: _SHOWN - 1]}…"
+
+
+# --- the door -------------------------------------------------------------------------------
+
+
+def guarded(**options: tuple[str, ...]) -> Callable[[Class], Class]:
+    """Check the arguments of every public method of a class by their declared types.
+
+    *options* are the further keywords that there are, by the parameter that takes them: `more=("alpha", …)`.
+    """
+
+    def guard(owner: Class) -> Class:
+        for name, method in list(vars(owner).items()):
+            if callable(method) and not name.startswith("_"):
+                setattr(owner, name, checked(method, options))
+        return owner
+
+    return guard
+
+
+def checked(function: Callable[P, T], options: Mapping[str, tuple[str, ...]] | None = None) -> Callable[P, T]:
+    """Return *function* so that a wrong argument is an InputError that names it, never a TypeError from within."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        positional, named = _door(function, tuple((options or {}).items())).admit(args, kwargs)
+        return function(*positional, **named)
+
+    return call
+
+
+@cache
+def _door(function: Callable[..., Any], options: tuple[tuple[str, tuple[str, ...]], ...]) -> "_Door":
+    return _Door(function, dict(options))
+
+
+class _Door:
+    """What one function takes, read once."""
+
+    def __init__(self, function: Callable[..., Any], options: Mapping[str, tuple[str, ...]]) -> None:
+        self._name = function.__name__.strip("_")
+        self._signature: Signature = signature(function)
+        told = {name: each.annotation for name, each in self._signature.parameters.items()}
+        told = {name: hint for name, hint in told.items() if hint is not Parameter.empty}
+        # What a method returns is not looked at: its name may be one that only other verbs load.
+        self._hints = get_type_hints(SimpleNamespace(__annotations__=told), function.__globals__)
+        self._kinds = {name: each.kind for name, each in self._signature.parameters.items()}
+        more = [each for each, kind in self._kinds.items() if kind == Parameter.VAR_KEYWORD]
+        self._more = next((options[each] for each in more if each in options), None)
+
+    def admit(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments as they are declared; refuse what is not."""
+        try:
+            bound = self._signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise InputError(f"{self._name}: {error}", hint=f"it takes {', '.join(self._names())}") from error
+        for name, value in bound.arguments.items():
+            bound.arguments[name] = self._admitted(name, value)
+        return bound.args, bound.kwargs
+
+    def _admitted(self, name: str, value: Any) -> Any:
+        kind, hint = self._kinds[name], self._hints.get(name, Any)
+        if kind == Parameter.VAR_POSITIONAL:
+            return tuple(fitted(each, hint, name) for each in value)
+        if kind == Parameter.VAR_KEYWORD:
+            self._refuse_unknown(value)
+            return value
+        return fitted(value, hint, name)
+
+    def _refuse_unknown(self, more: Mapping[str, Any]) -> None:
+        unknown = [] if self._more is None else [name for name in more if name not in self._more]
+        if unknown:
+            raise InputError(f"{self._name} takes no {shown(unknown[0])}", hint=f"it takes {', '.join(self._names())}")
+
+    def _names(self) -> list[str]:
+        own = [name for name, kind in self._kinds.items() if kind != Parameter.VAR_KEYWORD and name != "self"]
+        return [*own, *(name for name in self._more or () if name not in own)]
+
+
+# --- values ---------------------------------------------------------------------------------
+
+
+def fit(record: Any) -> None:
+    """Bring the fields of a frozen *record* to their declared types, from its `__post_init__`; refuse what is not."""
+    kind: Any = type(record)
+    for name, hint, usual in _fields(kind):
+        value = getattr(record, name)
+        fits = value if value is usual else fitted(value, hint, name)
+        if fits is not value:
+            object.__setattr__(record, name, fits)
+
+
+@cache
+def _fields(record: type) -> tuple[tuple[str, Any, Any], ...]:
+    """Return the name, the type and the usual value of each field."""
+    hints = get_type_hints(record)
+    return tuple((each.name, hints[each.name], each.default) for each in fields(record))
+
+
+def fitted(value: Any, hint: Any, name: str) -> Any:
+    """Return *value* as the type *hint* has it: texts storable, lists as declared; refuse what does not fit."""
+    if hint is Any or hint is object:
+        return value
+    arms = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    if value is None and NoneType in arms:
+        return None
+    if Path in arms:
+        return _path(value, name)
+    return _fitted(value, arms[0], name)
+
+
+def _fitted(value: Any, hint: Any, name: str) -> Any:
+    origin = get_origin(hint) or hint
+    if origin is Literal:
+        return value if isinstance(value, str) and value in get_args(hint) else _refuse(value, hint, name)
+    if origin in _PLAIN:
+        return _PLAIN[origin](value, name)
+    if origin is Callable:
+        return value if callable(value) else _refuse(value, Callable, name)
+    if issubclass(origin, Mapping):
+        return _mapping(value, get_args(hint), name)
+    if issubclass(origin, Collection):
+        return _several(value, origin, get_args(hint)[0], name)
+    return value if isinstance(value, origin) else _refuse(value, hint, name)
+
+
+def _refuse(value: object, hint: Any, name: str) -> Any:
+    choices = f"one of {', '.join(get_args(hint))}" if get_origin(hint) is Literal else ""
+    wanted = choices or _WANTED.get(hint) or f"give a {getattr(hint, '__name__', hint)}"
+    raise InputError(f"{name} cannot be {shown(value)}", hint=wanted)
+
+
+def _text(value: Any, name: str) -> str:
+    return storable(value) if isinstance(value, str) else _refuse(value, str, name)
+
+
+def _flag(value: Any, name: str) -> bool:
+    return value if isinstance(value, bool) else _refuse(value, bool, name)
+
+
+def _whole(value: Any, name: str) -> int:
+    try:
+        number = index(value)
+    except TypeError:
+        number = _refuse(value, int, name)
+    if isinstance(value, bool):
+        _refuse(value, int, name)
+    if abs(number) >= LARGEST:
+        raise InputError(f"{name} cannot be {shown(value)}: it is too large", hint="give a number below 2**63")
+    return number
+
+
+def _number(value: Any, name: str) -> float:
+    try:
+        number = value if isinstance(value, float) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    fits = math.isfinite(number) and not isinstance(value, str | bytes | bool)
+    return number if fits else _refuse(value, float, name)
+
+
+def _moment(value: Any, name: str) -> Any:
+    if not isinstance(value, datetime):
+        _refuse(value, datetime, name)
+    aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+    try:
+        aware.astimezone(UTC)
+    except (OverflowError, ValueError):
+        _refuse(value, datetime, name)
+    return aware
+
+
+def _path(value: Any, name: str) -> Any:
+    if not isinstance(value, str | Path):
+        _refuse(value, Path, name)
+    try:
+        os.fsencode(value)
+    except UnicodeError as error:
+        raise InputError(f"no file can be called {shown(str(value))}", hint="give a path") from error
+    return value
+
+
+def _mapping(value: Any, arms: tuple[Any, ...], name: str) -> Any:
+    if not isinstance(value, Mapping):
+        _refuse(value, Mapping, name)
+    key, each = arms
+    return {fitted(one, key, name): fitted(other, each, f"{name}: {shown(one)}") for one, other in value.items()}
+
+
+def _several(value: Any, kind: type, each: Any, name: str) -> Any:
+    """Return a list as declared; the numbers of a vector are looked at by who knows what a vector is."""
+    if isinstance(value, str | bytes | bytearray | Mapping) or not isinstance(value, Iterable):
+        raise InputError(f"{name} cannot be {shown(value)}", hint="give a list")
+    if each is float:
+        return value
+    found = [fitted(one, each, name) for one in value]
+    return frozenset(found) if kind is frozenset else tuple(found)
+
+
+_PLAIN: Final[Mapping[Any, Callable[[Any, str], Any]]] = {
+    str: _text,
+    bool: _flag,
+    int: _whole,
+    float: _number,
+    datetime: _moment,
+}
