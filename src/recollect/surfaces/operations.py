@@ -7,6 +7,7 @@ from typing import Final
 
 from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
+from recollect.recollection import recover as recover_store
 from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
 from recollect.surfaces import measuring, reading, text, writing
@@ -33,10 +34,10 @@ def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     return Answer(value={"store": db.address, **serialise(counted)}, text=lambda: text.stats_text(counted, db.address))
 
 
-@operation()
-def doctor(db: Recollection, _: Given, __: Progress | None) -> Answer:
+@operation(Parameter(name="deep", kind="flag", about="compare every row with its checksum and every word index entry"))
+def doctor(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Look for damage."""
-    health = db.doctor()
+    health = db.doctor(deep=bool(given.get("deep")))
     return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
 
 
@@ -45,6 +46,17 @@ def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
     """Make every index anew from the memories."""
     count = db.reindex(progress)
     return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed anew")
+
+
+@operation(
+    Parameter(name="old", place=True, about="the damaged store"),
+    Parameter(name="new", place=True, about="the store to make; it must not exist"),
+    store=False,
+)
+def recover(_: Recollection, given: Given, __: Progress | None) -> Answer:
+    """Save what can be read of a damaged store into a new one; the old one stays as it is."""
+    done = recover_store(given["old"], given["new"])
+    return Answer(value=done, text=lambda: text.recovery_text(done, given["new"]))
 
 
 @operation(Parameter(name="path", place=True, optional=True, about="the file to write"))

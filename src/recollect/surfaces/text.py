@@ -1,11 +1,11 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
-from recollect.records import Event, Fact, Memory, Recall, StoreStats
+from recollect.records import Event, Fact, Memory, Recall, Recovery, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
 
 if TYPE_CHECKING:  # a search starts without what other verbs need
@@ -286,6 +286,22 @@ def health_text(health: Health) -> str:
     """Return what a check-up found."""
     found = _count(len(health.problems), "problem") if health.problems else f"{health.memories} memories, all is well"
     return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice])
+
+
+def recovery_text(done: Recovery, path: str) -> str:
+    """Return what was saved of a damaged store, and what was not."""
+    missing = {
+        f"could not be read: memories {_ids(done.lost)}": done.lost,
+        f"saved with their words, but not all of their other fields: memories {_ids(done.changed)}": done.changed,
+        f"could not be read whole: {', '.join(done.torn)}": done.torn,
+        f"{done.aside} rows are not as they were written and were put into {done.aside_path}": done.aside,
+    }
+    lines = [line for line, there in missing.items() if there] or ["nothing is missing"]
+    return "\n".join([f"{done.saved.get('memory', 0)} memories saved to {path}", *lines])
+
+
+def _ids(rows: Sequence[int]) -> str:
+    return ", ".join(map(str, rows[:20])) + (f" and {len(rows) - 20} more" if len(rows) > 20 else "")
 
 
 def consolidation_text(done: "Consolidation") -> str:

@@ -1,11 +1,14 @@
 """Vectors as rows: the generations of models, what has none yet, and the question for the nearest."""
 
 import json
+import zlib
 from collections.abc import Sequence
+from typing import Any
 
 from recollect.records import EmbeddedMemory, Filter, Generation, Memory, Passage, Scope, VectorHits
 from recollect.stores.contract import too_wide
 from recollect.stores.sql import contexts
+from recollect.stores.sql.codec import checksum
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, VectorQuestion, ask, bump, version_of
 from recollect.stores.sql.filters import admitted, in_scope
 from recollect.vectors import WIDTH
@@ -101,8 +104,14 @@ def _replace(session: Session, generation: int, current: Sequence[tuple[Memory, 
         for memory, each in current
         for ordinal, passage in enumerate(each.passages)
     ]
-    names = "generation_id, memory_id, ordinal, start, stop, embedding, stamp"
-    session.many(f"insert into vector ({names}) values (?, ?, ?, ?, ?, ?, ?)", rows)
+    names = "generation_id, memory_id, ordinal, start, stop, embedding, stamp, checksum"
+    sealed = [(*row, checksum_of(row[:6])) for row in rows]
+    session.many(f"insert into vector ({names}) values (?, ?, ?, ?, ?, ?, ?, ?)", sealed)
+
+
+def checksum_of(row: Sequence[Any]) -> int:
+    """Return the checksum of a vector, given with its generation, memory, ordinal, start and stop."""
+    return checksum("", *row[:5], zlib.crc32(row[5]))
 
 
 def drop_vectors(db: Database, fingerprint: str) -> int:

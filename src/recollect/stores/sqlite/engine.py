@@ -3,15 +3,16 @@
 import json
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from recollect.errors import InputError, RecollectError, StoreBusy, StoreDamaged, StoreError
-from recollect.stores.sql.engine import OPEN, Clause
+from recollect.errors import InputError, RecollectError, RowDamaged, StoreBusy, StoreDamaged, StoreError
+from recollect.stores.sql.engine import OPEN, Clause, Engine
+from recollect.stores.sqlite import pages
 
 APPLICATION = 0x5EC0_11EC
 """Marks the file as ours, so that another program's database is never taken for a store."""
@@ -40,6 +41,10 @@ class SqliteSession:
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """Run *sql* and return the one column of its first row, or None."""
         return self.db.execute(sql, tuple(values)).get
+
+    def each(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """Run *sql* and return its rows one by one."""
+        return iter(self.db.execute(sql, tuple(values)))
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run *sql* once for each of *rows*."""
@@ -100,14 +105,37 @@ class SqliteEngine:
     def check(self) -> tuple[str, ...]:
         """Return what is wrong with the file."""
         with self.session() as session:
-            lines = [line for (line,) in session.rows("pragma integrity_check(20)") if line != "ok"]
-        return tuple(f"{line}; run: recollect reindex" if line.startswith("fts5:") else line for line in lines)
+            return pages.damage(session.db)
+
+    def indexes(self) -> tuple[str, ...]:
+        """Return the names of the indexes on the tables that are not derived."""
+        with self.session() as session:
+            return pages.indexes(session.db)
+
+    def replaced(self, fill: Callable[[Engine], None], *, force: bool = False) -> bool:
+        """Put a new file in the place of one with damaged pages."""
+        with self.session() as session:
+            damaged = self._path is not None and (force or pages.are_damaged(session.db))
+        if damaged and self._path is not None:
+            from recollect.stores.sqlite.recover import replace  # noqa: PLC0415  (seldom needed)
+
+            with translated(self._path):
+                replace(self._path, lambda path: _filled(path, fill))
+        return damaged
 
     def close(self) -> None:
         """Close every connection."""
         while self._open:
             self._open.pop().close()
         self._here, self._shared = threading.local(), None
+
+
+def _filled(path: Path, fill: Callable[[Engine], None]) -> None:
+    engine = SqliteEngine(path)
+    try:
+        fill(engine)
+    finally:
+        engine.close()
 
 
 def _transaction(session: SqliteSession, *, nested: bool, write: bool) -> Iterator[SqliteSession]:
@@ -137,7 +165,7 @@ def _lightly(db: apsw.Connection) -> Iterator[None]:
 def connect(path: Path | None) -> apsw.Connection:
     """Return a connection to the store at *path*, or in memory, made and brought up to date as needed."""
     if path is not None:
-        _refuse_strangers(path)
+        refuse_strangers(path)
     with translated(path):
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +183,8 @@ def migrations() -> tuple[str, ...]:
     return tuple(step.read_text(encoding="utf-8") for step in steps)
 
 
-def _refuse_strangers(path: Path) -> None:
+def refuse_strangers(path: Path) -> None:
+    """Refuse a file that is no store of ours."""
     try:
         with path.open("rb") as file:
             head = file.read(16)
@@ -241,6 +270,8 @@ def translated(path: Path | None) -> Iterator[None]:
         raise
     except apsw.Error as error:
         raise _ours(error, path) from error
+    except UnicodeDecodeError as error:
+        raise RowDamaged(f"{path} holds text that is no text", hint=f"run: recollect --db {path} doctor") from error
     except OSError as error:
         raise StoreError(f"cannot open {path}: {error.strerror}", hint="check the rights of its folder") from error
 
