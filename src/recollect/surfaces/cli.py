@@ -148,7 +148,7 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
     if not answer.found:
         sys.exit(EXIT_NOTHING)
     if not answer.healthy:
-        sys.exit(EXIT_TROUBLE if operation.name == "doctor" else EXIT_INPUT)
+        sys.exit(EXIT_TROUBLE if operation.name in ("doctor", "recover") else EXIT_INPUT)
 
 
 def _print(answer: "Answer", *, as_json: bool) -> None:
@@ -157,9 +157,9 @@ def _print(answer: "Answer", *, as_json: bool) -> None:
     if answer.stream:
         for each in answer.value:
             click.echo(json.dumps(serialise(each), ensure_ascii=False))
-        return
-    click.echo(written(serialise(answer.value)) if as_json else answer.text())
-    for problem in () if as_json else answer.problems:
+    else:
+        click.echo(written(serialise(answer.value)) if as_json else answer.text())
+    for problem in () if as_json and not answer.stream else answer.problems:
         click.echo(f"error: {problem}", err=True)
 
 

@@ -7,10 +7,10 @@ from typing import Final
 
 from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
-from recollect.recollection import recover as recover_store
 from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
-from recollect.surfaces import measuring, reading, text, writing
+from recollect.surfaces import measuring, reading, repairing, text, writing
+from recollect.surfaces.repairing import readable
 from recollect.surfaces.serialise import archived, serialise
 from recollect.surfaces.table import (
     DRY_RUN,
@@ -34,39 +34,19 @@ def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     return Answer(value={"store": db.address, **serialise(counted)}, text=lambda: text.stats_text(counted, db.address))
 
 
-@operation(Parameter(name="deep", kind="flag", about="compare every row with its checksum and every word index entry"))
-def doctor(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Look for damage."""
-    health = db.doctor(deep=bool(given.get("deep")))
-    return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
-
-
-@operation(slow=True)
-def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
-    """Make every index anew from the memories."""
-    count = db.reindex(progress)
-    return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed anew")
-
-
 @operation(
-    Parameter(name="old", place=True, about="the damaged store"),
-    Parameter(name="new", place=True, about="the store to make; it must not exist"),
-    store=False,
+    Parameter(name="path", place=True, optional=True, about="the file to write"),
+    Parameter(name="skip_damaged", kind="flag", about="leave out what cannot be read, and say what that is"),
 )
-def recover(_: Recollection, given: Given, __: Progress | None) -> Answer:
-    """Save what can be read of a damaged store into a new one; the old one stays as it is."""
-    done = recover_store(given["old"], given["new"])
-    return Answer(value=done, text=lambda: text.recovery_text(done, given["new"]))
-
-
-@operation(Parameter(name="path", place=True, optional=True, about="the file to write"))
 def export(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
-    path, memories = given.get("path"), (archived(*each) for each in db.export())
+    found, left_out = readable(db) if given.get("skip_damaged") else (db.export(), ())
+    path, memories = given.get("path"), (archived(*each) for each in found)
     if not path:
-        return Answer(value=memories, text=lambda: "", stream=True)
+        return Answer(value=memories, text=lambda: "", stream=True, problems=left_out)
     count = write_file(path, (f"{json.dumps(each, ensure_ascii=False)}\n" for each in memories))
-    return Answer(value={"path": path, "memories": count}, text=lambda: f"{count} memories written to {path}")
+    value = {"path": path, "memories": count, **({"left_out": left_out} if left_out else {})}
+    return Answer(value=value, text=lambda: f"{count} memories written to {path}", problems=left_out)
 
 
 @operation(
@@ -186,4 +166,6 @@ def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     return MODELS[given["action"]](db, given, progress)
 
 
-OPERATIONS: Final[Mapping[str, Operation]] = operations_of(writing, reading, sys.modules[__name__], measuring)
+OPERATIONS: Final[Mapping[str, Operation]] = operations_of(
+    writing, reading, repairing, sys.modules[__name__], measuring
+)

@@ -290,14 +290,20 @@ def health_text(health: Health) -> str:
 
 def recovery_text(done: Recovery, path: str) -> str:
     """Return what was saved of a damaged store, and what was not."""
+    aside = [f"what was left out is in {done.aside_path}"] if done.aside_path else []
+    lines = [*left_out(done), *aside] or ["nothing is missing"]
+    return "\n".join([f"{done.saved.get('memory', 0)} memories saved to {path}", *lines])
+
+
+def left_out(done: Recovery) -> list[str]:
+    """Return what could not be saved of a damaged store, one line each."""
     missing = {
         f"could not be read: memories {_ids(done.lost)}": done.lost,
         f"saved with their words, but not all of their other fields: memories {_ids(done.changed)}": done.changed,
         f"could not be read whole: {', '.join(done.torn)}": done.torn,
-        f"{done.aside} rows are not as they were written and were put into {done.aside_path}": done.aside,
+        f"left out, being not as they were written: {done.aside} rows": done.aside,
     }
-    lines = [line for line, there in missing.items() if there] or ["nothing is missing"]
-    return "\n".join([f"{done.saved.get('memory', 0)} memories saved to {path}", *lines])
+    return [line for line, there in missing.items() if there]
 
 
 def _ids(rows: Sequence[int]) -> str:

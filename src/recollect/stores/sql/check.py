@@ -1,12 +1,13 @@
 """What can be wrong with a store, and how to tell."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeAlias
 
 from recollect.errors import RowDamaged, StoreError
-from recollect.records import ALL_PROJECTS, Memory, TokenizedMemory
+from recollect.records import ALL_PROJECTS, Form, Memory, TokenizedMemory
 from recollect.records import digest as digest_of
 from recollect.stores.contract import unused_generations
 from recollect.stores.sql import contexts
@@ -39,6 +40,7 @@ NARROW = (
     "select count(*) from vector v join generation g on g.id = v.generation_id "
     f"where length(v.embedding) <> {WIDTH} * g.dimensions"
 )
+DOCUMENT = "id, project, superseded, stem_length, exact_length, code"
 POINTING = {
     "facts of memories that are gone": (
         "select count(*) from fact f left join memory m on m.id = f.memory_id where m.id is null"
@@ -78,7 +80,7 @@ def _look(db: Database, *, deep: bool) -> list[str]:
         with db.engine.session():
             found += _told("the file", REINDEX, lambda: iter(db.engine.check()))
             for what, command, look in looks:
-                found += _told(what, command, lambda look=look: _asked(db, look))
+                found += _told(what, command, partial(_asked, db, look))
     except StoreError as error:
         found.append(f"the store cannot be read: {error}; {RECOVER}")
     return list(dict.fromkeys(found))
@@ -218,7 +220,7 @@ def _tokens(db: Database, session: Session) -> Iterator[str]:
     keys: dict[int, int] = defaultdict(int)
     for key, row in session.each("select key, memory_id from minhash"):
         keys[row] += key
-    documents = {row[0]: tuple(row) for row in session.each("select * from document")}
+    documents = {row[0]: tuple(row) for row in session.each(f"select {DOCUMENT} from document")}
     wrong = 0
     for memory, tokens in _fresh(db, session):
         kept = (documents.pop(memory.id, None), sums.pop(memory.id, 0), keys.pop(memory.id, 0))
@@ -242,10 +244,11 @@ def _fresh(db: Database, session: Session) -> Iterator[tuple[Memory, TokenizedMe
 
 def sum_of(tokens: TokenizedMemory) -> int:
     """Return what the tokens of a memory add up to."""
+    forms: Mapping[Form, Mapping[str, tuple[str, ...]]] = {"stem": tokens.stem, "exact": tokens.exact}
     return sum(
-        token_sum(form, field, place, token)
-        for form, fields in (("stem", tokens.stem), ("exact", tokens.exact))
-        for field, texts in fields.items()
+        token_sum(form, name, place, token)
+        for form, fields in forms.items()
+        for name, texts in fields.items()
         for place, token in enumerate(texts)
     )
 

@@ -12,10 +12,9 @@ from typing import Any
 
 from recollect.errors import RowDamaged, StoreBusy, StoreDamaged, StoreError
 from recollect.records import ALL_PROJECTS, Memory, Progress, TokenizedMemory
-from recollect.stores.contract import Analyse
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
-from recollect.stores.sql.engine import Database, Engine, Session, VectorScan, WordTable, bump
+from recollect.stores.sql.engine import Database, Engine, Session, WordTable, bump
 from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.vectors import checksum_of
 
@@ -25,7 +24,7 @@ FEW = 20
 """How many changed memories are analysed while writers wait."""
 ROUNDS = 10
 """How often we run after writers before they have to wait."""
-STALE = 10.0
+STALE = 30.0
 """After how many seconds a rebuild that does nothing counts as given up."""
 
 _DOCUMENT = (
@@ -69,15 +68,13 @@ SWAP = (
 CLEAR = (*BEGIN[:5], "update meta set value = 0 where key = 'rebuilding'")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class _Copy:
     """The same database as another engine holds it."""
 
-    engine: Engine
-    words: WordTable
-    scan: VectorScan
-    analyse: Analyse
-    analyser: int
+    def __init__(self, db: Database, engine: Engine) -> None:
+        self.engine = engine
+        self.words, self.scan = db.words, db.scan
+        self.analyse, self.analyser = db.analyse, db.analyser
 
 
 def rebuild(db: Database, progress: Progress | None = None, *, unless: Callable[[], bool] = lambda: False) -> int:
@@ -85,8 +82,7 @@ def rebuild(db: Database, progress: Progress | None = None, *, unless: Callable[
     counts = [0]
 
     def fill(engine: Engine) -> None:
-        copy = _Copy(engine=engine, words=db.words, scan=db.scan, analyse=db.analyse, analyser=db.analyser)
-        counts.append(_rebuilt(copy, progress, lambda: False))
+        counts.append(_rebuilt(_Copy(db, engine), progress, lambda: False))
 
     if not db.engine.replaced(fill):
         try:
@@ -222,29 +218,23 @@ class Build:
 
     def seal(self) -> None:
         """Give a checksum to the rows that were written before there were any."""
-        for table, codec in (("memory", MEMORY), ("fact", FACT), ("event", EVENT)):
-            sql = f"select id from {table} where checksum = {UNSEALED}"
-            columns = f"select {codec.columns('t')}, t.id from {table} t where t.id = ?"
-            self._seal(sql, columns, lambda row, codec=codec: codec.checksum(row[:-1]), f"update {table} set", "id = ?")
-        self._seal(
-            f"select memory_id, ordinal from wording where checksum = {UNSEALED}",
-            "select content, memory_id, ordinal from wording where memory_id = ? and ordinal = ?",
-            lambda row: checksum(*row),
-            "update wording set",
-            "memory_id = ? and ordinal = ?",
-        )
+        self._seal("memory", "id", MEMORY.columns("t"), MEMORY.checksum)
+        self._seal("fact", "id", FACT.columns("t"), FACT.checksum)
+        self._seal("event", "id", EVENT.columns("t"), EVENT.checksum)
+        self._seal("wording", "memory_id, ordinal", "t.content, t.memory_id, t.ordinal", lambda row: checksum(*row))
 
-    def _seal(self, unsealed: str, read: str, sum_of: Callable[[Any], int], update: str, where: str) -> None:
+    def _seal(self, table: str, key: str, columns: str, sum_of: Callable[[Sequence[Any]], int]) -> None:
         with self.db.engine.session() as session:
-            keys = session.rows(unsealed)
+            keys = session.rows(f"select {key} from {table} where checksum = {UNSEALED}")
+        where = " and ".join(f"{name} = ?" for name in key.split(", "))
         for some in slices(keys):
             with self.slice() as session:
-                for key in some:
+                for each in some:
                     with suppress(RowDamaged):
-                        for row in self._row(read, key):
-                            session.rows(f"{update} checksum = ? where {where}", (sum_of(row), *key))
+                        for row in self._rows(f"select {columns} from {table} t where {where}", each):
+                            session.rows(f"update {table} set checksum = ? where {where}", (sum_of(row), *each))
 
-    def _row(self, sql: str, key: Sequence[object]) -> list[Any]:
+    def _rows(self, sql: str, key: Sequence[object]) -> list[Any]:
         with self.db.engine.session() as session:
             return session.rows(sql, key)
 

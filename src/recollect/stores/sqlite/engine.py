@@ -276,7 +276,11 @@ def translated(path: Path | None) -> Iterator[None]:
         raise StoreError(f"cannot open {path}: {error.strerror}", hint="check the rights of its folder") from error
 
 
-_DAMAGED = (StoreDamaged, "{place} is damaged: {error}", "run: recollect --db {place} doctor")
+_DAMAGED = (
+    StoreDamaged,
+    "{place} is damaged: {error}",
+    "run: recollect --db {place} doctor, or recollect recover {place} NEW",
+)
 _RIGHTS = apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError | apsw.AuthError
 _ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
     (

@@ -1,7 +1,7 @@
 """What SQLite itself says of a file: which of its trees are damaged, and what that means for whoever uses it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import apsw
 
@@ -46,17 +46,20 @@ def _judged(line: str, owners: dict[int, tuple[str, str]]) -> tuple[str, str]:
 
 def are_damaged(db: apsw.Connection) -> bool:
     """Tell whether pages are damaged; what is in such a tree cannot be dropped, for it may lead to pages of others."""
-    try:
-        return any(_SHAPE.match(line) for line in _lines(db, "quick_check"))
-    except apsw.CorruptError:
-        return True
+    return any(_SHAPE.match(line) for line in _lines(db, "quick_check"))
 
 
 def lost(db: apsw.Connection) -> tuple[str, ...]:
-    """Return what is wrong with the trees of tables that nothing else holds; a second reference blames either side."""
+    """Return what is wrong with the trees of tables that nothing else holds."""
     owners = _owners(db)
-    lines = [line for line in _lines(db, "quick_check") if "2nd reference" not in line]
+    kept = {name for name, table in owners.values() if name == table and not is_derived(name)}
+    lines = [line for name in sorted(kept) for line in _of_table(db, "quick_check", name)]
     return tuple(line for line in lines if _judged(line, owners)[1] == RECOVER)
+
+
+def tables(db: apsw.Connection) -> tuple[str, ...]:
+    """Return the names of all tables."""
+    return tuple(str(name) for (name,) in db.execute("select name from sqlite_schema where type = 'table'").fetchall())
 
 
 def indexes(db: apsw.Connection) -> tuple[str, ...]:
@@ -72,5 +75,20 @@ def _owners(db: apsw.Connection) -> dict[int, tuple[str, str]]:
 
 
 def _lines(db: apsw.Connection, check: str) -> Iterator[str]:
-    for (text,) in db.execute(f"pragma {check}({MOST})"):
-        yield from (line for line in text.splitlines() if line != "ok" and not line.startswith("***"))
+    """Yield what a *check* says of the whole file; if it cannot go on, what it says of each table."""
+    try:
+        yield from _split(db.execute(f"pragma {check}({MOST})"))
+    except apsw.CorruptError:
+        for name in tables(db):
+            yield from _of_table(db, check, name)
+
+
+def _of_table(db: apsw.Connection, check: str, name: str) -> Iterator[str]:
+    try:
+        yield from _split(db.execute(f"pragma {check}({name})"))
+    except apsw.CorruptError as error:
+        yield f"Page of {name}: {error}"
+
+
+def _split(rows: Iterable[tuple[str]]) -> Iterator[str]:
+    return (line for (text,) in rows for line in text.splitlines() if line != "ok" and not line.startswith("***"))

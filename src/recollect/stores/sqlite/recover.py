@@ -53,8 +53,8 @@ class Table:
     def of(cls, db: apsw.Connection, name: str) -> "Table":
         """Return the table *name* as *db* has it."""
         found = db.execute(f"pragma table_info({name})").fetchall()
-        key = sorted((place, column) for _, column, _, _, _, place in found if place)
-        return cls(name, tuple(row[1] for row in found), tuple(column for _, column in key))
+        key = sorted((place, str(column)) for _, column, _, _, _, place in found if place)
+        return cls(name, tuple(str(row[1]) for row in found), tuple(column for _, column in key))
 
     @property
     def is_numbered(self) -> bool:
@@ -125,7 +125,7 @@ def is_sound(table: str, row: Row) -> bool:
         if table in ("note", "generation"):
             json.loads(row["value"] if table == "note" else row.get("context_weights", "[]"))
         sealed = row.get("checksum", UNSEALED)
-        return sealed == UNSEALED or sealed == _sum_of(table, row)
+        return sealed == UNSEALED or bool(sealed == _sum_of(table, row))
     except (RowDamaged, ValueError, TypeError, KeyError):
         return False
 
@@ -168,16 +168,17 @@ class Salvage:
     new: apsw.Connection
     saved: dict[str, int] = field(default_factory=dict)
     torn: list[str] = field(default_factory=list)
+    lost: list[int] = field(default_factory=list)
     changed: list[int] = field(default_factory=list)
     aside: list[tuple[str, Row]] = field(default_factory=list)
 
     def save(self) -> None:
         """Copy every table that is not derived."""
         self._begin()
-        names = [name for (name,) in self.new.execute("select name from sqlite_schema where type = 'table'")]
-        for name in names:
+        for name in pages.tables(self.new):
             if not (pages.is_derived(name) or name.startswith("sqlite_") or name == "meta"):
                 self._copy(Table.of(self.new, name))
+        self.lost = self._numbers("select distinct memory_id from event where memory_id not in (select id from memory)")
         self._loose_ends()
         self._counters()
         self.new.execute("commit")
@@ -238,7 +239,7 @@ class Salvage:
         unset = {"superseded_by": "null", "superseded_at": "null", "checksum": str(UNSEALED)}
         assigned = ", ".join(f"{name} = {value}" for name, value in unset.items() if name in columns)
         sql = f"update memory set {assigned} where superseded_by is not null and superseded_by {gone} returning id"
-        self.changed += [row for (row,) in self.new.execute(sql).fetchall()]
+        self.changed += self._numbers(sql)
 
     def _newest(self) -> int:
         with suppress(apsw.Error):
@@ -256,12 +257,10 @@ class Salvage:
             self.new.execute(f"update meta set value = max(value, {top}) where key = ?", (key,))
         self.new.execute("update meta set value = -1 where key = 'analyser'")
         self.new.execute("update meta set value = 0 where key = 'rebuilding'")
+        self.new.execute("update meta set value = value + 1 where key = 'vectors'")
 
-    def missing(self) -> tuple[int, ...]:
-        """Return the memories that were here, as events tell, and could not be read."""
-        known = {row for (row,) in self.new.execute("select distinct memory_id from event")}
-        there = {row for (row,) in self.new.execute("select id from memory")}
-        return tuple(sorted(row for row in known - there if isinstance(row, int)))
+    def _numbers(self, sql: str) -> list[int]:
+        return [row for (row,) in self.new.execute(sql).fetchall() if isinstance(row, int)]
 
 
 def is_readable(row: Row) -> bool:
@@ -283,8 +282,6 @@ def recover(old: Path, new: Path, build: Callable[[Path], None]) -> Recovery:
     with translated(old):
         try:
             salvage = _salvaged(_reading(old), part)
-            with closing(apsw.Connection(str(part))) as db:
-                lost = replace_connection(salvage, db).missing()
             build(part)
             if salvage.aside:
                 _put_aside(aside, salvage.aside)
@@ -294,8 +291,8 @@ def recover(old: Path, new: Path, build: Callable[[Path], None]) -> Recovery:
                 leftover.unlink(missing_ok=True)
     return Recovery(
         saved=salvage.saved,
-        lost=lost,
-        changed=tuple(sorted(salvage.changed)),
+        lost=tuple(sorted(salvage.lost)),
+        changed=tuple(sorted(set(salvage.changed))),
         torn=tuple(salvage.torn),
         aside=len(salvage.aside),
         aside_path=str(aside) if salvage.aside else None,
@@ -334,12 +331,6 @@ def _salvaged(old: apsw.Connection, part: Path) -> Salvage:
     return salvage
 
 
-def replace_connection(salvage: Salvage, db: apsw.Connection) -> Salvage:
-    """Return *salvage* with *db* to ask of what was saved."""
-    salvage.new = db
-    return salvage
-
-
 def _put_aside(path: Path, rows: Sequence[tuple[str, Row]]) -> None:
     def plain(value: object) -> str:
         return value.hex() if isinstance(value, bytes) else str(value)
@@ -357,6 +348,8 @@ def replace(path: Path, fill: Callable[[Path], None]) -> None:
 
     It is tried while others write; if they do so meanwhile, they have to wait for a second try.
     """
+    with closing(_readonly(path)) as db:
+        _refuse_losses(path, pages.lost(db))
     with TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
         for locked in (False, True):
             if _replaced(path, Path(folder, f"{int(locked)}.db"), fill, locked=locked):
@@ -369,7 +362,7 @@ def _replaced(path: Path, fresh: Path, fill: Callable[[Path], None], *, locked: 
             before = watch.pragma("data_version")
             backup = _locked(target, source) if locked else None
             salvage = _salvaged(_readonly(path), fresh)
-            _refuse_losses(path, salvage)
+            _refuse_losses(path, salvage.torn, salvage)
             connect(fresh).close()
             fill(fresh)
             backup = backup or _locked(target, source)
@@ -380,16 +373,15 @@ def _replaced(path: Path, fresh: Path, fill: Callable[[Path], None], *, locked: 
         return same
 
 
-def _refuse_losses(path: Path, salvage: Salvage) -> None:
-    """Refuse to put a file in the place of one that holds more, if only a reader could be found for it."""
-    with closing(_readonly(path)) as db:
-        torn = [*pages.lost(db), *(name for name in salvage.torn if name not in FORGIVEN)]
-    aside = [name for name, _ in salvage.aside if name not in FORGIVEN]
-    if torn or aside or salvage.changed:
-        what = torn[0] if torn else f"{len(aside) or len(salvage.changed)} rows are not as they were written"
-        raise StoreDamaged(
-            f"{path} has lost more than its indexes: {what}", hint=f"run: recollect recover {path} NEW.db"
-        )
+def _refuse_losses(path: Path, torn: Sequence[str], salvage: Salvage | None = None) -> None:
+    """Refuse to put a file in the place of one that may hold more."""
+    what = [name for name in torn if name not in FORGIVEN]
+    if salvage is not None:
+        rows = [name for name, _ in salvage.aside if name not in FORGIVEN] + [*map(str, salvage.changed)]
+        what += [f"{len(rows)} rows are not as they were written"] if rows else []
+    if what:
+        hint = f"run: recollect recover {path} NEW"
+        raise StoreDamaged(f"{path} has lost more than its indexes: {what[0]}", hint=hint)
 
 
 def _locked(target: apsw.Connection, source: apsw.Connection) -> apsw.Backup:
