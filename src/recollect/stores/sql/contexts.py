@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from recollect.records import Memory
+from recollect.stores.sql.codec import damaged
 from recollect.stores.sql.engine import Session, bump
 from recollect.vectors import REACH, WIDTH, matrix
 
@@ -91,7 +92,10 @@ class Remixed:
 
 def _generations(session: Session, only: int | None) -> list[tuple[int, int, tuple[float, ...]]]:
     rows = session.rows("select id, dimensions, context_weights from generation where context_weights <> '[]'")
-    return [(row, width, tuple(json.loads(weights))) for row, width, weights in rows if only in (None, row)]
+    try:
+        return [(row, int(width), tuple(json.loads(weights))) for row, width, weights in rows if only in (None, row)]
+    except (ValueError, TypeError) as error:
+        raise damaged("the table of", "generations") from error
 
 
 def _mixed(

@@ -107,8 +107,8 @@ def _rebuilt(db: Database, progress: Progress | None, unless: Callable[[], bool]
             if not build.caught_up():
                 break
         build.seal()
-        build.mend_vectors()
         build.renew_indexes()
+        build.mend_vectors()
         build.swap()
     except BaseException:
         with suppress(StoreError), build.slice() as session:
@@ -240,6 +240,10 @@ class Build:
 
     def mend_vectors(self) -> None:
         """Drop the vectors that are not what they were, and mix those of neighbours anew."""
+        with self.slice() as session:
+            session.rows(
+                "delete from generation where typeof(dimensions) <> 'integer' or not json_valid(context_weights)"
+            )
         with self.db.engine.session() as session:
             gone = damaged_vectors(session)
             remixed = list(contexts.outdated(session)) if not gone else []

@@ -7,6 +7,8 @@ import apsw
 
 DERIVED = frozenset({"document", "collection_stats", "minhash", "tagged", "changed", "live", "volume", "sketch"})
 """The tables that are made from others, by their names today and before."""
+FORGIVEN = frozenset({"vector", "generation"})
+"""What a model makes again."""
 _WORDS = re.compile(r"(stem|exact)(_|$)")
 _TREE = re.compile(r"Tree (\d+)")
 _TABLE = re.compile(r"value in (\w+)\.")
@@ -19,6 +21,11 @@ REINDEX, RECOVER = "run: recollect reindex", "run: recollect recover OLD NEW"
 def is_derived(table: str) -> bool:
     """Tell whether *table* can be made from others."""
     return table in DERIVED or table.endswith("_beside") or bool(_WORDS.match(table))
+
+
+def is_precious(table: str) -> bool:
+    """Tell whether nothing else holds what *table* does, nor can a model make it again."""
+    return not (is_derived(table) or table in FORGIVEN)
 
 
 def damage(db: apsw.Connection) -> tuple[str, ...]:
@@ -38,9 +45,10 @@ def _judged(line: str, owners: dict[int, tuple[str, str]]) -> tuple[str, str]:
     tree, column = _TREE.match(line), _TABLE.search(line)
     if tree:
         name, table = owners.get(int(tree[1]), ("", ""))
-        lost = name == table and name != "" and not is_derived(name)
+        lost = name == table and name != "" and is_precious(name)
         return f"{name}: " if name else "", RECOVER if lost else REINDEX
-    lost = column is not None and not is_derived(column[1])
+    name = column[1] if column else ""
+    lost = name in {table for _, table in owners.values()} and is_precious(name)
     return "", RECOVER if lost else REINDEX
 
 
@@ -50,11 +58,14 @@ def are_damaged(db: apsw.Connection) -> bool:
 
 
 def lost(db: apsw.Connection) -> tuple[str, ...]:
-    """Return what is wrong with the trees of tables that nothing else holds."""
+    """Return the tables that nothing else holds and whose trees are damaged."""
     owners = _owners(db)
-    kept = {name for name, table in owners.values() if name == table and not is_derived(name)}
-    lines = [line for name in sorted(kept) for line in _of_table(db, "quick_check", name)]
-    return tuple(line for line in lines if _judged(line, owners)[1] == RECOVER)
+    kept = sorted({name for name, table in owners.values() if name == table and is_precious(name)})
+    return tuple(name for name in kept if any(_is_lost(line, owners) for line in _of_table(db, "quick_check", name)))
+
+
+def _is_lost(line: str, owners: dict[int, tuple[str, str]]) -> bool:
+    return _TREE.match(line) is not None and _judged(line, owners)[1] == RECOVER
 
 
 def tables(db: apsw.Connection) -> tuple[str, ...]:
@@ -64,7 +75,7 @@ def tables(db: apsw.Connection) -> tuple[str, ...]:
 
 def indexes(db: apsw.Connection) -> tuple[str, ...]:
     """Return the indexes on tables that are not derived."""
-    rows = db.execute("select name, tbl_name from sqlite_schema where type = 'index' and sql is not null")
+    rows = db.execute("select name, tbl_name from sqlite_schema where type = 'index'").fetchall()
     return tuple(name for name, table in rows if not is_derived(table))
 
 
@@ -81,6 +92,19 @@ def _lines(db: apsw.Connection, check: str) -> Iterator[str]:
     except apsw.CorruptError:
         for name in tables(db):
             yield from _of_table(db, check, name)
+    yield from _of_other_kinds(db)
+
+
+def _of_other_kinds(db: apsw.Connection) -> Iterator[str]:
+    """Yield the indexes that hold pages of tables: SQLite's own checks take them for sound."""
+    for name, table, sql in db.execute("select name, tbl_name, sql from sqlite_schema where type = 'index'").fetchall():
+        _, partial, condition = str(sql).rpartition(" where ")
+        try:
+            db.execute(
+                f"select count(*) from {table} indexed by {name} where {condition if partial else 'true'}"
+            ).fetchall()
+        except apsw.CorruptError as error:
+            yield f"Page of {name}: {error}"
 
 
 def _of_table(db: apsw.Connection, check: str, name: str) -> Iterator[str]:

@@ -32,8 +32,6 @@ from recollect.stores.sqlite.engine import APPLICATION, PATIENCE, connect, migra
 
 Row = dict[str, Any]
 CODECS: Mapping[str, Codec[Any]] = {"event": EVENT, "fact": FACT, "piece": PIECE, "recall": RECALL, "recalled": HIT}
-FORGIVEN = frozenset({"vector", "generation"})
-"""What a model makes again."""
 BEYOND = 1000
 """How many keys are tried after the last one that was read."""
 
@@ -233,7 +231,7 @@ class Salvage:
             if name in self.saved:
                 table = Table.of(self.new, name)
                 rows = map(table.row, self.new.execute(table.select(f"where memory_id {gone}")).fetchall())
-                self.aside += [(name, row) for row in rows if name not in FORGIVEN]
+                self.aside += [(name, row) for row in rows if name not in pages.FORGIVEN]
                 self.new.execute(f"delete from {name} where memory_id {gone}")
         columns = Table.of(self.new, "memory").columns
         unset = {"superseded_by": "null", "superseded_at": "null", "checksum": str(UNSEALED)}
@@ -375,9 +373,9 @@ def _replaced(path: Path, fresh: Path, fill: Callable[[Path], None], *, locked: 
 
 def _refuse_losses(path: Path, torn: Sequence[str], salvage: Salvage | None = None) -> None:
     """Refuse to put a file in the place of one that may hold more."""
-    what = [name for name in torn if name not in FORGIVEN]
+    what = [name for name in torn if name not in pages.FORGIVEN]
     if salvage is not None:
-        rows = [name for name, _ in salvage.aside if name not in FORGIVEN] + [*map(str, salvage.changed)]
+        rows = [name for name, _ in salvage.aside if name not in pages.FORGIVEN] + [*map(str, salvage.changed)]
         what += [f"{len(rows)} rows are not as they were written"] if rows else []
     if what:
         hint = f"run: recollect recover {path} NEW"
