@@ -9,6 +9,7 @@ RecollectError               what a caller may catch to catch all of it
 ├── StoreError               the store cannot do its work; exit code 3
 │   ├── StoreBusy            another process holds the store for too long
 │   ├── StoreDamaged         the file is not a store, or is broken
+│   ├── RowDamaged           a row of the store does not say what can have been written
 │   └── WordIndexUnavailable the word index cannot be used, nor made anew
 ├── SearchStopped            a search was given up; exit code 3
 │   ├── SearchCancelled      because its caller said so
@@ -80,6 +81,12 @@ class StoreDamaged(StoreError):
     """Say that the file is not a store, or is broken."""
 
     code = "store_damaged"
+
+
+class RowDamaged(StoreError):
+    """Say that a row of the store holds what nobody can have written; the others can be read."""
+
+    code = "row_damaged"
 
 
 class WordIndexUnavailable(StoreError):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from recollect import evaluate, recall, remember, search, upkeep
 from recollect.arguments import checked, guarded
 from recollect.embedders.models import NO_MODELS, Models
-from recollect.errors import ModelError, RecollectError
+from recollect.errors import ModelError, RecollectError, StoreError
 from recollect.profile import Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
@@ -24,6 +24,7 @@ from recollect.records import (
     Memory,
     Progress,
     Recall,
+    Recovery,
     Scope,
     StoreStats,
     Trust,
@@ -31,7 +32,7 @@ from recollect.records import (
 from recollect.replies import OPTIONS, Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import bound, models_folder, read_settings
-from recollect.stores.choice import open_store
+from recollect.stores.choice import open_store, recover_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
 from recollect.trust import CONFIDENCE_CAPS
@@ -83,6 +84,11 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         background=background,
         retention=recall.log.Retention(days=bound(settings, "log_days"), megabytes=bound(settings, "log_megabytes")),
     )
+
+
+def recover(old: str | Path, new: str | Path) -> Recovery:
+    """Save what can be read of the damaged store *old* into a new store *new*; *old* stays as it is."""
+    return recover_store(str(old), str(new), analyse, analyser=ANALYSER)
 
 
 @guarded(more=OPTIONS)
@@ -596,11 +602,15 @@ class Recollection:
         """Count what is here."""
         return self.store.stats(scope=self.scope)
 
-    def doctor(self) -> Health:
-        """Look for damage, and for vectors that nobody needs any more."""
-        old = [each.model for each in self._outdated()]
+    def doctor(self, *, deep: bool = False) -> Health:
+        """Look for damage, and for vectors that nobody needs any more; *deep* compares every row and every token."""
+        problems = self.store.check(deep=deep)
+        try:
+            old, memories = [each.model for each in self._outdated()], self.stats().memories
+        except StoreError as error:
+            problems = problems or (f"{error}; {error.hint}",)
+            return Health(problems=problems, memories=0, address=self.address)
         advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
-        problems, memories = self.store.check(), self.stats().memories
         privacy = upkeep.privacy.leaving(self.models)
         advice += [*upkeep.privacy.exposed(self.address), *filter(None, [self.models.notice])]
         return Health(problems=problems, memories=memories, address=self.address, advice=tuple(advice), privacy=privacy)

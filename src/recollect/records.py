@@ -106,6 +106,29 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Recovery:
+    """What was saved of a damaged store."""
+
+    saved: Mapping[str, int]
+    """How many rows, by table."""
+    lost: tuple[int, ...] = ()
+    """Memories of which something tells and that cannot be read."""
+    changed: tuple[int, ...] = ()
+    """Memories whose words are as they were, and not all of their other fields."""
+    torn: tuple[str, ...] = ()
+    """The tables that cannot be read whole."""
+    aside: int = 0
+    """How many rows are not as they were written, and therefore not in the new store."""
+    aside_path: str | None = None
+    """The file they were put in."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is missing."""
+        return not (self.lost or self.changed or self.torn or self.aside)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """What a memory states: subject, predicate, object; how sure it is, and how fast that fades."""
 

@@ -18,8 +18,8 @@ CODE = {
     "remember": 3_950,
     "rerankers": 200,
     "search": 2_050,
-    "stores": 2_550,
-    "surfaces": 1_650,
+    "stores": 3_300,
+    "surfaces": 1_700,
     "text": 1_330,
     "upkeep": 400,
 }

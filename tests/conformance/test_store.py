@@ -427,7 +427,7 @@ def test_the_index_is_made_anew_from_the_memories_with_the_same_answers(store: S
     after = [store.match_words(asking(word), scope=ALL_PROJECTS, where=ANY, limit=9) for word in ("dog", "kitten")]
     assert (count, seen[-1]) == (3, (3, 3, "memories"))
     assert after == before
-    assert store.check() == ()
+    assert store.check(deep=True) == ()
 
 
 def test_odd_characters_are_kept_as_they_are(store: Store) -> None:

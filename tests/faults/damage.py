@@ -234,7 +234,7 @@ def heal(path: Path, truth: View) -> bool:
     try:
         with opened(path, "hashing") as db:
             db.reindex()
-            return not db.doctor().problems and view(db) == truth
+            return not db.doctor(deep=True).problems and view(db) == truth
     except Exception:  # noqa: BLE001  (not healed, whatever it is)
         return False
 
@@ -370,7 +370,7 @@ def unrest_of_commands(original: Path, seeds: Sequence[int]) -> Iterator[str]:
         for seed in seeds:
             path = Path(folder, f"{seed}.db")
             case = damage(original, path, seed)
-            for words in (("doctor",), ("export",), ("search", "cache waits"), ("reindex",)):
+            for words in (("doctor",), ("doctor", "--deep"), ("export",), ("search", "cache waits"), ("reindex",)):
                 done = command(*words, db=path)
                 if not is_calm(done):
                     yield f"case {seed} ({case.harm} in {case.table}): {words[0]}: {done.stderr.strip()[-200:]}"

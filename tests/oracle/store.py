@@ -453,7 +453,7 @@ class OracleStore:
         with self._lock:
             return self._state.version
 
-    def check(self) -> tuple[str, ...]:
+    def check(self, *, deep: bool = False) -> tuple[str, ...]:  # noqa: ARG002  (nothing is damaged in memory)
         return ()
 
     def rebuild(self, progress: Progress | None = None) -> int:

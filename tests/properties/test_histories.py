@@ -279,7 +279,7 @@ class Histories(RuleBasedStateMachine):
     @invariant()
     def all_is_well(self) -> None:
         for store in getattr(self, "stores", {}).values():
-            assert store.check() == ()
+            assert store.check(deep=True) == ()
             assert store.match_words(asking("cat"), scope=ALL_PROJECTS, where=Filter(), limit=3).total >= 0
 
 

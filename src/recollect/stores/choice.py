@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from recollect.errors import InputError
+from recollect.records import Recovery
 from recollect.stores.contract import Analyse, Store
 
 IN_MEMORY = ":memory:"
@@ -19,3 +20,17 @@ def open_store(address: str, analyse: Analyse, *, analyser: str = "") -> Store:
 
     path = None if address == IN_MEMORY else Path(address).expanduser()
     return open_sqlite(path, analyse, analyser=analyser)
+
+
+def recover_store(old: str, new: str, analyse: Analyse, *, analyser: str = "") -> Recovery:
+    """Save what can be read of the store at *old* into a new one at *new*."""
+    for address in (old, new):
+        if "://" in address or address == IN_MEMORY:
+            raise InputError(f"{address} is no file", hint="name the damaged store first, then a new file")
+    from recollect.stores.sqlite import open_sqlite  # noqa: PLC0415
+    from recollect.stores.sqlite.recover import recover  # noqa: PLC0415
+
+    def build(path: Path) -> None:
+        open_sqlite(path, analyse, analyser=analyser).close()
+
+    return recover(Path(old).expanduser(), Path(new).expanduser(), build)

@@ -324,8 +324,8 @@ class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes,
         """
         ...
 
-    def check(self) -> tuple[str, ...]:
-        """Return what is wrong, one line each; nothing when all is well."""
+    def check(self, *, deep: bool = False) -> tuple[str, ...]:
+        """Return what is wrong, one line each; nothing when all is well. *deep* compares every row and every token."""
         ...
 
     def rebuild(self, progress: Progress | None = None) -> int:

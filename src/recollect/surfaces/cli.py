@@ -150,7 +150,7 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
     if not answer.found:
         sys.exit(EXIT_NOTHING)
     if not answer.healthy:
-        sys.exit(EXIT_TROUBLE if operation.name in ("doctor", "purge") else EXIT_INPUT)
+        sys.exit(EXIT_TROUBLE if operation.name in ("doctor", "purge", "recover") else EXIT_INPUT)
 
 
 def _consented(operation: "Operation", db: "Recollection", values: Mapping[str, Any]) -> "Answer | None":
@@ -170,9 +170,9 @@ def _print(answer: "Answer", *, as_json: bool) -> None:
     if answer.stream:
         for each in answer.value:
             _say(json.dumps(serialise(each), ensure_ascii=False))
-        return
-    _say(written(serialise(answer.value)) if as_json else answer.text())
-    for problem in () if as_json else answer.problems:
+    else:
+        _say(written(serialise(answer.value)) if as_json else answer.text())
+    for problem in () if as_json and not answer.stream else answer.problems:
         _say(visible_line(f"error: {problem}"), err=True)
 
 

@@ -9,7 +9,8 @@ from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
-from recollect.surfaces import erasing, measuring, reading, text, writing
+from recollect.surfaces import erasing, measuring, reading, repairing, text, writing
+from recollect.surfaces.repairing import readable
 from recollect.surfaces.serialise import archived, serialise
 from recollect.surfaces.table import (
     DRY_RUN,
@@ -37,28 +38,19 @@ def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     )
 
 
-@operation()
-def doctor(db: Recollection, _: Given, __: Progress | None) -> Answer:
-    """Look for damage."""
-    health = db.doctor()
-    return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
-
-
-@operation(slow=True)
-def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
-    """Make every index anew from the memories."""
-    count = db.reindex(progress)
-    return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed anew")
-
-
-@operation(Parameter(name="path", place=True, optional=True, about="the file to write"))
+@operation(
+    Parameter(name="path", place=True, optional=True, about="the file to write"),
+    Parameter(name="skip_damaged", kind="flag", about="leave out what cannot be read, and say what that is"),
+)
 def export(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
-    path, memories = given.get("path"), (archived(*each) for each in db.export())
+    found, left_out = readable(db) if given.get("skip_damaged") else (db.export(), ())
+    path, memories = given.get("path"), (archived(*each) for each in found)
     if not path:
-        return Answer(value=memories, text=lambda: "", stream=True)
+        return Answer(value=memories, text=lambda: "", stream=True, problems=left_out)
     count = write_file(path, (f"{json.dumps(each, ensure_ascii=False)}\n" for each in memories))
-    return Answer(value={"path": path, "memories": count}, text=lambda: f"{count} memories written to {path}")
+    value = {"path": path, "memories": count, **({"left_out": left_out} if left_out else {})}
+    return Answer(value=value, text=lambda: f"{count} memories written to {path}", problems=left_out)
 
 
 @operation(
@@ -178,4 +170,6 @@ def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     return MODELS[given["action"]](db, given, progress)
 
 
-OPERATIONS: Final[Mapping[str, Operation]] = operations_of(writing, reading, sys.modules[__name__], erasing, measuring)
+OPERATIONS: Final[Mapping[str, Operation]] = operations_of(
+    writing, reading, repairing, sys.modules[__name__], erasing, measuring
+)

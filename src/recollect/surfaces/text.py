@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
-from recollect.records import Event, Fact, LogSize, Memory, Recall, StoreStats
+from recollect.records import Event, Fact, LogSize, Memory, Recall, Recovery, StoreStats
 from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
 from recollect.search.limits import MAX_PREFIXES, MAX_UNKNOWN
 from recollect.surfaces.terminal import visible_line
@@ -356,6 +356,28 @@ def health_text(health: Health) -> str:
     """Return what a check-up found."""
     found = _count(len(health.problems), "problem") if health.problems else f"{health.memories} memories, all is well"
     return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice, *health.privacy])
+
+
+def recovery_text(done: Recovery, path: str) -> str:
+    """Return what was saved of a damaged store, and what was not."""
+    aside = [f"what was left out is in {done.aside_path}"] if done.aside_path else []
+    lines = [*left_out(done), *aside] or ["nothing is missing"]
+    return "\n".join([f"{done.saved.get('memory', 0)} memories saved to {path}", *lines])
+
+
+def left_out(done: Recovery) -> list[str]:
+    """Return what could not be saved of a damaged store, one line each."""
+    missing = {
+        f"could not be read: memories {_ids(done.lost)}": done.lost,
+        f"saved with their words, but not all of their other fields: memories {_ids(done.changed)}": done.changed,
+        f"could not be read whole: {', '.join(done.torn)}": done.torn,
+        f"left out, being not as they were written: {done.aside} rows": done.aside,
+    }
+    return [line for line, there in missing.items() if there]
+
+
+def _ids(rows: Sequence[int]) -> str:
+    return ", ".join(map(str, rows[:20])) + (f" and {len(rows) - 20} more" if len(rows) > 20 else "")
 
 
 def consolidation_text(done: "Consolidation") -> str:

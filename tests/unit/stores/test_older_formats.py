@@ -80,7 +80,7 @@ def test_a_file_of_format_3_opens_with_everything_that_was_in_it(tmp_path: Path)
     assert [recall.query for recall in store.recalls(scope=ALL_PROJECTS)] == ["weather", "deploy"]
     assert store.usage(scope=ALL_PROJECTS) == {1: Usage(shown=1, verdicts={"used": 1})}
     assert store.known("default", external_ids=[("memory", "d-1")]).by_external_id == {("memory", "d-1"): 1}
-    assert store.check() == ()
+    assert store.check(deep=True) == ()
 
 
 def test_a_file_of_format_3_is_found_by_words_and_by_vectors_with_their_context(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,11 +106,13 @@ def test_a_rebuilt_word_index_has_the_tables_of_the_schema(tmp_path: Path) -> No
 
     rows = apsw.Connection(str(tmp_path / "a.db")).execute("select type, name, coalesce(sql, '') from sqlite_schema")
 
-    there = {(kind, name, "".join(text.split())) for kind, name, text in rows if not name.startswith("sqlite_")}
-    wanted = described(SCHEMA.read_text(encoding="utf-8"))
-    assert there == {
-        (kind, name, "".join(text.split())) for kind, name, text in wanted if not name.startswith("sqlite_")
-    }
+    assert unquoted(rows) == unquoted(described(SCHEMA.read_text(encoding="utf-8")))
+
+
+def unquoted(rows: Iterable[tuple[str, str, str]]) -> set[tuple[str, str, str]]:
+    """Return the parts of a schema without blanks and without the quotes that renaming a table leaves."""
+    own = [row for row in rows if not row[1].startswith("sqlite_")]
+    return {(kind, name, "".join(text.translate(str.maketrans("", "", "'\"")).split())) for kind, name, text in own}
 
 
 def test_a_word_index_that_cannot_be_rebuilt_is_unavailable_and_the_text_still_is(

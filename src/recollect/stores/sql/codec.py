@@ -1,13 +1,16 @@
 """Frozen values as rows and back: a column for each field of the dataclass, and nothing counted by hand."""
 
 import json
+import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from types import NoneType
+from typing import Any, Generic, TypeVar, get_args
 
+from recollect.errors import RowDamaged
 from recollect.records import NOTHING, Context, Event, Fact, Memory, Piece, Recall, Recalled, Scope
 from recollect.stores.change import folded
 
@@ -80,20 +83,91 @@ _CODES: Mapping[object, tuple[Callable[[Any], object] | None, Callable[[Any], ob
 """By the type of a field, how it is written and read; other types are kept as they are, as is None."""
 
 
-class Codec(Generic[Record]):
-    """The rows of one kind of value, *without* a field kept elsewhere; *derived* columns are written and never read."""
+# --- checksums --------------------------------------------------------------------------------
 
-    def __init__(self, record: type[Record], *, without: str = "", **derived: Callable[[Any], object]) -> None:
+UNSEALED = -1
+"""The checksum of a row that was written before there were any; the next rebuild seals it."""
+_HALF = 32
+_ABSENT = "\x00"
+
+
+def checksum(said: str, *parts: object) -> int:
+    """Return what a row is sealed with: above, 31 bits for what it *said*; below, 32 for that and all its *parts*."""
+    whole = zlib.crc32(said.encode("utf-8", "surrogatepass"))
+    rest = "\x1f".join(map(_plain, parts)).encode("utf-8", "surrogatepass")
+    return (whole & 0x7FFF_FFFF) << _HALF | zlib.crc32(rest, whole)
+
+
+def says_what_it_said(sealed: int, fresh: int) -> bool:
+    """Tell whether a row still says what it did when it was *sealed*, whatever became of its other parts."""
+    low = (1 << _HALF) - 1
+    return sealed >> _HALF == fresh >> _HALF or sealed & low == fresh & low
+
+
+def _plain(value: Any) -> str:
+    """Return *value* as text, equal for what the database takes to be equal."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return _ABSENT
+    if isinstance(value, bytes):
+        return value.hex()
+    return repr(float(value)) if value % 1 else str(int(value))
+
+
+def damaged(what: str, row: object) -> RowDamaged:
+    """Return the error that a row cannot be read back."""
+    return RowDamaged(f"{what} {row} is damaged", hint="run: recollect doctor --deep")
+
+
+_KEPT: Mapping[object, type | tuple[type, ...]] = {
+    datetime: str,
+    bool: int,
+    int: int,
+    float: (float, int),
+    bytes: bytes,
+    NoneType: NoneType,
+}
+
+
+def _allowed(kind: Any) -> tuple[type, ...]:
+    """Return the types that a field of this *kind* may have in the database; what is none of these is text."""
+    kinds = get_args(kind) if NoneType in get_args(kind) else (kind,)
+    found = (_KEPT.get(each, str) for each in kinds)
+    return tuple(each for one in found for each in (one if isinstance(one, tuple) else (one,)))
+
+
+class Codec(Generic[Record]):
+    """The rows of one kind of value, *without* a field kept elsewhere; *derived* columns are written and never read.
+
+    *sealed* names the field that says most; such rows are written with a checksum.
+    """
+
+    def __init__(
+        self, record: type[Record], *, without: str = "", sealed: str = "", **derived: Callable[[Any], object]
+    ) -> None:
         self._record = record
         kept = [each for each in fields(record) if each.name != without]  # type: ignore[arg-type]
         self.names = tuple(each.name for each in kept)
-        self._written = (*self.names, *derived)
+        self._written = (*self.names, *derived, *(("checksum",) if sealed else ()))
+        self._sealed = sealed
         self._derived = tuple(derived.values())
         self._values = attrgetter(*self.names)
         self._places = {name: at for at, name in enumerate(self.names)}
         codes = [(at, *_CODES[each.type]) for at, each in enumerate(kept) if each.type in _CODES]
         self._encode = tuple((at, encode) for at, encode, _ in codes if encode is not None)
         self._decode = tuple((at, decode) for at, _, decode in codes)
+        self._allowed = tuple(_allowed(each.type) for each in kept)
+        self.defaults = tuple(map(self._default, kept))
+        self._usual = tuple(map(_plain, self.defaults))
+
+    def _default(self, of: "Field[Any]") -> Any:
+        """Return the default of a field as it is written, or nothing."""
+        value = of.default_factory() if of.default_factory is not MISSING else of.default
+        if value is None or value is MISSING:
+            return None
+        encode = dict(self._encode).get(self._places[of.name])
+        return value if encode is None else encode(value)
 
     def columns(self, table: str) -> str:
         """Return the columns to select from *table*, in the order that `read` takes them."""
@@ -116,20 +190,56 @@ class Codec(Generic[Record]):
         for at, encode in self._encode:
             if values[at] is not None:
                 values[at] = encode(values[at])
-        return (*values, *(derive(record) for derive in self._derived))
+        sums = (self.checksum(values),) if self._sealed else ()
+        return (*values, *(derive(record) for derive in self._derived), *sums)
+
+    def checksum(self, row: Sequence[Any]) -> int:
+        """Return the checksum of a row of `columns`; fields that are as they come do not count, so that more can be."""
+        texts = zip(self.names, map(_plain, row), self._usual, strict=True)
+        return checksum(
+            _plain(row[self._places[self._sealed]]),
+            *(f"{name}={text}" for name, text, usual in texts if text != usual),
+        )
 
     def read(self, row: Sequence[Any], **more: object) -> Record:
         """Return what a row of `columns` holds, and *more* that it does not."""
+        if not all(map(isinstance, row, self._allowed)):
+            raise self._damaged(row)
         values = list(row)
-        for at, decode in self._decode:
-            if values[at] is not None:
-                values[at] = decode(values[at])
+        try:
+            for at, decode in self._decode:
+                if values[at] is not None:
+                    values[at] = decode(values[at])
+        except (ValueError, TypeError, RecursionError) as error:
+            raise self._damaged(row) from error
         return self._record(**dict(zip(self.names, values, strict=True)), **more)
 
+    def mended(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of *row*, each that cannot be read as it comes by default."""
+        return {
+            name: value if self._is_readable(name, value) else self.defaults[self._places[name]]
+            for name, value in row.items()
+        }
 
-MEMORY = Codec(Memory, digest=lambda memory: memory.digest)
-FACT = Codec(Fact, folded=lambda fact: folded(fact.subject))
-EVENT = Codec(Event)
+    def _is_readable(self, name: str, value: Any) -> bool:
+        at = self._places[name]
+        decode = dict(self._decode).get(at)
+        try:
+            if decode is not None and value is not None:
+                decode(value)
+        except (ValueError, TypeError, RecursionError):
+            return False
+        return isinstance(value, self._allowed[at])
+
+    def _damaged(self, row: Sequence[Any]) -> RowDamaged:
+        """Return the error that *row* cannot be read, by its id or that of its memory."""
+        at = self._places.get("id", self._places.get("memory_id", 0))
+        return damaged(f"the {self._record.__name__.lower()}", row[at])
+
+
+MEMORY = Codec(Memory, sealed="content", digest=lambda memory: memory.digest)
+FACT = Codec(Fact, sealed="quote", folded=lambda fact: folded(fact.subject))
+EVENT = Codec(Event, sealed="detail")
 RECALL = Codec(Recall, without="hits")
 HIT = Codec(Recalled)
 PIECE = Codec(Piece)

@@ -2,10 +2,12 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from recollect.records import Memory
+from recollect.stores.sql.codec import damaged
 from recollect.stores.sql.engine import Session, bump
 from recollect.vectors import REACH, WIDTH, matrix
 
@@ -36,7 +38,9 @@ def follow(session: Session, memories: Iterable[Memory], *, generation: int | No
     if threads:
         for number, width, weights in _generations(session, generation):
             for thread, keys in threads.items():
-                _remix(session, number, width, weights, thread, (min(keys), max(keys)))
+                fresh = _mixed(session, number, width, weights, thread, (min(keys), max(keys)))
+                if fresh:
+                    Remixed(fresh).write(session)
 
 
 def leave(session: Session, memory_id: int) -> None:
@@ -59,26 +63,53 @@ def reweigh(session: Session, generation: int, weights: tuple[float, ...]) -> No
 
 def renew(session: Session, generation: int | None = None) -> None:
     """Make all context vectors anew, of one generation or of all."""
+    for each in outdated(session, generation):
+        each.write(session)
+
+
+def outdated(session: Session, generation: int | None = None) -> Iterator["Remixed"]:
+    """Yield the conversations of which some context vectors are not what they should be, and what they should be."""
     threads = session.rows("select distinct project, thread from memory where thread is not null")
     for number, width, weights in _generations(session, generation):
         for thread in threads:
-            _remix(session, number, width, weights, thread, None)
+            fresh = _mixed(session, number, width, weights, thread, None)
+            if fresh:
+                yield Remixed(fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class Remixed:
+    """Context vectors and the rows that should have them."""
+
+    fresh: Sequence[tuple[bytes | None, int]]
+
+    def write(self, session: Session) -> None:
+        """Put them down."""
+        stamp = bump(session, "vectors")
+        sql = "update vector set context_embedding = ?, stamp = ? where id = ?"
+        session.many(sql, [(new, stamp, row) for new, row in self.fresh])
 
 
 def _generations(session: Session, only: int | None) -> list[tuple[int, int, tuple[float, ...]]]:
     rows = session.rows("select id, dimensions, context_weights from generation where context_weights <> '[]'")
-    return [(row, width, tuple(json.loads(weights))) for row, width, weights in rows if only in (None, row)]
+    try:
+        return [(row, int(width), tuple(json.loads(weights))) for row, width, weights in rows if only in (None, row)]
+    except (ValueError, TypeError) as error:
+        raise damaged("the table of", "generations") from error
 
 
-def _remix(
+def _mixed(
     session: Session,
     generation: int,
     width: int,
     weights: tuple[float, ...],
     thread: Thread,
     span: tuple[Key, Key] | None,
-) -> None:
-    """Mix the turns of *span* and those within reach of it, whose neighbours are within twice that reach."""
+) -> list[tuple[bytes | None, int]]:
+    """Mix the turns of *span* and those within reach of it, whose neighbours are within twice that reach.
+
+    Return the vectors that are not there as they should be, with their rows.
+    """
     of = (*thread, generation, WIDTH * width)
     up, down = (f"order by coalesce(m.turn, 0){way}, m.id{way}" for way in ("", " desc"))
     before: list[Any] = []
@@ -93,8 +124,4 @@ def _remix(
     turns = [*before, *turns, *after]
     mixed = matrix([vector for _, vector, _ in turns], dimensions=width).in_context(weights)
     sound = slice(max(0, len(before) - REACH), len(turns) - max(0, len(after) - REACH))
-    fresh = [(new, row) for (row, _, old), new in zip(turns[sound], mixed[sound], strict=True) if old != new]
-    if fresh:
-        stamp = bump(session, "vectors")
-        sql = "update vector set context_embedding = ?, stamp = ? where id = ?"
-        session.many(sql, [(new, stamp, row) for new, row in fresh])
+    return [(new, row) for (row, _, old), new in zip(turns[sound], mixed[sound], strict=True) if old != new]

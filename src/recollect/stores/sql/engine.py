@@ -3,7 +3,8 @@
 Parameters are written `?`; an engine that spells them otherwise puts its own in their place.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,10 @@ class Session(Protocol):
 
     def value(self, sql: str, values: Sequence[object] = ()) -> Any:
         """Run *sql* and return the one column of its first row, or None."""
+        ...
+
+    def each(self, sql: str, values: Sequence[object] = ()) -> Iterator[Any]:
+        """Run *sql* and return its rows one by one."""
         ...
 
     def many(self, sql: str, rows: Sequence[Sequence[object]]) -> None:
@@ -82,6 +87,17 @@ class Engine(Protocol):
         """Return the text in which the database describes its tables."""
         ...
 
+    def indexes(self) -> tuple[str, ...]:
+        """Return the names of the indexes on the tables that are not derived."""
+        ...
+
+    def replaced(self, fill: Callable[["Engine"], None], *, force: bool = False) -> bool:
+        """Where pages are damaged, or by *force*, put a new database in the place of this; return whether that was so.
+
+        It holds what the tables hold that are not derived, and what *fill* makes of it.
+        """
+        ...
+
     def close(self) -> None:
         """Close every connection."""
         ...
@@ -98,8 +114,16 @@ class WordTable(Protocol):
         """Drop the tokens of documents."""
         ...
 
-    def clear(self, session: Session) -> None:
-        """Drop all tokens; what is damaged is made anew."""
+    def beside(self, session: Session) -> "WordTable":
+        """Return an empty table beside this one, in which another index can be built."""
+        ...
+
+    def swap(self, session: Session) -> None:
+        """Put the table beside this one in its place."""
+        ...
+
+    def sums(self, session: Session) -> dict[int, int]:
+        """Return for each document the sum of `token_sum` over the tokens that are here."""
         ...
 
     def compact(self, session: Session) -> bool:
@@ -152,6 +176,11 @@ class Database(Protocol):
     scan: VectorScan
     analyse: Analyse
     analyser: int
+
+
+def token_sum(form: Form, field: str, place: int, token: str) -> int:
+    """Return a number for a token at its place; the sum of all is that of a document, in whatever order they come."""
+    return zlib.crc32(f"{form}\x1f{field}\x1f{place}\x1f{token}".encode("utf-8", "surrogatepass"))
 
 
 def ask(db: Database, sql: str, where: Clause, tail: str = "", values: Sequence[object] = ()) -> list[Any]:

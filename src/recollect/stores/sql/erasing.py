@@ -19,12 +19,13 @@ from recollect.stores.erasure import (
     successor,
 )
 from recollect.stores.sql import contexts
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, dump
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, bump
 from recollect.stores.sql.filters import describes, in_scope
 from recollect.stores.sql.memories import load, wordings
+from recollect.stores.sql.rebuild import rebuild
 from recollect.stores.sql.recalls import drop
-from recollect.stores.sql.writes import Writer, rebuild
+from recollect.stores.sql.writes import Writer
 
 OWNED = ("tagged", "wording", "event", "fact", "minhash", "piece")
 """The tables whose rows belong to one memory."""
@@ -182,9 +183,9 @@ class _Eraser:
             event = EVENT.read(columns)
             detail = mended_detail(event, self._gone, names, quotations)
             if detail != event.detail:
-                mended.append((dump(detail), row))
+                mended.append((*EVENT.write(replace(event, detail=detail)), row))
                 self._unmerge(event, names, quotations)
-        self._session.many("update event set detail = ? where id = ?", mended)
+        self._session.many(EVENT.update("event"), mended)
 
     def _unmerge(self, event: Event, names: Collection[str], quotations: Quotations) -> None:
         """Drop the wordings that a memory took from those gone; all of them, if they came from a source gone."""
@@ -202,7 +203,8 @@ class _Eraser:
         for memory in self._superseded():
             by = successor(memory, self._gone)
             if by != memory.superseded_by:
-                self._session.rows("update memory set superseded_by = ? where id = ?", (by, memory.id))
+                moved = replace(memory, superseded_by=by)
+                self._session.rows(MEMORY.update("memory"), (*MEMORY.write(moved), moved.id))
         for memory in self._turns():
             context = quotations.taken_out(memory.context)
             if context != memory.context:

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 
 from recollect.errors import StoreError
 from recollect.stores.contract import Analyse
-from recollect.stores.sql import erasing, ledger, memories, words, writes
+from recollect.stores.sql import erasing, ledger, memories, rebuild, words, writes
 from recollect.stores.sql import recalls as log
 from recollect.stores.sql import vectors as rows
 from recollect.stores.sql.check import check
@@ -59,7 +59,7 @@ class SqlStore:
     notes = ledger.notes
 
     check = check
-    rebuild = writes.rebuild
+    rebuild = rebuild.rebuild
     scrub = erasing.scrub
     traces = erasing.traces
 
@@ -67,9 +67,8 @@ class SqlStore:
         """Rebuild the index that another analyser made; where that cannot be done, `check` tells of it."""
         if self._is_current():
             return
-        with suppress(StoreError), self.engine.session(write=True):
-            if not self._is_current():
-                self.rebuild()
+        with suppress(StoreError):
+            rebuild.rebuild(self, unless=self._is_current)
 
     def _is_current(self) -> bool:
         with self.engine.session() as session:

@@ -1,11 +1,14 @@
 """Vectors as rows: the generations of models, what has none yet, and the question for the nearest."""
 
 import json
+import zlib
 from collections.abc import Sequence
+from typing import Any
 
 from recollect.records import EmbeddedMemory, Filter, Generation, Memory, Passage, Scope, VectorHits
 from recollect.stores.contract import too_wide
 from recollect.stores.sql import contexts
+from recollect.stores.sql.codec import checksum, damaged
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, VectorQuestion, ask, bump, version_of
 from recollect.stores.sql.filters import admitted, in_scope
 from recollect.vectors import WIDTH
@@ -24,6 +27,9 @@ def generations(db: Database, *, scope: Scope) -> tuple[Generation, ...]:
         rows = session.rows(
             "select id, fingerprint, dimensions, model, context_weights from generation order by id desc"
         )
+        for row in rows:
+            if [*map(type, row)] != [int, str, int, str, str]:
+                raise damaged("the generation", row[0])
         live = session.value(f"select count(*) from document d where {mine.sql}", mine.values) if rows else 0
         counts = {row[0]: session.value(held, (row[0], *mine.values)) for row in rows}
     return tuple(
@@ -31,12 +37,26 @@ def generations(db: Database, *, scope: Scope) -> tuple[Generation, ...]:
             fingerprint=name,
             dimensions=width,
             model=model,
-            context_weights=tuple(json.loads(weights)),
+            context_weights=_weights(number, weights),
             memories=counts[number],
             pending=live - counts[number],
         )
         for number, name, width, model, weights in rows
     )
+
+
+def _weights(number: int, text: Any) -> tuple[float, ...]:
+    try:
+        return tuple(json.loads(text))
+    except (ValueError, TypeError) as error:
+        raise damaged("the generation", number) from error
+
+
+def _width(session: Session, number: int) -> int:
+    width = session.value("select dimensions from generation where id = ?", (number,))
+    if not isinstance(width, int):
+        raise damaged("the generation", number)
+    return width
 
 
 def pending(db: Database, fingerprint: str, *, after: int, limit: int) -> tuple[int, ...]:
@@ -54,8 +74,8 @@ def put_vectors(db: Database, generation: Generation, embedded: Sequence[Embedde
         number = _number(session, generation)
         current = _current(db, session, embedded)
         _replace(session, number, current)
-        weights: str = session.value("select context_weights from generation where id = ?", (number,))
-        if generation.context_weights is not None and generation.context_weights != tuple(json.loads(weights)):
+        text = session.value("select context_weights from generation where id = ?", (number,))
+        if generation.context_weights not in (None, _weights(number, text)):
             contexts.reweigh(session, number, generation.context_weights)
         else:
             contexts.follow(session, [memory for memory, _ in current], generation=number)
@@ -66,9 +86,8 @@ def put_vectors(db: Database, generation: Generation, embedded: Sequence[Embedde
 def _reweighs(db: Database, generation: Generation) -> bool:
     """Return whether *generation* is here and brings other weights for its context vectors."""
     where = Clause("fingerprint = ?", (generation.fingerprint,))
-    held = ask(db, "select context_weights from generation", where)
-    given = generation.context_weights
-    return bool(held) and given is not None and given != tuple(json.loads(held[0][0]))
+    held = ask(db, "select id, context_weights from generation", where)
+    return bool(held) and generation.context_weights not in (None, _weights(*held[0]))
 
 
 def _number(session: Session, generation: Generation) -> int:
@@ -89,7 +108,7 @@ def _current(db: Database, session: Session, embedded: Sequence[EmbeddedMemory])
 
 
 def _replace(session: Session, generation: int, current: Sequence[tuple[Memory, EmbeddedMemory]]) -> None:
-    width: int = session.value("select dimensions from generation where id = ?", (generation,))
+    width = _width(session, generation)
     for passage in (passage for _, each in current for passage in each.passages):
         if len(passage.vector) != WIDTH * width:
             raise too_wide(passage.vector, width)
@@ -101,8 +120,14 @@ def _replace(session: Session, generation: int, current: Sequence[tuple[Memory, 
         for memory, each in current
         for ordinal, passage in enumerate(each.passages)
     ]
-    names = "generation_id, memory_id, ordinal, start, stop, embedding, stamp"
-    session.many(f"insert into vector ({names}) values (?, ?, ?, ?, ?, ?, ?)", rows)
+    names = "generation_id, memory_id, ordinal, start, stop, embedding, stamp, checksum"
+    sealed = [(*row, checksum_of(row[:6])) for row in rows]
+    session.many(f"insert into vector ({names}) values (?, ?, ?, ?, ?, ?, ?, ?)", sealed)
+
+
+def checksum_of(row: Sequence[Any]) -> int:
+    """Return the checksum of a vector, given with its generation, memory, ordinal, start and stop."""
+    return checksum("", *row[:5], zlib.crc32(row[5]))
 
 
 def drop_vectors(db: Database, fingerprint: str) -> int:
@@ -135,10 +160,10 @@ def nearest(  # noqa: PLR0913  (as the contract asks it)
         left = Clause(f"not exists (select 1 from vector v where v.memory_id = m.id and {_OF})", (exclude_generation,))
     with db.engine.session() as session:
         version = version_of(session)
-        found = session.rows("select id, dimensions from generation where fingerprint = ?", (fingerprint,))
-        if not found:
+        number = session.value("select id from generation where fingerprint = ?", (fingerprint,))
+        if number is None:
             return VectorHits(missing=len(admitted(db, scope, where, left)), version=version)
-        ((number, width),) = found
+        width = _width(session, number)
         if len(vector) != WIDTH * width:
             raise too_wide(vector, width)
         asked = VectorQuestion(
@@ -165,7 +190,8 @@ def vectors(db: Database, fingerprint: str, ids: Sequence[int], *, scope: Scope)
     )
     found: dict[int, tuple[Passage, ...]] = {}
     rows = ask(db, sql, where & in_scope(db.engine, scope, "d.project"), "order by v.memory_id, v.ordinal")
-    for row, start, stop, vector, context in rows:
+    sound = (row for row in rows if isinstance(row[3], bytes))  # of the others `check` tells
+    for row, start, stop, vector, context in sound:
         passage = Passage(start=start, stop=stop, vector=vector, context_vector=context)
         found[row] = (*found.get(row, ()), passage)
     return found

@@ -24,7 +24,7 @@ from recollect.stores.sql.codec import MEMORY, moment
 from recollect.stores.sql.engine import Clause, Database, Session, ask, version_of
 from recollect.stores.sql.filters import admits, admitted, admitted_among, in_scope
 from recollect.stores.sql.memories import wordings
-from recollect.stores.sql.writes import rebuild
+from recollect.stores.sql.rebuild import rebuild
 
 Answer = TypeVar("Answer")
 

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
@@ -14,7 +15,6 @@ from recollect.records import (
     Insert,
     Memory,
     Merge,
-    Progress,
     ReinforceFact,
     Restore,
     Revise,
@@ -25,12 +25,9 @@ from recollect.records import (
 from recollect.stores.change import born, changed, feedback_detail, reinforcement_detail, stated, superseded_since
 from recollect.stores.contract import unknown, unknown_fact
 from recollect.stores.sql import contexts
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, moment
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, checksum
 from recollect.stores.sql.engine import Database, Session, bump
 from recollect.stores.sql.memories import wordings
-
-BATCH = 1000
-"""How many memories are read and indexed together when the index is rebuilt."""
 
 TABLES: Mapping[str, str] = {
     "memory": MEMORY.insert("memory"),
@@ -59,30 +56,6 @@ def apply(db: Database, writes: Sequence[Write], *, at: datetime) -> tuple[int, 
         writer.flush()
         bump(session, "version")
     return touched
-
-
-def rebuild(db: Database, progress: Progress | None = None) -> int:
-    """Make the word index, all that counts it, and the context vectors anew; return of how many memories."""
-    live = f"select {MEMORY.columns('m')} from memory m where m.deleted_at is null"
-    with db.engine.session(write=True) as session:
-        for table in ("document", "collection_stats", "minhash"):
-            session.rows(f"delete from {table}")
-        db.words.clear(session)
-        total: int = session.value("select count(*) from memory where deleted_at is null")
-        writer, last, done = Writer(db, session), 0, 0
-        while done < total:
-            memories = list(map(MEMORY.read, session.rows(f"{live} and m.id > ? order by m.id limit {BATCH}", (last,))))
-            last, done = memories[-1].id, done + len(memories)
-            said = wordings(db, [memory.id for memory in memories], scope=ALL_PROJECTS)
-            for memory in memories:
-                writer.index(memory.id, memory, db.analyse(memory, said.get(memory.id, ())))
-            writer.flush()
-            if progress is not None:
-                progress(done, total, "memories")
-        contexts.renew(session)
-        session.rows("update meta set value = ? where key = 'analyser'", (db.analyser,))
-        bump(session, "version")
-    return done
 
 
 class Writer:
@@ -178,11 +151,10 @@ class Writer:
         return MEMORY.read(found[0])
 
     def _add_wording(self, row: int, wording: str) -> None:
-        sql = (
-            "insert into wording (memory_id, ordinal, digest, content) "
-            "select ?, coalesce(max(ordinal), 0) + 1, ?, ? from wording where memory_id = ?"
-        )
-        self._session.rows(sql, (row, digest(wording), wording, row))
+        last = self._session.value("select coalesce(max(ordinal), 0) from wording where memory_id = ?", (row,))
+        sql = "insert into wording (memory_id, ordinal, digest, content, checksum) values (?, ?, ?, ?, ?)"
+        sealed = checksum(wording, row, last + 1)
+        self._session.rows(sql, (row, last + 1, digest(wording), wording, sealed))
 
     def _restate(self, write: Revise, at: datetime) -> None:
         """Put the facts of *write* in the place of those the memory had."""
@@ -198,11 +170,12 @@ class Writer:
             self._rows["fact"].append(FACT.write(fact, id=fact.id or self._newest_fact))
 
     def _reinforce(self, write: ReinforceFact) -> int:
-        sql = "update fact set confidence = ?, last_reinforced = ? where id = ? returning memory_id"
-        row: int | None = self._session.value(sql, (write.confidence, moment(write.last_reinforced), write.id))
-        if row is None:
+        found = self._session.rows(f"select {FACT.columns('f')} from fact f where f.id = ?", (write.id,))
+        if not found:
             raise unknown_fact(write.id)
-        return row
+        fact = replace(FACT.read(found[0]), confidence=write.confidence, last_reinforced=write.last_reinforced)
+        self._session.rows(FACT.update("fact"), (*FACT.write(fact), fact.id))
+        return fact.memory_id
 
     def _replace(self, old: Memory, new: Memory) -> None:
         self._session.rows(MEMORY.update("memory"), (*MEMORY.write(new), new.id))

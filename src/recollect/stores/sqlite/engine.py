@@ -4,15 +4,16 @@ import json
 import os
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from recollect.errors import InputError, RecollectError, StoreBusy, StoreDamaged, StoreError
-from recollect.stores.sql.engine import OPEN, Clause
+from recollect.errors import InputError, RecollectError, RowDamaged, StoreBusy, StoreDamaged, StoreError
+from recollect.stores.sql.engine import OPEN, Clause, Engine
+from recollect.stores.sqlite import pages
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.place import Place, find_place, no_store, opened
 
@@ -46,6 +47,10 @@ class SqliteSession:
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """Run *sql* and return the one column of its first row, or None."""
         return self.db.execute(sql, tuple(values)).get
+
+    def each(self, sql: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """Run *sql* and return its rows one by one."""
+        return iter(self.db.execute(sql, tuple(values)))
 
     def many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run *sql* once for each of *rows*."""
@@ -126,8 +131,23 @@ class SqliteEngine:
     def check(self) -> tuple[str, ...]:
         """Return what is wrong with the file."""
         with self.session() as session:
-            lines = [line for (line,) in session.rows("pragma integrity_check(20)") if line != "ok"]
-        return tuple(f"{line}; run: recollect reindex" if line.startswith("fts5:") else line for line in lines)
+            return pages.damage(session.db)
+
+    def indexes(self) -> tuple[str, ...]:
+        """Return the names of the indexes on the tables that are not derived."""
+        with self.session() as session:
+            return pages.indexes(session.db)
+
+    def replaced(self, fill: Callable[[Engine], None], *, force: bool = False) -> bool:
+        """Put a new file in the place of one with damaged pages."""
+        with self.session() as session:
+            damaged = self._path is not None and (force or pages.are_damaged(session.db))
+        if damaged and self._path is not None:
+            from recollect.stores.sqlite.recover import replace  # noqa: PLC0415  (seldom needed)
+
+            with translated(self._path):
+                replace(self._path, lambda path: _filled(path, fill))
+        return damaged
 
     def scrub(self) -> tuple[str, ...]:
         """Write the file anew, page by page, and empty its log; both wait a while for others."""
@@ -165,6 +185,14 @@ class SqliteEngine:
     def close(self) -> None:
         """Wait for those who read and write, bounded; then close every connection."""
         self._connections.close()
+
+
+def _filled(path: Path, fill: Callable[[Engine], None]) -> None:
+    engine = SqliteEngine(path)
+    try:
+        fill(engine)
+    finally:
+        engine.close()
 
 
 def _roll_back(db: apsw.Connection, *, nested: bool) -> None:
@@ -306,11 +334,17 @@ def translated(path: Path | None) -> Iterator[None]:
         raise
     except apsw.Error as error:
         raise _ours(error, path) from error
+    except UnicodeDecodeError as error:
+        raise RowDamaged(f"{path} holds text that is no text", hint=f"run: recollect --db {path} doctor") from error
     except OSError as error:
         raise StoreError(f"cannot open {path}: {error.strerror}", hint="check the rights of its folder") from error
 
 
-_DAMAGED = (StoreDamaged, "{place} is damaged: {error}", "run: recollect --db {place} doctor")
+_DAMAGED = (
+    StoreDamaged,
+    "{place} is damaged: {error}",
+    "run: recollect --db {place} doctor, or recollect recover {place} NEW",
+)
 _RIGHTS = apsw.ReadOnlyError | apsw.CantOpenError | apsw.PermissionsError | apsw.AuthError
 _ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
     (

@@ -3,13 +3,14 @@
 So one BM25 serves every store, with the statistics of the projects searched.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, assert_never
 
 from recollect.records import FIELDS, Bigram, Form, Leaf, Phrase, Prefix, TokenizedMemory, Word
 from recollect.stores.bm25 import TOGETHER, Postings
-from recollect.stores.sql.engine import OPEN, Clause, Session
+from recollect.stores.sql.engine import OPEN, Clause, Session, token_sum
 
 FORMS: tuple[Form, ...] = ("stem", "exact")
 NAMED = "col in ('title', 'body')"
@@ -32,6 +33,9 @@ TABLES = (
 )
 """How the migrations make the tables of a form."""
 
+BESIDE = "_beside"
+"""What stands behind the names of the tables of an index that is being built."""
+
 Token = tuple[int, str, int, int]
 """Row, field, length of the row, place in the field."""
 Lookup = Callable[[Form, str], Sequence[Token]]
@@ -39,25 +43,40 @@ Lookup = Callable[[Form, str], Sequence[Token]]
 
 
 class FtsTable:
-    """The tables `stem` and `exact`, a column for each field, and FTS5's views of their terms."""
+    """The tables `stem` and `exact`, a column for each field, and FTS5's views of their terms.
+
+    Those of an index that is being built have a *mark* behind their names.
+    """
+
+    def __init__(self, mark: str = "") -> None:
+        self._mark = mark
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
         """Keep the tokens of new documents."""
         for form in FORMS:
-            sql = f"insert into {form} (rowid, {', '.join(FIELDS)}) values ({', '.join('?' * (len(FIELDS) + 1))})"
+            table = form + self._mark
+            sql = f"insert into {table} (rowid, {', '.join(FIELDS)}) values ({', '.join('?' * (len(FIELDS) + 1))})"
             session.many(sql, [_row(row, tokens.stem if form == "stem" else tokens.exact) for row, tokens in documents])
 
     def remove(self, session: Session, ids: Sequence[int]) -> None:
         """Drop the tokens of documents."""
         for form in FORMS:
-            session.many(f"delete from {form} where rowid = ?", [(row,) for row in ids])
+            session.many(f"delete from {form}{self._mark} where rowid = ?", [(row,) for row in ids])
 
-    def clear(self, session: Session) -> None:
-        """Drop the tables, in whatever state they are, and make them anew."""
+    def beside(self, session: Session) -> "FtsTable":
+        """Return empty tables beside these."""
+        for form in FORMS:
+            session.rows(f"drop table if exists {form}{BESIDE}")
+            session.rows(TABLES[0].format(form=form + BESIDE))
+        return FtsTable(BESIDE)
+
+    def swap(self, session: Session) -> None:
+        """Drop the tables, in whatever state they are, and put those beside them in their place."""
         for form in FORMS:
             for table in (f"{form}_posting", f"{form}_frequency", form):
                 session.rows(f"drop table if exists {table}")
-            for statement in TABLES:
+            session.rows(f"alter table {form}{BESIDE} rename to {form}")
+            for statement in TABLES[1:]:
                 session.rows(statement.format(form=form))
 
     def compact(self, session: Session) -> bool:
@@ -65,6 +84,14 @@ class FtsTable:
         for form in FORMS:
             session.rows(f"insert into {form} ({form}) values ('optimize')")
         return not any(session.value(f"select 1 from {form}_data where id >= {TOMBSTONES}") for form in FORMS)
+
+    def sums(self, session: Session) -> dict[int, int]:
+        """Return what the tokens of each document add up to."""
+        found: dict[int, int] = defaultdict(int)
+        for form in FORMS:
+            for token, row, field, place in session.each(f"select term, doc, col, offset from {form}_posting"):
+                found[row] += token_sum(form, field, place, token)
+        return found
 
     def reader(self, session: Session, weights: Mapping[str, int], scope: Clause) -> Callable[[Leaf], Postings]:
         """Return how a leaf is looked up: weighted counts and row lengths."""

@@ -1,0 +1,296 @@
+"""Making what is derived anew, beside what is in use: in slices, so that nobody waits long, and swapped in one go.
+
+A trigger notes which documents others write meanwhile; those are analysed again before the swap.
+"""
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from recollect.errors import RowDamaged, StoreBusy, StoreDamaged, StoreError
+from recollect.records import ALL_PROJECTS, Memory, Progress, TokenizedMemory
+from recollect.stores.sql import contexts
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
+from recollect.stores.sql.engine import Database, Engine, Session, WordTable, bump
+from recollect.stores.sql.memories import load, wordings
+from recollect.stores.sql.vectors import checksum_of
+
+SLICE = 200
+"""How many memories are put into the index in one transaction."""
+FEW = 20
+"""How many changed memories are analysed while writers wait."""
+ROUNDS = 10
+"""How often we run after writers before they have to wait."""
+STALE = 30.0
+"""After how many seconds a rebuild that does nothing counts as given up."""
+
+_DOCUMENT = (
+    "(id integer primary key, project text not null, superseded integer not null, stem_length integer not null, "
+    "exact_length integer not null, code integer not null)"
+)
+BEGIN = (
+    "drop trigger if exists document_added",
+    "drop trigger if exists document_removed",
+    "drop table if exists changed",
+    "drop table if exists document_beside",
+    "drop table if exists minhash_beside",
+    "create table changed (id integer primary key)",
+    f"create table if not exists document {_DOCUMENT}",
+    "create trigger document_added after insert on document begin insert or ignore into changed values (new.id); end",
+    "create trigger document_removed after delete on document begin insert or ignore into changed values (old.id); end",
+    f"create table document_beside {_DOCUMENT}",
+    (
+        "create table minhash_beside (key integer not null, memory_id integer not null, primary key (key, memory_id)) "
+        "without rowid"
+    ),
+)
+SWAP = (
+    "drop table document",
+    "drop table if exists minhash",
+    "drop table changed",
+    "alter table document_beside rename to document",
+    "alter table minhash_beside rename to minhash",
+    "create index document_superseded on document (id) where superseded",
+    "delete from collection_stats",
+    (
+        "insert into collection_stats (project, documents, stem_length, exact_length, code) "
+        "select project, count(*), sum(stem_length), sum(exact_length), sum(code) from document group by project"
+    ),
+    "delete from tagged",
+    (
+        "insert into tagged (tag, memory_id) select distinct t.value, m.id from memory m, json_each(m.tags) t "
+        "where json_valid(m.tags) and t.type = 'text'"
+    ),
+)
+CLEAR = (*BEGIN[:5], "update meta set value = 0 where key = 'rebuilding'")
+
+
+class _Copy:
+    """The same database as another engine holds it."""
+
+    def __init__(self, db: Database, engine: Engine) -> None:
+        self.engine = engine
+        self.words, self.scan = db.words, db.scan
+        self.analyse, self.analyser = db.analyse, db.analyser
+
+
+def rebuild(db: Database, progress: Progress | None = None, *, unless: Callable[[], bool] = lambda: False) -> int:
+    """Make all that is derived anew, *unless* another has just done so; return of how many memories."""
+    counts = [0]
+
+    def fill(engine: Engine) -> None:
+        counts.append(_rebuilt(_Copy(db, engine), progress, lambda: False))
+
+    if not db.engine.replaced(fill):
+        try:
+            counts.append(_rebuilt(db, progress, unless))
+        except StoreDamaged:
+            if not db.engine.replaced(fill, force=True):
+                raise
+    return counts[-1]
+
+
+def _rebuilt(db: Database, progress: Progress | None, unless: Callable[[], bool]) -> int:
+    build = _begun(db, unless)
+    if build is None:
+        return 0
+    try:
+        ids = build.live()
+        for done, some in enumerate(slices(ids)):
+            build.put(some)
+            if progress is not None:
+                progress(min(len(ids), (done + 1) * SLICE), len(ids), "memories")
+        for _ in range(ROUNDS):
+            if not build.caught_up():
+                break
+        build.seal()
+        build.renew_indexes()
+        build.mend_vectors()
+        build.swap()
+    except BaseException:
+        with suppress(StoreError), build.slice() as session:
+            for statement in CLEAR:
+                session.rows(statement)
+        raise
+    return len(ids)
+
+
+def _begun(db: Database, unless: Callable[[], bool]) -> "Build | None":
+    """Begin to build, when nobody else does so any more; the clock counts since the machine was started."""
+    token, met, since = secrets.randbits(31), -1, time.monotonic()
+    while True:
+        with db.engine.session() as session:
+            at_work = session.value("select value from meta where key = 'rebuilding'")
+        if at_work != met:
+            met, since = at_work, time.monotonic()
+        if not at_work or time.monotonic() - since > STALE:
+            with db.engine.session(write=True) as session:
+                if unless():
+                    return None
+                if session.value("select value from meta where key = 'rebuilding'") == at_work:
+                    for statement in BEGIN:
+                        session.rows(statement)
+                    session.rows("update meta set value = ? where key = 'rebuilder'", (token,))
+                    bump(session, "rebuilding")
+                    return Build(db=db, token=token, words=db.words.beside(session))
+        time.sleep(0.05)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Build:
+    """An index that is being built."""
+
+    db: Database
+    token: int
+    words: WordTable
+
+    @contextmanager
+    def slice(self) -> Iterator[Session]:
+        """Open a write transaction, if the rebuild is still ours."""
+        with self.db.engine.session(write=True) as session:
+            if session.value("select value from meta where key = 'rebuilder'") != self.token:
+                raise StoreBusy("another process makes the index anew", hint="let it finish, then try again")
+            bump(session, "rebuilding")
+            yield session
+
+    def live(self) -> list[int]:
+        """Return the memories to be indexed."""
+        with self.db.engine.session() as session:
+            return [row for (row,) in session.rows("select id from memory where deleted_at is null order by id")]
+
+    def put(self, ids: Sequence[int]) -> None:
+        """Index memories, analysed before anybody has to wait."""
+        analysed = self._analysed(ids)
+        with self.slice() as session:
+            self._put(session, analysed)
+
+    def _analysed(self, ids: Iterable[int]) -> list[tuple[Memory, TokenizedMemory]]:
+        """Return those of *ids* that are live and can be read, with their tokens."""
+        found = [memory for memory in self._readable(list(ids)) if memory.deleted_at is None]
+        said = self._wordings([memory.id for memory in found])
+        return [(memory, self.db.analyse(memory, said.get(memory.id, ()))) for memory in found]
+
+    def _readable(self, ids: list[int]) -> list[Memory]:
+        try:
+            return list(load(self.db, ids, scope=ALL_PROJECTS).values())
+        except RowDamaged:
+            if len(ids) == 1:
+                return []
+        return [memory for row in ids for memory in self._readable([row])]
+
+    def _wordings(self, ids: list[int]) -> dict[int, tuple[str, ...]]:
+        try:
+            return wordings(self.db, ids, scope=ALL_PROJECTS)
+        except RowDamaged:
+            if len(ids) == 1:
+                return {}
+        return {key: value for row in ids for key, value in self._wordings([row]).items()}
+
+    def _put(self, session: Session, analysed: Sequence[tuple[Memory, TokenizedMemory]]) -> None:
+        self.words.add(session, [(memory.id, tokens) for memory, tokens in analysed])
+        session.many("insert into document_beside values (?, ?, ?, ?, ?, ?)", [document_of(*each) for each in analysed])
+        keys = [(key, memory.id) for memory, tokens in analysed for key in tokens.minhash]
+        session.many("insert into minhash_beside values (?, ?)", keys)
+
+    def caught_up(self) -> int:
+        """Index again what others changed meanwhile; return how many that were, or 0 when they are only a few."""
+        with self.slice() as session:
+            ids = [row for (row,) in session.rows("select id from changed")]
+            if len(ids) <= FEW:
+                return 0
+            session.rows("delete from changed")
+        for some in slices(ids):
+            analysed = self._analysed(some)
+            with self.slice() as session:
+                self._take_out(session, some)
+                self._put(session, analysed)
+        return len(ids)
+
+    def _take_out(self, session: Session, ids: Sequence[int]) -> None:
+        listed = self.db.engine.member("id", ids)
+        gone = session.rows(f"delete from document_beside where {listed.sql} returning id", listed.values)
+        self.words.remove(session, [row for (row,) in gone])
+        keyed = self.db.engine.member("memory_id", ids)
+        session.rows(f"delete from minhash_beside where {keyed.sql}", keyed.values)
+
+    def seal(self) -> None:
+        """Give a checksum to the rows that were written before there were any."""
+        self._seal("memory", "id", MEMORY.columns("t"), MEMORY.checksum)
+        self._seal("fact", "id", FACT.columns("t"), FACT.checksum)
+        self._seal("event", "id", EVENT.columns("t"), EVENT.checksum)
+        self._seal("wording", "memory_id, ordinal", "t.content, t.memory_id, t.ordinal", lambda row: checksum(*row))
+
+    def _seal(self, table: str, key: str, columns: str, sum_of: Callable[[Sequence[Any]], int]) -> None:
+        with self.db.engine.session() as session:
+            keys = session.rows(f"select {key} from {table} where checksum = {UNSEALED}")
+        where = " and ".join(f"{name} = ?" for name in key.split(", "))
+        for some in slices(keys):
+            with self.slice() as session:
+                for each in some:
+                    with suppress(RowDamaged):
+                        for row in self._rows(f"select {columns} from {table} t where {where}", each):
+                            session.rows(f"update {table} set checksum = ? where {where}", (sum_of(row), *each))
+
+    def _rows(self, sql: str, key: Sequence[object]) -> list[Any]:
+        with self.db.engine.session() as session:
+            return session.rows(sql, key)
+
+    def mend_vectors(self) -> None:
+        """Drop the vectors that are not what they were, and mix those of neighbours anew."""
+        with self.slice() as session:
+            session.rows(
+                "delete from generation where typeof(dimensions) <> 'integer' or not json_valid(context_weights)"
+            )
+        with self.db.engine.session() as session:
+            gone = damaged_vectors(session)
+            remixed = list(contexts.outdated(session)) if not gone else []
+        for some in slices(gone):
+            with self.slice() as session:
+                session.many("delete from vector where generation_id = ? and memory_id = ?", some)
+                bump(session, "vectors")
+        if gone:
+            with self.db.engine.session() as session:
+                remixed = list(contexts.outdated(session))
+        for each in remixed:
+            with self.slice() as session:
+                each.write(session)
+
+    def renew_indexes(self) -> None:
+        """Make the indexes of the tables anew that are not derived, one after the other."""
+        for name in self.db.engine.indexes():
+            with self.slice() as session:
+                session.rows(f"reindex {name}")
+
+    def swap(self) -> None:
+        """Put what was built in the place of what there was, with the last changes."""
+        with self.slice() as session:
+            ids = [row for (row,) in session.rows("select id from changed")]
+            self._take_out(session, ids)
+            self._put(session, self._analysed(ids))
+            self.db.words.swap(session)
+            for statement in SWAP:
+                session.rows(statement)
+            session.rows("update meta set value = ? where key = 'analyser'", (self.db.analyser,))
+            session.rows("update meta set value = 0 where key = 'rebuilding'")
+            bump(session, "version")
+
+
+def slices(rows: Sequence[Any], size: int = SLICE) -> Iterator[Sequence[Any]]:
+    """Yield *rows* in parts of *size*."""
+    return (rows[start : start + size] for start in range(0, len(rows), size))
+
+
+def document_of(memory: Memory, tokens: TokenizedMemory) -> tuple[Any, ...]:
+    """Return the row of a memory among the documents."""
+    stems, exacts = sum(map(len, tokens.stem.values())), sum(map(len, tokens.exact.values()))
+    return memory.id, memory.project, memory.superseded_by is not None, stems, exacts, tokens.code
+
+
+def damaged_vectors(session: Session) -> list[tuple[int, int]]:
+    """Return the generations and memories of vectors that are not what they were when they were sealed."""
+    names = "generation_id, memory_id, ordinal, start, stop, embedding"
+    rows = session.each(f"select {names}, checksum from vector where checksum <> {UNSEALED}")
+    return sorted({(row[0], row[1]) for row in rows if checksum_of(row) != row[6]})

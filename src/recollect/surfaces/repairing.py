@@ -1,0 +1,49 @@
+"""Verbs about damage: finding it, making indexes anew, saving what can be read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from recollect.recollection import Recollection
+from recollect.recollection import open as open_recollection
+from recollect.recollection import recover as recover_store
+from recollect.records import Memory, Progress
+from recollect.surfaces import text
+from recollect.surfaces.table import Answer, Given, Parameter, operation
+
+
+@operation(Parameter(name="deep", kind="flag", about="compare every row with its checksum and every word index entry"))
+def doctor(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Look for damage."""
+    health = db.doctor(deep=bool(given.get("deep")))
+    return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
+
+
+@operation(slow=True)
+def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
+    """Make every index anew from the memories."""
+    count = db.reindex(progress)
+    return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed anew")
+
+
+@operation(
+    Parameter(name="old", place=True, about="the damaged store"),
+    Parameter(name="new", place=True, about="the store to make; it must not exist"),
+    store=False,
+)
+def recover(_: Recollection, given: Given, __: Progress | None) -> Answer:
+    """Save what can be read of a damaged store into a new one; the old one stays as it is."""
+    done = recover_store(given["old"], given["new"])
+    return Answer(value=done, text=lambda: text.recovery_text(done, given["new"]), healthy=done.is_whole)
+
+
+def readable(db: Recollection) -> tuple[Iterator[tuple[Memory, tuple[str, ...]]], tuple[str, ...]]:
+    """Return what can be read of the store of *db*, and lines on what is left out."""
+    folder = TemporaryDirectory(prefix="recollect-")
+    done = recover_store(db.address, Path(folder.name, "readable.db"))
+
+    def exported() -> Iterator[tuple[Memory, tuple[str, ...]]]:
+        with folder, open_recollection(Path(folder.name, "readable.db"), project=db.project, model="none") as copy:
+            yield from copy.export()
+
+    return exported(), tuple(text.left_out(done))
