@@ -21,7 +21,7 @@ CODE = {
     "stores": 2_100,
     "surfaces": 1_450,
     "text": 1_330,
-    "upkeep": 280,
+    "upkeep": 320,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
