@@ -21,7 +21,7 @@ CODE = {
     "stores": 3_300,
     "surfaces": 1_700,
     "text": 1_330,
-    "upkeep": 400,
+    "upkeep": 460,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
