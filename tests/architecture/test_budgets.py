@@ -18,7 +18,7 @@ CODE = {
     "remember": 3_550,
     "rerankers": 200,
     "search": 2_000,
-    "stores": 2_850,
+    "stores": 2_900,
     "surfaces": 1_450,
     "text": 1_330,
     "upkeep": 280,

@@ -76,7 +76,7 @@ def tables(db: apsw.Connection) -> tuple[str, ...]:
 def indexes(db: apsw.Connection) -> tuple[str, ...]:
     """Return the indexes on tables that are not derived."""
     rows = db.execute("select name, tbl_name from sqlite_schema where type = 'index'").fetchall()
-    return tuple(name for name, table in rows if not is_derived(table))
+    return tuple(str(name) for name, table in rows if not is_derived(str(table)))
 
 
 def _owners(db: apsw.Connection) -> dict[int, tuple[str, str]]:
