@@ -204,6 +204,23 @@ def test_reindex_makes_a_store_whole_whose_derived_pages_are_damaged(path: Path,
     assert (count, found, problems(path)) == (40, wanted, "")
 
 
+def test_an_index_that_holds_the_page_of_a_table_is_told_of_and_made_anew(path: Path) -> None:
+    with apsw.Connection(str(path)) as db:
+        db.execute("pragma wal_checkpoint(truncate)")
+        names = dict(db.execute("select name, rootpage from sqlite_schema"))
+    held = bytearray(path.read_bytes())
+    here, there = ((names[name] - 1) * PAGE for name in ("vector_in_context", "recall"))
+    held[here : here + PAGE] = held[there : there + PAGE]
+    path.write_bytes(held)
+
+    told = problems(path, deep=False)
+    with opened(path) as db:
+        db.reindex()
+
+    assert "reindex" in told
+    assert problems(path) == ""
+
+
 def test_reindex_heals_what_a_deep_look_finds_in_derived_tables(path: Path) -> None:
     for sql in (
         "delete from stem where rowid < 9",
