@@ -1,6 +1,7 @@
 """What damage to a file costs: it is told, indexes are made anew, and what can be read is saved."""
 
 import json
+import os
 import shutil
 import threading
 import time
@@ -14,6 +15,8 @@ from kit import NOON
 from recollect import InputError, Memory, Recollection, StoreError
 from recollect.errors import RowDamaged, StoreDamaged
 from recollect.stores.sql import rebuild as rebuilding
+from recollect.stores.sqlite import open_sqlite
+from recollect.text.analyser import ANALYSER, analyse
 
 PAGE = 4096
 TRUTH = ("memory", "wording", "event", "fact", "vector")
@@ -201,6 +204,23 @@ def test_reindex_makes_a_store_whole_whose_derived_pages_are_damaged(path: Path,
     assert (count, found, problems(path)) == (40, wanted, "")
 
 
+def test_an_index_that_holds_the_page_of_a_table_is_told_of_and_made_anew(path: Path) -> None:
+    with apsw.Connection(str(path)) as db:
+        db.execute("pragma wal_checkpoint(truncate)")
+        names = dict(db.execute("select name, rootpage from sqlite_schema"))
+    held = bytearray(path.read_bytes())
+    here, there = ((names[name] - 1) * PAGE for name in ("vector_in_context", "recall"))
+    held[here : here + PAGE] = held[there : there + PAGE]
+    path.write_bytes(held)
+
+    told = problems(path, deep=False)
+    with opened(path) as db:
+        db.reindex()
+
+    assert "reindex" in told
+    assert problems(path) == ""
+
+
 def test_reindex_heals_what_a_deep_look_finds_in_derived_tables(path: Path) -> None:
     for sql in (
         "delete from stem where rowid < 9",
@@ -268,10 +288,13 @@ def test_writers_beside_a_rebuild_do_not_wait_and_what_they_write_is_found(path:
     assert "not indexed" not in problems(path)
 
 
-def test_a_rebuild_that_was_killed_is_taken_over(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rebuilding, "STALE", 0.2)
+@pytest.mark.parametrize("process", [2**22 + 5, os.getpid()])
+def test_a_rebuild_that_was_killed_is_taken_over(path: Path, process: int) -> None:
+    store = open_sqlite(path, analyse, analyser=ANALYSER)
+    rebuilding._begun(store, lambda: False)  # noqa: SLF001  (what a killed process leaves)
+    store.close()
+    change(path, f"update meta set value = {process << rebuilding.RANDOM} where key = 'rebuilder'")
     with opened(path, "none") as db:
-        rebuilding._begun(db.store, lambda: False)  # noqa: SLF001  (what a killed process leaves)
         db.add("written after the rebuild was killed")
 
         count = db.reindex()

@@ -3,6 +3,7 @@
 A trigger notes which documents others write meanwhile; those are analysed again before the swap.
 """
 
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,7 +26,11 @@ FEW = 20
 ROUNDS = 10
 """How often we run after writers before they have to wait."""
 STALE = 30.0
-"""After how many seconds a rebuild that does nothing counts as given up."""
+"""After how many seconds a rebuild that does nothing counts as given up, if its process cannot be asked for."""
+RANDOM = 24
+"""How many bits of a rebuild's number are random; those above are the number of its process."""
+_RUNNING: set[int] = set()
+"""The rebuilds of this process."""
 
 _DOCUMENT = (
     "(id integer primary key, project text not null, superseded integer not null, stem_length integer not null, "
@@ -115,18 +120,21 @@ def _rebuilt(db: Database, progress: Progress | None, unless: Callable[[], bool]
             for statement in CLEAR:
                 session.rows(statement)
         raise
+    finally:
+        _RUNNING.discard(build.token)
     return len(ids)
 
 
 def _begun(db: Database, unless: Callable[[], bool]) -> "Build | None":
     """Begin to build, when nobody else does so any more; the clock counts since the machine was started."""
-    token, met, since = secrets.randbits(31), -1, time.monotonic()
+    token, met, since = os.getpid() << RANDOM | secrets.randbits(RANDOM), -1, time.monotonic()
     while True:
         with db.engine.session() as session:
             at_work = session.value("select value from meta where key = 'rebuilding'")
+            other = session.value("select value from meta where key = 'rebuilder'")
         if at_work != met:
             met, since = at_work, time.monotonic()
-        if not at_work or time.monotonic() - since > STALE:
+        if not at_work or _is_gone(other) or time.monotonic() - since > STALE:
             with db.engine.session(write=True) as session:
                 if unless():
                     return None
@@ -135,8 +143,25 @@ def _begun(db: Database, unless: Callable[[], bool]) -> "Build | None":
                         session.rows(statement)
                     session.rows("update meta set value = ? where key = 'rebuilder'", (token,))
                     bump(session, "rebuilding")
+                    _RUNNING.add(token)
                     return Build(db=db, token=token, words=db.words.beside(session))
         time.sleep(0.05)
+
+
+def _is_gone(token: int) -> bool:
+    """Tell whether the process that began the rebuild *token* has ended, as far as can be known here."""
+    process = token >> RANDOM
+    if process == os.getpid():
+        return token not in _RUNNING
+    if os.name == "nt":
+        return False
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
