@@ -1,6 +1,6 @@
 """Recollection: a store, a profile and a clock; the verbs, each a line or two."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -483,6 +483,35 @@ class Recollection:
         """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""
         return upkeep.export.exported(self.store, scope=self.scope)
 
+    def backup(
+        self, path: str | Path, *, force: bool = False, progress: Progress | None = None
+    ) -> "upkeep.backup.Backup":
+        """Write a checked copy of the whole store, every project, to the file *path* while others go on writing."""
+        self.flush()
+        place = Path(path).expanduser()
+        return upkeep.backup.back_up(self.store, place, now=self.now(), force=force, progress=progress)
+
+    def backup_to(
+        self, folder: str | Path, *, keep: int | None = None, progress: Progress | None = None
+    ) -> "upkeep.backup.Backup":
+        """Write a backup named by its time into *folder*, and *keep* only so many backups of this store there."""
+        self.flush()
+        place = Path(folder).expanduser()
+        return upkeep.backup.back_up_to(
+            self.store, place, address=self.address, now=self.now(), keep=keep, progress=progress
+        )
+
+    def restore_backup(self, path: str | Path, *, dry_run: bool = False) -> "upkeep.backup.RestoredBackup":
+        """Put the backup *path* in the place of the whole store; what is here is kept in a file beside it."""
+        self.flush()
+        return upkeep.backup.restore_backup(
+            self.store, Path(path).expanduser(), address=self.address, now=self.now(), dry_run=dry_run
+        )
+
+    def last_backup(self) -> Mapping[str, Any] | None:
+        """Return when the store was last backed up (`at`) and where to (`path`)."""
+        return upkeep.backup.last_backup(self.store)
+
     def stats(self) -> StoreStats:
         """Count what is here."""
         return self.store.stats(scope=self.scope)
@@ -492,7 +521,13 @@ class Recollection:
         old = [each.model for each in self._outdated()]
         advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
         problems, memories = self.store.check(), self.stats().memories
-        return Health(problems=problems, memories=memories, address=self.address, advice=tuple(advice))
+        return Health(
+            problems=problems,
+            memories=memories,
+            address=self.address,
+            advice=tuple(advice),
+            last_backup=self.last_backup(),
+        )
 
     def _outdated(self) -> tuple[Generation, ...]:
         """Return the generations of other models, if the one in use has vectors of its own for everything."""

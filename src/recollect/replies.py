@@ -266,6 +266,8 @@ class Health:
     address: str
     advice: tuple[str, ...] = ()
     """What could be done though nothing is wrong."""
+    last_backup: Mapping[str, Any] | None = None
+    """When the store was last backed up, and where to."""
 
     @property
     def healthy(self) -> bool:

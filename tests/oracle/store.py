@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from oracle.admit import admits, covers, in_scope, lies_below
 from oracle.contexts import remix
 from oracle.state import State
 from oracle.writes import do, index
+from recollect.errors import InputError
 from recollect.records import (
     EmbeddedMemory,
     Event,
@@ -45,6 +47,9 @@ from recollect.stores.change import folded, logged
 from recollect.stores.contract import ALIKE, ANSWERING, Analyse, too_wide
 from recollect.stores.facets import FACETS, as_facets, as_vocabulary
 from recollect.vectors import WIDTH, matrix
+
+BACKUPS: list[State] = []
+"""What was backed up in this process; a backup file holds its number."""
 
 
 class OracleStore:
@@ -410,6 +415,36 @@ class OracleStore:
     def version(self) -> int:
         with self._lock:
             return self._state.version
+
+    def snapshot(self) -> "OracleStore":
+        with self._lock:
+            store = OracleStore(self._analyse)
+            store._state = self._state.aside()
+            return store
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        if path.exists() and not force:
+            raise InputError(f"{path} is there already", hint="name another file")
+        with self._lock:
+            BACKUPS.append(self._state.aside())
+        path.write_text(str(len(BACKUPS) - 1))
+        if progress is not None:
+            progress(1, 1, "pages")
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        try:
+            backup = BACKUPS[int(path.read_text())].aside()
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path} is no backup", hint="name another file") from error
+        with self._lock:
+            if not dry_run:
+                if aside is not None:
+                    self.backup(aside)
+                for name in ("newest", "newest_fact", "version"):
+                    setattr(backup, name, max(getattr(backup, name), getattr(self._state, name)))
+                backup.version += 1
+                self._state = backup
+            return sum(memory.deleted_at is None for memory in backup.memories.values())
 
     def check(self) -> tuple[str, ...]:
         return ()

@@ -11,6 +11,7 @@ a belief changes when another memory supersedes it.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Protocol
 
 from recollect.errors import InputError, UnknownMemory
@@ -282,7 +283,35 @@ class Notes(Protocol):
         ...
 
 
-class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes, Protocol):
+class Copies(Protocol):
+    """The whole store at one moment: to read from, in a file, and back from a file."""
+
+    def snapshot(self) -> "Store":
+        """Return what is here now as a store of its own, for reading; close it in the end.
+
+        It stays as it is whatever is written meanwhile, and keeps nobody from writing.
+        """
+        ...
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Write what is here now to the file *path*; it has that name only when it is whole and checked.
+
+        Nobody is kept from writing meanwhile. A name that is taken is refused unless *force* is true, and that of
+        a store in use always.
+        """
+        ...
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        """Put the backup *path* in the place of what is here, all or nothing; return how many memories it holds.
+
+        What is here is written to the new file *aside* first, and nobody writes in between. Who reads meanwhile
+        sees the old state to the end of its question. `version` grows, and no id is given twice. With *dry_run* the
+        backup is only checked.
+        """
+        ...
+
+
+class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes, Copies, Protocol):
     """One place where memories live."""
 
     def transaction(self) -> AbstractContextManager[None]:

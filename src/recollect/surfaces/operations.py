@@ -9,7 +9,7 @@ from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
-from recollect.surfaces import measuring, reading, text, writing
+from recollect.surfaces import backing, measuring, reading, text, writing
 from recollect.surfaces.serialise import archived, serialise
 from recollect.surfaces.table import (
     DRY_RUN,
@@ -29,8 +29,11 @@ from recollect.surfaces.table import (
 @operation()
 def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     """Count what is here."""
-    counted = db.stats()
-    return Answer(value={"store": db.address, **serialise(counted)}, text=lambda: text.stats_text(counted, db.address))
+    counted, kept = db.stats(), db.last_backup()
+    return Answer(
+        value={"store": db.address, **serialise(counted), "last_backup": kept},
+        text=lambda: f"{text.stats_text(counted, db.address)}\n{text.backup_line(kept)}",
+    )
 
 
 @operation()
@@ -174,4 +177,4 @@ def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     return MODELS[given["action"]](db, given, progress)
 
 
-OPERATIONS: Final[Mapping[str, Operation]] = operations_of(writing, reading, sys.modules[__name__], measuring)
+OPERATIONS: Final[Mapping[str, Operation]] = operations_of(writing, reading, sys.modules[__name__], backing, measuring)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.records import Event, Fact, Memory, Recall, StoreStats
@@ -285,7 +285,13 @@ def stats_text(stats: StoreStats, address: str) -> str:
 def health_text(health: Health) -> str:
     """Return what a check-up found."""
     found = _count(len(health.problems), "problem") if health.problems else f"{health.memories} memories, all is well"
-    return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice])
+    lines = [f"{health.address}: {found}", *health.problems, *health.advice, backup_line(health.last_backup)]
+    return "\n".join(lines)
+
+
+def backup_line(last: Mapping[str, Any] | None) -> str:
+    """Return when a store was last backed up."""
+    return f"last backup: {last['at']} to {last['path']}" if last else "last backup: never; see: recollect backup -h"
 
 
 def consolidation_text(done: "Consolidation") -> str:

@@ -195,6 +195,44 @@ def test_stats_doctor_and_reindex_look_after_the_store(run: Run, tmp_path: Path)
     assert "all is well" in run("doctor").out
 
 
+def test_a_backup_is_written_told_and_put_back(run: Run, tmp_path: Path) -> None:
+    run("add", "We ship on Tuesday")
+    copy = str(tmp_path / "copy.db")
+
+    told, again, forced = run("backup", copy), run("backup", copy), run("backup", copy, "--force")
+    listed = run("backup", "--to", str(tmp_path / "kept"), "--keep", "1", "--json").value
+    run("add", "We ship on Friday")
+    tried = run("restore-backup", copy, "--dry-run").out
+    back = run("restore-backup", copy, "--json").value
+
+    assert told.out == f"1 memories backed up to {copy}\n"
+    assert (again.code, forced.code) == (2, 0)
+    assert again.err == f"error: {copy} is there already (name another file, or replace it with --force)\n"
+    assert (listed["memories"], listed["pruned"]) == (1, [])
+    assert tried.startswith(f"would restore 1 memories from {copy}\nthe 2 memories that were here would be kept in ")
+    assert (back["memories"], back["replaced"], back["applied"]) == (1, 2, True)
+    assert run("list", "--json").value["total"] == 1
+    assert run("stats", "--json").value["last_backup"]["path"] == back["aside"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("backup",), "say where to"),
+        (("backup", "a.db", "--to", "b"), "say where to"),
+        (("backup", "a.db", "--keep", "3"), "--keep needs --to"),
+        (("backup", "--to", "kept", "--keep", "0"), "cannot keep 0 backups"),
+        (("restore-backup", "absent.db"), "is no backup"),
+    ],
+)
+def test_a_backup_that_cannot_be_made_is_one_clear_line(run: Run, words: tuple[str, ...], told: str) -> None:
+    done = run(*words)
+
+    assert done.code == 2
+    assert told in done.err
+    assert done.err.count("\n") == 1
+
+
 def test_export_writes_json_lines_and_import_reads_them(run: Run, tmp_path: Path) -> None:
     run("add", "We ship on Tuesday", "--tag", "release")
     run("add", "数据库", "--type", "fact")

@@ -1,17 +1,20 @@
 """One SQLite database: connections, pragmas, migrations, transactions, and SQLite's errors in our words."""
 
 import json
+import tempfile
 import threading
 import time
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from recollect.errors import InputError, RecollectError, StoreBusy, StoreDamaged, StoreError
+from recollect.records import Progress
 from recollect.stores.sql.engine import OPEN, Clause
+from recollect.stores.sqlite import copies
 
 APPLICATION = 0x5EC0_11EC
 """Marks the file as ours, so that another program's database is never taken for a store."""
@@ -50,12 +53,13 @@ class SqliteSession:
 class SqliteEngine:
     """A file, with a connection for each thread; or a database in memory, with one that threads take in turns."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, pinned: apsw.Connection | None = None) -> None:
         self._path = path
         self._here = threading.local()
-        self._open: list[apsw.Connection] = []
-        self._lock: AbstractContextManager[object] = threading.RLock() if path is None else nullcontext()
-        self._shared = self._connected() if path is None else None
+        self._open: list[apsw.Connection] = [] if pinned is None else [pinned]
+        alone = path is None or pinned is not None
+        self._lock: AbstractContextManager[object] = threading.RLock() if alone else nullcontext()
+        self._shared = SqliteSession(pinned) if pinned is not None else self._connected() if path is None else None
         self._session()
 
     def _session(self) -> SqliteSession:
@@ -102,6 +106,60 @@ class SqliteEngine:
         with self.session() as session:
             lines = [line for (line,) in session.rows("pragma integrity_check(20)") if line != "ok"]
         return tuple(f"{line}; run: recollect reindex" if line.startswith("fts5:") else line for line in lines)
+
+    def snapshot(self) -> "SqliteEngine":
+        """Return the database as it is now, for reading, whatever is written later."""
+        with self._lock, translated(self._path):
+            return SqliteEngine(self._path, pinned=self._pinned())
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Write a checked copy to the file *path*; writers go on meanwhile."""
+        if self._path is not None and path.exists() and path.samefile(self._path):
+            raise InputError(f"{path} is the store itself", hint="name another file")
+        with self._lock, translated(self._path), closing(self._pinned()) as source:
+            copies.write_copy(source, path, force=force, progress=progress)
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        """Put the backup *path* in the place of what is here; return how many memories it holds."""
+        with self._lock, self._brought_up_to_date(path) as source, translated(self._path):
+            count: int = source.execute("select count(*) from memory where deleted_at is null").get
+            if not dry_run:
+                target = connect(self._path) if self._shared is None else self._shared.db
+                with closing(self._reader()) as present:
+                    copies.replace_all(source, target, present, aside)
+                if self._shared is None:
+                    target.close()
+        return count
+
+    @contextmanager
+    def _brought_up_to_date(self, path: Path) -> Iterator[apsw.Connection]:
+        """Give a whole copy of the backup *path* in today's format; the backup itself stays as it is."""
+        folder = None if self._path is None else self._path.parent
+        _refuse_strangers(path)
+        with tempfile.TemporaryDirectory(prefix=".restoring-", dir=folder) as beside, translated(path):
+            part = Path(beside, "store.db")
+            with copies.opened(path) as backup:
+                copies.write_copy(backup, part, check=False)
+            with closing(connect(part)) as source:
+                wrong = copies.damage_of(source)
+                if wrong is not None:
+                    raise StoreDamaged(f"{path} is damaged: {wrong}", hint="restore another backup")
+                yield source
+
+    def _reader(self) -> apsw.Connection:
+        """Return a connection of its own that reads what is here; for a database in memory, a copy of it."""
+        if self._shared is None:
+            return connect(self._path)
+        copy = apsw.Connection(":memory:")
+        with copy.backup("main", self._shared.db, "main") as job:
+            job.step()
+        return copy
+
+    def _pinned(self) -> apsw.Connection:
+        """Return such a connection with a transaction open: what it reads stays as it is now."""
+        db = self._reader()
+        db.execute("begin; select 1 from meta")
+        return db
 
     def close(self) -> None:
         """Close every connection."""
@@ -153,6 +211,16 @@ def migrations() -> tuple[str, ...]:
     folder = Path(__file__).parent / "migrations"
     steps = sorted((step for step in folder.iterdir() if step.name.endswith(".sql")), key=lambda step: step.name)
     return tuple(step.read_text(encoding="utf-8") for step in steps)
+
+
+def is_ours(path: Path) -> bool:
+    """Tell whether the file at *path* bears our mark, where SQLite keeps it in the head of a file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError:
+        return False
+    return head.startswith(b"SQLite format 3\x00") and int.from_bytes(head[68:72]) == APPLICATION
 
 
 def _refuse_strangers(path: Path) -> None:
