@@ -109,10 +109,12 @@ class OracleStore:
 
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
         with self._lock:
+            held = self._state.memories.values() if query.include_forgotten else self._state.live(scope)
             found = [
                 fact
-                for memory in self._state.live(scope)
-                if (query.include_superseded or memory.superseded_by is None)
+                for memory in held
+                if in_scope(memory, scope)
+                and (query.include_superseded or memory.superseded_by is None)
                 and (query.memory_ids is None or memory.id in query.memory_ids)
                 for fact in self._state.facts.get(memory.id, ())
                 if (query.subject is None or folded(fact.subject) == folded(query.subject))
@@ -126,6 +128,7 @@ class OracleStore:
         *,
         digests: Sequence[tuple[str, bytes]] = (),
         external_ids: Sequence[tuple[str, str]] = (),
+        births: Sequence[tuple[str, datetime]] = (),
         minhashes: Sequence[Sequence[int]] = (),
     ) -> Known:
         with self._lock:
@@ -139,12 +142,24 @@ class OracleStore:
                         mine.setdefault((memory.kind, digest(text)), row)
                     for key in state.terms[row].minhash:
                         holders[key].append(row)
+            born: dict[tuple[str, datetime], tuple[int, ...]] = {}
+            for row in sorted(state.memories):
+                memory = state.memories[row]
+                key = (memory.kind, memory.created_at)
+                if memory.project == project and key in births:
+                    born[key] = (*born.get(key, ()), row)
             near = (sorted({row for key in minhash for row in holders.get(key, ())}) for minhash in minhashes)
             return Known(
                 by_digest={key: mine[key] for key in digests if key in mine},
                 by_external_id={key: named[project, *key] for key in external_ids if (project, *key) in named},
+                by_birth=born,
                 near=tuple(tuple(rows[:ALIKE]) for rows in near),
             )
+
+    def ids(self, *, scope: Scope, after: int = 0, limit: int) -> tuple[int, ...]:
+        with self._lock:
+            mine = (row for row, memory in sorted(self._state.memories.items()) if in_scope(memory, scope))
+            return tuple(row for row in mine if row > after)[:limit]
 
     def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
         with self._lock:
@@ -339,9 +354,13 @@ class OracleStore:
                 version=state.version,
             )
 
-    def vectors(self, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+    def vectors(
+        self, fingerprint: str, ids: Sequence[int], *, scope: Scope, include_forgotten: bool = False
+    ) -> dict[int, tuple[Passage, ...]]:
         with self._lock:
-            rows = sorted({memory.id for memory in self._state.live(scope)} & set(ids))
+            every = (memory for memory in self._state.memories.values() if in_scope(memory, scope))
+            among = every if include_forgotten else self._state.live(scope)
+            rows = sorted({memory.id for memory in among} & set(ids))
             held = self._state.vectors
             return {row: held[fingerprint, row] for row in rows if (fingerprint, row) in held}
 
@@ -359,6 +378,8 @@ class OracleStore:
         memory_id: int | None = None,
         fact_id: int | None = None,
         limit: int = 100,
+        offset: int = 0,
+        oldest_first: bool = False,
     ) -> tuple[Recall, ...]:
         with self._lock:
             found = [
@@ -368,7 +389,7 @@ class OracleStore:
                 and (memory_id is None or any(hit.memory_id == memory_id for hit in recall.hits))
                 and (fact_id is None or any(fact_id in hit.fact_ids for hit in recall.hits))
             ]
-            return tuple(found[:limit])
+            return tuple((found[::-1] if oldest_first else found)[offset : offset + limit])
 
     def _visible(self, scope: Scope) -> Iterator[Recall]:
         return (recall for recall in reversed(self._state.recalls) if covers(scope, recall.scope))

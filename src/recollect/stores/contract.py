@@ -84,6 +84,8 @@ class MemoryStore(Protocol):
     def apply(self, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
         """Do *writes*, all or none, each leaving an event; return the id each one touched.
 
+        What is reinstated brings its events with it instead.
+
         Durable and findable by word when it returns. An unknown id raises UnknownMemory, an external id that
         another memory of the project and kind has InputError. A memory that is given a successor is superseded
         since then; a fact is confirmed now. What brings such a date keeps it.
@@ -103,7 +105,7 @@ class MemoryStore(Protocol):
         ...
 
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
-        """Return the facts that *query* asks for, the newest first; those of forgotten memories never."""
+        """Return the facts that *query* asks for, the newest first."""
         ...
 
     def known(
@@ -112,12 +114,18 @@ class MemoryStore(Protocol):
         *,
         digests: Sequence[tuple[str, bytes]] = (),
         external_ids: Sequence[tuple[str, str]] = (),
+        births: Sequence[tuple[str, datetime]] = (),
         minhashes: Sequence[Sequence[int]] = (),
     ) -> Known:
-        """Return which (kind, digest), which (kind, external id) and what near each minhash *project* holds.
+        """Return which (kind, digest), (kind, external id), (kind, created at) and what near each minhash is held.
 
-        Contents and minhashes of live memories, external ids of forgotten ones too; near ones by id, at most 20.
+        All within *project*: contents and minhashes of live memories, external ids and moments of creation of
+        forgotten ones too; those of one moment by id, near ones by id and at most 20.
         """
+        ...
+
+    def ids(self, *, scope: Scope, after: int = 0, limit: int) -> tuple[int, ...]:
+        """Return the lowest ids above *after*, those of forgotten memories too, lowest first."""
         ...
 
     def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
@@ -216,7 +224,9 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def vectors(self, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+    def vectors(
+        self, fingerprint: str, ids: Sequence[int], *, scope: Scope, include_forgotten: bool = False
+    ) -> dict[int, tuple[Passage, ...]]:
         """Return the passages of those of *ids* that are live, in *scope* and embedded, in their order in the text.
 
         A turn of a conversation has a context vector, which follows its neighbours: when one is embedded, changed,
@@ -243,8 +253,10 @@ class RecallLog(Protocol):
         memory_id: int | None = None,
         fact_id: int | None = None,
         limit: int = 100,
+        offset: int = 0,
+        oldest_first: bool = False,
     ) -> tuple[Recall, ...]:
-        """Return the recalls of a session, that hit a memory, that used a fact; the last logged first.
+        """Return the recalls of a session, that hit a memory, that used a fact; the last logged first, unless told.
 
         A reader sees the searches that were made within *scope*, and no search that could see more.
         """

@@ -36,6 +36,7 @@ class SqlStore:
     facts = memories.facts
     known = memories.known
     browse = memories.browse
+    ids = memories.ids
     stats = memories.stats
 
     match_words = words.match_words

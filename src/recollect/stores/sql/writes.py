@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
 from recollect.records import (
     ALL_PROJECTS,
+    EmbeddedMemory,
     Event,
     Fact,
     Feedback,
@@ -16,6 +18,7 @@ from recollect.records import (
     Merge,
     Progress,
     ReinforceFact,
+    Reinstate,
     Restore,
     Revise,
     TokenizedMemory,
@@ -24,7 +27,7 @@ from recollect.records import (
 )
 from recollect.stores.change import born, changed, feedback_detail, reinforcement_detail, stated, superseded_since
 from recollect.stores.contract import unknown, unknown_fact
-from recollect.stores.sql import contexts
+from recollect.stores.sql import contexts, vectors
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, moment
 from recollect.stores.sql.engine import Database, Session, bump
 from recollect.stores.sql.memories import wordings
@@ -35,6 +38,7 @@ BATCH = 1000
 TABLES: Mapping[str, str] = {
     "memory": MEMORY.insert("memory"),
     "tagged": "insert into tagged (tag, memory_id) values (?, ?) on conflict do nothing",
+    "wording": "insert into wording (memory_id, ordinal, digest, content) values (?, ?, ?, ?)",
     "fact": FACT.insert("fact"),
     "event": EVENT.insert("event"),
     "document": (
@@ -101,6 +105,8 @@ class Writer:
         """Do one *write* and return the id it touched."""
         if isinstance(write, Insert):
             return self._insert(write, at)
+        if isinstance(write, Reinstate):
+            return self._reinstate(write)
         self.flush()
         match write:
             case Revise() | Merge() | Forget() | Restore():
@@ -148,6 +154,39 @@ class Writer:
         self._state(write, (), row, at)
         self.index(row, memory, write.tokens or self._db.analyse(memory, ()))
         return self._log(row, "add", at, write.detail)
+
+    def _reinstate(self, write: Reinstate) -> int:
+        row = write.memory.id or self._newest + 1
+        old = self._cleared(row) if row <= self._newest else None
+        self._newest = max(self._newest, row)
+        memory = replace(write.memory, id=row)
+        self._rows["wording"] += [(row, at, digest(text), text) for at, text in enumerate(write.wordings, start=1)]
+        self._rows["event"] += [EVENT.write(event, memory_id=row) for event in write.events]
+        for fact in write.facts:
+            number = fact.id or self._newest_fact + 1
+            self._newest_fact = max(self._newest_fact, number)
+            self._rows["fact"].append(FACT.write(fact, id=number, memory_id=row))
+        if old is not None:
+            self.flush()
+            self._replace(old, memory)
+        else:
+            self._rows["memory"].append(MEMORY.write(memory))
+            self._rows["tagged"] += [(tag, row) for tag in memory.tags]
+            if memory.deleted_at is None:
+                self.index(row, memory, self._db.analyse(memory, write.wordings))
+        for generation, passages in write.vectors:
+            self.flush()
+            made = EmbeddedMemory(memory_id=row, meaning=memory.meaning, passages=passages)
+            vectors.place(self._session, generation, [(memory, made)])
+        return row
+
+    def _cleared(self, row: int) -> Memory | None:
+        """Return the memory that has the id *row*, if one has, with nothing left of what belongs to it."""
+        self.flush()
+        found = self._session.rows(f"select {MEMORY.columns('m')} from memory m where m.id = ?", (row,))
+        for table in ("wording", "event", "fact"):
+            self._session.rows(f"delete from {table} where memory_id = ?", (row,))
+        return MEMORY.read(found[0]) if found else None
 
     def _change(self, write: Revise | Merge | Forget | Restore, at: datetime) -> int:
         row = write.memory.id if isinstance(write, Revise) else write.id
