@@ -483,6 +483,19 @@ class Recollection:
         """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""
         return upkeep.export.exported(self.store, scope=self.scope)
 
+    def archive(
+        self, *, everything: bool = False, vectors: bool = False, progress: Progress | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Yield what `export` writes, a record a line: memories with all that belongs to them, and their sources.
+
+        *everything* adds forgotten memories, the recall log, lenses, tunings and the ledgers of sessions; *vectors*
+        those that models made, beside those that callers brought. `import_` reads it back without loss.
+        """
+        self.flush()
+        return upkeep.export.archive(
+            self.store, scope=self.scope, everything=everything, vectors=vectors, progress=progress
+        )
+
     def backup(
         self, path: str | Path, *, force: bool = False, progress: Progress | None = None
     ) -> "upkeep.backup.Backup":

@@ -560,6 +560,18 @@ class Reinstate:
 Write = Insert | Revise | Merge | Forget | Restore | ReinforceFact | Feedback | Reinstate
 
 
+# --- archives and sources -----------------------------------------------------------------------
+
+ARCHIVE_VERSION: Final = 2
+"""The form of the archives written today."""
+LEDGER: Final = "injected"
+"""The kind of note that holds, for each session, which memory was injected in which words."""
+ARCHIVED_NOTES: Final = ("lens", "tuning", LEDGER)
+"""The kinds of notes that an archive of everything holds."""
+MEMORY_REFERENCES: Final = frozenset({"of", "proposes", "by", "into"})
+"""What may name another memory by its id in the detail of an event."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """One piece of a source, and the memory that holds its words."""

@@ -16,6 +16,7 @@ from recollect.remember.context import Draft, IngestContext
 from recollect.remember.find_files import LARGEST, Refused, find_files
 from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
 from recollect.remember.ingest import embed_drafts, ingest_drafts
+from recollect.remember.restore_archive import archive_version, restore_archive
 from recollect.remember.restore_export import restore_export
 from recollect.remember.sync_source import (
     SourceDiff,
@@ -78,7 +79,7 @@ def import_files(paths: Sequence[str | Path], context: IngestContext, progress: 
         if progress is not None:
             progress(number, len(found), each.name)
         with _without_gc():
-            _import_file(each, recorded, context, index, report)
+            _import_file(each, recorded, context, index, report, progress)
     _remove_vanished(
         recorded.keys() - {source_of(each) for each in found if isinstance(each, Path)}, context, index, report
     )
@@ -103,8 +104,16 @@ def source_of(path: Path) -> str:
 
 
 def _import_file(
-    path: Path, recorded: Mapping[str, Source], context: IngestContext, index: SourceIndex, report: ImportReport
+    path: Path,
+    recorded: Mapping[str, Source],
+    context: IngestContext,
+    index: SourceIndex,
+    report: ImportReport,
+    progress: Progress | None,
 ) -> None:
+    if archive_version(path) is not None:
+        _import_archive(path, context, index, report, progress)
+        return
     source, fingerprint = source_of(path), _fingerprint(path)
     held = recorded.get(source)
     if fingerprint and held is not None and held.fingerprint == fingerprint:
@@ -124,6 +133,21 @@ def _import_file(
         return
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in parsed.problems)
     report.count(diff, drafts)
+
+
+def _import_archive(
+    path: Path, context: IngestContext, index: SourceIndex, report: ImportReport, progress: Progress | None
+) -> None:
+    """Restore an archive of our own; it is no source, for what it holds came from elsewhere."""
+    try:
+        restored = restore_archive(path, context, index, progress)
+    except InputError as error:
+        report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
+        return
+    report.files["imported"] += 1
+    report.memories += restored.memories
+    report.redacted += restored.redacted
+    report.errors.extend(Problem(path=str(path), reason=problem) for problem in restored.problems)
 
 
 def _fingerprint(path: Path) -> str:

@@ -21,7 +21,7 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
     """Put *exported* back in the caller's transaction, and return what became of each, in order."""
     store, now = context.store, context.now
     memories = [draft.memory for draft, _ in exported]
-    existing = _find_existing(memories, store)
+    existing = find_existing(memories, store)
     held = store.load(sorted(set(existing.values())), scope=ALL_PROJECTS) if existing else {}
     new = [place for place in range(len(memories)) if place not in existing]
     inserts = [
@@ -29,11 +29,11 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
     ]
     inserted = dict(zip(new, store.apply(inserts, at=now), strict=True))
     ids = [(existing | inserted)[place] for place in range(len(memories))]
-    changes = _later_changes({row: memories[place] for place, row in existing.items()}, held, context)
+    changes = later_changes({row: memories[place] for place, row in existing.items()}, held, context)
     confidences = {row: memory.confidence for row, memory in held.items()}
     writes = [
         *changes.values(),
-        *_variants(exported, ids, confidences, context),
+        *variants(exported, ids, confidences, context),
         *_successors(exported, ids, inserted),
     ]
     if writes:
@@ -50,7 +50,7 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
     )
 
 
-def _find_existing(memories: Sequence[Memory], store: Store) -> dict[int, int]:
+def find_existing(memories: Sequence[Memory], store: Store) -> dict[int, int]:
     """Return by place the memory that holds it already: by its external id, else by its words and its turn."""
     found: dict[int, int] = {}
     for project in sorted({memory.project for memory in memories}):
@@ -76,7 +76,7 @@ def _same_turn(memory: Memory, held: Memory) -> bool:
     return held.external_id == memory.external_id and (memory.thread, memory.turn) == (held.thread, held.turn)
 
 
-def _later_changes(
+def later_changes(
     memories: Mapping[int, Memory], held: Mapping[int, Memory], context: IngestContext
 ) -> dict[int, Write]:
     """Return the changes that bring records with external ids to a later state than the store knows, by id."""
@@ -89,13 +89,13 @@ def _later_changes(
     return changes
 
 
-def _variants(
+def variants(
     exported: Sequence[Restored], ids: Sequence[int], confidences: Mapping[int, float], context: IngestContext
 ) -> Iterator[Write]:
     """Yield what gives each memory the variants it had, as clean and without secrets as every text."""
-    with_variants = {ids[place]: each for place, each in enumerate(exported) if each[1].wordings}
-    known = context.store.wordings(list(with_variants), scope=ALL_PROJECTS) if with_variants else {}
-    for row, (draft, about) in with_variants.items():
+    withvariants = {ids[place]: each for place, each in enumerate(exported) if each[1].wordings}
+    known = context.store.wordings(list(withvariants), scope=ALL_PROJECTS) if withvariants else {}
+    for row, (draft, about) in withvariants.items():
         confidence = max(draft.memory.confidence, confidences.get(row, 0.0))
         texts = [context.prepare(Memory(content=text)).memory.content for text in about.wordings if text.strip()]
         fresh = (text for text in dict.fromkeys(texts) if text not in known.get(row, ()))

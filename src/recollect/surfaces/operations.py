@@ -2,15 +2,16 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
 from recollect.surfaces import backing, measuring, reading, text, writing
-from recollect.surfaces.serialise import archived, serialise
+from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import (
     DRY_RUN,
     Answer,
@@ -50,14 +51,29 @@ def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
     return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed anew")
 
 
-@operation(Parameter(name="path", place=True, optional=True, about="the file to write"))
-def export(db: Recollection, given: Given, _: Progress | None) -> Answer:
+@operation(
+    Parameter(name="path", place=True, optional=True, about="the file to write"),
+    Parameter(name="all", kind="flag", about="forgotten memories, the recall log, lenses, tunings and ledgers too"),
+    Parameter(name="vectors", kind="flag", about="the vectors that models made too"),
+    slow=True,
+)
+def export(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
-    path, memories = given.get("path"), (archived(*each) for each in db.export())
+    path, kinds = given.get("path"), Counter[str]()
+    records = db.archive(
+        everything=bool(given.get("all")), vectors=bool(given.get("vectors")), progress=progress if path else None
+    )
     if not path:
-        return Answer(value=memories, text=lambda: "", stream=True)
-    count = write_file(path, (f"{json.dumps(each, ensure_ascii=False)}\n" for each in memories))
+        return Answer(value=records, text=lambda: "", stream=True)
+    write_file(path, (_told(each, kinds) for each in records), private=True)
+    count = kinds["memory"]
     return Answer(value={"path": path, "memories": count}, text=lambda: f"{count} memories written to {path}")
+
+
+def _told(record: Mapping[str, Any], kinds: Counter[str]) -> str:
+    """Return *record* as a line, and count it."""
+    kinds[record["record"]] += 1
+    return f"{json.dumps(record, ensure_ascii=False)}\n"
 
 
 @operation(

@@ -45,7 +45,9 @@ def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
 
 def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
     """Return the facts asked for, newest first."""
-    table, superseded = ("memory", "superseded_by is not null") if query.include_forgotten else ("document", "superseded")
+    table, superseded = (
+        ("memory", "superseded_by is not null") if query.include_forgotten else ("document", "superseded")
+    )
     where = (
         Clause("true" if query.include_superseded else f"not d.{superseded}")
         & (OPEN if query.subject is None else Clause("f.folded = ?", (folded(query.subject),)))
