@@ -4,32 +4,21 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kit import NOON, STORES
+from kit import NOON, STORES, Clock, truth, write_archive
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
-from recollect.records import ALL_PROJECTS, ARCHIVED_NOTES, FactQuery, Filter, Memory
+from recollect.records import ARCHIVED_NOTES, Filter, Memory
+from recollect.remember import find_files, import_files
 from recollect.text.analyser import analyse
 
 OTHERS = sorted(STORES)
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-
-
-class Clock:
-    """A clock that goes on by a minute each time it is read."""
-
-    def __init__(self) -> None:
-        self.now = NOON
-
-    def __call__(self) -> datetime:
-        self.now += timedelta(minutes=1)
-        return self.now
 
 
 @contextmanager
@@ -40,15 +29,9 @@ def another(folder: Path, name: str = "sqlite") -> Iterator[Recollection]:
         yield opened
 
 
-def write(db: Recollection, path: Path, *, everything: bool = True, vectors: bool = False) -> Path:
-    records = db.archive(everything=everything, vectors=vectors)
-    path.write_text("".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in records), encoding="utf-8")
-    return path
-
-
 def lived_in(db: Recollection, folder: Path) -> Recollection:
-    """Do everything to *db* that leaves a trace."""
-    db._clock = Clock()
+    """Do everything to the store of *db* that leaves a trace, minute by minute."""
+    db = Recollection(store=db.store, profile=db.profile, clock=Clock())
     notes = folder / "notes"
     notes.mkdir()
     (notes / "a.md").write_text("# Deploys\n\nWe deploy on Tuesday.\n\n# Costs\n\nIt costs 5 euros.\n")
@@ -84,36 +67,9 @@ def lived_in(db: Recollection, folder: Path) -> Recollection:
     return db
 
 
-def truth(db: Recollection) -> dict[str, Any]:
-    """Return everything that a store holds and nothing else could make again, asked for question by question."""
-    store, scope = db.store, ALL_PROJECTS
-    rows = store.ids(scope=scope, limit=10_000)
-    asked = FactQuery(include_superseded=True, include_forgotten=True)
-    return {
-        "memories": store.load(rows, scope=scope),
-        "wordings": store.wordings(rows, scope=scope),
-        "events": {row: [(e.verb, e.at, dict(e.detail)) for e in log] for row, log in _history(db, rows).items()},
-        "facts": store.facts(asked, scope=scope),
-        "sources": store.sources(below="/"),
-        "recalls": store.recalls(scope=scope, limit=10_000),
-        "notes": {kind: store.notes(kind) for kind in ARCHIVED_NOTES},
-        "vectors": {
-            each.fingerprint: store.vectors(each.fingerprint, rows, scope=scope, include_forgotten=True)
-            for each in store.generations(scope=scope)
-            if each.is_external
-        },
-        "usage": store.usage(scope=scope),
-        "stats": store.stats(scope=scope),
-    }
-
-
-def _history(db: Recollection, rows: tuple[int, ...]) -> dict[int, Any]:
-    return db.store.history(rows, scope=ALL_PROJECTS)
-
-
 @pytest.mark.parametrize("name", OTHERS)
 def test_everything_comes_back_into_an_empty_store(db: Recollection, tmp_path: Path, name: str) -> None:
-    path = write(lived_in(db, tmp_path), tmp_path / "all.jsonl")
+    path = write_archive(lived_in(db, tmp_path), tmp_path / "all.jsonl")
 
     with another(tmp_path / "other", name) as other:
         report = other.import_(path)
@@ -124,12 +80,12 @@ def test_everything_comes_back_into_an_empty_store(db: Recollection, tmp_path: P
         assert all(held.values())
         assert truth(other) == held
         assert other.doctor().problems == ()
-        again = write(other, tmp_path / "again.jsonl")
+        again = write_archive(other, tmp_path / "again.jsonl")
         assert again.read_bytes() == path.read_bytes()
 
 
 def test_importing_it_again_or_into_its_own_store_changes_nothing(db: Recollection, tmp_path: Path) -> None:
-    path = write(lived_in(db, tmp_path), tmp_path / "all.jsonl")
+    path = write_archive(lived_in(db, tmp_path), tmp_path / "all.jsonl")
 
     with another(tmp_path / "other") as other:
         other.import_(path)
@@ -188,7 +144,7 @@ def mapped(value: Any, by: int, facts: int) -> Any:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_beside_other_memories_every_reference_follows(db: Recollection, tmp_path: Path, name: str) -> None:
-    path = write(lived_in(db, tmp_path), tmp_path / "all.jsonl")
+    path = write_archive(lived_in(db, tmp_path), tmp_path / "all.jsonl")
     source = truth(db)
 
     with another(tmp_path / "other", name) as other:
@@ -234,7 +190,7 @@ def by_place(value: Any, places: dict[int, int]) -> Any:
 
 
 def test_without_all_what_is_forgotten_and_what_is_private_stay_out(db: Recollection, tmp_path: Path) -> None:
-    path = write(lived_in(db, tmp_path), tmp_path / "some.jsonl", everything=False)
+    path = write_archive(lived_in(db, tmp_path), tmp_path / "some.jsonl", everything=False)
 
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     kinds = {each["record"] for each in records}
@@ -253,7 +209,7 @@ def test_what_a_forgotten_memory_replaced_stays_replaced(db: Recollection, tmp_p
     old, new = db.add("the gate is red"), db.add("seven swans swim")
     db.supersede(old.id, new.id)
     db.forget(new.id)
-    path = write(db, tmp_path / "some.jsonl", everything=False)
+    path = write_archive(db, tmp_path / "some.jsonl", everything=False)
 
     with another(tmp_path / "other") as other:
         other.import_(path)
@@ -266,7 +222,7 @@ def test_what_a_forgotten_memory_replaced_stays_replaced(db: Recollection, tmp_p
 
 
 def test_a_folder_is_recognised_after_its_export_came_back(db: Recollection, tmp_path: Path) -> None:
-    path = write(lived_in(db, tmp_path), tmp_path / "all.jsonl")
+    path = write_archive(lived_in(db, tmp_path), tmp_path / "all.jsonl")
 
     with another(tmp_path / "other") as other:
         other.import_(path)
@@ -278,11 +234,11 @@ def test_a_folder_is_recognised_after_its_export_came_back(db: Recollection, tmp
 
 
 def test_a_later_archive_brings_what_happened_since(db: Recollection, tmp_path: Path) -> None:
-    first = write(lived_in(db, tmp_path), tmp_path / "first.jsonl")
+    first = write_archive(lived_in(db, tmp_path), tmp_path / "first.jsonl")
     row = db.add("a memory that will change").id
     db.feedback(1, "used")
     db.pin(2)
-    later = write(db, tmp_path / "later.jsonl")
+    later = write_archive(db, tmp_path / "later.jsonl")
 
     with another(tmp_path / "other") as other:
         other.import_(first)
@@ -297,7 +253,7 @@ def test_a_later_archive_brings_what_happened_since(db: Recollection, tmp_path: 
 
 def test_a_changed_memory_here_is_not_undone_by_an_older_archive(db: Recollection, tmp_path: Path) -> None:
     lived_in(db, tmp_path)
-    path = write(db, tmp_path / "all.jsonl")
+    path = write_archive(db, tmp_path / "all.jsonl")
     db.forget(1)
     db.pin(3)
     before = truth(db)
@@ -309,7 +265,7 @@ def test_a_changed_memory_here_is_not_undone_by_an_older_archive(db: Recollectio
 
 def test_two_turns_of_the_same_words_stay_two(db: Recollection, tmp_path: Path) -> None:
     db.add_all([Memory(content="Ann: ok", thread="t", turn=turn) for turn in (1, 2, 3)])
-    path = write(db, tmp_path / "all.jsonl")
+    path = write_archive(db, tmp_path / "all.jsonl")
 
     report = db.import_(path)
 
@@ -318,7 +274,7 @@ def test_two_turns_of_the_same_words_stay_two(db: Recollection, tmp_path: Path) 
 
 def test_memories_of_two_stores_that_share_an_id_and_a_birth_are_told_apart(db: Recollection, tmp_path: Path) -> None:
     db.add("a cat sleeps")
-    path = write(db, tmp_path / "all.jsonl")
+    path = write_archive(db, tmp_path / "all.jsonl")
     store = STORES["memory"](tmp_path, analyse)
 
     with Recollection(store=store, profile=db.profile, clock=lambda: NOON) as other:
@@ -336,7 +292,7 @@ def test_secrets_are_taken_out_of_everything_an_archive_brings(db: Recollection,
     db.feedback(row, "used", query=SECRET)
     db.search(f"what is {SECRET}", session="s")
     db.flush()
-    path = write(db, tmp_path / "all.jsonl")
+    path = write_archive(db, tmp_path / "all.jsonl")
 
     with another(tmp_path / "other") as other:
         report = other.import_(path)
@@ -352,7 +308,7 @@ def test_secrets_are_taken_out_of_everything_an_archive_brings(db: Recollection,
 
 
 def test_less_trusted_doors_bring_memories_only(db: Recollection, tmp_path: Path) -> None:
-    path = write(lived_in(db, tmp_path), tmp_path / "all.jsonl")
+    path = write_archive(lived_in(db, tmp_path), tmp_path / "all.jsonl")
 
     with another(tmp_path / "other") as other:
         other.import_(path, trust="agent")
@@ -364,7 +320,7 @@ def test_less_trusted_doors_bring_memories_only(db: Recollection, tmp_path: Path
 
 def test_an_archive_of_one_project_holds_nothing_of_another(db: Recollection, tmp_path: Path) -> None:
     lived_in(db, tmp_path)
-    path = write(db.in_project("shop"), tmp_path / "shop.jsonl")
+    path = write_archive(db.in_project("shop"), tmp_path / "shop.jsonl")
 
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert {each["project"] for each in records if each["record"] == "memory"} == {"shop"}
@@ -384,7 +340,7 @@ def test_an_archive_of_one_project_holds_nothing_of_another(db: Recollection, tm
 def test_what_is_wrong_with_an_archive_is_told(db: Recollection, tmp_path: Path, edit: Any, told: str) -> None:
     for text in ("a cat sleeps", "the dog barks", "seven swans swim"):
         db.add(text)
-    path = write(db, tmp_path / "all.jsonl")
+    path = write_archive(db, tmp_path / "all.jsonl")
     path.write_text("\n".join(edit(path.read_text().splitlines())))
 
     with another(tmp_path / "other") as other:
@@ -393,7 +349,7 @@ def test_what_is_wrong_with_an_archive_is_told(db: Recollection, tmp_path: Path,
     assert [told in problem.reason for problem in report.errors] == [True]
 
 
-def test_an_archive_is_of_one_state_whatever_is_written_meanwhile(db: Recollection, tmp_path: Path) -> None:
+def test_an_archive_is_of_one_state_whatever_is_written_meanwhile(db: Recollection) -> None:
     for number in range(3):
         db.add(f"note number {number}: {'abc'[number]}")
     records = db.archive(everything=True)
@@ -410,10 +366,10 @@ def test_an_archive_is_of_one_state_whatever_is_written_meanwhile(db: Recollecti
 
 def test_two_archives_in_one_file_are_both_restored(db: Recollection, tmp_path: Path) -> None:
     db.add("a cat sleeps")
-    one = write(db, tmp_path / "one.jsonl").read_text()
+    one = write_archive(db, tmp_path / "one.jsonl").read_text()
     with another(tmp_path / "second") as second:
         second.add("the dog barks")
-        two = write(second, tmp_path / "two.jsonl").read_text()
+        two = write_archive(second, tmp_path / "two.jsonl").read_text()
     (tmp_path / "both.jsonl").write_text(one + two)
 
     with another(tmp_path / "other") as other:
@@ -423,16 +379,19 @@ def test_two_archives_in_one_file_are_both_restored(db: Recollection, tmp_path: 
         assert {memory.content for memory in other.list().memories} == {"a cat sleeps", "the dog barks"}
 
 
-def test_an_archive_larger_than_any_file_we_read_comes_back(db: Recollection, tmp_path: Path) -> None:
-    long = "word " * 400_000
+def test_an_archive_larger_than_any_other_file_may_be_comes_back(
+    db: Recollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (find_files, import_files):
+        monkeypatch.setattr(module, "LARGEST", 1000)
     for number in range(6):
-        db.add(f"{number} {'abcdef'[number]} {long}", external_id=str(number))
-    path = write(db, tmp_path / "all.jsonl")
+        db.add(f"{number} {'abcdef'[number]} is number {number}", external_id=str(number))
+    path = write_archive(db, tmp_path / "all.jsonl")
 
     with another(tmp_path / "other", "memory") as other:
         report = other.import_(path)
 
-        assert path.stat().st_size > 10 * 1024 * 1024
+        assert path.stat().st_size > 1000
         assert (report.errors, other.stats().memories) == ([], 6)
 
 

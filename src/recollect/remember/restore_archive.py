@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -41,7 +41,7 @@ from recollect.remember.restore_export import find_existing, later_changes, vari
 from recollect.remember.sync_source import SourceIndex
 from recollect.text.dates import as_moment
 
-BATCH: Final = 200
+BATCH: Final = 500
 LONGEST: Final = 256 * 1024 * 1024
 """How many bytes one line may have."""
 _BEGIN: Final = re.compile(rb'\s*\{"recollect": ?(\d+)\b')
@@ -135,12 +135,12 @@ class _Restoring:
     facts: _Ids = field(default_factory=lambda: _Ids(kept=False))
     matched: set[int] = field(default_factory=set)
     unresolved: dict[int, int] = field(default_factory=dict)
-    """Where the lines stand that name a memory or a fact which came later, and the memory made of each."""
+    """Where the lines stand that named what had no id here yet, and the memory made of each."""
     logged: Counter[int] | None = None
     kinds: Counter[str] = field(default_factory=Counter)
 
     def run(self, size: int) -> None:
-        """Restore every record, then what named something that came later."""
+        """Restore every record, then once more what named something that had no id yet."""
         waiting: list[_Line] = []
         for line in self._lines(size):
             kind = str(line.record.get("record"))
@@ -224,6 +224,8 @@ class _Restoring:
             self.memories.here[item.about.id] = row
         writes.append(self._reinstated(item, row))
         made.append(item)
+        if self._is_unresolved(item):
+            self.unresolved[item.line.offset] = 0
 
     def _place(self, item: _Item, row: int, *, written: bool, held: bool) -> None:
         """Note where a memory is, and count what became of it."""
@@ -234,7 +236,7 @@ class _Restoring:
         self.done.redacted += item.draft.redacted if written else 0
         if not self.facts.kept:
             self._place_facts(item, row)
-        if written and self._is_unresolved(item):
+        if item.line.offset in self.unresolved:
             self.unresolved[item.line.offset] = row
 
     def _place_facts(self, item: _Item, row: int) -> None:
@@ -321,17 +323,18 @@ class _Restoring:
         return replace(event, detail=detail)
 
     def _is_unresolved(self, item: _Item) -> bool:
-        """Tell whether *item* names something that got an id only after it was written."""
+        """Tell whether *item* names something that has no id here yet."""
         if self.memories.kept:
             return False
         details = [event.detail for event in item.about.events or ()]
-        named = {item.about.superseded_by, *(each.get(name) for each in details for name in MEMORY_REFERENCES)}
-        facts = any(each.get("fact") for each in details)
-        later = {row for row in named if type(row) is int and row >= (item.about.id or 0)}
-        return bool(later) or facts
+        named = [item.about.superseded_by, *(each.get(name) for each in details for name in MEMORY_REFERENCES)]
+        facts = [each.get("fact") for each in details]
+        return any(type(row) is int and row and row not in self.memories.here for row in named) or any(
+            type(row) is int and row and row not in self.facts.here for row in facts
+        )
 
     def _resolve(self) -> None:
-        """Put back once more what named something that came later."""
+        """Put back once more what named something that had no id yet."""
         after = self.file.tell()
         offsets = sorted(self.unresolved)
         for start in range(0, len(offsets), BATCH):
@@ -349,31 +352,27 @@ class _Restoring:
     # --- what is here already ---------------------------------------------------------------
 
     def _match(self, items: Sequence[_Item]) -> dict[int, int]:
-        """Return by place the memory here that is the same one: of the same birth and with the same first words."""
-        same = {item.about.id for item in items if item.about.id}
-        found = self._claim(items, {at: [item.about.id or 0] for at, item in enumerate(items)}, sorted(same))
-        left = [at for at in range(len(items)) if at not in found]
-        born: dict[int, list[int]] = {}
-        for project in sorted({items[at].memory.project for at in left}):
-            mine = {at: _birth(items[at].memory) for at in left if items[at].memory.project == project}
-            known = self.context.store.known(project, births=sorted(set(mine.values()))).by_birth
-            born |= {at: list(known.get(birth, ())) for at, birth in mine.items()}
-        rows = sorted({row for each in born.values() for row in each})
-        return found | self._claim(items, born, rows)
+        """Return by place the memory here that is the same one: of the same birth and with the same first words.
 
-    def _claim(
-        self, items: Sequence[_Item], candidates: Mapping[int, Iterable[int]], rows: Sequence[int]
-    ) -> dict[int, int]:
+        Where several are, those that stand in the same place come first, and they are taken in their order.
+        """
         store = self.context.store
+        born: dict[int, tuple[int, ...]] = {}
+        for project in sorted({item.memory.project for item in items}):
+            mine = {at: _birth(item.memory) for at, item in enumerate(items) if item.memory.project == project}
+            known = store.known(project, births=sorted(set(mine.values()))).by_birth
+            born |= {at: known.get(birth, ()) for at, birth in mine.items()}
+        rows = sorted({row for each in born.values() for row in each} - self.matched)
         held = store.load(rows, scope=ALL_PROJECTS) if rows else {}
         events = store.history(rows, scope=ALL_PROJECTS) if rows else {}
         found: dict[int, int] = {}
-        for at, among in candidates.items():
-            for row in among:
-                if row in held and row not in self.matched and _is_same(items[at], held[row], events.get(row, ())):
-                    found[at] = row
-                    self.matched.add(row)
-                    break
+        for at, item in enumerate(items):
+            place = _place(item.memory)
+            same = [row for row in born[at] if row in held and row not in self.matched]
+            same = [row for row in same if _first_words(held[row], events.get(row, ())) in item.origins]
+            if same:
+                found[at] = min(same, key=lambda row: (_place(held[row]) != place, row))
+                self.matched.add(found[at])
         return found
 
     def _goes_on(self, item: _Item, row: int) -> bool:
@@ -487,9 +486,8 @@ def _first_words(memory: Memory, events: Sequence[Event]) -> str:
     return next((str(event.detail["content"]) for event in events if "content" in event.detail), memory.content)
 
 
-def _is_same(item: _Item, held: Memory, events: Sequence[Event]) -> bool:
-    born = (held.project, *_birth(held)) == (item.memory.project, *_birth(item.memory))
-    return born and _first_words(held, events) in item.origins
+def _place(memory: Memory) -> tuple[object, ...]:
+    return memory.external_id, memory.thread, memory.turn
 
 
 def _recall(record: Mapping[str, Any]) -> Recall | None:
