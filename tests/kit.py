@@ -17,6 +17,7 @@ from recollect.records import (
     ARCHIVED_NOTES,
     FIELDS,
     AnyOf,
+    Context,
     Expression,
     FactQuery,
     Filter,
@@ -134,3 +135,12 @@ def _settled(detail: Any, stated: set[int]) -> dict[str, Any]:
 def _of_facts(recall: Recall, stated: set[int]) -> Recall:
     hits = (replace(hit, fact_ids=tuple(n if n in stated else 0 for n in hit.fact_ids)) for hit in recall.hits)
     return replace(recall, hits=tuple(hits))
+
+
+def archived(memory: Memory, wordings: tuple[str, ...]) -> dict[str, Any]:
+    """Return *memory* as exports of the first form have it."""
+    values = {name: getattr(memory, name) for name in Memory.__slots__}
+    plain_values = {name: each.isoformat() if isinstance(each, datetime) else each for name, each in values.items()}
+    context = {name: getattr(memory.context, name) for name in Context.__slots__}
+    rest = {"context": context, "metadata": dict(memory.metadata), "wordings": list(wordings)}
+    return {"recollect": 1, **plain_values, **rest}

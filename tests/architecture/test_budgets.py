@@ -15,18 +15,18 @@ CODE = {
     "embedders": 1_300,
     "evaluate": 1_900,
     "recall": 400,
-    "remember": 3_550,
+    "remember": 3_950,
     "rerankers": 200,
     "search": 2_000,
-    "stores": 2_100,
+    "stores": 2_250,
     "surfaces": 1_450,
     "text": 1_330,
-    "upkeep": 280,
+    "upkeep": 460,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
-QUESTIONS = 30
+QUESTIONS = 34
 """How many a store answers in all."""
 IMPORTS = 15
 """How many modules of ours and of others one module may know."""

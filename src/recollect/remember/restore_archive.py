@@ -50,6 +50,8 @@ _BEGIN: Final = re.compile(rb'\s*\{"recollect": ?(\d+)\b')
 def archive_version(path: Path) -> int | None:
     """Return the form of the archive at *path*; None where it is none, or of the first form, which has no header."""
     try:
+        if not path.is_file():  # opening a pipe would wait for its other end
+            return None
         with path.open("rb") as file:
             begin = _BEGIN.match(file.read(100))
     except (OSError, ValueError):

@@ -242,8 +242,10 @@ def test_export_writes_json_lines_and_import_reads_them(run: Run, tmp_path: Path
     back = run("--db", str(tmp_path / "other.db"), "import", str(tmp_path / "all.jsonl"), "--json")
 
     lines = [json.loads(line) for line in out.out.splitlines()]
-    assert [line["content"] for line in lines] == ["We ship on Tuesday", "数据库"]
-    assert all(line["recollect"] == 1 for line in lines)
+    assert [line["record"] for line in lines] == ["header", "memory", "memory", "end"]
+    assert [line["content"] for line in lines[1:3]] == ["We ship on Tuesday", "数据库"]
+    assert all(line["recollect"] == 2 for line in lines)
+    assert (tmp_path / "all.jsonl").stat().st_mode & 0o777 == 0o600
     assert told.out == f"2 memories written to {tmp_path / 'all.jsonl'}\n"
     assert (tmp_path / "all.jsonl").read_text(encoding="utf-8") == out.out
     assert back.value["memories"]["new"] == 2
@@ -336,7 +338,7 @@ def test_completion_offers_the_commands_of_the_table(tmp_path: Path) -> None:
 
     done = apart(folder=tmp_path, **asked)
 
-    assert done.out.split() == ["plain,restore"]
+    assert done.out.split() == ["plain,restore", "plain,restore-backup"]
 
 
 # --- what only a process shows --------------------------------------------------------------
