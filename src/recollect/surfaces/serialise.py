@@ -23,7 +23,7 @@ SHAPES: Final[Mapping[str, str]] = {
     "Evidence": "sure=probability bar=threshold id coverage cosine",
     "Fact": "id subject predicate object type confidence",
     "Generation": "model dimensions memories pending",
-    "Health": "store=address healthy memories problems advice? last_backup",
+    "Health": "store=address healthy memories problems advice? last_backup?",
     "Hit": (
         "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
         "effective_confidence snippet memory facts"
