@@ -275,7 +275,10 @@ class Counting:
     ("query", "questions"),
     [
         ("docker deployment", ("nearest", "match_words", "vectors", "load", "facts", "history")),
-        ("docker deploymant", ("nearest", "match_words", "nearest", "match_words", "vectors", "load", "facts", "history")),
+        (
+            "docker deploymant",
+            ("nearest", "match_words", "nearest", "match_words", "vectors", "load", "facts", "history"),
+        ),
     ],
 )
 def test_a_hybrid_search_asks_six_questions_and_a_mistyped_one_eight(
