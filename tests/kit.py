@@ -1,23 +1,32 @@
 """What many tests share: a fixed clock, a plain analyser for store tests, and every store by name."""
 
+import json
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
+from typing import Any
 from zlib import crc32
 
 from oracle import OracleStore
+from recollect.recollection import Recollection
 from recollect.records import (
+    ALL_PROJECTS,
+    ARCHIVED_NOTES,
     FIELDS,
     AnyOf,
+    Context,
     Expression,
+    FactQuery,
     Filter,
     Memory,
+    Recall,
     Scope,
     SubstringQuery,
     TokenizedMemory,
@@ -91,3 +100,71 @@ def in_text(store: Store, needles: Sequence[str], *, scope: Scope, where: Filter
     """How many of *needles* each memory holds, in the order of the answer."""
     found = store.match_words(SubstringQuery(needles=tuple(needles)), scope=scope, where=where, limit=limit)
     return {hit.id: hit.score for hit in found.top}
+
+
+class Clock:
+    """A clock that goes on by a minute each time it is read."""
+
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(minutes=1)
+        return self.now
+
+
+def write_archive(db: Recollection, path: Path, *, everything: bool = True, vectors: bool = False) -> Path:
+    records = db.archive(everything=everything, vectors=vectors)
+    path.write_text("".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in records), encoding="utf-8")
+    return path
+
+
+def truth(db: Recollection) -> dict[str, Any]:
+    """Return all that a store holds and nothing else could make again, asked for question by question.
+
+    A reference to a fact that was stated once and is no longer stated is 0.
+    """
+    store, scope = db.store, ALL_PROJECTS
+    rows = store.ids(scope=scope, limit=10_000)
+    facts = store.facts(FactQuery(include_superseded=True, include_forgotten=True), scope=scope)
+    stated = {fact.id for fact in facts}
+    return {
+        "memories": store.load(rows, scope=scope),
+        "wordings": store.wordings(rows, scope=scope),
+        "events": {
+            row: [(event.verb, event.at, _settled(event.detail, stated)) for event in log]
+            for row, log in store.history(rows, scope=scope).items()
+        },
+        "facts": facts,
+        "sources": {name: held for name in store.projects() if (held := store.sources(below="/", project=name))},
+        "recalls": tuple(_of_facts(each, stated) for each in store.recalls(scope=scope, limit=10_000)),
+        "notes": {
+            kind: {name: held for name in store.projects() if (held := store.notes(kind, project=name))}
+            for kind in ARCHIVED_NOTES
+        },
+        "vectors": {
+            each.fingerprint: store.vectors(each.fingerprint, rows, scope=scope, include_forgotten=True)
+            for each in store.generations(scope=scope)
+            if each.is_external
+        },
+        "usage": store.usage(scope=scope),
+        "stats": store.stats(scope=scope),
+    }
+
+
+def _settled(detail: Any, stated: set[int]) -> dict[str, Any]:
+    return {name: 0 if name == "fact" and each not in stated else each for name, each in detail.items()}
+
+
+def _of_facts(recall: Recall, stated: set[int]) -> Recall:
+    hits = (replace(hit, fact_ids=tuple(n if n in stated else 0 for n in hit.fact_ids)) for hit in recall.hits)
+    return replace(recall, hits=tuple(hits))
+
+
+def archived(memory: Memory, wordings: tuple[str, ...]) -> dict[str, Any]:
+    """Return *memory* as exports of the first form have it."""
+    values = {name: getattr(memory, name) for name in Memory.__slots__}
+    plain_values = {name: each.isoformat() if isinstance(each, datetime) else each for name, each in values.items()}
+    context = {name: getattr(memory.context, name) for name in Context.__slots__}
+    rest = {"context": context, "metadata": dict(memory.metadata), "wordings": list(wordings)}
+    return {"recollect": 1, **plain_values, **rest}

@@ -1,6 +1,6 @@
 """Recollection: a store, a profile and a clock; the verbs, each a line or two."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from recollect import evaluate, recall, remember, search, upkeep
 from recollect.arguments import checked, guarded
 from recollect.embedders.models import NO_MODELS, Models
-from recollect.errors import ModelError, RecollectError, StoreClosed, StoreError
+from recollect.errors import InputError, ModelError, RecollectError, StoreClosed, StoreError
 from recollect.profile import Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
@@ -598,6 +598,55 @@ class Recollection:
         """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""
         return upkeep.export.exported(self.store, scope=self.scope)
 
+    def archive(
+        self, *, everything: bool = False, vectors: bool = False, progress: Progress | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Yield what `export` writes, a record a line: memories with all that belongs to them, and their sources.
+
+        *everything* adds forgotten memories, the recall log, lenses, tunings and the ledgers of sessions; *vectors*
+        those that models made, beside those that callers brought. `import_` reads it back without loss.
+        """
+        self.flush()
+        return upkeep.export.archive(
+            self.store, scope=self.scope, everything=everything, vectors=vectors, progress=progress
+        )
+
+    def backup(
+        self, path: str | Path, *, force: bool = False, progress: Progress | None = None
+    ) -> "upkeep.backup.Backup":
+        """Write a checked copy of the whole store, every project, to the file *path* while others go on writing."""
+        self._require_whole()
+        place = Path(path).expanduser()
+        return upkeep.backup.back_up(self.store, place, now=self.now(), force=force, progress=progress)
+
+    def backup_to(
+        self, folder: str | Path, *, keep: int | None = None, progress: Progress | None = None
+    ) -> "upkeep.backup.Backup":
+        """Write a backup named by its time into *folder*, and *keep* only so many backups of this store there."""
+        self._require_whole()
+        place = Path(folder).expanduser()
+        return upkeep.backup.back_up_to(
+            self.store, place, address=self.address, now=self.now(), keep=keep, progress=progress
+        )
+
+    def restore_backup(self, path: str | Path, *, dry_run: bool = False) -> "upkeep.backup.RestoredBackup":
+        """Put the backup *path* in the place of the whole store; what is here is kept in a file beside it."""
+        self._require_whole()
+        return upkeep.backup.restore_backup(
+            self.store, Path(path).expanduser(), address=self.address, now=self.now(), dry_run=dry_run
+        )
+
+    def _require_whole(self) -> None:
+        """Finish the log; refuse to copy what lies beyond the project chosen."""
+        if self.project is not None:
+            hint = "open the store without a project; of one project there is an export"
+            raise InputError("a backup holds every project", hint=hint)
+        self.flush()
+
+    def last_backup(self) -> Mapping[str, Any] | None:
+        """Return when the store was last backed up (`at`) and where to (`path`)."""
+        return upkeep.backup.last_backup(self.store)
+
     def stats(self) -> StoreStats:
         """Count what is here."""
         return self.store.stats(scope=self.scope)
@@ -615,7 +664,14 @@ class Recollection:
         advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
         privacy = upkeep.privacy.leaving(self.models)
         advice += [*upkeep.privacy.exposed(self.address), *filter(None, [self.models.notice])]
-        return Health(problems=problems, memories=memories, address=self.address, advice=tuple(advice), privacy=privacy)
+        return Health(
+            problems=problems,
+            memories=memories,
+            address=self.address,
+            advice=tuple(advice),
+            privacy=privacy,
+            last_backup=self.last_backup(),
+        )
 
     def _outdated(self) -> tuple[Generation, ...]:
         """Return the generations of other models, if the one in use has vectors of its own for everything."""

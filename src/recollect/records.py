@@ -344,7 +344,7 @@ class Page:
 class FactQuery:
     """Which facts a reader wants: of these memories, about this subject or one of these (in any case), of these types.
 
-    None leaves a field open, an empty tuple matches nothing.
+    None leaves a field open, an empty tuple matches nothing. Facts of forgotten memories are given only on request.
     """
 
     memory_ids: tuple[int, ...] | None = None
@@ -352,6 +352,7 @@ class FactQuery:
     subjects: tuple[str, ...] | None = None
     types: tuple[str, ...] | None = None
     include_superseded: bool = False
+    include_forgotten: bool = False
     limit: int | None = None
 
 
@@ -360,11 +361,13 @@ class Known:
     """What a store already holds of what is about to be written.
 
     By (kind, digest) the first live memory with that content or variant, by (kind, external id) any memory,
-    forgotten or not; *near* has, for each minhash asked about, the live memories that share a key with it.
+    forgotten or not, by (kind, moment of creation) all of them; *near* has, for each minhash asked about, the live
+    memories that share a key with it.
     """
 
     by_digest: Mapping[tuple[str, bytes], int] = field(default_factory=dict)
     by_external_id: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    by_birth: Mapping[tuple[str, datetime], tuple[int, ...]] = field(default_factory=dict)
     near: tuple[tuple[int, ...], ...] = ()
 
 
@@ -390,6 +393,8 @@ class StoreStats:
     variants: int
     events: int
     log: LogSize = LogSize()
+    newest: int = 0
+    """The highest id that was given to a memory, whatever became of it and whatever its project."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -588,7 +593,34 @@ class Feedback:
     query: str | None = None
 
 
-Write = Insert | Revise | Merge | Forget | Restore | ReinforceFact | Feedback
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reinstate:
+    """Put a memory here as it was elsewhere: its dates, wordings, facts, events and vectors are kept as they are.
+
+    It takes the place of the memory that has its id, if one has, with all that belongs to it. An id of 0, of the
+    memory or of a fact, becomes a new one; another is kept. It leaves no event of its own.
+    """
+
+    memory: Memory
+    wordings: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    events: tuple[Event, ...] = ()
+    vectors: tuple[tuple[Generation, tuple[Passage, ...]], ...] = ()
+
+
+Write = Insert | Revise | Merge | Forget | Restore | ReinforceFact | Feedback | Reinstate
+
+
+# --- archives and sources -----------------------------------------------------------------------
+
+ARCHIVE_VERSION: Final = 2
+"""The form of the archives written today."""
+LEDGER: Final = "injected"
+"""The kind of note that holds, for each session, which memory was injected in which words."""
+ARCHIVED_NOTES: Final = ("lens", "tuning", LEDGER)
+"""The kinds of notes that an archive of everything holds."""
+MEMORY_REFERENCES: Final = frozenset({"of", "proposes", "by", "into", "near"})
+"""What may name another memory by its id in the detail of an event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

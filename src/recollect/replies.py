@@ -293,6 +293,8 @@ class Health:
     """What could be done though nothing is wrong."""
     privacy: tuple[str, ...] = ()
     """What leaves the machine, and what keeps the rest here."""
+    last_backup: Mapping[str, Any] | None = None
+    """When the store was last backed up, and where to."""
 
     @property
     def healthy(self) -> bool:

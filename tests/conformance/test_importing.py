@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from kit import NOON, STORES
+from kit import NOON, STORES, archived
 from recollect import Filter, Memory, Recollection
 from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.remember import formats
 from recollect.remember.import_files import ImportReport
-from recollect.surfaces.serialise import archived
 from recollect.text.analyser import analyse
 
 SECRET = "ghp_" + "a1B2c3D4" * 5

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from oracle import erasing
@@ -14,6 +15,7 @@ from oracle.admit import admits, covers, in_scope, lies_below
 from oracle.contexts import remix
 from oracle.state import State
 from oracle.writes import do, index
+from recollect.errors import InputError
 from recollect.records import (
     NO_FILTER,
     ByteSearch,
@@ -49,6 +51,9 @@ from recollect.stores.change import folded, logged
 from recollect.stores.contract import ALIKE, ANSWERING, Analyse, too_wide
 from recollect.stores.facets import FACETS, as_facets, as_vocabulary
 from recollect.vectors import WIDTH, matrix
+
+BACKUPS: list[State] = []
+"""What was backed up in this process; a backup file holds its number."""
 
 
 class OracleStore:
@@ -123,10 +128,12 @@ class OracleStore:
 
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
         with self._lock:
+            held = self._state.memories.values() if query.include_forgotten else self._state.live(scope)
             found = [
                 fact
-                for memory in self._state.live(scope)
-                if (query.include_superseded or memory.superseded_by is None)
+                for memory in held
+                if in_scope(memory, scope)
+                and (query.include_superseded or memory.superseded_by is None)
                 and (query.memory_ids is None or memory.id in query.memory_ids)
                 for fact in self._state.facts.get(memory.id, ())
                 if (query.subject is None or folded(fact.subject) == folded(query.subject))
@@ -141,6 +148,7 @@ class OracleStore:
         *,
         digests: Sequence[tuple[str, bytes]] = (),
         external_ids: Sequence[tuple[str, str]] = (),
+        births: Sequence[tuple[str, datetime]] = (),
         minhashes: Sequence[Sequence[int]] = (),
     ) -> Known:
         with self._lock:
@@ -154,10 +162,17 @@ class OracleStore:
                         mine.setdefault((memory.kind, digest(text)), row)
                     for key in state.terms[row].minhash:
                         holders[key].append(row)
+            born: dict[tuple[str, datetime], tuple[int, ...]] = {}
+            for row in sorted(state.memories):
+                memory = state.memories[row]
+                key = (memory.kind, memory.created_at)
+                if memory.project == project and key in births:
+                    born[key] = (*born.get(key, ()), row)
             near = (sorted({row for key in minhash for row in holders.get(key, ())}) for minhash in minhashes)
             return Known(
                 by_digest={key: mine[key] for key in digests if key in mine},
                 by_external_id={key: named[project, *key] for key in external_ids if (project, *key) in named},
+                by_birth=born,
                 near=tuple(tuple(rows[:ALIKE]) for rows in near),
             )
 
@@ -181,6 +196,7 @@ class OracleStore:
                 variants=sum(len(texts) for row, texts in self._state.wordings.items() if row in ids),
                 events=sum(event.memory_id in ids for event in self._state.events),
                 log=self._log_size(scope),
+                newest=self._state.newest,
             )
 
     def _log_size(self, scope: Scope) -> LogSize:
@@ -360,9 +376,13 @@ class OracleStore:
                 version=state.version,
             )
 
-    def vectors(self, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+    def vectors(
+        self, fingerprint: str, ids: Sequence[int], *, scope: Scope, include_forgotten: bool = False
+    ) -> dict[int, tuple[Passage, ...]]:
         with self._lock:
-            rows = sorted({memory.id for memory in self._state.live(scope)} & set(ids))
+            every = (memory for memory in self._state.memories.values() if in_scope(memory, scope))
+            among = every if include_forgotten else self._state.live(scope)
+            rows = sorted({memory.id for memory in among} & set(ids))
             held = self._state.vectors
             return {row: held[fingerprint, row] for row in rows if (fingerprint, row) in held}
 
@@ -380,6 +400,8 @@ class OracleStore:
         memory_id: int | None = None,
         fact_id: int | None = None,
         limit: int = 100,
+        offset: int = 0,
+        oldest_first: bool = False,
     ) -> tuple[Recall, ...]:
         with self._lock:
             found = [
@@ -389,7 +411,7 @@ class OracleStore:
                 and (memory_id is None or any(hit.memory_id == memory_id for hit in recall.hits))
                 and (fact_id is None or any(fact_id in hit.fact_ids for hit in recall.hits))
             ]
-            return tuple(found[:limit])
+            return tuple((found[::-1] if oldest_first else found)[offset : offset + limit])
 
     def _visible(self, scope: Scope) -> Iterator[Recall]:
         return (recall for recall in reversed(self._state.recalls) if covers(scope, recall.scope))
@@ -452,6 +474,47 @@ class OracleStore:
     def version(self) -> int:
         with self._lock:
             return self._state.version
+
+    def ids(self, *, scope: Scope, after: int = 0, limit: int) -> tuple[int, ...]:
+        with self._lock:
+            mine = (row for row, memory in sorted(self._state.memories.items()) if in_scope(memory, scope))
+            return tuple(row for row in mine if row > after)[:limit]
+
+    def projects(self) -> tuple[str, ...]:
+        with self._lock:
+            state = self._state
+            named = (project for project, *_ in (*state.sources, *state.notes))
+            return tuple(sorted({*named, *(memory.project for memory in state.memories.values())}))
+
+    def snapshot(self) -> "OracleStore":
+        with self._lock:
+            store = OracleStore(self._analyse)
+            store._state = self._state.aside()
+            return store
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        if path.exists() and not force:
+            raise InputError(f"{path} is there already", hint="name another file")
+        with self._lock:
+            BACKUPS.append(self._state.aside())
+        path.write_text(str(len(BACKUPS) - 1))
+        if progress is not None:
+            progress(1, 1, "pages")
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        try:
+            backup = BACKUPS[int(path.read_text())].aside()
+        except (OSError, ValueError) as error:
+            raise InputError(f"{path} is no backup", hint="name another file") from error
+        with self._lock:
+            if not dry_run:
+                if aside is not None:
+                    self.backup(aside)
+                for name in ("newest", "newest_fact", "version"):
+                    setattr(backup, name, max(getattr(backup, name), getattr(self._state, name)))
+                backup.version += 1
+                self._state = backup
+            return sum(memory.deleted_at is None for memory in backup.memories.values())
 
     def check(self, *, deep: bool = False) -> tuple[str, ...]:  # noqa: ARG002  (nothing is damaged in memory)
         return ()

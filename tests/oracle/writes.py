@@ -17,12 +17,14 @@ from recollect.records import (
     Memory,
     Merge,
     ReinforceFact,
+    Reinstate,
     Restore,
     Revise,
     Write,
 )
 from recollect.stores.change import born, changed, feedback_detail, reinforcement_detail, stated, superseded_since
-from recollect.stores.contract import Analyse, unknown, unknown_fact
+from recollect.stores.contract import Analyse, too_wide, unknown, unknown_fact
+from recollect.vectors import WIDTH
 
 
 def do(state: State, write: Write, *, at: datetime, analyse: Analyse) -> int:
@@ -42,9 +44,44 @@ def do(state: State, write: Write, *, at: datetime, analyse: Analyse) -> int:
             return _put(state, changed(write, old, at=at), at, analyse)
         case ReinforceFact():
             return _tell(state, _reinforce(state, write), "reinforce_fact", at, reinforcement_detail(write))
+        case Reinstate():
+            return _reinstate(state, write, analyse)
         case Feedback(id=row):
             return _tell(state, _existing(state, row).id, "feedback", at, feedback_detail(write))
     assert_never(write)
+
+
+def _reinstate(state: State, write: Reinstate, analyse: Analyse) -> int:
+    row = write.memory.id or state.newest + 1
+    state.newest = max(state.newest, row)
+    memory, old = replace(write.memory, id=row), state.memories.get(row)
+    state.wordings.pop(row, None)
+    if write.wordings:
+        state.wordings[row] = write.wordings
+    _restate(state, row, write.facts)
+    state.events = [event for event in state.events if event.memory_id != row]
+    state.events += [replace(event, memory_id=row) for event in write.events]
+    _keep(state, memory, analyse)
+    for generation, passages in write.vectors:
+        known = state.generations.setdefault(generation.fingerprint, replace(generation, memories=0, pending=0))
+        if any(len(each.vector) != WIDTH * known.dimensions for each in passages):
+            raise too_wide(passages[0].vector, known.dimensions)
+        state.vectors[known.fingerprint, row] = tuple(replace(each, context_vector=None) for each in passages)
+    remix(state, [old or memory, memory])
+    return row
+
+
+def _restate(state: State, row: int, facts: tuple[Fact, ...]) -> None:
+    for fact in state.facts.pop(row, ()):
+        del state.stated[fact.id]
+    numbered = []
+    for fact in facts:
+        number = fact.id or state.newest_fact + 1
+        state.newest_fact = max(state.newest_fact, number)
+        numbered.append(replace(fact, id=number, memory_id=row))
+    if numbered:
+        state.facts[row] = tuple(sorted(numbered, key=lambda fact: fact.id))
+        state.stated |= {fact.id: row for fact in numbered}
 
 
 def index(state: State, memory: Memory, analyse: Analyse) -> None:
@@ -66,14 +103,18 @@ def _existing(state: State, row: int) -> Memory:
 def _put(state: State, change: tuple[Memory, str, Mapping[str, object]], at: datetime, analyse: Analyse) -> int:
     memory, verb, detail = change
     old = state.memories.get(memory.id, memory)
+    _keep(state, memory, analyse)
+    remix(state, [old, memory])
+    return _tell(state, memory.id, verb, at, detail)
+
+
+def _keep(state: State, memory: Memory, analyse: Analyse) -> None:
     _name(state, memory)
     _outdate(state, memory)
     state.memories[memory.id] = memory
     state.terms.pop(memory.id, None)
     if memory.deleted_at is None:
         index(state, memory, analyse)
-    remix(state, [old, memory])
-    return _tell(state, memory.id, verb, at, detail)
 
 
 def _tell(state: State, row: int, verb: str, at: datetime, detail: Mapping[str, object]) -> int:

@@ -7,8 +7,8 @@ import recollect
 from recollect import aio
 from recollect.recollection import Recollection
 
-NOT_AWAITED = {"export", "now", "scope"}
-"""A generator, a clock and a property: nothing to wait for."""
+NOT_AWAITED = {"archive", "export", "now", "scope"}
+"""Generators, a clock and a property: nothing to wait for."""
 
 
 def test_every_verb_can_be_awaited() -> None:

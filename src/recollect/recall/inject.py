@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from recollect.decay import age_days
 from recollect.errors import InputError
-from recollect.records import NEVER, Memory
+from recollect.records import LEDGER, NEVER, Memory
 from recollect.replies import Reply
 from recollect.stores.contract import Store
 from recollect.text.firewall import HEADING, closing, disarm, opening
@@ -207,10 +207,6 @@ _FRAMES: Final[Mapping[str, _Frame]] = {
     "compact": _Frame(line=_compact_line),
     "xml": _Frame(line=_xml_line, first=("<memories>",), last=("</memories>",)),
 }
-
-
-LEDGER: Final = "injected"
-"""The kind of note that holds, for each session, which memory was injected in which words."""
 
 
 def choose(reply: Reply, *, told: Mapping[str, object]) -> tuple[Memory, ...]:

@@ -17,6 +17,7 @@ from recollect.remember.find_files import LARGEST, LeadsOut, Refused, find_files
 from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
 from recollect.remember.ingest import decide_early, ingest_drafts, secrets_of
 from recollect.remember.redact import SHARED, FoundSecret
+from recollect.remember.restore_archive import archive_version, restore_archive
 from recollect.remember.restore_export import restore_export
 from recollect.remember.sync_source import (
     SourceDiff,
@@ -115,7 +116,7 @@ def import_files(
         if progress is not None:
             progress(number, len(files), path.name)
         with _without_gc():
-            _import_file(path, _source_file(path, name, seen, recorded), recorded, context, index, report)
+            _import_file(path, _source_file(path, name, seen, recorded), recorded, context, index, report, progress)
     _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
     return report
 
@@ -169,7 +170,11 @@ def _import_file(
     context: IngestContext,
     index: SourceIndex,
     report: ImportReport,
+    progress: Progress | None,
 ) -> None:
+    if archive_version(path) is not None:
+        _import_archive(path, context, index, report, progress)
+        return
     held = recorded.get(file.name)
     if file.fingerprint and held is not None and held.fingerprint == file.fingerprint:
         report.files["skipped"] += 1
@@ -218,6 +223,21 @@ def _sync(
     unchanged = len(drafts) - len(new) - len(updated) - revived
     ids = {place: row for diff in diffs for place, row in diff.ids.items()}
     return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, revived=revived, ids=ids)
+
+
+def _import_archive(
+    path: Path, context: IngestContext, index: SourceIndex, report: ImportReport, progress: Progress | None
+) -> None:
+    """Restore an archive of our own; it is no source, for what it holds came from elsewhere."""
+    try:
+        restored = restore_archive(path, context, index, progress)
+    except InputError as error:
+        report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
+        return
+    report.files["imported"] += 1
+    report.memories += restored.memories
+    report.secrets += restored.secrets
+    report.errors.extend(Problem(path=str(path), reason=problem) for problem in restored.problems)
 
 
 def _fingerprint(path: Path) -> str:

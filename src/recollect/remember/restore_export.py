@@ -23,7 +23,7 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
     """Put *exported* back in the caller's transaction, and return what became of each, in order."""
     store, now = context.store, context.now
     memories = [draft.memory for draft, _ in exported]
-    existing = _find_existing(memories, store)
+    existing = find_existing(memories, store)
     held = store.load(sorted(set(existing.values())), scope=ALL_PROJECTS) if existing else {}
     new = [place for place in range(len(memories)) if place not in existing]
     inserts = [
@@ -37,10 +37,10 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
     ]
     inserted = dict(zip(new, store.apply(inserts, at=now), strict=True))
     ids = [(existing | inserted)[place] for place in range(len(memories))]
-    changes = _later_changes({row: memories[place] for place, row in existing.items()}, held, context)
+    changes = later_changes({row: memories[place] for place, row in existing.items()}, held, context)
     writes = [
         *changes.values(),
-        *_variants(exported, ids, held, context),
+        *variants(exported, ids, held, context),
         *_successors(exported, ids, inserted),
     ]
     if writes:
@@ -57,7 +57,7 @@ def restore_export(exported: Sequence[Restored], context: IngestContext) -> tupl
     )
 
 
-def _find_existing(memories: Sequence[Memory], store: Store) -> dict[int, int]:
+def find_existing(memories: Sequence[Memory], store: Store) -> dict[int, int]:
     """Return by place the memory that holds it already: by its external id, else by its words and its turn."""
     found: dict[int, int] = {}
     for project in sorted({memory.project for memory in memories}):
@@ -83,7 +83,7 @@ def _same_turn(memory: Memory, held: Memory) -> bool:
     return held.external_id == memory.external_id and (memory.thread, memory.turn) == (held.thread, held.turn)
 
 
-def _later_changes(
+def later_changes(
     memories: Mapping[int, Memory], held: Mapping[int, Memory], context: IngestContext
 ) -> dict[int, Write]:
     """Return the changes that bring records with external ids to a later state than the store knows, by id."""
@@ -97,7 +97,7 @@ def _later_changes(
     return changes
 
 
-def _variants(
+def variants(
     exported: Sequence[Restored], ids: Sequence[int], held: Mapping[int, Memory], context: IngestContext
 ) -> Iterator[Write]:
     """Yield what gives each memory the variants it had, as clean and without secrets as every text."""

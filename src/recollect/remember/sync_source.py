@@ -53,11 +53,13 @@ class SourceIndex:
                     holders[piece.memory_id].add(name)
         return self._holders[project]
 
-    def record(self, file: SourceFile, *, before: Sequence[Piece], after: Sequence[Piece]) -> None:
-        """Store that *file* no longer holds *before* but *after*."""
+    def record(
+        self, file: SourceFile, *, before: Sequence[Piece], after: Sequence[Piece], project: str | None = None
+    ) -> None:
+        """Store that *file* no longer holds *before* but *after*, in this project or another."""
         source = Source(fingerprint=file.fingerprint, device=file.device, root=file.root, pieces=tuple(after))
-        self._store.record_source(file.name, source, project=self.project)
-        holders = self._holders.get(self.project)
+        self._store.record_source(file.name, source, project=project or self.project)
+        holders = self._holders.get(project or self.project)
         if holders is not None:
             for piece in before:
                 holders.get(piece.memory_id, set()).discard(file.name)

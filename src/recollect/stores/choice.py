@@ -9,6 +9,13 @@ from recollect.stores.contract import Analyse, Store
 IN_MEMORY = ":memory:"
 
 
+def is_store_file(path: Path) -> bool:
+    """Tell whether the file at *path* is a store of ours, by how it begins."""
+    from recollect.stores.sqlite.engine import is_ours  # noqa: PLC0415
+
+    return is_ours(path)
+
+
 def open_store(address: str, analyse: Analyse, *, analyser: str = "") -> Store:
     """Return the store that *address* names: a path, or `:memory:`.
 

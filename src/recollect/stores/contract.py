@@ -11,10 +11,12 @@ a belief changes when another memory supersedes it.
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Protocol
 
 from recollect.errors import InputError, UnknownMemory
 from recollect.records import (
+    LEDGER,
     NO_FILTER,
     ByteSearch,
     EmbeddedMemory,
@@ -54,7 +56,7 @@ ANSWERING = frozenset({"lens", "tuning"})
 """The kinds of notes that change answers, so that `version` grows with them."""
 
 
-LEDGERS = frozenset({"injected"})
+LEDGERS = frozenset({LEDGER})
 """The kinds of notes whose keys are ids of memories."""
 
 
@@ -89,6 +91,8 @@ class MemoryStore(Protocol):
     def apply(self, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
         """Do *writes*, all or none, each leaving an event; return the id each one touched.
 
+        What is reinstated brings its events with it instead.
+
         Durable and findable by word when it returns. An unknown id raises UnknownMemory, an external id that
         another memory of the project and kind has InputError. A memory that is given a successor is superseded
         since then; a fact is confirmed now. What brings such a date keeps it.
@@ -110,7 +114,7 @@ class MemoryStore(Protocol):
         ...
 
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
-        """Return the facts that *query* asks for, the newest first; those of forgotten memories never."""
+        """Return the facts that *query* asks for, the newest first."""
         ...
 
     def known(
@@ -119,11 +123,13 @@ class MemoryStore(Protocol):
         *,
         digests: Sequence[tuple[str, bytes]] = (),
         external_ids: Sequence[tuple[str, str]] = (),
+        births: Sequence[tuple[str, datetime]] = (),
         minhashes: Sequence[Sequence[int]] = (),
     ) -> Known:
-        """Return which (kind, digest), which (kind, external id) and what near each minhash *project* holds.
+        """Return which (kind, digest), (kind, external id), (kind, created at) and what near each minhash is held.
 
-        Contents and minhashes of live memories, external ids of forgotten ones too; near ones by id, at most 20.
+        All within *project*: contents and minhashes of live memories, external ids and moments of creation of
+        forgotten ones too; those of one moment by id, near ones by id and at most 20.
         """
         ...
 
@@ -234,7 +240,9 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def vectors(self, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+    def vectors(
+        self, fingerprint: str, ids: Sequence[int], *, scope: Scope, include_forgotten: bool = False
+    ) -> dict[int, tuple[Passage, ...]]:
         """Return the passages of those of *ids* that are live, in *scope* and embedded, in their order in the text.
 
         A turn of a conversation has a context vector, which follows its neighbours: when one is embedded, changed,
@@ -261,8 +269,10 @@ class RecallLog(Protocol):
         memory_id: int | None = None,
         fact_id: int | None = None,
         limit: int = 100,
+        offset: int = 0,
+        oldest_first: bool = False,
     ) -> tuple[Recall, ...]:
-        """Return the recalls of a session, that hit a memory, that used a fact; the last logged first.
+        """Return the recalls of a session, that hit a memory, that used a fact; the last logged first, unless told.
 
         A reader sees the searches that were made within *scope*, and no search that could see more.
         """
@@ -310,7 +320,46 @@ class Notes(Protocol):
         ...
 
 
-class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes, Protocol):
+class Copies(Protocol):
+    """The whole store: to walk through, to read from as it is at one moment, in a file, and back from a file."""
+
+    def ids(self, *, scope: Scope, after: int = 0, limit: int) -> tuple[int, ...]:
+        """Return the lowest ids above *after*, those of forgotten memories too, lowest first."""
+        ...
+
+    def projects(self) -> tuple[str, ...]:
+        """Return every project that a memory, forgotten ones too, a source or a note belongs to, by name.
+
+        What belongs to none belongs to the blank one.
+        """
+        ...
+
+    def snapshot(self) -> "Store":
+        """Return what is here now as a store of its own, for reading; close it in the end.
+
+        It stays as it is whatever is written meanwhile, and keeps nobody from writing.
+        """
+        ...
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Write what is here now to the file *path*; it has that name only when it is whole and checked.
+
+        Nobody is kept from writing meanwhile. A name that is taken is refused unless *force* is true, and that of
+        a store in use always.
+        """
+        ...
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        """Put the backup *path* in the place of what is here, all or nothing; return how many memories it holds.
+
+        What is here is written to the new file *aside* first, and nobody writes in between. Who reads meanwhile
+        sees the old state to the end of its question. `version` grows, and no id is given twice. With *dry_run* the
+        backup is only checked.
+        """
+        ...
+
+
+class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes, Copies, Protocol):
     """One place where memories live."""
 
     def transaction(self) -> AbstractContextManager[None]:

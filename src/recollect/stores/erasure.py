@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from recollect.records import Context, Event, Filter, Memory, digest
+from recollect.records import MEMORY_REFERENCES, Context, Event, Filter, Memory, digest
 from recollect.stores.contract import LEDGERS
 
 RUN = 4
@@ -12,8 +12,6 @@ RUN = 4
 RARE = 4
 """How many characters a word has, at least, that gives away whose it was."""
 _WORD = re.compile(r"\w+")
-_NAMING = ("of", "proposes", "by", "into", "near")
-"""Where an event names another memory by its id."""
 _OWN = ("content", "decision")
 """What an event keeps of its detail when the other memory is gone; all else may quote that one."""
 
@@ -78,7 +76,7 @@ def earlier_words(events: Iterable[Event]) -> list[str]:
 
 def names_one_of(event: Event, gone: Collection[int]) -> bool:
     """Return whether *event* names one of the memories *gone*."""
-    named = (event.detail.get(key) for key in _NAMING)
+    named = (event.detail.get(key) for key in MEMORY_REFERENCES)
     return any(isinstance(each, int) and each in gone for each in named)
 
 

@@ -2,16 +2,17 @@
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Any, Final
 
 from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
-from recollect.surfaces import erasing, measuring, reading, repairing, text, writing
+from recollect.surfaces import backing, erasing, measuring, reading, repairing, text, writing
 from recollect.surfaces.repairing import readable
-from recollect.surfaces.serialise import archived, serialise
+from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import (
     DRY_RUN,
     Answer,
@@ -30,27 +31,42 @@ from recollect.surfaces.table import (
 @operation()
 def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     """Count what is here."""
-    counted, kept = db.stats(), db.retention
+    counted, kept, last = db.stats(), db.retention, db.last_backup()
     value = serialise(counted)
+    lines = [text.stats_text(counted, db.address), text.log_text(counted.log, kept), text.backup_line(last)]
     return Answer(
-        value={"store": db.address, **value, "log": {**value["log"], "kept": serialise(kept)}},
-        text=lambda: "\n".join([text.stats_text(counted, db.address), text.log_text(counted.log, kept)]),
+        value={"store": db.address, **value, "log": {**value["log"], "kept": serialise(kept)}, "last_backup": last},
+        text=lambda: "\n".join(lines),
     )
 
 
 @operation(
     Parameter(name="path", place=True, optional=True, about="the file to write"),
+    Parameter(name="all", kind="flag", about="forgotten memories, the recall log, lenses, tunings and ledgers too"),
+    Parameter(name="vectors", kind="flag", about="the vectors that models made too"),
     Parameter(name="skip_damaged", kind="flag", about="leave out what cannot be read, and say what that is"),
+    slow=True,
 )
-def export(db: Recollection, given: Given, _: Progress | None) -> Answer:
+def export(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
-    found, left_out = readable(db) if given.get("skip_damaged") else (db.export(), ())
-    path, memories = given.get("path"), (archived(*each) for each in found)
+    path, kinds = given.get("path"), Counter[str]()
+    everything, vectors, told = bool(given.get("all")), bool(given.get("vectors")), progress if path else None
+    if given.get("skip_damaged"):
+        records, left_out = readable(db, everything=everything, vectors=vectors, progress=told)
+    else:
+        records, left_out = db.archive(everything=everything, vectors=vectors, progress=told), ()
     if not path:
-        return Answer(value=memories, text=lambda: "", stream=True, problems=left_out)
-    count = write_file(path, (f"{json.dumps(each, ensure_ascii=False)}\n" for each in memories))
+        return Answer(value=records, text=lambda: "", stream=True, problems=left_out)
+    write_file(path, (_told(each, kinds) for each in records), private=True)
+    count = kinds["memory"]
     value = {"path": path, "memories": count, **({"left_out": left_out} if left_out else {})}
     return Answer(value=value, text=lambda: f"{count} memories written to {path}", problems=left_out)
+
+
+def _told(record: Mapping[str, Any], kinds: Counter[str]) -> str:
+    """Return *record* as a line, and count it."""
+    kinds[record["record"]] += 1
+    return f"{json.dumps(record, ensure_ascii=False)}\n"
 
 
 @operation(
@@ -171,5 +187,5 @@ def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = operations_of(
-    writing, reading, repairing, sys.modules[__name__], erasing, measuring
+    writing, reading, repairing, sys.modules[__name__], backing, erasing, measuring
 )

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from recollect.recollection import Recollection
 from recollect.recollection import open as open_recollection
 from recollect.recollection import recover as recover_store
-from recollect.records import Memory, Progress
+from recollect.records import Progress
 from recollect.surfaces import text
 from recollect.surfaces.table import Answer, Given, Parameter, operation
 
@@ -37,13 +38,15 @@ def recover(_: Recollection, given: Given, __: Progress | None) -> Answer:
     return Answer(value=done, text=lambda: text.recovery_text(done, given["new"]), healthy=done.is_whole)
 
 
-def readable(db: Recollection) -> tuple[Iterator[tuple[Memory, tuple[str, ...]]], tuple[str, ...]]:
-    """Return what can be read of the store of *db*, and lines on what is left out."""
+def readable(
+    db: Recollection, *, everything: bool, vectors: bool, progress: Progress | None
+) -> tuple[Iterator[dict[str, Any]], tuple[str, ...]]:
+    """Return an archive of what can be read of the store of *db*, and lines on what is left out."""
     folder = TemporaryDirectory(prefix="recollect-")
     done = recover_store(db.address, Path(folder.name, "readable.db"))
 
-    def exported() -> Iterator[tuple[Memory, tuple[str, ...]]]:
+    def archived() -> Iterator[dict[str, Any]]:
         with folder, open_recollection(Path(folder.name, "readable.db"), project=db.project, model="none") as copy:
-            yield from copy.export()
+            yield from copy.archive(everything=everything, vectors=vectors, progress=progress)
 
-    return exported(), tuple(text.left_out(done))
+    return archived(), tuple(text.left_out(done))

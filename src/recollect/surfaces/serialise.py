@@ -8,14 +8,13 @@ from operator import attrgetter
 from typing import Any, Final
 
 from recollect.errors import RecollectError
-from recollect.records import FILTER_FIELDS, Memory
+from recollect.records import FILTER_FIELDS
 from recollect.replies import Reply
 
 _MEMORY: Final = (
     "id external_id kind project type title content tags source line section confidence pinned "
     "created_at updated_at observed_at superseded_by metadata"
 )
-_ARCHIVED: Final = f"{_MEMORY} deleted_at valid_from valid_until superseded_at trust thread turn context"
 _FILTERS: Final = " ".join(f"{each.name}?" for each in FILTER_FIELDS if each.match != "scope")
 
 SHAPES: Final[Mapping[str, str]] = {
@@ -24,7 +23,7 @@ SHAPES: Final[Mapping[str, str]] = {
     "Evidence": "sure=probability bar=threshold id coverage cosine",
     "Fact": "id subject predicate object type confidence",
     "Generation": "model dimensions memories pending",
-    "Health": "store=address healthy memories problems advice? privacy?",
+    "Health": "store=address healthy memories problems advice? privacy? last_backup?",
     "Hit": (
         "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
         "effective_confidence snippet memory facts conflicts?"
@@ -84,11 +83,6 @@ def _readers(shape: str) -> tuple[tuple[str, str, Callable[[Any], Any]], ...]:
         sign = "*" if word.startswith("*") else "?" if word.endswith("?") else ""
         readers.append((sign, key, attrgetter(attribute or key)))
     return tuple(readers)
-
-
-def archived(memory: Memory, wordings: tuple[str, ...]) -> dict[str, Any]:
-    """Return everything a memory is, for an archive that imports without loss."""
-    return {"recollect": 1, **_members(memory, _ARCHIVED), "wordings": list(wordings)}
 
 
 def explained(reply: Reply) -> dict[str, Any]:

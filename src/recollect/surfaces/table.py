@@ -217,13 +217,18 @@ FILTERS: Final = (
 # --- what is written ------------------------------------------------------------------------
 
 
-def write_file(path: str | Path, pieces: Iterable[str]) -> int:
-    """Write *pieces* to the file *path*, all or none; return how many there were. A device or pipe is written to."""
+def write_file(path: str | Path, pieces: Iterable[str], *, private: bool = False) -> int:
+    """Write *pieces* to the file *path*, all or none; return how many there were. A device or pipe is written to.
+
+    Only its owner may read a *private* file.
+    """
     target, count = Path(path).expanduser(), 0
     try:
         regular = target.is_file() or not target.exists()
         part = target.with_name(f".{target.name}.part") if regular else target
         with part.open("w", encoding="utf-8", errors="replace") as file, _removed(part if regular else None):
+            if private and regular:
+                part.chmod(0o600)
             for piece in pieces:
                 file.write(piece)
                 count += 1

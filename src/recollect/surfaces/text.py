@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.records import Event, Fact, LogSize, Memory, Recall, Recovery, StoreStats
@@ -355,7 +355,13 @@ def log_text(log: LogSize, kept: "Retention") -> str:
 def health_text(health: Health) -> str:
     """Return what a check-up found."""
     found = _count(len(health.problems), "problem") if health.problems else f"{health.memories} memories, all is well"
-    return "\n".join([f"{health.address}: {found}", *health.problems, *health.advice, *health.privacy])
+    told = [*health.problems, *health.advice, *health.privacy, backup_line(health.last_backup)]
+    return "\n".join([f"{health.address}: {found}", *told])
+
+
+def backup_line(last: Mapping[str, Any] | None) -> str:
+    """Return when a store was last backed up."""
+    return f"last backup: {last['at']} to {last['path']}" if last else "last backup: never; see: recollect backup -h"
 
 
 def recovery_text(done: Recovery, path: str) -> str:

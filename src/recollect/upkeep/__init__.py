@@ -1,11 +1,11 @@
-"""Keeping a store healthy: consolidation, erasure, export, what facts say of each other, who can read what."""
+"""Keeping a store healthy: consolidation, erasure, backups, export, what facts say of each other, who can read what."""
 
 from typing import TYPE_CHECKING
 
 from recollect.lazy import lazily
 
 if TYPE_CHECKING:
-    from recollect.upkeep import consolidate, export, facts, privacy, purge
+    from recollect.upkeep import backup, consolidate, export, facts, privacy, purge
 
-__all__ = ["consolidate", "export", "facts", "privacy", "purge"]
+__all__ = ["backup", "consolidate", "export", "facts", "privacy", "purge"]
 __getattr__ = lazily(__name__)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -149,7 +150,7 @@ def test_an_import_that_ended_between_two_slices_goes_on_there(watched: Watched,
     watched.import_(turns(path, sync_source.SLICE))
     store = watched.context.store
     held = store.sources(below=source_of(path), project="default")[source_of(path)]
-    store.record_source(source_of(path), fingerprint="", pieces=held.pieces)
+    store.record_source(source_of(path), replace(held, fingerprint=""), project="default")
 
     report = watched.import_(turns(path, count))
 

@@ -195,6 +195,44 @@ def test_stats_doctor_and_reindex_look_after_the_store(run: Run, tmp_path: Path)
     assert "all is well" in run("doctor").out
 
 
+def test_a_backup_is_written_told_and_put_back(run: Run, tmp_path: Path) -> None:
+    run("add", "We ship on Tuesday")
+    copy = str(tmp_path / "copy.db")
+
+    told, again, forced = run("backup", copy), run("backup", copy), run("backup", copy, "--force")
+    listed = run("backup", "--to", str(tmp_path / "kept"), "--keep", "1", "--json").value
+    run("add", "We ship on Friday")
+    tried = run("restore-backup", copy, "--dry-run").out
+    back = run("restore-backup", copy, "--json").value
+
+    assert told.out == f"1 memories backed up to {copy}\n"
+    assert (again.code, forced.code) == (2, 0)
+    assert again.err == f"error: {copy} is there already (name another file, or replace it with --force)\n"
+    assert (listed["memories"], listed["pruned"]) == (1, [])
+    assert tried.startswith(f"would restore 1 memories from {copy}\nthe 2 memories that were here would be kept in ")
+    assert (back["memories"], back["replaced"], back["applied"]) == (1, 2, True)
+    assert run("list", "--json").value["total"] == 1
+    assert run("stats", "--json").value["last_backup"]["path"] == back["aside"]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("backup",), "say where to"),
+        (("backup", "a.db", "--to", "b"), "say where to"),
+        (("backup", "a.db", "--keep", "3"), "--keep needs --to"),
+        (("backup", "--to", "kept", "--keep", "0"), "cannot keep 0 backups"),
+        (("restore-backup", "absent.db"), "is no backup"),
+    ],
+)
+def test_a_backup_that_cannot_be_made_is_one_clear_line(run: Run, words: tuple[str, ...], told: str) -> None:
+    done = run(*words)
+
+    assert done.code == 2
+    assert told in done.err
+    assert done.err.count("\n") == 1
+
+
 def test_export_writes_json_lines_and_import_reads_them(run: Run, tmp_path: Path) -> None:
     run("add", "We ship on Tuesday", "--tag", "release")
     run("add", "数据库", "--type", "fact")
@@ -204,8 +242,10 @@ def test_export_writes_json_lines_and_import_reads_them(run: Run, tmp_path: Path
     back = run("--db", str(tmp_path / "other.db"), "import", str(tmp_path / "all.jsonl"), "--json")
 
     lines = [json.loads(line) for line in out.out.splitlines()]
-    assert [line["content"] for line in lines] == ["We ship on Tuesday", "数据库"]
-    assert all(line["recollect"] == 1 for line in lines)
+    assert [line["record"] for line in lines] == ["header", "memory", "memory", "end"]
+    assert [line["content"] for line in lines[1:3]] == ["We ship on Tuesday", "数据库"]
+    assert all(line["recollect"] == 2 for line in lines)
+    assert (tmp_path / "all.jsonl").stat().st_mode & 0o777 == 0o600
     assert told.out == f"2 memories written to {tmp_path / 'all.jsonl'}\n"
     assert (tmp_path / "all.jsonl").read_text(encoding="utf-8") == out.out
     assert back.value["memories"]["new"] == 2
@@ -300,7 +340,7 @@ def test_completion_offers_the_commands_of_the_table(tmp_path: Path) -> None:
 
     done = apart(folder=tmp_path, **asked)
 
-    assert done.out.split() == ["plain,restore"]
+    assert done.out.split() == ["plain,restore", "plain,restore-backup"]
 
 
 # --- what only a process shows --------------------------------------------------------------

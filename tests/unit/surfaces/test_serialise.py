@@ -1,13 +1,11 @@
-import json
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from importlib import import_module
 from pathlib import Path
 
 from kit import NOON
 from recollect import InputError, Memory, Reason
-from recollect.remember.formats.entries import as_exported
 from recollect.replies import Health
-from recollect.surfaces.serialise import SHAPES, archived, error_value, serialise
+from recollect.surfaces.serialise import SHAPES, error_value, serialise
 
 MEMORY = Memory(
     content="数据库",
@@ -36,16 +34,6 @@ MEMORY = Memory(
     superseded_by=4,
     superseded_at=NOON,
 )
-
-
-def test_an_export_holds_every_field_and_reads_back_as_the_memory_it_was() -> None:
-    line = json.dumps(archived(MEMORY, ("another wording",)), ensure_ascii=False)
-
-    memory, exported = as_exported(json.loads(line))
-
-    changed = {field.name for field in fields(Memory) if getattr(memory, field.name) != getattr(MEMORY, field.name)}
-    assert changed == {"id", "superseded_by"}
-    assert (exported.id, exported.superseded_by, exported.wordings) == (3, 4, ("another wording",))
 
 
 def test_dates_are_written_with_their_zone() -> None:

@@ -8,13 +8,14 @@ from typing import Final
 from recollect.remember.find_files import read_text, suffix_of
 from recollect.remember.formats.chat import with_context
 from recollect.remember.formats.csv_text import read_csv
-from recollect.remember.formats.json_text import read_json, read_jsonl
+from recollect.remember.formats.entries import as_exported
+from recollect.remember.formats.json_text import decode, read_json, read_jsonl
 from recollect.remember.formats.markdown import read_markdown
 from recollect.remember.formats.plain import read_plain
 from recollect.remember.formats.record import Exported, Origin, Parsed, Reader
 from recollect.text.dates import date_in_name
 
-__all__ = ["FORMATS", "READERS", "SUFFIXES", "Exported", "Parsed", "read_file", "with_context"]
+__all__ = ["FORMATS", "READERS", "SUFFIXES", "Exported", "Parsed", "as_exported", "decode", "read_file", "with_context"]
 
 
 def _read_yaml(text: str, origin: Origin) -> Parsed:

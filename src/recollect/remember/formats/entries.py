@@ -1,14 +1,25 @@
 """Make memories of the entries of a structured file: records, turns, exported memories, bare values."""
 
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from types import NoneType
-from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
-from recollect.records import Context, Memory, Trust
+from recollect.records import (
+    ARCHIVE_VERSION,
+    NOTHING,
+    Context,
+    Event,
+    Fact,
+    Generation,
+    Memory,
+    Passage,
+    Trust,
+)
 from recollect.remember.formats.chat import (
     TURN_NAMES,
     as_turn,
@@ -34,6 +45,7 @@ from recollect.remember.formats.record import (
 from recollect.remember.formats.values import as_confidence, as_count, as_id, flatten, is_scalar
 from recollect.text.dates import as_moment
 
+T = TypeVar("T")
 _SURE: Final = frozenset(CONTENT[:2])
 _OTHER: Final = frozenset(CONTENT[2:])
 _ID_NAMES: Final = FIELDS["external_id"][0]
@@ -202,12 +214,12 @@ def _record(entry: Entry) -> Record:
 MARK: Final = "recollect"
 """The key that tells an exported record; its value is the version of the export's form."""
 
-VERSION: Final = 1
+VERSIONS: Final = (1, ARCHIVE_VERSION)
 
 
 def is_exported(record: object) -> bool:
-    """Tell whether *record* comes from recollect's own export."""
-    return isinstance(record, dict) and record.get(MARK) == VERSION and isinstance(record.get("content"), str)
+    """Tell whether *record* is a memory of recollect's own export."""
+    return isinstance(record, dict) and record.get(MARK) in VERSIONS and isinstance(record.get("content"), str)
 
 
 def as_exported(record: Mapping[str, Any]) -> tuple[Memory, Exported]:
@@ -218,8 +230,56 @@ def as_exported(record: Mapping[str, Any]) -> tuple[Memory, Exported]:
         id=as_count(record.get("id")),
         superseded_by=as_count(record.get("superseded_by")),
         wordings=_texts(record.get("wordings")) or (),
+        facts=_several(record.get("facts"), _fact),
+        events=_several(record.get("events"), _event),
+        vectors=_several(record.get("vectors"), _vectors) or (),
     )
     return memory, exported
+
+
+def _several(values: object, read: Callable[[Record], T | None]) -> tuple[T, ...] | None:
+    """Return what *read* makes of each of *values*, without what it can make nothing of."""
+    if not isinstance(values, list):
+        return None
+    made = (read(each) for each in values if isinstance(each, dict))
+    return tuple(each for each in made if each is not None)
+
+
+def _event(record: Record) -> Event | None:
+    verb, at, detail = record.get("verb"), as_moment(record.get("at")), record.get("detail")
+    if not isinstance(verb, str) or at is None:
+        return None
+    return Event(memory_id=0, verb=verb, at=at, detail=detail if isinstance(detail, dict) else NOTHING)
+
+
+def _fact(record: Record) -> Fact | None:
+    texts = {name: record.get(name) for name in ("subject", "predicate", "object", "type", "quote")}
+    confidence, rate = as_confidence(record.get("confidence")), record.get("decay_rate")
+    since = as_moment(record.get("last_reinforced"))
+    if confidence is None or since is None or not isinstance(rate, int | float):
+        return None
+    if not all(isinstance(text, str) for text in texts.values()):
+        return None
+    state: Any = "superseded" if record.get("state") == "superseded" else "active"
+    numbers: dict[str, Any] = {"confidence": confidence, "decay_rate": float(rate), "state": state}
+    return Fact(**texts, **numbers, id=as_count(record.get("id")) or 0, last_reinforced=since)  # type: ignore[arg-type]
+
+
+def _vectors(record: Record) -> tuple[Generation, tuple[Passage, ...]] | None:
+    """Return the vectors of a memory and their generation; None where anything is wrong with them."""
+    try:
+        generation = Generation(
+            fingerprint=str(record["fingerprint"]),
+            dimensions=int(str(record["dimensions"])),
+            model=str(record["model"]),
+            context_weights=tuple(map(float, cast("list[float]", record["context_weights"]))),
+        )
+        parts = cast("list[tuple[int, int, str]]", record["passages"])
+        passages = tuple(Passage(start=int(a), stop=int(b), vector=b64decode(vector)) for a, b, vector in parts)
+    except (KeyError, TypeError, ValueError):
+        return None
+    fits = all(len(each.vector) == 4 * generation.dimensions for each in passages)
+    return (generation, passages) if fits else None
 
 
 @cache

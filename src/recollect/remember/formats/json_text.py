@@ -52,6 +52,14 @@ def read_jsonl(text: str, origin: Origin) -> Parsed:
     return parse(entries, origin=origin, problems=problems)
 
 
+def decode(text: str) -> object:
+    """Return the one value in *text* as any store takes it; what is no JSON raises ValueError."""
+    try:
+        return _made_plain(_DECODER.decode(text), text)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
 def _entries(text: str) -> tuple[Entry, ...]:
     """Return the parts of the one value in *text*, each with the line it begins on."""
     start = _skip(text, 0)

@@ -6,7 +6,7 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final
 
-from recollect.records import Memory
+from recollect.records import Event, Fact, Generation, Memory, Passage
 from recollect.remember.formats.values import as_confidence, as_flag, as_id, as_line, as_tags, as_words, flatten
 from recollect.text.dates import as_moment
 
@@ -30,11 +30,17 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What recollect's own export says of a memory beyond the memory: its ids there and its other wordings."""
+    """What recollect's own export says of a memory beyond the memory: its ids there and what belongs to it.
+
+    None for facts and events means that it does not say, as exports of the first form do not.
+    """
 
     id: int | None = None
     superseded_by: int | None = None
     wordings: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] | None = None
+    events: tuple[Event, ...] | None = None
+    vectors: tuple[tuple[Generation, tuple[Passage, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from recollect.records import Filter, Form, Leaf, Scope, TokenizedMemory, VectorHits
+from recollect.records import Filter, Form, Leaf, Progress, Scope, TokenizedMemory, VectorHits
 from recollect.stores.bm25 import Postings
 from recollect.stores.contract import Analyse
 
@@ -96,6 +96,18 @@ class Engine(Protocol):
 
         It holds what the tables hold that are not derived, and what *fill* makes of it.
         """
+        ...
+
+    def snapshot(self) -> "Engine":
+        """Return the database as it is now, for reading, whatever is written later."""
+        ...
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Write a checked copy to the file *path*; writers go on meanwhile."""
+        ...
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        """Put the backup *path* in the place of what is here; return how many memories it holds."""
         ...
 
     def close(self) -> None:

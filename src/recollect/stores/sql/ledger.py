@@ -7,7 +7,7 @@ from typing import Any
 from recollect.records import Piece, Source
 from recollect.stores.contract import ANSWERING
 from recollect.stores.sql.codec import PIECE
-from recollect.stores.sql.engine import Clause, Database, ask, bump
+from recollect.stores.sql.engine import OPEN, Clause, Database, ask, bump
 
 AFTER_SLASH = chr(ord("/") + 1)
 """What follows the slash: a name below a folder sorts before the folder with this at its end."""
@@ -65,6 +65,12 @@ def notes(db: Database, kind: str, *, project: str = "") -> dict[str, Mapping[st
     where = Clause("project = ? and kind = ?", (project, kind))
     rows = ask(db, "select name, value from note", where, "order by name")
     return {name: json.loads(text) for name, text in rows}
+
+
+def projects(db: Database) -> tuple[str, ...]:
+    """Return every project that something belongs to, by name."""
+    named = " union ".join(f"select project from {table}" for table in ("memory", "source", "note"))
+    return tuple(name for (name,) in ask(db, f"select project from ({named})", OPEN, "order by 1"))
 
 
 def _plain(value: object) -> object:

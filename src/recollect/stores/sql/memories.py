@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 from recollect.records import Event, Fact, FactQuery, Filter, Known, Memory, Page, Scope, StoreStats
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, moment
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
@@ -38,8 +39,8 @@ def history(
     return _grouped((event.memory_id, event) for event in map(EVENT.read, ask(db, sql, where, "order by e.id")))
 
 
-def _grouped(pairs: Iterable[tuple[int, Any]]) -> dict[int, tuple[Any, ...]]:
-    groups: dict[int, list[Any]] = defaultdict(list)
+def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
+    groups: dict[Any, list[Any]] = defaultdict(list)
     for row, value in pairs:
         groups[row].append(value)
     return {row: tuple(values) for row, values in groups.items()}
@@ -47,8 +48,11 @@ def _grouped(pairs: Iterable[tuple[int, Any]]) -> dict[int, tuple[Any, ...]]:
 
 def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
     """Return the facts asked for, newest first."""
+    table, superseded = (
+        ("memory", "superseded_by is not null") if query.include_forgotten else ("document", "superseded")
+    )
     where = (
-        Clause("true" if query.include_superseded else "not d.superseded")
+        Clause("true" if query.include_superseded else f"not d.{superseded}")
         & (OPEN if query.subject is None else Clause("f.folded = ?", (folded(query.subject),)))
         & db.engine.member("f.folded", None if query.subjects is None else sorted(map(folded, query.subjects)))
         & db.engine.member("f.type", query.types)
@@ -57,7 +61,7 @@ def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
     )
     tail = "order by f.id desc" + ("" if query.limit is None else " limit ?")
     values = () if query.limit is None else (query.limit,)
-    sql = f"select {FACT.columns('f')} from fact f join document d on d.id = f.memory_id"
+    sql = f"select {FACT.columns('f')} from fact f join {table} d on d.id = f.memory_id"
     return tuple(map(FACT.read, ask(db, sql, where, tail, values)))
 
 
@@ -67,6 +71,7 @@ def known(
     *,
     digests: Sequence[tuple[str, bytes]] = (),
     external_ids: Sequence[tuple[str, str]] = (),
+    births: Sequence[tuple[str, datetime]] = (),
     minhashes: Sequence[Sequence[int]] = (),
 ) -> Known:
     """Return what *project* holds of these."""
@@ -74,6 +79,7 @@ def known(
         return Known(
             by_digest=_by_kind(digests, lambda kind, keys: _of_digests(db, project, kind, keys)),
             by_external_id=_by_kind(external_ids, lambda kind, keys: _of_external_ids(db, project, kind, keys)),
+            by_birth=_of_births(db, project, births) if births else {},
             near=_near(db, project, minhashes),
         )
 
@@ -101,6 +107,23 @@ def _of_digests(db: Database, project: str, kind: str, digests: Sequence[bytes])
 def _of_external_ids(db: Database, project: str, kind: str, names: Sequence[str]) -> list[Any]:
     where = Clause("m.project = ? and m.kind = ?", (project, kind)) & db.engine.member("m.external_id", names)
     return ask(db, "select m.external_id, m.id from memory m", where)
+
+
+def _of_births(
+    db: Database, project: str, births: Sequence[tuple[str, datetime]]
+) -> dict[tuple[str, datetime], tuple[int, ...]]:
+    moments = sorted({moment(at) for _, at in births})
+    where = Clause("m.project = ?", (project,)) & db.engine.member("m.created_at", moments)
+    rows = ask(db, "select m.kind, m.created_at, m.id from memory m", where, "order by m.id")
+    wanted = {(kind, moment(at)): (kind, at) for kind, at in births}
+    pairs = ((wanted[kind, at], row) for kind, at, row in rows if (kind, at) in wanted)
+    return _grouped(pairs)
+
+
+def ids(db: Database, *, scope: Scope, after: int = 0, limit: int) -> tuple[int, ...]:
+    """Return the lowest ids above *after*."""
+    where = Clause("m.id > ?", (after,)) & in_scope(db.engine, scope)
+    return tuple(row for (row,) in ask(db, "select m.id from memory m", where, "order by m.id limit ?", (limit,)))
 
 
 def _near(db: Database, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
@@ -141,6 +164,7 @@ def stats(db: Database, *, scope: Scope) -> StoreStats:
             variants=_count(session, "wording w join memory m on m.id = w.memory_id where true", mine),
             events=_count(session, "event e join memory m on m.id = e.memory_id where true", mine),
             log=log_size(db, scope=scope),
+            newest=int(session.value("select value from meta where key = 'newest'")),
         )
 
 

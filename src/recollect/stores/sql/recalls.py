@@ -89,8 +89,10 @@ def recalls(
     memory_id: int | None = None,
     fact_id: int | None = None,
     limit: int = 100,
+    offset: int = 0,
+    oldest_first: bool = False,
 ) -> tuple[Recall, ...]:
-    """Return the recalls that fit, newest first."""
+    """Return the recalls that fit, newest first unless told."""
     with_fact = (
         "select h.recall_id from recalled h where h.fact_ids <> '[]' "
         f"and ? in (select value from {db.engine.elements('h.fact_ids')})"
@@ -104,7 +106,8 @@ def recalls(
     where = reduce(and_, clauses, _visible(db, scope))
     with db.engine.session():
         sql = f"select r.id, {RECALL.columns('r')} from recall r"
-        rows = ask(db, sql, where, "order by r.id desc limit ?", (limit,))
+        order = "asc" if oldest_first else "desc"
+        rows = ask(db, sql, where, f"order by r.id {order} limit ? offset ?", (limit, offset))
         hits = _hits(db, [row[0] for row in rows])
     return tuple(RECALL.read(row[1:], hits=tuple(hits[row[0]])) for row in rows)
 

@@ -3,8 +3,11 @@
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
+from pathlib import Path
 
 from recollect.errors import StoreError
+from recollect.records import Progress
 from recollect.stores.contract import Analyse
 from recollect.stores.sql import erasing, ledger, memories, rebuild, words, writes
 from recollect.stores.sql import recalls as log
@@ -58,6 +61,9 @@ class SqlStore:
     put_note = ledger.put_note
     notes = ledger.notes
 
+    ids = memories.ids
+    projects = ledger.projects
+
     check = check
     rebuild = rebuild.rebuild
     scrub = erasing.scrub
@@ -79,6 +85,22 @@ class SqlStore:
         """Open a write transaction."""
         with self.engine.session(write=True):
             yield
+
+    def snapshot(self) -> "SqlStore":
+        """Return what is here now as a store of its own, for reading."""
+        store = copy(self)
+        store.engine = self.engine.snapshot()
+        return store
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Write what is here now to a file."""
+        self.engine.backup(path, force=force, progress=progress)
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        """Put a backup in the place of what is here."""
+        count = self.engine.restore_backup(path, aside=aside, dry_run=dry_run)
+        self._renew_index()
+        return count
 
     def version(self) -> int:
         """Return how many writes there were that can change an answer."""

@@ -71,16 +71,21 @@ def put_vectors(db: Database, generation: Generation, embedded: Sequence[Embedde
     if not embedded and not _reweighs(db, generation):
         return 0
     with db.engine.session(write=True) as session:
-        number = _number(session, generation)
         current = _current(db, session, embedded)
-        _replace(session, number, current)
-        text = session.value("select context_weights from generation where id = ?", (number,))
-        if generation.context_weights not in (None, _weights(number, text)):
-            contexts.reweigh(session, number, generation.context_weights)
-        else:
-            contexts.follow(session, [memory for memory, _ in current], generation=number)
+        place(session, generation, current)
         bump(session, "version")
     return len(current)
+
+
+def place(session: Session, generation: Generation, current: Sequence[tuple[Memory, EmbeddedMemory]]) -> None:
+    """Keep the vectors of these memories in place of older ones, and make the context vectors around them anew."""
+    number = _number(session, generation)
+    _replace(session, number, current)
+    text = session.value("select context_weights from generation where id = ?", (number,))
+    if generation.context_weights not in (None, _weights(number, text)):
+        contexts.reweigh(session, number, generation.context_weights)
+    else:
+        contexts.follow(session, [memory for memory, _ in current], generation=number)
 
 
 def _reweighs(db: Database, generation: Generation) -> bool:
@@ -181,12 +186,14 @@ def nearest(  # noqa: PLR0913  (as the contract asks it)
         return db.scan.nearest(session, asked, lambda: admitted(db, scope, where, left))
 
 
-def vectors(db: Database, fingerprint: str, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[Passage, ...]]:
+def vectors(
+    db: Database, fingerprint: str, ids: Sequence[int], *, scope: Scope, include_forgotten: bool = False
+) -> dict[int, tuple[Passage, ...]]:
     """Return the passages of *ids*."""
     where = db.engine.member("d.id", sorted(set(ids))) & Clause(_OF, (fingerprint,))
     sql = (
         "select v.memory_id, v.start, v.stop, v.embedding, v.context_embedding "
-        "from document d join vector v on v.memory_id = d.id"
+        f"from {'memory' if include_forgotten else 'document'} d join vector v on v.memory_id = d.id"
     )
     found: dict[int, tuple[Passage, ...]] = {}
     rows = ask(db, sql, where & in_scope(db.engine, scope, "d.project"), "order by v.memory_id, v.ordinal")

@@ -8,6 +8,7 @@ from typing import Any, assert_never
 
 from recollect.records import (
     ALL_PROJECTS,
+    EmbeddedMemory,
     Event,
     Fact,
     Feedback,
@@ -16,6 +17,7 @@ from recollect.records import (
     Memory,
     Merge,
     ReinforceFact,
+    Reinstate,
     Restore,
     Revise,
     TokenizedMemory,
@@ -24,7 +26,7 @@ from recollect.records import (
 )
 from recollect.stores.change import born, changed, feedback_detail, reinforcement_detail, stated, superseded_since
 from recollect.stores.contract import unknown, unknown_fact
-from recollect.stores.sql import contexts
+from recollect.stores.sql import contexts, vectors
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, checksum
 from recollect.stores.sql.engine import Database, Session, bump
 from recollect.stores.sql.memories import wordings
@@ -32,6 +34,7 @@ from recollect.stores.sql.memories import wordings
 TABLES: Mapping[str, str] = {
     "memory": MEMORY.insert("memory"),
     "tagged": "insert into tagged (tag, memory_id) values (?, ?) on conflict do nothing",
+    "wording": "insert into wording (memory_id, ordinal, digest, content, checksum) values (?, ?, ?, ?, ?)",
     "fact": FACT.insert("fact"),
     "event": EVENT.insert("event"),
     "document": (
@@ -74,6 +77,8 @@ class Writer:
         """Do one *write* and return the id it touched."""
         if isinstance(write, Insert):
             return self._insert(write, at)
+        if isinstance(write, Reinstate):
+            return self._reinstate(write)
         self.flush()
         match write:
             case Revise() | Merge() | Forget() | Restore():
@@ -129,6 +134,39 @@ class Writer:
         self.index(row, memory, write.tokens or self._db.analyse(memory, ()))
         return self._log(row, "add", at, write.detail)
 
+    def _reinstate(self, write: Reinstate) -> int:
+        row = write.memory.id or self._newest + 1
+        old = self._cleared(row) if row <= self._newest else None
+        self._newest = max(self._newest, row)
+        memory = replace(write.memory, id=row)
+        self._rows["wording"] += [_wording(row, at, text) for at, text in enumerate(write.wordings, start=1)]
+        self._rows["event"] += [EVENT.write(event, memory_id=row) for event in write.events]
+        for fact in write.facts:
+            number = fact.id or self._newest_fact + 1
+            self._newest_fact = max(self._newest_fact, number)
+            self._rows["fact"].append(FACT.write(fact, id=number, memory_id=row))
+        if old is not None:
+            self.flush()
+            self._replace(old, memory)
+        else:
+            self._rows["memory"].append(MEMORY.write(memory))
+            self._rows["tagged"] += [(tag, row) for tag in memory.tags]
+            if memory.deleted_at is None:
+                self.index(row, memory, self._db.analyse(memory, write.wordings))
+        for generation, passages in write.vectors:
+            self.flush()
+            made = EmbeddedMemory(memory_id=row, meaning=memory.meaning, passages=passages)
+            vectors.place(self._session, generation, [(memory, made)])
+        return row
+
+    def _cleared(self, row: int) -> Memory | None:
+        """Return the memory that has the id *row*, if one has, with nothing left of what belongs to it."""
+        self.flush()
+        found = self._session.rows(f"select {MEMORY.columns('m')} from memory m where m.id = ?", (row,))
+        for table in ("wording", "event", "fact"):
+            self._session.rows(f"delete from {table} where memory_id = ?", (row,))
+        return MEMORY.read(found[0]) if found else None
+
     def _change(self, write: Revise | Merge | Forget | Restore, at: datetime) -> int:
         row = write.memory.id if isinstance(write, Revise) else write.id
         old = self._existing(row)
@@ -152,9 +190,7 @@ class Writer:
 
     def _add_wording(self, row: int, wording: str) -> None:
         last = self._session.value("select coalesce(max(ordinal), 0) from wording where memory_id = ?", (row,))
-        sql = "insert into wording (memory_id, ordinal, digest, content, checksum) values (?, ?, ?, ?, ?)"
-        sealed = checksum(wording, row, last + 1)
-        self._session.rows(sql, (row, last + 1, digest(wording), wording, sealed))
+        self._session.rows(TABLES["wording"], _wording(row, last + 1, wording))
 
     def _restate(self, write: Revise, at: datetime) -> None:
         """Put the facts of *write* in the place of those the memory had."""
@@ -211,3 +247,8 @@ class Writer:
         grown = self._growth.setdefault(project, Counter())
         for name, size in zip(SIZES, sizes, strict=True):
             grown[name] += size
+
+
+def _wording(row: int, ordinal: int, text: str) -> tuple[Any, ...]:
+    """Return another wording of memory *row* as a row."""
+    return row, ordinal, digest(text), text, checksum(text, row, ordinal)

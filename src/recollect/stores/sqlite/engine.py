@@ -2,18 +2,20 @@
 
 import json
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import apsw
 
 from recollect.errors import InputError, RecollectError, RowDamaged, StoreBusy, StoreDamaged, StoreError
+from recollect.records import Progress
 from recollect.stores.sql.engine import OPEN, Clause, Engine
-from recollect.stores.sqlite import pages
+from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.place import Place, find_place, no_store, opened
 
@@ -61,11 +63,12 @@ class SqliteSession:
 class SqliteEngine:
     """A file, with a connection for each thread that works; or a database in memory, with one that threads share."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path | None, *, pinned: apsw.Connection | None = None) -> None:
         self._path = path
         self._here = threading.local()
-        self._place = None if path is None else _found(path)
-        self._connections = Connections(lambda: _connected(self._place), most=1 if path is None else None)
+        self._place = None if path is None or pinned is not None else _found(path)
+        alone = path is None or pinned is not None
+        self._connections = Connections(lambda: pinned or _connected(self._place), most=1 if alone else None)
         with self._turn():
             pass  # what is wrong with the file is told now
 
@@ -182,6 +185,78 @@ class SqliteEngine:
         with self.session() as session:
             return "\n".join(sql for (sql,) in session.rows("select sql from sqlite_schema where sql is not null"))
 
+    def snapshot(self) -> "SqliteEngine":
+        """Return the database as it is now, for reading, whatever is written later."""
+        with translated(self._path):
+            return SqliteEngine(self._path, pinned=self._pinned())
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Write a checked copy to the file *path*; writers go on meanwhile."""
+        self._refuse_itself(path)
+        with translated(self._path), closing(self._pinned()) as source:
+            copies.write_copy(source, path, force=force, progress=progress)
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        """Put the backup *path* in the place of what is here; return how many memories it holds."""
+        self._refuse_itself(path)
+        with self._brought_up_to_date(path) as source, translated(self._path):
+            count: int = source.execute("select count(*) from memory where deleted_at is null").get
+            if not dry_run:
+                with self._writer() as target, closing(self._reader()) as present:
+                    copies.replace_all(source, target, present, aside)
+        return count
+
+    def _refuse_itself(self, path: Path) -> None:
+        if self._path is not None and path.exists() and path.samefile(self._path):
+            raise InputError(f"{path} is the store itself", hint="name another file")
+
+    @contextmanager
+    def _brought_up_to_date(self, path: Path) -> Iterator[apsw.Connection]:
+        """Give a whole copy of the backup *path* in today's format; the backup itself stays as it is."""
+        folder = None if self._path is None else self._path.parent
+        with (
+            translated(self._path),
+            tempfile.TemporaryDirectory(prefix=".restoring-", dir=folder) as beside,
+            translated(path),
+        ):
+            part = Path(beside, "store.db")
+            with copies.opened(path) as backup:
+                _require_store(backup, path)
+                copies.write_copy(backup, part, check=False)
+            with closing(connect(part)) as source:
+                wrong = copies.damage_of(source)
+                if wrong is not None:
+                    raise StoreDamaged(f"{path} is damaged: {wrong}", hint="restore another backup")
+                yield source
+
+    @contextmanager
+    def _writer(self) -> Iterator[apsw.Connection]:
+        """Give a connection that nobody else uses, in no transaction, to the file that was opened."""
+        if self._place is None:
+            with self._turn() as session:
+                yield session.db
+            return
+        self._place.require_writable()
+        with closing(_connected(self._place)) as db:
+            yield db
+        self._place.require_same()
+
+    def _reader(self) -> apsw.Connection:
+        """Return a connection of its own that reads what is here; for a database in memory, a copy of it."""
+        with self._turn() as session:
+            if self._place is not None:
+                return _connected(self._place)
+            copy = apsw.Connection(":memory:")
+            with copy.backup("main", session.db, "main") as job:
+                job.step()
+            return copy
+
+    def _pinned(self) -> apsw.Connection:
+        """Return such a connection with a transaction open: what it reads stays as it is now."""
+        db = self._reader()
+        db.execute("begin; select 1 from meta")
+        return db
+
     def close(self) -> None:
         """Wait for those who read and write, bounded; then close every connection."""
         self._connections.close()
@@ -247,6 +322,16 @@ def migrations() -> tuple[str, ...]:
     return tuple(step.read_text(encoding="utf-8") for step in steps)
 
 
+def is_ours(path: Path) -> bool:
+    """Tell whether the file at *path* bears our mark, where SQLite keeps it in the head of a file."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(72)
+    except OSError:
+        return False
+    return head.startswith(b"SQLite format 3\x00") and int.from_bytes(head[68:72]) == APPLICATION
+
+
 def _require_current(db: apsw.Connection, place: Place) -> None:
     """Refuse a store that would have to be written to before it can be read."""
     try:
@@ -296,6 +381,16 @@ def _is_current(db: apsw.Connection, path: Path | None) -> bool:
             hint="upgrade recollect",
         )
     return bool(version == known)
+
+
+def _require_store(db: apsw.Connection, path: Path) -> None:
+    """Refuse a backup that is no store of ours, be it an empty file."""
+    try:
+        ours = _is_current(db, path) or _state(db)[0] == APPLICATION
+    except apsw.NotADBError as error:
+        raise copies.no_backup(path) from error
+    if not ours:
+        raise copies.no_backup(path)
 
 
 def _state(db: apsw.Connection) -> tuple[int, int, int]:

@@ -1,0 +1,39 @@
+"""Verbs that copy the whole store: a backup, and a backup put back."""
+
+from recollect.errors import InputError
+from recollect.recollection import Recollection
+from recollect.records import Progress
+from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, operation
+
+
+@operation(
+    Parameter(name="path", place=True, optional=True, about="the file to write"),
+    Parameter(name="to", about="a folder instead, where the file is named by its time"),
+    Parameter(name="keep", kind="number", about="with --to: keep so many, remove older ones of this store"),
+    Parameter(name="force", kind="flag", about="replace a file that is there"),
+    slow=True,
+)
+def backup(db: Recollection, given: Given, progress: Progress | None) -> Answer:
+    """Write a checked copy of the whole store while others go on; `restore-backup` puts it back."""
+    path, folder, keep = given.get("path"), given.get("to"), given.get("keep")
+    if bool(path) == bool(folder):
+        raise InputError("say where to", hint="such as: recollect backup notes.bak.db, or --to backups --keep 7")
+    if path and keep is not None:
+        raise InputError("--keep needs --to", hint="such as: recollect backup --to backups --keep 7")
+    if folder:
+        made = db.backup_to(folder, keep=keep, progress=progress)
+    else:
+        made = db.backup(path, force=bool(given.get("force")), progress=progress)
+    lines = [f"{made.memories} memories backed up to {made.path}", *(f"removed {each}" for each in made.pruned)]
+    return Answer(value=made, text=lambda: "\n".join(lines))
+
+
+@operation(Parameter(name="path", place=True, about="a file that backup has written"), DRY_RUN, slow=True)
+def restore_backup(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Put a backup in the place of the store; what is here now is kept in a file beside it."""
+    done = db.restore_backup(given["path"], dry_run=bool(given.get("dry_run")))
+    verb, kept = ("restored", "are kept") if done.applied else ("would restore", "would be kept")
+    lines = [f"{verb} {done.memories} memories from {done.path}"]
+    if done.aside is not None:
+        lines.append(f"the {done.replaced} memories that were here {kept} in {done.aside}")
+    return Answer(value=done, text=lambda: "\n".join(lines))
