@@ -4,6 +4,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import cache, wraps
@@ -157,7 +158,11 @@ def fitted(value: Any, hint: Any, name: str) -> Any:
         return None
     if Path in arms:
         return _path(value, name)
-    return _fitted(value, arms[0], name)
+    *others, last = (arm for arm in arms if arm is not NoneType)
+    for arm in others:
+        with suppress(InputError):
+            return _fitted(value, arm, name)
+    return _fitted(value, last, name)
 
 
 def _fitted(value: Any, hint: Any, name: str) -> Any:

@@ -77,6 +77,12 @@ class StoreBusy(StoreError):
     code = "store_busy"
 
 
+class StoreClosed(StoreError):
+    """Say that the store was closed."""
+
+    code = "store_closed"
+
+
 class StoreDamaged(StoreError):
     """Say that the file is not a store, or is broken."""
 

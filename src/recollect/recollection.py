@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from recollect import evaluate, recall, remember, search, upkeep
 from recollect.arguments import checked, guarded
 from recollect.embedders.models import NO_MODELS, Models
-from recollect.errors import InputError, ModelError, RecollectError, StoreError
+from recollect.errors import InputError, ModelError, RecollectError, StoreClosed, StoreError
 from recollect.profile import Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
@@ -656,6 +656,8 @@ class Recollection:
         problems = self.store.check(deep=deep)
         try:
             old, memories = [each.model for each in self._outdated()], self.stats().memories
+        except StoreClosed:
+            raise
         except StoreError as error:
             problems = problems or (f"{error}; {error.hint}",)
             return Health(problems=problems, memories=0, address=self.address)

@@ -11,22 +11,22 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 1_850,
+    ".": 2_000,
     "embedders": 1_370,
     "evaluate": 1_900,
     "recall": 420,
-    "remember": 3_950,
+    "remember": 4_750,
     "rerankers": 200,
     "search": 2_050,
-    "stores": 3_300,
-    "surfaces": 1_700,
+    "stores": 3_900,
+    "surfaces": 1_750,
     "text": 1_330,
-    "upkeep": 460,
+    "upkeep": 790,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
-QUESTIONS = 34
+QUESTIONS = 40
 """How many a store answers in all."""
 IMPORTS = 15
 """How many modules of ours and of others one module may know."""

@@ -306,7 +306,7 @@ def test_one_id_may_stand_alone_and_what_is_none_is_refused(db: Recollection) ->
     row = db.add(ERASED).id
 
     for wrong in (["1"], [2**64], "1", [None]):
-        with pytest.raises(InputError, match="is not an id"):
+        with pytest.raises(InputError, match=r"ids cannot be|is not an id"):
             db.purge(wrong)  # type: ignore[arg-type]
 
     assert db.purge(row).ids == (row,)

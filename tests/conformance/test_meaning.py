@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import recollect
 from kit import NOON, STORES
 from recollect.embedders.hashing import HashingEmbedder
-from recollect.errors import ModelError, QueryError
+from recollect.errors import InputError, ModelError
 from recollect.profile import BUILT_IN, load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import ALL_PROJECTS, Filter
@@ -303,7 +303,7 @@ def test_every_memory_that_operators_admit_is_shown_however_small_the_store(tmp_
 
 
 def test_a_mode_nobody_knows_is_refused(db: Recollection) -> None:
-    with pytest.raises(QueryError, match="banana"):
+    with pytest.raises(InputError, match="banana"):
         db.search("docker", mode="banana")  # type: ignore[arg-type]
 
 

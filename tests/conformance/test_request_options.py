@@ -274,11 +274,14 @@ class Counting:
 @pytest.mark.parametrize(
     ("query", "questions"),
     [
-        ("docker deployment", ("nearest", "match_words", "vectors", "load", "facts")),
-        ("docker deploymant", ("nearest", "match_words", "nearest", "match_words", "vectors", "load", "facts")),
+        ("docker deployment", ("nearest", "match_words", "vectors", "load", "facts", "history")),
+        (
+            "docker deploymant",
+            ("nearest", "match_words", "nearest", "match_words", "vectors", "load", "facts", "history"),
+        ),
     ],
 )
-def test_a_hybrid_search_asks_five_questions_and_a_mistyped_one_seven(
+def test_a_hybrid_search_asks_six_questions_and_a_mistyped_one_eight(
     db: Recollection, query: str, questions: Sequence[str]
 ) -> None:
     counting = Counting(db.store)

@@ -333,7 +333,7 @@ def test_a_trust_that_is_none_is_refused(db: Recollection, tmp_path: Path) -> No
         lambda: db.capture(f"Note: {LIMIT}", trust="king"),  # type: ignore[arg-type]
         lambda: db.import_(tmp_path, trust="king"),  # type: ignore[arg-type]
     ):
-        with pytest.raises(InputError, match="no trust is called 'king'") as caught:
+        with pytest.raises(InputError, match="trust cannot be 'king'") as caught:
             write()
         assert caught.value.hint == "one of owner, agent, untrusted"
 
@@ -535,7 +535,7 @@ def test_what_was_superseded_can_be_brought_back(db: Recollection) -> None:
 def test_a_verdict_that_is_none_is_refused(db: Recollection) -> None:
     row = db.add(LIMIT).id
 
-    with pytest.raises(InputError, match="no verdict is called 'lol'") as caught:
+    with pytest.raises(InputError, match="verdict cannot be 'lol'") as caught:
         db.feedback(row, "lol")  # type: ignore[arg-type]
 
     assert caught.value.hint == "one of used, useful, wrong"

@@ -155,7 +155,6 @@ def test_what_returns_is_the_memory_it_was(db: Recollection, tmp_path: Path) -> 
     folder = write(tmp_path / "notes", a="# S\n\nfirst\n", b="second")
     db.import_(folder)
     row = next(memory.id for memory in db.list().memories if memory.content == "first")
-    db.pin(row)
     db.feedback(row, "useful")
     folder.rename(tmp_path / "away")
     folder.mkdir()
@@ -168,8 +167,20 @@ def test_what_returns_is_the_memory_it_was(db: Recollection, tmp_path: Path) -> 
 
     memory = db.show(row).memory
     assert (forgotten, done.memories["revived"], done.memories["new"]) == (set(), 2, 0)
-    assert (memory.content, memory.pinned, memory.deleted_at) == ("first", True, None)
-    assert [event.verb for event in db.show(row).events][-2:] == ["forget", "restore"]
+    assert (memory.content, memory.deleted_at) == ("first", None)
+    assert [event.verb for event in db.show(row).events][-3:] == ["feedback", "forget", "restore"]
+
+
+def test_what_is_pinned_outlives_its_file(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a="first", b="second")
+    db.import_(folder)
+    db.pin(next(memory.id for memory in db.list().memories if memory.content == "first"))
+    (folder / "a.md").unlink()
+    (folder / "b.md").unlink()
+
+    db.import_(folder, prune=True)
+
+    assert contents(db) == {"first"}
 
 
 def test_a_paragraph_that_returns_is_the_memory_it_was_and_one_forgotten_by_hand_stays_so(

@@ -288,7 +288,7 @@ def test_writers_beside_a_rebuild_do_not_wait_and_what_they_write_is_found(path:
     assert "not indexed" not in problems(path)
 
 
-@pytest.mark.parametrize("process", [2**22 + 5, os.getpid()])
+@pytest.mark.parametrize("process", [2**22 + 5, os.getpid()], ids=["gone", "this"])
 def test_a_rebuild_that_was_killed_is_taken_over(path: Path, process: int) -> None:
     store = open_sqlite(path, analyse, analyser=ANALYSER)
     rebuilding._begun(store, lambda: False)  # noqa: SLF001  (what a killed process leaves)

@@ -115,7 +115,7 @@ def test_the_log_tells_what_was_recalled_and_what_never_was(run: Run) -> None:
     assert run("log", "provenance").code == 2
     assert run("log", "never-used").code == 1
     assert run("log", "never-used").out == "No memory was shown three times and never used.\n"
-    assert set(LOGS) == {"recent", "provenance", "never-recalled", "never-used", "unanswered"}
+    assert set(LOGS) == {"recent", "provenance", "never-recalled", "never-used", "unanswered", "prune"}
 
 
 @pytest.mark.parametrize("verdict", ["used", "useful", "wrong"])

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeAlias
 
-from recollect.errors import RowDamaged, StoreError
+from recollect.errors import RowDamaged, StoreClosed, StoreError
 from recollect.records import ALL_PROJECTS, Form, Memory, TokenizedMemory
 from recollect.records import digest as digest_of
 from recollect.stores.contract import unused_generations
@@ -79,6 +79,8 @@ def _look(db: Database, *, deep: bool) -> list[str]:
             found += _told("the file", REINDEX, lambda: iter(db.engine.check()))
             for what, command, look in looks:
                 found += _told(what, command, partial(_asked, db, look))
+    except StoreClosed:
+        raise
     except StoreError as error:
         found.append(f"the store cannot be read: {error}; {RECOVER}")
     return list(dict.fromkeys(found))
@@ -89,6 +91,8 @@ def _told(what: str, command: str, look: Callable[[], Iterator[str]]) -> list[st
     found = []
     try:
         found += list(look())
+    except StoreClosed:
+        raise
     except StoreError as error:
         found.append(f"{what} cannot be read ({error}); {command}")
     return found

@@ -49,7 +49,42 @@ class Session(Protocol):
         ...
 
 
-class Engine(Protocol):
+class EngineFiles(Protocol):
+    """The files of a database: overwritten, copied, replaced."""
+
+    def scrub(self) -> tuple[str, ...]:
+        """Write the database anew without what was deleted; return what stood against it, one line each."""
+        ...
+
+    def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """Return the files of the database, and those beside it that by their names are copies of it."""
+        ...
+
+    def catalog(self) -> str:
+        """Return the text in which the database describes its tables."""
+        ...
+
+    def replaced(self, fill: Callable[["Engine"], None], *, force: bool = False) -> bool:
+        """Where pages are damaged, or by *force*, put a new database in the place of this; return whether that was so.
+
+        It holds what the tables hold that are not derived, and what *fill* makes of it.
+        """
+        ...
+
+    def snapshot(self) -> "Engine":
+        """Return the database as it is now, for reading, whatever is written later."""
+        ...
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Write a checked copy to the file *path*; writers go on meanwhile."""
+        ...
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        """Put the backup *path* in the place of what is here; return how many memories it holds."""
+        ...
+
+
+class Engine(EngineFiles, Protocol):
     """One database."""
 
     def session(self, *, write: bool = False, durable: bool = True) -> AbstractContextManager[Session]:
@@ -75,39 +110,8 @@ class Engine(Protocol):
         """Return what is wrong with the database itself, one line each."""
         ...
 
-    def scrub(self) -> tuple[str, ...]:
-        """Write the database anew without what was deleted; return what stood against it, one line each."""
-        ...
-
-    def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-        """Return the files of the database, and those beside it that by their names are copies of it."""
-        ...
-
-    def catalog(self) -> str:
-        """Return the text in which the database describes its tables."""
-        ...
-
     def indexes(self) -> tuple[str, ...]:
         """Return the names of the indexes on the tables that are not derived."""
-        ...
-
-    def replaced(self, fill: Callable[["Engine"], None], *, force: bool = False) -> bool:
-        """Where pages are damaged, or by *force*, put a new database in the place of this; return whether that was so.
-
-        It holds what the tables hold that are not derived, and what *fill* makes of it.
-        """
-        ...
-
-    def snapshot(self) -> "Engine":
-        """Return the database as it is now, for reading, whatever is written later."""
-        ...
-
-    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
-        """Write a checked copy to the file *path*; writers go on meanwhile."""
-        ...
-
-    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
-        """Put the backup *path* in the place of what is here; return how many memories it holds."""
         ...
 
     def close(self) -> None:

@@ -126,8 +126,12 @@ class _Eraser:
     def _texts(self) -> list[str]:
         """Return the other wordings of the memories, their earlier words, and what they stated."""
         said = wordings(self._db, list(self._gone), scope=ALL_PROJECTS)
-        events = self._session.rows(f"select {EVENT.columns('e')} from event e where {self._of.sql}", self._of.values)
-        facts = self._session.rows(f"select {FACT.columns('f')} from fact f where {self._of.sql}", self._of.values)
+        events = self._session.rows(
+            f"select {EVENT.columns('e')} from event e where {self._of.sql} order by e.id", self._of.values
+        )
+        facts = self._session.rows(
+            f"select {FACT.columns('f')} from fact f where {self._of.sql} order by f.id", self._of.values
+        )
         stated: list[Fact] = list(map(FACT.read, facts))
         return [
             *(text for texts in said.values() for text in texts),

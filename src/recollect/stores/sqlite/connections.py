@@ -7,7 +7,7 @@ from typing import Final
 
 import apsw
 
-from recollect.errors import StoreError
+from recollect.errors import StoreClosed
 
 KEPT: Final = 8
 """How many connections stay open while nobody uses them."""
@@ -71,7 +71,7 @@ class Connections:
 
     def _require_open(self) -> None:
         if self._closed:
-            raise StoreError("the store is closed", hint="open it again")
+            raise StoreClosed("the store is closed", hint="open it again")
 
     def close(self) -> None:
         """Let nobody begin, wait for those who work, interrupt those who work for long; their connections go last."""
