@@ -13,7 +13,7 @@ from kit import NOON, STORES, Clock, truth, write_archive
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
-from recollect.records import ARCHIVED_NOTES, Filter, Memory
+from recollect.records import ARCHIVED_NOTES, Filter, Memory, Scope
 from recollect.remember import find_files, import_files
 from recollect.text.analyser import analyse
 
@@ -409,3 +409,133 @@ def test_progress_is_told_both_ways(db: Recollection, tmp_path: Path) -> None:
     size = (tmp_path / "all.jsonl").stat().st_size
     assert told == [(1, 1, "memories"), (1, 1, "all.jsonl"), (size, size, "bytes")]
     assert db.list(where=Filter()).total == 1
+
+
+def test_sources_and_notes_come_back_to_their_projects(db: Recollection, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Deploys\n\nWe deploy on Tuesday.\n")
+    for view in (db, db.in_project("shop")):
+        view.import_(tmp_path / "a.md")
+        view.keep_lens(Lens(name="work", types=("note",)))
+    (tmp_path / "a.md").write_text("# Deploys\n\nNobody deploys.\n")
+    db.in_project("shop").import_(tmp_path / "a.md", prune=True)
+    path = write_archive(db, tmp_path / "all.jsonl")
+
+    with another(tmp_path / "other") as other:
+        other.import_(path)
+        held = truth(other)
+
+    assert held["sources"].keys() == {"default", "shop"}
+    assert held["notes"]["lens"].keys() == {"", "shop"}
+    assert held == truth(db)
+
+
+def test_an_archive_of_one_project_has_its_own_notes_and_sources(db: Recollection, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# Deploys\n\nWe deploy on Tuesday.\n")
+    shop = db.in_project("shop")
+    for name, view in (("all", db), ("mine", shop)):
+        view.import_(tmp_path / "a.md")
+        view.keep_lens(Lens(name=name, types=("note",)))
+    path = write_archive(shop, tmp_path / "shop.jsonl")
+
+    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    told = [(each["record"], each["project"], each.get("name")) for each in records[2:-1]]
+    with another(tmp_path / "other") as other:
+        other.import_(path)
+        notes = truth(other)["notes"]["lens"]
+
+    assert told == [("source", "shop", None), ("note", "shop", "mine")]
+    assert notes.keys() == {"shop"}
+
+
+def test_in_a_project_everything_of_an_archive_goes_to_that_project(db: Recollection, tmp_path: Path) -> None:
+    path = write_archive(lived_in(db, tmp_path), tmp_path / "all.jsonl")
+
+    with another(tmp_path / "other") as other:
+        other.add("the owner of this store")
+        before = truth(other)
+        other.in_project("mine").import_(path)
+        held = truth(other)
+
+    assert {memory.project for row, memory in held["memories"].items() if row > 1} == {"mine"}
+    assert (held["memories"][1], held["sources"].keys()) == (before["memories"][1], {"mine"})
+    assert {project for kind in ARCHIVED_NOTES for project in held["notes"][kind]} == {"mine"}
+    assert {each.scope for each in held["recalls"]} == {Scope(projects=frozenset({"mine"}))}
+
+
+def test_the_key_by_which_secrets_are_told_apart_never_leaves_the_store(db: Recollection, tmp_path: Path) -> None:
+    db.add("a text", source=f"notes/{SECRET}.md")
+    key = db.store.notes("redaction")["key"]["hex"]
+
+    path = write_archive(db, tmp_path / "all.jsonl")
+
+    assert key not in path.read_text(encoding="utf-8")
+
+
+def test_a_secret_in_a_name_is_taken_out_as_everywhere(db: Recollection, tmp_path: Path) -> None:
+    lines = [
+        {"record": "header"},
+        {"record": "memory", "content": "a cat sleeps", "id": 1, "events": [], "facts": []},
+        {
+            "record": "source",
+            "project": "default",
+            "source": f"/notes/{SECRET}.md",
+            "fingerprint": "f",
+            "root": f"/notes/{SECRET}",
+            "pieces": [{"digest": "aa", "memory_id": 1}],
+        },
+        {"record": "note", "project": None, "kind": "lens", "name": SECRET, "value": {"types": [SECRET]}},
+        {"record": "note", "project": None, "kind": "injected", "name": "s", "value": {"1": SECRET}},
+    ]
+    path = tmp_path / "forged.jsonl"
+    path.write_text("".join(json.dumps({"recollect": 2, **each}) + "\n" for each in lines))
+
+    db.import_(path)
+
+    shown = json.dumps(list(db.archive(everything=True)))
+    assert SECRET not in shown
+    assert "[redacted:" in shown
+
+
+def test_from_a_less_trusted_door_nothing_of_the_owner_is_changed_or_judged(db: Recollection, tmp_path: Path) -> None:
+    db.add("Port: 5432", confidence=1.0)
+    first = write_archive(db, tmp_path / "first.jsonl")
+    db.feedback(1, "useful")
+    db.forget(1)
+    later = write_archive(db, tmp_path / "later.jsonl")
+
+    with another(tmp_path / "other") as other:
+        other.import_(first)
+        before = truth(other)
+        other.import_(later, trust="agent")
+        assert truth(other) == before
+
+    with another(tmp_path / "fresh") as fresh:
+        fresh.import_(later, trust="untrusted")
+        held = truth(fresh)
+    assert "feedback" not in [verb for verb, _, _ in held["events"][1]]
+    assert (held["memories"][1].confidence, [fact.confidence for fact in held["facts"]]) == (0.5, [0.5])
+
+
+def test_the_mark_of_a_conflict_comes_back(db: Recollection, tmp_path: Path) -> None:
+    db.add("The deploy timeout is 30 seconds")
+    db.add_all([Memory(content="The deploy timeout is now 60 seconds", trust="agent")])
+    path = write_archive(db, tmp_path / "all.jsonl")
+
+    with another(tmp_path / "other") as other:
+        other.add("something else entirely")
+        other.import_(path)
+        shown = [hit.conflicts for hit in other.search("deploy timeout").hits]
+
+    assert sorted(shown) == [(2,), (3,)]
+
+
+def test_ids_that_were_erased_are_not_given_again_by_an_archive(db: Recollection, tmp_path: Path) -> None:
+    db.add("a cat sleeps")
+    path = write_archive(db, tmp_path / "all.jsonl")
+
+    with another(tmp_path / "other") as other:
+        other.add("the dog barks")
+        other.purge(1)
+        other.import_(path)
+
+        assert [memory.id for memory in other.list().memories] == [2]

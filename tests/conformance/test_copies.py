@@ -6,7 +6,7 @@ import pytest
 
 from kit import NOON, asking
 from recollect.errors import InputError
-from recollect.records import ALL_PROJECTS, NO_FILTER, Fact, FactQuery, Forget, Insert, Memory, Recall
+from recollect.records import ALL_PROJECTS, NO_FILTER, Fact, FactQuery, Forget, Insert, Memory, Piece, Recall, Source
 from recollect.stores.contract import Store
 
 STATED = Fact(subject="cat", predicate="is", object="here", type="kv", confidence=0.9, decay_rate=0.1)
@@ -120,3 +120,15 @@ def test_progress_is_told(store: Store, tmp_path: Path) -> None:
     store.backup(tmp_path / "copy.db", progress=lambda *each: told.append(each))
 
     assert told[-1][0] == told[-1][1]
+
+
+def test_every_project_is_named_that_something_belongs_to(store: Store) -> None:
+    store.apply([Insert(memory=Memory(content="a cat", project="cats")), Forget(id=1)], at=NOON)
+    store.put_note("lens", "work", {"types": ["note"]})
+    store.put_note("lens", "work", {"types": ["note"]}, project="dogs")
+    piece = Piece(digest=b"d", memory_id=1)
+    store.record_source("/a.md", Source(fingerprint="f", pieces=(piece,)), project="birds")
+
+    named = store.projects()
+
+    assert named == ("", "birds", "cats", "dogs")

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from kit import NOON, asking, plain
-from recollect.errors import InputError, StoreDamaged
+from recollect.errors import InputError, StoreDamaged, StoreError
 from recollect.records import ALL_PROJECTS, NO_FILTER, EmbeddedMemory, Generation, Insert, Memory, Passage
 from recollect.stores.choice import is_store_file
 from recollect.stores.contract import Store
@@ -221,3 +221,51 @@ def test_a_damaged_store_is_replaced_and_kept_aside_as_it_is(tmp_path: Path) -> 
     assert {hit.id for hit in damaged.match_words(asking("cat"), scope=ALL_PROJECTS, where=NO_FILTER, limit=1).top}
     assert (tmp_path / "aside.db").is_file()
     damaged.close()
+
+
+def number(path: Path) -> int:
+    db = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    found: int = db.execute("select value from meta where key = 'store'").get
+    db.close()
+    return found
+
+
+def test_a_store_keeps_its_number_and_opens_beside_its_log_after_a_backup_came_back(tmp_path: Path) -> None:
+    store, other = filled(tmp_path / "notes.db"), filled(tmp_path / "other.db", 5)
+    other.backup(tmp_path / "copy.db")
+    before = number(tmp_path / "notes.db")
+
+    store.restore_backup(tmp_path / "copy.db", aside=tmp_path / "aside.db")
+
+    second = open_sqlite(tmp_path / "notes.db", plain)
+    assert (tmp_path / "notes.db-wal").stat().st_size > 0
+    assert (memories(second), number(tmp_path / "notes.db")) == (5, before)
+    numbers = {number(tmp_path / name) for name in ("notes.db", "other.db", "copy.db", "aside.db")}
+    assert len(numbers) == 4, "a copy is a store of its own"
+    for each in (second, store, other):
+        each.close()
+
+
+def test_an_empty_file_and_a_text_are_no_backups_and_the_store_itself_is_none(tmp_path: Path) -> None:
+    store = filled(tmp_path / "notes.db")
+    (tmp_path / "empty.db").touch()
+    (tmp_path / "text.db").write_text("no database " * 1000)
+
+    for name, why in (("empty.db", "is no backup"), ("text.db", "is no backup"), ("notes.db", "the store itself")):
+        with pytest.raises(InputError, match=why):
+            store.restore_backup(tmp_path / name)
+
+    assert memories(store) == 3
+    store.close()
+
+
+def test_a_closed_store_is_neither_copied_nor_replaced(tmp_path: Path) -> None:
+    store = filled(tmp_path / "notes.db")
+    store.backup(tmp_path / "copy.db")
+    store.close()
+
+    for act in (lambda: store.backup(tmp_path / "second.db"), lambda: store.restore_backup(tmp_path / "copy.db")):
+        with pytest.raises(StoreError, match="closed"):
+            act()
+
+    assert not (tmp_path / "second.db").exists()

@@ -196,6 +196,17 @@ def test_a_store_that_can_only_be_read_is_searched_and_nothing_is_written(tmp_pa
     assert [each.name for each in path.parent.iterdir()] == ["notes.db"]
 
 
+def test_a_store_that_can_only_be_read_is_backed_up_without_a_note_of_it(tmp_path: Path) -> None:
+    path, copy = made(tmp_path / "cd" / "notes.db", "the cat sat on the mat"), tmp_path / "copy.db"
+
+    with only_read(path, folder=True, file=True):
+        told = run("backup", str(copy), db=path)
+        last = run("stats", db=path)
+
+    assert told == (0, f"1 memories backed up to {copy}\n")
+    assert "last backup: never" in last[1]
+
+
 def test_an_older_store_that_can_only_be_read_is_refused_in_one_line(tmp_path: Path) -> None:
     path = tmp_path / "cd" / "notes.db"
     path.parent.mkdir()

@@ -83,3 +83,21 @@ def test_a_store_in_memory_is_backed_up_and_put_back_too(tmp_path: Path) -> None
         assert (done.memories, done.aside, db.stats().memories) == (1, None, 1)
     with opened(made.path) as again:
         assert [memory.content for memory in again.list().memories] == ["a cat"]
+
+
+def test_within_a_project_the_whole_store_is_neither_copied_nor_replaced(tmp_path: Path) -> None:
+    with opened(tmp_path / "notes.db") as db:
+        db.add("a cat")
+        db.backup(tmp_path / "copy.db")
+        view = db.in_project("shop")
+        acts = (
+            lambda: view.backup(tmp_path / "second.db"),
+            lambda: view.backup_to(tmp_path / "folder"),
+            lambda: view.restore_backup(tmp_path / "copy.db"),
+        )
+
+        for act in acts:
+            with pytest.raises(InputError, match="every project"):
+                act()
+
+        assert not (tmp_path / "second.db").exists()
