@@ -616,7 +616,7 @@ class Recollection:
     ) -> "upkeep.backup.Backup":
         """Write a checked copy of the whole store, every project, to the file *path* while others go on writing."""
         self._require_whole()
-        place = Path(path).expanduser()
+        place = upkeep.backup.named(path)
         return upkeep.backup.back_up(self.store, place, now=self.now(), force=force, progress=progress)
 
     def backup_to(
@@ -624,7 +624,7 @@ class Recollection:
     ) -> "upkeep.backup.Backup":
         """Write a backup named by its time into *folder*, and *keep* only so many backups of this store there."""
         self._require_whole()
-        place = Path(folder).expanduser()
+        place = upkeep.backup.named(folder)
         return upkeep.backup.back_up_to(
             self.store, place, address=self.address, now=self.now(), keep=keep, progress=progress
         )
@@ -633,7 +633,7 @@ class Recollection:
         """Put the backup *path* in the place of the whole store; what is here is kept in a file beside it."""
         self._require_whole()
         return upkeep.backup.restore_backup(
-            self.store, Path(path).expanduser(), address=self.address, now=self.now(), dry_run=dry_run
+            self.store, upkeep.backup.named(path), address=self.address, now=self.now(), dry_run=dry_run
         )
 
     def _require_whole(self) -> None:

@@ -394,7 +394,7 @@ class StoreStats:
     events: int
     log: LogSize = LogSize()
     newest: int = 0
-    """The highest id that was given to a memory, whatever became of it and whatever its project."""
+    """The highest id that was given to a memory, whatever became of it; 0 where one project alone is seen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

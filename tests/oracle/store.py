@@ -17,6 +17,7 @@ from oracle.state import State
 from oracle.writes import do, index
 from recollect.errors import InputError
 from recollect.records import (
+    ALL_PROJECTS,
     NO_FILTER,
     ByteSearch,
     EmbeddedMemory,
@@ -196,7 +197,7 @@ class OracleStore:
                 variants=sum(len(texts) for row, texts in self._state.wordings.items() if row in ids),
                 events=sum(event.memory_id in ids for event in self._state.events),
                 log=self._log_size(scope),
-                newest=self._state.newest,
+                newest=self._state.newest if scope == ALL_PROJECTS else 0,
             )
 
     def _log_size(self, scope: Scope) -> LogSize:
@@ -497,7 +498,10 @@ class OracleStore:
             raise InputError(f"{path} is there already", hint="name another file")
         with self._lock:
             BACKUPS.append(self._state.aside())
-        path.write_text(str(len(BACKUPS) - 1))
+        try:
+            path.write_text(str(len(BACKUPS) - 1))
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror}", hint="name another file") from error
         if progress is not None:
             progress(1, 1, "pages")
 

@@ -3,7 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import chdir, suppress
 from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -177,9 +177,13 @@ def calls(method: Callable[..., Any]) -> st.SearchStrategy[tuple[list[Any], dict
 
 @pytest.fixture(scope="module", params=["memory", "oracle"])
 def db(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recollection]:
-    store = STORES[request.param](tmp_path_factory.mktemp("store"), analyse)
+    folder = tmp_path_factory.mktemp("store")
+    store = STORES[request.param](folder, analyse)
     models = Models(name="hashing")
-    with Recollection(store=store, profile=load_profile("default"), models=models, clock=lambda: NOON) as opened:
+    with (
+        chdir(folder),
+        Recollection(store=store, profile=load_profile("default"), models=models, clock=lambda: NOON) as opened,
+    ):
         for text in ("The port is 5432", "The port is 5433", "We decided to ship on Friday", "User: I use vim"):
             opened.add(text, source="notes/a.md", tags=("net",))
         opened.keep_lens(Lens(name="work", types=("note",)))

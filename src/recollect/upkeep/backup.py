@@ -9,6 +9,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
+from recollect.arguments import shown
 from recollect.errors import InputError, StoreError
 from recollect.records import ALL_PROJECTS, Progress
 from recollect.stores.choice import IN_MEMORY, is_store_file
@@ -39,6 +40,17 @@ class RestoredBackup:
     replaced: int
     aside: str | None
     applied: bool
+
+
+def named(path: str | Path) -> Path:
+    """Return where *path* is; refuse what the system could never find."""
+    try:
+        place = Path(path).expanduser()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            place.stat()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"{shown(str(path))} cannot be a file", hint="name a file in a folder of yours") from error
+    return place
 
 
 def back_up(
@@ -99,7 +111,7 @@ def _siblings(path: Path) -> Iterator[Path]:
 def restore_backup(store: Store, path: Path, *, address: str, now: datetime, dry_run: bool = False) -> RestoredBackup:
     """Put the backup *path* in the place of what *store* holds, which is kept in a file beside it."""
     here = Path(address).expanduser()
-    aside = None if address == IN_MEMORY else here.with_name(f"{here.stem}-before-{_stamp(now)}.db")
+    aside = None if address in ("", IN_MEMORY) else here.with_name(f"{here.stem}-before-{_stamp(now)}.db")
     before = store.stats(scope=ALL_PROJECTS).memories
     count = store.restore_backup(path, aside=aside, dry_run=dry_run)
     if aside is not None and not dry_run:

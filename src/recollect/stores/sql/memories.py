@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from recollect.records import Event, Fact, FactQuery, Filter, Known, Memory, Page, Scope, StoreStats
+from recollect.records import ALL_PROJECTS, Event, Fact, FactQuery, Filter, Known, Memory, Page, Scope, StoreStats
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, moment
@@ -164,7 +164,7 @@ def stats(db: Database, *, scope: Scope) -> StoreStats:
             variants=_count(session, "wording w join memory m on m.id = w.memory_id where true", mine),
             events=_count(session, "event e join memory m on m.id = e.memory_id where true", mine),
             log=log_size(db, scope=scope),
-            newest=int(session.value("select value from meta where key = 'newest'")),
+            newest=session.value("select value from meta where key = 'newest'") if scope == ALL_PROJECTS else 0,
         )
 
 
