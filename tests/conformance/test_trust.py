@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kit import NOON
+from kit import NOON, archived
 from recollect import Memory, Recollection
 from recollect.errors import InputError
 from recollect.profile import load_profile
@@ -15,7 +15,7 @@ from recollect.recall.inject import Style
 from recollect.records import ALL_PROJECTS, Event, Insert, Revise
 from recollect.stores.contract import Store
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serialise import archived, serialise
+from recollect.surfaces.serialise import serialise
 from recollect.trust import CONFIDENCE_CAPS
 
 LIMIT = "The API rate limit is 100 requests per minute"

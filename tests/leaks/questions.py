@@ -88,6 +88,7 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
         "stats": ({},),
         "doctor": ({},),
         "reindex": ({},),
+        "recover": ({"old": str(folder / "notes.db"), "new": str(folder / "saved.db")},),
         "export": ({}, {"path": str(folder / "export.jsonl")}, {"all": True, "vectors": True}),
         "recover": (
             {"old": str(folder / "nowhere.db"), "new": str(folder / "saved.db")},
