@@ -90,10 +90,6 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
         "reindex": ({},),
         "recover": ({"old": str(folder / "notes.db"), "new": str(folder / "saved.db")},),
         "export": ({}, {"path": str(folder / "export.jsonl")}, {"all": True, "vectors": True}),
-        "recover": (
-            {"old": str(folder / "nowhere.db"), "new": str(folder / "saved.db")},
-            {"old": str(folder / "notes"), "new": str(folder / "saved.db")},
-        ),
         "backup": ({"path": str(folder / "copy.db")}, {"to": str(folder / "copies")}),
         "restore-backup": (
             {"path": str(folder / "notes.db")},
