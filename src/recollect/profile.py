@@ -184,6 +184,22 @@ class Dialogue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """When a newer memory that announces a change stands above the best hit, which is about the same thing."""
+
+    min_score: Share = 0.0
+    """It scores at least so much of the best; 0 leaves the order alone."""
+    top_k: Annotated[int, Range(1, 1000)] = 30
+    """Among how many of the best it is looked for."""
+    min_similarity: Share = 0.5
+    """Two memories so near in meaning are about the same thing."""
+    min_similarity_shared: Share = 0.35
+    """So near does where they share words."""
+    shared_words: Annotated[int, Range(1, 1000)] = 2
+    """How many words they share then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Importance:
     """Engram's importance: type weight x 0.5 ^ (days / half-life) + feedback + concepts + retrievals."""
 
@@ -337,6 +353,7 @@ class Profile:
     smooth: Smooth = Smooth()
     dialogue: Dialogue = Dialogue()
     weigh: Weigh = Weigh()
+    changes: Changes = Changes()
     floor: Floor = Floor()
     rerank: Rerank = Rerank()
     diversify: Diversify = Diversify()

@@ -14,6 +14,7 @@ from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
 from recollect.search.build_query import build_query
+from recollect.search.changes import order_changes
 from recollect.search.dialogue import lift_replies
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
@@ -116,6 +117,7 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             *((facts,) if weighed else ()),
             Stage(name="replies", step=partial(lift_replies, rules=asked.dialogue)),
             Stage(name="weigh", step=partial(weigh, rules=asked.weigh, replies=asked.dialogue.min_informativeness)),
+            Stage(name="changes", step=partial(order_changes, rules=asked.changes)),
             Stage(name="floor", step=partial(apply_floor, rules=asked.floor)),
             AskingStage(name="rerank", step=partial(rerank, rules=asked.rerank)),
             Stage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),

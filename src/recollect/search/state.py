@@ -117,6 +117,8 @@ class State:
     candidates: tuple[Candidate, ...] = ()
     """Best first; what was dropped stays among them and says why."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
+    older: Mapping[int, int] = field(default_factory=dict)
+    """What a memory follows: the newer one of two about the same thing, and the older one."""
     facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)
     usage: Mapping[int, Usage] = field(default_factory=dict)
     browsing: bool = False
