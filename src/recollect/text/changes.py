@@ -144,6 +144,7 @@ def states_change(text: str) -> re.Match[str] | None:
     return None if _is_open(text) else _STATED.search(text) or _OPENING.search(text)
 
 
+@lru_cache(maxsize=4096)
 def states_event(text: str) -> re.Match[str] | None:
     """Return where *text* states, in the same way, that something happened."""
     return None if _is_open(text) else _EVENT.search(text)
@@ -153,16 +154,19 @@ def _is_open(text: str) -> bool:
     return is_exception(text) or is_uncertain(text) or text.rstrip(" \"')").endswith("?")
 
 
+@lru_cache(maxsize=4096)
 def is_exception(text: str) -> bool:
     """Return whether what *text* says holds for a while only."""
     return _EXCEPTION.search(text) is not None or _SPAN.search(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def is_uncertain(text: str) -> bool:
     """Return whether *text* tells a wish, a plan or a guess."""
     return _UNCERTAIN.search(text) is not None
 
 
+@lru_cache(maxsize=4096)
 def is_report(text: str) -> bool:
     """Return whether *text* tells what another source says."""
     return _REPORT.search(text) is not None

@@ -156,13 +156,23 @@ def read_claim(text: str) -> Claim:
         plain=tuple(term for term in terms if term.kind != "value"),
         words=frozenset(word.text for word in said(text)),
         stems=frozenset(stem for term in terms for stem in term.stems),
-        values=frozenset((_slot(word), word.text) for word in said(text) if word.kind in _VALUES),
+        values=_values(text),
         counted=_counted(text),
         opening=_terms(text[: behind.start()]) if behind else terms[:2],
         letters=frozenset(re.findall(r"(?<=[a-z] )[A-Z]\b(?!\.)", text)),
         denied=_denied(text),
         question=text.rstrip(" \"')").endswith("?"),
     )
+
+
+def _values(text: str) -> frozenset[tuple[str, str]]:
+    """Return the values of *text* with their kinds; the weekday of a date that is given is none of its own."""
+    values = {(_slot(word), word.text) for word in said(text) if word.kind in _VALUES}
+    dated = any(kind == "date" and "-" in value for kind, value in values)
+    return frozenset(each for each in values if not (dated and each[0] == "date" and each[1] in _WEEKDAYS))
+
+
+_WEEKDAYS: Final = frozenset("mon tue wed thu fri sat sun".split())
 
 
 def _slot(word: Said) -> str:
@@ -256,7 +266,8 @@ def _clash(new: str, later: Claim, earlier: Claim, cue: re.Match[str] | None) ->
     said_words = [term for term in zone if term.kind != "value" and term.stems.isdisjoint(_LIGHT)]
     ours = [term for term in said_words if not _named(term, earlier)]
     theirs = [term for term in earlier.topic if not _named(term, later)]
-    goes_on = cue is not None and cue.start() > 0 and bool(ours) and said_words[-1] is ours[-1]
+    goes_on = cue is not None and bool(ours) and said_words[-1] is ours[-1]
+    goes_on = goes_on and ours[-1].text in new[: cue.start() if cue else 0].casefold()
     numbered = _numbers(zone[1:3], earlier) and _numbers(earlier.opening[1:], later)
     lettered = later.letters - earlier.letters and earlier.letters - later.letters
     return bool((ours and theirs) or goes_on or numbered or lettered)
@@ -339,10 +350,12 @@ _GIVES_VALUE: Final = re.compile(r"\b(?:to|(?:is|are) now|now (?:is|are)|replace
 def _same_slot(later: Claim, earlier: Claim) -> bool:
     """Return whether both give a value of one kind, and not the same."""
     kinds = {kind for kind, _ in later.values - earlier.values} & {kind for kind, _ in earlier.values - later.values}
-    counted, measured = later.counted, earlier.counted
-    if "number" in kinds and counted != measured and (not counted or not measured or counted.isdisjoint(measured)):
-        kinds.discard("number")
-    return bool(kinds - {"unit"})
+    return bool(kinds - ({"unit"} if _same_measure(later, earlier) else {"unit", "number"}))
+
+
+def _same_measure(later: Claim, earlier: Claim) -> bool:
+    """Return whether their numbers may count the same: not a price and a quantity of it."""
+    return later.counted == earlier.counted or not later.counted.isdisjoint(earlier.counted)
 
 
 def _kept_and_new(later: Claim, earlier: Claim) -> bool:
