@@ -138,7 +138,7 @@ def _new_cue(cue: re.Match[str] | None, new: str, old: str) -> re.Match[str] | N
 # --- reading --------------------------------------------------------------------------------
 
 _COPULA: Final = re.compile(
-    r"\b(?:is|are|was|were|am|be|been|has|have|had|must|may|can|can't|should|ist|sind|hat|wird|es|son|está|será|est|sont"
+    r"\b(?:is|are|was|were|am|be|been|has|have|had|must|(?-i:may)|can|can't|should|ist|sind|hat|wird|es|son|está|será|est|sont"
     r"|é|são)\b|[:=]",
     re.I,
 )
@@ -274,8 +274,8 @@ def _clash(new: str, later: Claim, earlier: Claim, cue: re.Match[str] | None) ->
 
 
 def _numbers(terms: Iterable[Term], other: Claim) -> list[Term]:
-    """Return the numbers among *terms* that the *other* statement has not."""
-    numbers = (term for term in terms if any(_slot(word) == "number" for word in said(term.text)))
+    """Return the numbers and dates among *terms* that the *other* statement has not."""
+    numbers = (term for term in terms if any(_slot(word) in {"number", "date"} for word in said(term.text)))
     return [term for term in numbers if term.stems.isdisjoint(other.stems)]
 
 
