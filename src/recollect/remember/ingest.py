@@ -50,6 +50,11 @@ MAX_LINK_TERMS: Final = 8
 """By how many of its words a draft is looked up for what it changes or is near to."""
 MAX_DRAFTS_BY_VECTOR: Final = 16
 """Up to how many drafts at a time are looked up so, and compared by vector, where the profile does not ask for it."""
+MAX_SCANNED: Final = 1_000
+"""Up to which id among what the words find all vectors are compared too.
+
+After a write that takes a time that grows with the store, and ids tell how large it is; consolidation does it for all.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,10 +256,11 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext) -> _Existing
         embedding = batch[place].draft.embedding
         if few or embedding is not None or not by_words:
             bm25[place] = _by_bm25(batch[place].memory, context)
-        if embedding is not None and (few or not by_words):
+        found = (*near[place], *bm25[place])
+        if embedding is not None and (not by_words or (few and max(found, default=0) <= MAX_SCANNED)):
             cosines[place] = _nearest(embedding, batch[place].memory, context.store)
         if embedding is not None and by_words:
-            rows = [row for row in (*near[place], *bm25[place]) if row not in cosines[place]]
+            rows = [row for row in found if row not in cosines[place]]
             cosines[place] |= _cosines(embedding, rows, context.store)
     owners = (entry.owner.id for entry in batch if entry.owner is not None)
     rows = sorted({*same.values(), *owners, *(row for each in (*near, *cosines, *bm25) for row in each)})

@@ -41,6 +41,8 @@ class Term:
     text: str
     stems: frozenset[str]
     kind: str
+    numbers: bool = False
+    """Whether it is a number or a date."""
 
 
 _NO_TERM: Final = Term(text="", stems=frozenset(), kind="word")
@@ -94,7 +96,7 @@ class _Pair:
 
 def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | None:
     """Return what *new* is to *old*, a statement made before it; None when they have nothing to do with each other."""
-    if max(len(new), len(old)) > MAX_LENGTH:
+    if max(len(new), len(old)) > MAX_LENGTH or (cosine or 0.0) < RELATED and not _may_relate(_stems(new), _stems(old)):
         return None
     pair = _pair(new, old)
     if (cosine is None or cosine >= ABOUT_THE_SAME) and not pair.clash and not _SENTENCE.search(old):
@@ -107,6 +109,16 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
 
 _SENTENCE: Final = re.compile(r"[.!?;]\s+\S|\n\s*\S")
 """What says more than one thing is not replaced for one of them: the rest would go with it."""
+
+
+def _may_relate(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Return whether two texts share enough stems to be read at all, which takes longer."""
+    return len(ours & theirs) >= max(1, SOME * min(len(ours), len(theirs)))
+
+
+@lru_cache(maxsize=1024)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(stem for word in read_words(text) if not word.stop for stem in word.stems)
 
 
 def _pair(new: str, old: str) -> _Pair:
@@ -186,16 +198,22 @@ def _slot(word: Said) -> str:
 def _terms(text: str) -> tuple[Term, ...]:
     """Return the words of *text* that are no stop words."""
     return tuple(
-        Term(text=word.text.casefold(), stems=frozenset(word.stems), kind=_kind(word.text))
+        _term(word.text, word.stems)
         for word in read_words(text)
         if not word.stop
     )
 
 
 @lru_cache(maxsize=4096)
-def _kind(word: str) -> str:
-    """Return the kind of thing that *word* by itself stands for."""
-    kinds = {each.kind for each in said(word)}
+def _term(word: str, stems: tuple[str, ...]) -> Term:
+    """Return *word* with the kind of thing it stands for by itself."""
+    read = said(word)
+    numbers = any(_slot(each) in {"number", "date"} for each in read)
+    return Term(text=word.casefold(), stems=frozenset(stems), kind=_kind(word, read), numbers=numbers)
+
+
+def _kind(word: str, read: Sequence[Said]) -> str:
+    kinds = {each.kind for each in read}
     if kinds & _VALUES and not kinds - _VALUES:
         return "value"
     if any(char.isdigit() for char in word):
@@ -275,8 +293,7 @@ def _clash(new: str, later: Claim, earlier: Claim, cue: re.Match[str] | None) ->
 
 def _numbers(terms: Iterable[Term], other: Claim) -> list[Term]:
     """Return the numbers and dates among *terms* that the *other* statement has not."""
-    numbers = (term for term in terms if any(_slot(word) in {"number", "date"} for word in said(term.text)))
-    return [term for term in numbers if term.stems.isdisjoint(other.stems)]
+    return [term for term in terms if term.numbers and term.stems.isdisjoint(other.stems)]
 
 
 def _zone(new: str, cue: re.Match[str] | None, earlier: Claim) -> tuple[Term, ...]:
