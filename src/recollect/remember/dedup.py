@@ -224,6 +224,8 @@ def _compare(new: Memory, candidate: DuplicateCandidate) -> DedupResult | None:
         decision = related
     if decision != "distinct":
         return DedupResult(decision=decision, of=row, evidence=evidence)
+    if related:
+        evidence["related"] = True
     if share >= NEAR or linked or related:
         return DedupResult(decision="distinct", evidence={**evidence, "proposes": row})
     return None

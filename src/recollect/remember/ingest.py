@@ -255,7 +255,7 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext) -> _Existing
     for place in new:
         embedding = batch[place].draft.embedding
         if few or embedding is not None or not by_words:
-            bm25[place] = _by_bm25(batch[place].memory, context)
+            bm25[place] = by_bm25(batch[place].memory, context)
         found = (*near[place], *bm25[place])
         if embedding is not None and (not by_words or (few and max(found, default=0) <= MAX_SCANNED)):
             cosines[place] = _nearest(embedding, batch[place].memory, context.store)
@@ -321,7 +321,7 @@ def _nearest(embedding: Embedding, memory: Memory, store: Store) -> Scores:
     return {hit.id: hit.score for hit in hits.top}
 
 
-def _by_bm25(memory: Memory, context: IngestContext) -> Scores:
+def by_bm25(memory: Memory, context: IngestContext) -> Scores:
     """Return the normalised BM25 of the memories that the significant words of *memory* find.
 
     Profile `oro` asks for all of them; elsewhere names and the longest do, which are rare and so cheap to look up.

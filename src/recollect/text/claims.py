@@ -218,7 +218,7 @@ def _kind(word: str, read: Sequence[Said]) -> str:
         return "value"
     if any(char.isdigit() for char in word):
         return "code" if any(char.isalpha() for char in word) else "value"
-    return "code" if "code" in kinds else "name" if word[:1].isupper() else "word"
+    return "code" if "code" in kinds else "name" if "name" in kinds else "word"
 
 
 def _topic(text: str) -> tuple[Term, ...]:
@@ -282,13 +282,19 @@ def _clash(new: str, later: Claim, earlier: Claim, cue: re.Match[str] | None) ->
     """
     zone = _zone(new, cue, earlier)
     said_words = [term for term in zone if term.kind != "value" and term.stems.isdisjoint(_LIGHT)]
-    ours = [term for term in said_words if not _named(term, earlier)]
-    theirs = [term for term in earlier.topic if not _named(term, later)]
+    ours = [term for term in said_words if not _named(term, earlier) and not _turns_round(term, earlier)]
+    theirs = [term for term in earlier.topic if not _named(term, later) and not _turns_round(term, later)]
     goes_on = cue is not None and bool(ours) and said_words[-1] is ours[-1]
     goes_on = goes_on and ours[-1].text in new[: cue.start() if cue else 0].casefold()
     numbered = _numbers(zone[1:3], earlier) and _numbers(earlier.opening[1:], later)
     lettered = later.letters - earlier.letters and earlier.letters - later.letters
     return bool((ours and theirs) or goes_on or numbered or lettered)
+
+
+def _turns_round(term: Term, other: Claim) -> bool:
+    """Return whether a word denies, or says the opposite of a word of *other*: it tells no topic from another."""
+    opposites = {word for pair in _OPPOSITES if root(term.text) in pair for word in pair}
+    return term.text in NEGATORS or not opposites.isdisjoint(map(root, other.words - {term.text}))
 
 
 def _numbers(terms: Iterable[Term], other: Claim) -> list[Term]:

@@ -1,8 +1,8 @@
 """Find what intake missed: merges and links are proposed first, applied on demand, undone on demand.
 
-Candidates are found by words (minhash) and by the vectors stored. Only what the text comparison of intake calls the
-same is merged; where the profile takes a high cosine for a duplicate (`oro`), that merges too, unless a number, a date,
-a name or a negation differs. Everything else that is near is proposed as a link: so is what another writer of lower or
+Candidates are found by words (minhash, BM25) and by the vectors stored. Only what the text comparison of intake calls
+the same is merged; where the profile takes a high cosine for a duplicate (`oro`), that merges too, unless a number, a
+date, a name or a negation differs. Everything else that is near is proposed as a link: so is what another writer of lower or
 higher trust says, and what is pinned. Nothing is deleted.
 """
 
@@ -29,10 +29,10 @@ from recollect.records import (
 )
 from recollect.remember.context import IngestContext
 from recollect.remember.dedup import COSINE, MERGED, DedupResult, DuplicateCandidate, decide, guard, is_standalone
-from recollect.remember.ingest import MAX_NEAREST
+from recollect.remember.ingest import MAX_NEAREST, by_bm25
 from recollect.stores.contract import Store
-from recollect.trust import capped, may_merge
-from recollect.upkeep.facts import by_project, repeated
+from recollect.trust import capped, linked, may_merge
+from recollect.upkeep.facts import Conflict, by_project, repeated
 
 VERB: Final = "consolidate"
 BATCH: Final = 500
@@ -150,6 +150,25 @@ def _propose(
     return list(merges.values()), links
 
 
+def missed_conflicts(context: IngestContext) -> list[Conflict]:
+    """Return the memories among the newest that contradict an earlier one near them, as intake would decide it."""
+    ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=BATCH).ids)
+    held = context.store.load(ids, scope=context.scope)
+    found = []
+    for memory, near in _near([each for each in held.values() if not is_standalone(each)], context):
+        rows = [row for row in near if row < memory.id]
+        others = {**context.store.load([row for row in rows if row not in held], scope=context.scope), **held}
+        candidates = [
+            DuplicateCandidate(memory=others[row], cosine=near[row])
+            for row in rows
+            if row in others and others[row].kind == memory.kind and others[row].superseded_by is None
+        ]
+        result = decide(memory, candidates)
+        if result.decision == "conflicts" and result.of is not None:
+            found.append(Conflict(one=memory, other=others[result.of], kind="memory"))
+    return found
+
+
 def _merge_proposal(
     memory: Memory, candidates: Sequence[DuplicateCandidate], context: IngestContext
 ) -> MergeProposal | None:
@@ -166,7 +185,7 @@ def _near(memories: Sequence[Memory], context: IngestContext) -> Iterator[tuple[
     for start in range(0, len(memories), BATCH):
         batch = memories[start : start + BATCH]
         by_words = _by_words(batch, context)
-        by_vector = _by_vector(batch, fingerprint, context.store) if fingerprint else {}
+        by_vector = _by_vector(batch, by_words, fingerprint, context.store) if fingerprint else {}
         for memory in batch:
             yield memory, {**dict.fromkeys(by_words[memory.id]), **by_vector.get(memory.id, {})}
 
@@ -176,20 +195,27 @@ def _by_words(memories: Sequence[Memory], context: IngestContext) -> dict[int, t
     for project in {memory.project for memory in memories}:
         mine = [memory for memory in memories if memory.project == project]
         known = context.store.known(project, minhashes=[context.analyse(memory, ()).minhash for memory in mine])
-        near |= {memory.id: rows for memory, rows in zip(mine, known.near, strict=True)}
+        near |= {
+            memory.id: (*rows, *by_bm25(memory, context)) for memory, rows in zip(mine, known.near, strict=True)
+        }
     return near
 
 
-def _by_vector(memories: Sequence[Memory], fingerprint: str, store: Store) -> dict[int, dict[int, float]]:
-    """Return the memories nearest to each by its first passage, with their cosines."""
+def _by_vector(
+    memories: Sequence[Memory], found: Mapping[int, Sequence[int]], fingerprint: str, store: Store
+) -> dict[int, dict[int, float]]:
+    """Return the memories nearest to each by its first passage, and those *found* by words, with their cosines."""
     passages = store.vectors(fingerprint, [memory.id for memory in memories], scope=ALL_PROJECTS)
     near = {}
     for memory in memories:
         if memory.id in passages:
             scope, where = Scope(projects=frozenset({memory.project})), Filter(kinds=(memory.kind,))
             vector = passages[memory.id][0].vector
-            hits = store.nearest(fingerprint, vector, scope=scope, where=where, limit=MAX_NEAREST + 1)
-            near[memory.id] = {hit.id: hit.score for hit in hits.top if hit.id != memory.id}
+            hits = store.nearest(
+                fingerprint, vector, scope=scope, where=where, limit=MAX_NEAREST + 1, score_ids=found[memory.id]
+            )
+            scored = {hit.id: hit.score for hit in (*hits.top, *hits.by_id.values())}
+            near[memory.id] = {row: score for row, score in scored.items() if row != memory.id}
     return near
 
 
@@ -203,9 +229,9 @@ def _merged_into(result: DedupResult, context: IngestContext) -> int | None:
 
 
 def _link(memory: Memory, result: DedupResult) -> LinkProposal | None:
-    """Return the link that *result* is worth: another value, the contrary, or a high cosine."""
-    near, guarded = result.of or result.evidence.get("proposes"), "against" in result.evidence
-    if near is None or (result.decision == "distinct" and _cosine(result) <= COSINE and not guarded):
+    """Return the link that *result* is worth: another value, the contrary, the same thing, or a high cosine."""
+    near, certain = result.of or result.evidence.get("proposes"), {"against", "related"} & result.evidence.keys()
+    if near is None or (result.decision == "distinct" and _cosine(result) <= COSINE and not certain):
         return None
     evidence = {key: each for key, each in result.evidence.items() if key != "proposes"}
     return LinkProposal(id=memory.id, near=int(str(near)), evidence={"decision": result.decision, **evidence})
@@ -218,10 +244,8 @@ def _cosine(result: DedupResult) -> float:
 def _not_linked_yet(links: Sequence[LinkProposal], context: IngestContext) -> list[LinkProposal]:
     """Return the *links* that no event names yet, the nearest by cosine first."""
     events = context.store.history([each.id for each in links], scope=context.scope) if links else {}
-    known = {
-        (row, event.detail.get(name)) for row, log in events.items() for event in log for name in ("of", "proposes")
-    }
-    fresh = [each for each in links if (each.id, each.near) not in known]
+    known = {row: linked(log) for row, log in events.items()}
+    fresh = [each for each in links if each.near not in known.get(each.id, {})]
     return sorted(fresh, key=lambda each: (-float(str(each.evidence.get("cosine", 0.0))), each.id))
 
 
