@@ -60,6 +60,8 @@ class Claim:
     """All its words, as they are written."""
     stems: frozenset[str]
     values: frozenset[tuple[str, str]]
+    counts: bool
+    """Whether it has a plain number."""
     counted: frozenset[str]
     """What its numbers count: the words right behind them."""
     opening: tuple[Term, ...]
@@ -169,6 +171,7 @@ def read_claim(text: str) -> Claim:
         words=frozenset(word.text for word in said(text)),
         stems=frozenset(stem for term in terms for stem in term.stems),
         values=_values(text),
+        counts=any(word.kind == "number" for word in said(text)),
         counted=_counted(text),
         opening=_terms(text[: behind.start()]) if behind else terms[:2],
         letters=frozenset(re.findall(r"(?<=[a-z] )[A-Z]\b(?!\.)", text)),
@@ -215,7 +218,7 @@ def _term(word: str, stems: tuple[str, ...]) -> Term:
 def _kind(word: str, read: Sequence[Said]) -> str:
     kinds = {each.kind for each in read}
     if kinds & _VALUES and not kinds - _VALUES:
-        return "value"
+        return "word" if word.endswith("ly") else "value"  # a weekly report is not the monthly one
     if any(char.isdigit() for char in word):
         return "code" if any(char.isalpha() for char in word) else "value"
     return "code" if "code" in kinds else "name" if "name" in kinds else "word"
@@ -229,8 +232,10 @@ def _topic(text: str) -> tuple[Term, ...]:
     return tuple(term for term in kept if term.kind != "value" and term.stems.isdisjoint(_LIGHT))
 
 
-_LIGHT: Final = frozenset("use need take get go come make run give put keep want do cost pay hold".split())
-"""Verbs that say little about a topic by themselves."""
+_LIGHT: Final = frozenset(
+    "use need take get go come make run give put keep want do cost pay hold still alreadi alway usual onli also".split()
+)
+"""Verbs and adverbs that say little about a topic by themselves."""
 
 
 _NEGATOR: Final = re.compile(
@@ -286,9 +291,15 @@ def _clash(new: str, later: Claim, earlier: Claim, cue: re.Match[str] | None) ->
     theirs = [term for term in earlier.topic if not _named(term, later) and not _turns_round(term, later)]
     goes_on = cue is not None and bool(ours) and said_words[-1] is ours[-1]
     goes_on = goes_on and ours[-1].text in new[: cue.start() if cue else 0].casefold()
+    owned = any(term.text.endswith("'s") for term in ours)
+    named = _has_own_name(ours) and _has_own_name([term for term in earlier.terms if not _named(term, later)])
     numbered = _numbers(zone[1:3], earlier) and _numbers(earlier.opening[1:], later)
     lettered = later.letters - earlier.letters and earlier.letters - later.letters
-    return bool((ours and theirs) or goes_on or numbered or lettered)
+    return bool((ours and theirs) or goes_on or owned or (named and cue) or numbered or lettered)
+
+
+def _has_own_name(terms: Iterable[Term]) -> bool:
+    return any(term.kind == "name" for term in terms)
 
 
 def _turns_round(term: Term, other: Claim) -> bool:
@@ -299,7 +310,7 @@ def _turns_round(term: Term, other: Claim) -> bool:
 
 def _numbers(terms: Iterable[Term], other: Claim) -> list[Term]:
     """Return the numbers and dates among *terms* that the *other* statement has not."""
-    return [term for term in terms if term.numbers and term.stems.isdisjoint(other.stems)]
+    return [term for term in terms if term.numbers and term.text not in {each.text for each in other.terms}]
 
 
 def _zone(new: str, cue: re.Match[str] | None, earlier: Claim) -> tuple[Term, ...]:
@@ -333,16 +344,29 @@ def _changes(pair: _Pair) -> bool:
         return False
     if not any(_named(term, earlier) for term in _zone(pair.new, pair.cue, earlier)):
         return False
-    about, valued = _share(earlier.topic, later), _same_slot(later, earlier) or _same_class(later, earlier)
-    if about < ABOUT_THE_SAME or (about == ABOUT_THE_SAME and not valued) or not _named(earlier.head, later) or _loses(later, earlier):
+    if not _same_topic(later, earlier) or _loses(later, earlier):
         return False
     if pair.old.count(", ") > 1 and _share(earlier.plain, later) < MOST:
         return False
     if pair.event:
-        same = earlier.values and not earlier.values.isdisjoint(later.values)
+        values = {each for each in earlier.values if each[0] != "unit"}
+        same = values and values <= later.values
         whole = len(pair.shared) >= 2 and _share(earlier.plain, later) >= MOST
         return whole and not same and not _are_opposed(later, earlier)
     return _same_attribute(pair)
+
+
+def _same_topic(later: Claim, earlier: Claim) -> bool:
+    """Return whether the later statement names what the earlier one is about: most of it, or half and a like value.
+
+    An identifier stands for all of it.
+    """
+    about = _share(earlier.topic, later)
+    measured = not later.counted.isdisjoint(earlier.counted)
+    valued = _same_class(later, earlier) or (_same_slot(later, earlier) and (measured or not later.counts))
+    if any(term.kind == "code" and _named(term, later) for term in earlier.topic):
+        return about > ABOUT_THE_SAME or valued or _are_opposed(later, earlier)
+    return _named(earlier.head, later) and (about > ABOUT_THE_SAME or (about == ABOUT_THE_SAME and valued))
 
 
 def _loses(later: Claim, earlier: Claim) -> bool:
@@ -361,12 +385,15 @@ def _same_attribute(pair: _Pair) -> bool:
     whole = len(earlier.topic) > 2 and _share(earlier.topic, later) >= MOST
     if told or whole or _same_slot(later, earlier) or _kept_and_new(later, earlier) or _same_class(later, earlier):
         return True
-    if _are_opposed(later, earlier) or _denies(later, earlier):
+    if _are_opposed(later, earlier) or _denies(later, earlier) or _is_moved(pair):
         return True
-    noun = any(term.kind == "word" for term in earlier.topic)
-    return noun and len(pair.shared) >= 2 and _GIVES_VALUE.search(pair.new) is not None
+    noun = any(term.kind == "word" for term in earlier.topic) and _share(earlier.topic, later) == 1
+    is_value = noun and len(pair.shared) >= 2 and _OWNS.search(pair.old) is None
+    return is_value and _GIVES_VALUE.search(pair.new) is not None
 
 
+_OWNS: Final = re.compile(r"\b(?:has|have|had|hat|haben|tiene|ont|tem)\b")
+"""What a topic has is one of many things that may be said of it."""
 _GIVES_VALUE: Final = re.compile(r"\b(?:to|(?:is|are) now|now (?:is|are)|replaced .{1,40}(?:with|by))\b", re.I)
 
 
@@ -379,6 +406,17 @@ def _same_slot(later: Claim, earlier: Claim) -> bool:
 def _same_measure(later: Claim, earlier: Claim) -> bool:
     """Return whether their numbers may count the same: not a price and a quantity of it."""
     return later.counted == earlier.counted or not later.counted.isdisjoint(earlier.counted)
+
+
+def _is_moved(pair: _Pair) -> bool:
+    """Return whether the earlier statement tells a place and the later one another."""
+    place = _PLACE.search(pair.old)
+    told = _terms(place.group(1)) if place else ()
+    return bool(told) and told[0].kind != "value" and _MOVED.search(pair.new) is not None
+
+
+_PLACE: Final = re.compile(r"\b(?:in|on|at|under|behind)\s+(?:the\s+|my\s+|our\s+)?([\w-]+)", re.I)
+_MOVED: Final = re.compile(r"\b(?:moved|moves|relocated|migrated|transferred|shifted)\s+(?:in)?to\b", re.I)
 
 
 def _kept_and_new(later: Claim, earlier: Claim) -> bool:
