@@ -15,13 +15,13 @@ CODE = {
     "embedders": 1_300,
     "evaluate": 1_900,
     "recall": 400,
-    "remember": 3_800,
+    "remember": 3_970,
     "rerankers": 200,
     "search": 2_000,
     "stores": 2_100,
     "surfaces": 1_450,
-    "text": 1_330,
-    "upkeep": 280,
+    "text": 1_730,
+    "upkeep": 300,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 from typing import Final, Literal
 
 from recollect.text.changes import is_exception, is_report, is_uncertain, states_change, states_event
@@ -32,6 +33,11 @@ ALIKE: Final = 0.75
 """The cosine from which on they are linked even where they seem to be about two things."""
 BARELY: Final = 0.4
 """The cosine from which on two statements are linked whose words say so too."""
+
+
+def _set(text: str) -> frozenset[str]:
+    """Return the words of a table that is easier to read without quotes."""
+    return frozenset(text.split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +104,9 @@ class _Pair:
 
 def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | None:
     """Return what *new* is to *old*, a statement made before it; None when they have nothing to do with each other."""
-    if max(len(new), len(old)) > MAX_LENGTH or (cosine or 0.0) < RELATED and not _may_relate(_stems(new), _stems(old)):
+    if max(len(new), len(old)) > MAX_LENGTH:
+        return None
+    if (cosine or 0.0) < RELATED and not _may_relate(_stems(new), _stems(old)):
         return None
     pair = _pair(new, old)
     if (cosine is None or cosine >= ABOUT_THE_SAME) and not pair.clash and not _SENTENCE.search(old):
@@ -146,7 +154,7 @@ def _new_cue(cue: re.Match[str] | None, new: str, old: str) -> re.Match[str] | N
     told = cue.group().casefold()
     again = told in {"now", "currently", "from now on"} or re.match(r"\s+to\b", new[cue.end() :])
     known = told if told.count(" ") < 3 else told.partition(" ")[0]
-    return cue if again or not re.search(rf"\b{re.escape(known)}\b", old, re.I) else None
+    return cue if again or not re.search(rf"\b{re.escape(known)}\b", old, re.IGNORECASE) else None
 
 
 # --- reading --------------------------------------------------------------------------------
@@ -154,7 +162,7 @@ def _new_cue(cue: re.Match[str] | None, new: str, old: str) -> re.Match[str] | N
 _COPULA: Final = re.compile(
     r"\b(?:is|are|was|were|am|be|been|has|have|had|must|(?-i:may)|can|can't|should|ist|sind|hat|wird|es|son|está|será|est|sont"
     r"|é|são)\b|[:=]",
-    re.I,
+    re.IGNORECASE,
 )
 """Behind one of these, what is said of the topic begins."""
 _VALUES: Final = frozenset({"number", "date", "version", "unit"})
@@ -187,7 +195,7 @@ def _values(text: str) -> frozenset[tuple[str, str]]:
     return frozenset(each for each in values if not (dated and each[0] == "date" and each[1] in _WEEKDAYS))
 
 
-_WEEKDAYS: Final = frozenset("mon tue wed thu fri sat sun".split())
+_WEEKDAYS: Final = _set("mon tue wed thu fri sat sun")
 
 
 def _slot(word: Said) -> str:
@@ -200,11 +208,7 @@ def _slot(word: Said) -> str:
 @lru_cache(maxsize=2048)
 def _terms(text: str) -> tuple[Term, ...]:
     """Return the words of *text* that are no stop words."""
-    return tuple(
-        _term(word.text, word.stems)
-        for word in read_words(text)
-        if not word.stop
-    )
+    return tuple(_term(word.text, word.stems) for word in read_words(text) if not word.stop)
 
 
 @lru_cache(maxsize=4096)
@@ -232,17 +236,16 @@ def _topic(text: str) -> tuple[Term, ...]:
     return tuple(term for term in kept if term.kind != "value" and term.stems.isdisjoint(_LIGHT))
 
 
-_LIGHT: Final = frozenset(
-    "use need take get go come make run give put keep want do cost pay hold still alreadi alway usual onli also".split()
+_LIGHT: Final = _set(
+    "use need take get go come make run give put keep want do cost pay hold still alreadi alway usual onli also"
 )
 """Verbs and adverbs that say little about a topic by themselves."""
 
 
 _NEGATOR: Final = re.compile(
-    r"\b(?:rather than|instead of|no longer|any ?more|[\w']+n't|leave|avoid|omit|skip|kein\w*|nicht|nie|ya no|nunca|jamais|não|pas|"
-    + "|".join(sorted(NEGATORS))
-    + r")\b",
-    re.I,
+    r"\b(?:rather than|instead of|no longer|any ?more|[\w']+n't|leave|avoid|omit|skip|kein\w*|nicht|nie|ya no"
+    r"|nunca|jamais|não|pas|" + "|".join(sorted(NEGATORS)) + r")\b",
+    re.IGNORECASE,
 )
 
 
@@ -259,8 +262,9 @@ def _denied(text: str) -> frozenset[str]:
 def _counted(text: str) -> frozenset[str]:
     """Return what stands right behind the numbers of *text*."""
     words = said(text)
-    pairs = zip(words, words[1:], strict=False)
-    behind = (root(after.text) for word, after in pairs if word.kind == "number" and after.kind in {"word", "unit"})
+    behind = (
+        root(after.text) for word, after in pairwise(words) if word.kind == "number" and after.kind in {"word", "unit"}
+    )
     return frozenset(word for word in behind if not analyse_word(word).stop)
 
 
@@ -268,10 +272,10 @@ def _counted(text: str) -> frozenset[str]:
 
 
 def _named(term: Term, other: Claim) -> bool:
-    """Return whether *other* has the word too; a value names nothing, and an identifier is named by its digits or as a whole."""
+    """Return whether *other* has the word too; a value names nothing, an identifier goes by its digits or whole."""
     stems = term.stems
     if term.kind == "code":
-        stems = {stem for stem in stems if any(map(str.isdigit, stem))} or {max(stems, key=len)}
+        stems = frozenset(stem for stem in stems if any(map(str.isdigit, stem))) or frozenset({max(stems, key=len)})
     return term.kind != "value" and not other.stems.isdisjoint(stems)
 
 
@@ -330,11 +334,15 @@ def _zone(new: str, cue: re.Match[str] | None, earlier: Claim) -> tuple[Term, ..
     return _terms(inside + " " + ("" if ended else _PHRASE_END.split(behind, maxsplit=1)[0]))
 
 
-_HOLDS_TOPIC: Final = re.compile(r"(?:set|turn|turned|switch|switched|put|brought|cut|took|gave)\b", re.I)
+_HOLDS_TOPIC: Final = re.compile(r"(?:set|turn|turned|switch|switched|put|brought|cut|took|gave)\b", re.IGNORECASE)
 """A cue that has its topic inside: set ... to, turned ... on."""
-_OPENER: Final = re.compile(r"(?:since|after|as of|following|due to|from|starting|ab|seit|nach|desde|tras)\b", re.I)
+_OPENER: Final = re.compile(
+    r"(?:since|after|as of|following|due to|from|starting|ab|seit|nach|desde|tras)\b", re.IGNORECASE
+)
 """A cue that tells since when, before what is said."""
-_PHRASE_END: Final = re.compile(r"\b(?:to|from|with|instead|because|at|in|on|by|for|is|are|was)\b|[,;:](?=\s)|\.\s", re.I)
+_PHRASE_END: Final = re.compile(
+    r"\b(?:to|from|with|instead|because|at|in|on|by|for|is|are|was)\b|[,;:](?=\s)|\.\s", re.IGNORECASE
+)
 
 
 def _changes(pair: _Pair) -> bool:
@@ -394,7 +402,7 @@ def _same_attribute(pair: _Pair) -> bool:
 
 _OWNS: Final = re.compile(r"\b(?:has|have|had|hat|haben|tiene|ont|tem)\b")
 """What a topic has is one of many things that may be said of it."""
-_GIVES_VALUE: Final = re.compile(r"\b(?:to|(?:is|are) now|now (?:is|are)|replaced .{1,40}(?:with|by))\b", re.I)
+_GIVES_VALUE: Final = re.compile(r"\b(?:to|(?:is|are) now|now (?:is|are)|replaced .{1,40}(?:with|by))\b", re.IGNORECASE)
 
 
 def _same_slot(later: Claim, earlier: Claim) -> bool:
@@ -415,8 +423,8 @@ def _is_moved(pair: _Pair) -> bool:
     return bool(told) and told[0].kind != "value" and _MOVED.search(pair.new) is not None
 
 
-_PLACE: Final = re.compile(r"\b(?:in|on|at|under|behind)\s+(?:the\s+|my\s+|our\s+)?([\w-]+)", re.I)
-_MOVED: Final = re.compile(r"\b(?:moved|moves|relocated|migrated|transferred|shifted)\s+(?:in)?to\b", re.I)
+_PLACE: Final = re.compile(r"\b(?:in|on|at|under|behind)\s+(?:the\s+|my\s+|our\s+)?([\w-]+)", re.IGNORECASE)
+_MOVED: Final = re.compile(r"\b(?:moved|moves|relocated|migrated|transferred|shifted)\s+(?:in)?to\b", re.IGNORECASE)
 
 
 def _kept_and_new(later: Claim, earlier: Claim) -> bool:
@@ -425,8 +433,9 @@ def _kept_and_new(later: Claim, earlier: Claim) -> bool:
     return bool(kinds - {"unit"})
 
 
-_CLASSES: Final = tuple(
-    frozenset(words.split(",")) for words in "live,move,reloc,resid,stay,base,locat,house work,job,employ,hire,join,leav".split()
+_CLASSES: Final = (
+    _set("live move reloc resid stay base locat house"),
+    _set("work job employ hire join leav"),
 )
 """Verbs that say where somebody lives, or for whom somebody works."""
 
@@ -484,4 +493,3 @@ def _is_other(later: Claim, earlier: Claim) -> bool:
         any(term.kind in {"name", "code"} and not _named(term, other) for term in mine.topic)
         for mine, other in ((later, earlier), (earlier, later))
     )
-

@@ -2,8 +2,8 @@
 
 Candidates are found by words (minhash, BM25) and by the vectors stored. Only what the text comparison of intake calls
 the same is merged; where the profile takes a high cosine for a duplicate (`oro`), that merges too, unless a number, a
-date, a name or a negation differs. Everything else that is near is proposed as a link: so is what another writer of lower or
-higher trust says, and what is pinned. Nothing is deleted.
+date, a name or a negation differs. Everything else that is near is proposed as a link: so is what another writer of
+lower or higher trust says, and what is pinned. Nothing is deleted.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -195,9 +195,7 @@ def _by_words(memories: Sequence[Memory], context: IngestContext) -> dict[int, t
     for project in {memory.project for memory in memories}:
         mine = [memory for memory in memories if memory.project == project]
         known = context.store.known(project, minhashes=[context.analyse(memory, ()).minhash for memory in mine])
-        near |= {
-            memory.id: (*rows, *by_bm25(memory, context)) for memory, rows in zip(mine, known.near, strict=True)
-        }
+        near |= {memory.id: (*rows, *by_bm25(memory, context)) for memory, rows in zip(mine, known.near, strict=True)}
     return near
 
 

@@ -22,6 +22,8 @@ from recollect.text.claims import relation
         ("Vidya lives in Coventry.", "Vidya moved to Leicester in August."),
         ("Backups are kept for 14 days.", "We keep backups for 35 days instead of 14."),
         ("The guest password is mangotree.", "Changed the guest password to neemtree."),
+        ("Production runs on wren-1 in Helsinki.", "Production has moved to wren-2 in Stockholm."),
+        ("Feature flag `new_cart` is off.", "Turned `new_cart` on for all users."),
         ("Die Miete beträgt 680 Euro.", "Ab Oktober beträgt die Miete 715 Euro."),
     ],
 )
@@ -49,6 +51,13 @@ def test_a_stated_change_of_the_same_attribute_is_an_update(old: str, new: str) 
         ("The outage on May 3 is resolved.", "The outage on May 4 is now resolved."),
         ("Use pnpm in the web folder.", "The web folder was renamed to frontend."),
         ("We sell flutes in E for 650.", "At the fair we sold 31 flutes."),
+        ("The bakery on Hill Road closes at 6.", "The bakery on Mill Road now closes at 7."),
+        ("The staging cluster has 3 nodes.", "The staging cluster was moved to Frankfurt."),
+        ("Redis listens on 6379.", "Redis was upgraded to 7.4."),
+        ("Python 3.11 is used in the worker.", "Python 3.12 is now used in the API."),
+        ("Luca's exam is on 3 June.", "Luca's sister's exam was moved to 5 June."),
+        ("The monthly report goes to Eva.", "The weekly report now goes to Tom."),
+        ("Aaji's cardiologist is Dr Batliwala.", "Dr Batliwala raised Aaji's telmisartan from 40 to 80."),
         ("Kafka has 3 brokers in staging.", "Kafka was upgraded to 3.7 in production."),
     ],
 )
