@@ -17,7 +17,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from recollect.records import NEVER, NOTHING, Decision, Memory
@@ -83,12 +83,13 @@ def is_standalone(memory: Memory) -> bool:
     return memory.external_id is not None or memory.thread is not None
 
 
-def decide(new: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
+def decide(new: Memory, candidates: Sequence[DuplicateCandidate], *, read: bool = True) -> DedupResult:
     """Return what *new* is to the *candidates*: the strongest decision wins, then the nearest words, then the id.
 
-    A cosine proposes a link and nothing more. A memory with an external id stays by itself, whatever it says.
+    A cosine proposes a link and nothing more. A memory with an external id stays by itself, whatever it says. To *read*
+    them as statements, which may change or deny each other in other words, takes longer; bulk does without.
     """
-    compared = (_compare(new, candidate) for candidate in _closest(new, candidates))
+    compared = (_compare(new, candidate, read=read) for candidate in _closest(new, candidates))
     return min((result for result in compared if result is not None), key=_rank, default=DISTINCT)
 
 
@@ -108,6 +109,8 @@ def decide_oro(_: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResu
 Decide = Callable[[Memory, Sequence[DuplicateCandidate]], DedupResult]
 DECIDE: Final[Mapping[str, Decide]] = {"words": decide, "bm25": decide_oro}
 """How a profile decides, by the name it gives."""
+IN_BULK: Final[Mapping[str, Decide]] = {**DECIDE, "words": partial(decide, read=False)}
+"""How it decides on many at once."""
 
 
 # --- who may change what ---------------------------------------------------------------------
@@ -209,10 +212,10 @@ def _rank(result: DedupResult) -> tuple[int, float, int]:
     return _STRENGTH.index(result.decision), -near, int(str(of))
 
 
-def _compare(new: Memory, candidate: DuplicateCandidate) -> DedupResult | None:
+def _compare(new: Memory, candidate: DuplicateCandidate, *, read: bool) -> DedupResult | None:
     """Return what *new* is to one candidate, or None when they have nothing to do with each other."""
     row, text = candidate.memory.id, candidate.memory.content
-    linked, related = (candidate.cosine or 0.0) > COSINE, _related(new, candidate)
+    linked, related = (candidate.cosine or 0.0) > COSINE, _related(new, candidate) if read else None
     if not (linked or related) and max(_word_jaccard(new.content, text) for text in candidate.texts) < NEAR / 2:
         return None  # spelling cannot hide that much
     share = max(_similarity(new.content, text) for text in candidate.texts)

@@ -29,6 +29,7 @@ from recollect.records import (
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
 from recollect.remember.dedup import (
     DECIDE,
+    IN_BULK,
     MERGED,
     Decide,
     DedupResult,
@@ -194,7 +195,8 @@ def _owners(memories: Sequence[Memory], store: Store) -> list[Memory | None]:
 def _ingest_batch(drafts: Sequence[Draft], context: IngestContext) -> list[IngestResult]:
     batch = [_entry(draft, owner, context) for draft, owner in _own_ids(drafts, context.store)]
     existing = _find_existing(batch, context)
-    decisions = _decide_all(batch, existing, DECIDE[context.profile.dedup])
+    ways = DECIDE if len(batch) <= MAX_DRAFTS_BY_VECTOR else IN_BULK
+    decisions = _decide_all(batch, existing, ways[context.profile.dedup])
     ids = _insert(batch, decisions, context)
     results = [
         _result(decision, decisions, ids, own=ids.get(place), redacted=drafts[place].redacted)

@@ -452,7 +452,7 @@ def _contradicts(pair: _Pair) -> bool:
     if later.question or earlier.question or len(pair.shared) < 2 or is_uncertain(pair.new) or is_exception(pair.new):
         return False
     if _denies(later, earlier) or _denies(earlier, later):
-        return not _same_slot(later, earlier)
+        return _by_words(pair) >= ABOUT_THE_SAME and not _same_slot(later, earlier)
     other_source = is_report(pair.new) and _share(earlier.topic, later) >= ABOUT_THE_SAME
     return _are_opposed(later, earlier) or (other_source and _same_slot(later, earlier))
 
@@ -474,10 +474,15 @@ _OPPOSITES: Final = tuple(pair for pair in OPPOSITES if NEGATORS.isdisjoint(pair
 """A negation is looked at by what it denies."""
 
 
+def _by_words(pair: _Pair) -> float:
+    """Return how much of the shorter statement both have in common."""
+    return len(pair.shared) / max(1, min(len(pair.later.plain), len(pair.earlier.plain)))
+
+
 def _is_related(pair: _Pair, cosine: float | None) -> bool:
     """Return whether two statements are near enough for a link."""
     told = pair.cue is not None or is_report(pair.new) or is_report(pair.old)
-    by_words = len(pair.shared) / max(1, min(len(pair.later.plain), len(pair.earlier.plain)))
+    by_words = _by_words(pair)
     if cosine is None:
         return by_words >= (SOME if told else ABOUT_THE_SAME) and len(pair.shared) >= (1 if told else 2)
     if pair.clash and not told and _is_other(pair.later, pair.earlier):
