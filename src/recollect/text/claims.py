@@ -109,7 +109,8 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
     if (cosine or 0.0) < RELATED and not _may_relate(_stems(new), _stems(old)):
         return None
     pair = _pair(new, old)
-    if (cosine is None or cosine >= ABOUT_THE_SAME) and not pair.clash and not _SENTENCE.search(old):
+    least = BARELY if _share(pair.earlier.topic, pair.later) == 1 else ABOUT_THE_SAME
+    if (cosine is None or cosine >= least) and not pair.clash and not _SENTENCE.search(old):
         if _changes(pair):
             return "updates"
         if _contradicts(pair):
