@@ -509,8 +509,10 @@ class Recollection:
         return tuple(upkeep.facts.stale(self._all_facts(), now=self.now(), below=below, days=days))
 
     def conflicts(self) -> "tuple[upkeep.facts.Conflict, ...]":
-        """Return the facts of one project that contradict each other, and the memories remembered as a conflict."""
-        return tuple(upkeep.facts.all_conflicts(self.store, scope=self.scope))
+        """Return the facts of one project that contradict each other, and so the memories: remembered so, or newest."""
+        stated = upkeep.facts.all_conflicts(self.store, scope=self.scope)
+        missed = upkeep.consolidate.missed_conflicts(self._ingest_context(embed=False))
+        return tuple(upkeep.facts.without_repeats([*stated, *missed]))
 
     def _all_facts(self) -> tuple[Fact, ...]:
         return self.store.facts(FactQuery(), scope=self.scope)

@@ -173,8 +173,8 @@ class Filter:
     A source matches when it equals the wish, lies below it as a folder, or ends with "/" and the wish.
     Dates compare with `Memory.when`: since <= when < until. A fact type is that of one of its facts.
 
-    *as_of* asks for what was believed at that moment: recorded by then, not forgotten or superseded until
-    later, and within the time it is valid for. Words are those of today: an edit is a correction, and only
+    *as_of* asks for what was believed at that moment: recorded by then or dated by its writer, not forgotten or
+    superseded until later, and within the time it is valid for. What is dated supersedes from its date on. Words are those of today: an edit is a correction, and only
     what supersedes changes a belief.
     """
 

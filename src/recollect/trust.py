@@ -95,6 +95,19 @@ def _successor(row: int, rows: AbstractSet[int], load: Load) -> int:
 
 def contradicted(events: Iterable[Event]) -> list[int]:
     """Return the memories that, by the *events* of another one, it conflicts with."""
-    told = (event.detail for event in events if event.verb in DECIDING)
-    rows = (detail.get("of", detail.get("proposes")) for detail in told if detail.get("decision") == "conflicts")
-    return [row for row in rows if isinstance(row, int)]
+    return [row for row, relation in linked(events).items() if relation == "conflicts"]
+
+
+def linked(events: Iterable[Event]) -> dict[int, str]:
+    """Return the memories that the *events* of another one link it to, with what it is to them.
+
+    That is a decision (updates, conflicts, restates) or "related". A link is stored once, with the memory that came
+    later: in the event that added it ("of" what it was decided on, "proposes" what it is near to), or in one of the
+    verb "link" that a consolidation wrote.
+    """
+    found: dict[int, str] = {}
+    for detail in (event.detail for event in events if event.verb in DECIDING):
+        row, decision = detail.get("of", detail.get("proposes")), str(detail.get("decision"))
+        if isinstance(row, int):
+            found[row] = "related" if decision == "distinct" else decision
+    return found

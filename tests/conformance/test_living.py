@@ -16,6 +16,7 @@ from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
 from recollect.records import ALL_PROJECTS, Memory, Revise
 from recollect.text.analyser import analyse
+from recollect.trust import linked
 
 DAY = timedelta(days=1)
 FILLER = tuple(f"Filler about subject{number} and nothing else" for number in range(12))
@@ -552,3 +553,78 @@ def test_oro_takes_a_text_whose_vector_lies_on_anothers_for_a_duplicate(tmp_path
 
         assert again.id == first.id
         assert again.evidence["cosine"] > 0.85  # type: ignore[operator]
+
+
+# --- changed facts --------------------------------------------------------------------------
+
+
+def linked_to(db: Recollection, row: int) -> dict[int, str]:
+    return linked(db.store.history([row], scope=ALL_PROJECTS).get(row, ()))
+
+
+def test_a_stated_change_supersedes_what_it_changes(db: Recollection) -> None:
+    old = db.add("The public API allows 60 requests a minute.")
+
+    new = db.add("The public API was raised to 180 requests a minute.")
+
+    assert (new.decision, new.of) == ("updates", old.id)
+    assert db.show(old.id).memory.superseded_by == new.id
+
+
+def test_what_is_not_certain_is_linked_and_reading_can_follow_it(db: Recollection) -> None:
+    old = db.add("Nara is vegetarian.")
+
+    new = db.add("Nara eats fish again since May.")
+
+    assert (new.decision, new.evidence["proposes"]) == ("distinct", old.id)
+    assert linked_to(db, new.id) == {old.id: "related"}
+    assert db.show(old.id).memory.superseded_by is None
+
+
+def test_what_is_dated_before_another_memory_does_not_change_it(db: Recollection) -> None:
+    newer = db.add("The gym went up to 139 reais a month.", observed_at=NOON)
+
+    older = db.add("The gym went up to 129 reais a month.", observed_at=NOON - 30 * DAY)
+
+    assert (older.decision, older.evidence["proposes"]) == ("distinct", newer.id)
+    assert db.show(newer.id).memory.superseded_by is None
+
+
+def test_a_change_stated_by_a_lower_writer_is_a_conflict(db: Recollection) -> None:
+    old = db.add("The public API allows 60 requests a minute.")
+
+    new = db.add("The public API was raised to 180 requests a minute.", trust="agent")
+
+    assert (new.decision, new.of) == ("conflicts", old.id)
+    assert db.show(old.id).memory.superseded_by is None
+
+
+def test_consolidation_links_the_change_that_a_large_import_missed(db: Recollection) -> None:
+    filler = [Memory(content=text) for text in (*FILLER, *FILLER)]
+    texts = ("Vidya lives in Coventry.", "Vidya moved to Leicester in August.")
+    rows = db.add_all([*(Memory(content=text) for text in texts), *filler])[:2]
+
+    (link,) = (each for each in db.consolidate(apply=True).links if each.id == rows[1].id)
+
+    assert (rows[1].decision, link.near, link.evidence["decision"]) == ("distinct", rows[0].id, "updates")
+    assert linked_to(db, rows[1].id) == {rows[0].id: "updates"}
+
+
+def test_conflicts_tells_of_those_that_intake_missed(db: Recollection) -> None:
+    filler = [Memory(content=text) for text in (*FILLER, *FILLER)]
+    texts = ("The endpoint is idempotent.", "Calling the endpoint twice makes two bookings, it is not idempotent.")
+    one, other, *_ = db.add_all([*(Memory(content=text) for text in texts), *filler])
+
+    found = db.conflicts()
+
+    assert other.decision == "distinct"
+    assert [(each.kind, each.one.id, each.other.id) for each in found] == [("memory", other.id, one.id)]
+
+
+def test_a_memory_dated_by_its_writer_is_found_as_of_then(db: Recollection) -> None:
+    db.add("The office is in Berlin.", observed_at=NOON - 90 * DAY)
+    db.add("The office has moved to Lisbon.", observed_at=NOON - 30 * DAY)
+
+    believed = [found(db, "office", where=Filter(as_of=NOON - days * DAY)) for days in (100, 60, 10)]
+
+    assert believed == [[], ["The office is in Berlin."], ["The office has moved to Lisbon."]]

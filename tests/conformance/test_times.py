@@ -107,6 +107,36 @@ def test_a_chain_of_three_values_answers_each_at_its_time(store: Store) -> None:
         assert {each.id for each in near.top} == expected
 
 
+def test_what_its_writer_dated_was_believed_from_that_date_on(store: Store) -> None:
+    dated = add(store, "cat", at=NOON + 9 * DAY, observed_at=NOON)
+    ahead = add(store, "cat tomorrow", at=NOON + DAY, observed_at=NOON + 5 * DAY)
+    embed(store, dated, ahead)
+
+    near = store.nearest("f", UP, scope=ALL_PROJECTS, where=Filter(as_of=NOON + 0.5 * DAY), limit=9)
+
+    assert believed(store, NOON - DAY) == [set()] * 3
+    assert believed(store, NOON + 0.5 * DAY) == [{dated}] * 3
+    assert believed(store, NOON + 2 * DAY) == [{dated, ahead}] * 3
+    assert {each.id for each in near.top} == {dated}
+
+
+def test_what_its_writer_dated_supersedes_from_that_date_on(store: Store) -> None:
+    one, two = (add(store, "cat", at=NOON + 9 * DAY, observed_at=NOON + n * DAY) for n in (1, 3))
+    supersede(store, one, two, at=NOON + 9 * DAY)
+
+    assert believed(store, NOON + 2 * DAY) == [{one}] * 3
+    assert believed(store, NOON + 3 * DAY) == [{two}] * 3
+    assert believed(store, None) == [{two}] * 3
+
+
+def test_what_was_dated_and_is_forgotten_since_was_believed_from_its_date_on(store: Store) -> None:
+    row = add(store, "cat", at=NOON + 5 * DAY, observed_at=NOON)
+
+    store.apply([Forget(id=row)], at=NOON + 8 * DAY)
+
+    assert believed(store, NOON + DAY) == [{row}] * 3
+
+
 def test_superseded_values_of_that_time_are_shown_on_request(store: Store) -> None:
     one, two, three = (add(store, "cat", at=NOON + n * DAY) for n in range(3))
     supersede(store, one, two, at=NOON + DAY)

@@ -16,11 +16,11 @@ def covers(reader: Scope, asked: Scope) -> bool:
     return reader.projects is None or (asked.projects is not None and asked.projects <= reader.projects)
 
 
-def admits(where: Filter, memory: Memory, facts: Iterable[Fact]) -> bool:
-    """Return whether *memory*, which states *facts*, is one of those wanted."""
+def admits(where: Filter, memory: Memory, facts: Iterable[Fact], successor: Memory | None) -> bool:
+    """Return whether *memory*, which states *facts* and whose place *successor* took, is one of those wanted."""
     return (
         is_there(memory, where.as_of)
-        and (where.include_superseded or not is_superseded(memory, where.as_of))
+        and (where.include_superseded or not is_superseded(memory, where.as_of, successor))
         and describes(where, memory, facts)
     )
 
@@ -50,14 +50,20 @@ def is_there(memory: Memory, as_of: datetime | None) -> bool:
 
 
 def was_held(memory: Memory, as_of: datetime) -> bool:
-    """Return whether *memory* was recorded by then and not forgotten until later."""
-    return memory.created_at <= as_of and (memory.deleted_at is None or memory.deleted_at > as_of)
+    """Return whether *memory* was recorded, or dated by its writer, by then, and not forgotten until later."""
+    known = memory.created_at if memory.observed_at is None else min(memory.created_at, memory.observed_at)
+    return known <= as_of and (memory.deleted_at is None or memory.deleted_at > as_of)
 
 
-def is_superseded(memory: Memory, as_of: datetime | None) -> bool:
-    """Return whether another memory had taken the place of *memory*, now or at that moment."""
+def is_superseded(memory: Memory, as_of: datetime | None, successor: Memory | None) -> bool:
+    """Return whether another memory had taken the place of *memory*, now or at that moment.
+
+    One that its writer dated took it at that date, if not before.
+    """
     if memory.superseded_by is None:
         return False
+    if as_of is not None and successor is not None and successor.observed_at is not None:
+        return successor.observed_at <= as_of or (memory.superseded_at or as_of) <= as_of
     return as_of is None or memory.superseded_at is None or memory.superseded_at <= as_of
 
 

@@ -206,10 +206,13 @@ class OracleStore:
         return LogSize(recalls=len(seen), bytes=sum(recall.size for recall in seen), oldest=oldest)
 
     def _admitted(self, scope: Scope, where: Filter) -> Iterator[Memory]:
-        facts = self._state.facts
         for memory in self._state.memories.values():
-            if in_scope(memory, scope) and admits(where, memory, facts.get(memory.id, ())):
+            if in_scope(memory, scope) and self._admits(memory, where):
                 yield memory
+
+    def _admits(self, memory: Memory, where: Filter) -> bool:
+        successor = self._state.memories.get(memory.superseded_by or 0)
+        return admits(where, memory, self._state.facts.get(memory.id, ()), successor)
 
     # --- words ------------------------------------------------------------------------------
 
@@ -238,8 +241,7 @@ class OracleStore:
             )
 
     def _among(self, rows: Iterable[int], where: Filter) -> set[int]:
-        state = self._state
-        return {row for row in rows if admits(where, state.memories[row], state.facts.get(row, ()))}
+        return {row for row in rows if self._admits(self._state.memories[row], where)}
 
     def _match_text(
         self, query: SubstringQuery, scope: Scope, where: Filter, limit: int, score_ids: Sequence[int]

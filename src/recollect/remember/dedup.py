@@ -2,9 +2,9 @@
 
 identical   the same words, whatever the case, spacing and punctuation
 restates    the same thing in slightly other words: nothing that carries meaning is left over on either side
-updates     the same slot of the same subject holds another value now
-conflicts   one says what the other denies
-distinct    everything else; the nearest one, if any, stands in the evidence as "proposes"
+updates     the same slot of the same subject holds another value now, or the new text states a change of it
+conflicts   one says what the other denies, or another source says otherwise
+distinct    everything else; the nearest one, if any, stands in the evidence as "proposes": the two are linked
 
 Only *identical* and *restates* lead to a merge, so both are judged to refuse when in doubt: a word that
 one text has and the other has not, another order of the words, a question against a statement.
@@ -17,10 +17,11 @@ import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final
 
 from recollect.records import NEVER, NOTHING, Decision, Memory
+from recollect.text.claims import Relation, relation
 from recollect.text.differences import (
     NEGATING,
     NEGATORS,
@@ -91,12 +92,13 @@ def is_standalone(memory: Memory) -> bool:
     return memory.external_id is not None or memory.thread is not None
 
 
-def decide(new: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
+def decide(new: Memory, candidates: Sequence[DuplicateCandidate], *, read: bool = True) -> DedupResult:
     """Return what *new* is to the *candidates*: the strongest decision wins, then the nearest words, then the id.
 
-    A cosine proposes a link and nothing more. A memory with an external id stays by itself, whatever it says.
+    A cosine proposes a link and nothing more. A memory with an external id stays by itself, whatever it says. To *read*
+    them as statements, which may change or deny each other in other words, takes longer; bulk does without.
     """
-    compared = (_compare(new, candidate) for candidate in _closest(new, candidates))
+    compared = (_compare(new, candidate, read=read) for candidate in _closest(new, candidates))
     return min((result for result in compared if result is not None), key=_rank, default=DISTINCT)
 
 
@@ -116,6 +118,8 @@ def decide_oro(_: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResu
 Decide = Callable[[Memory, Sequence[DuplicateCandidate]], DedupResult]
 DECIDE: Final[Mapping[str, Decide]] = {"words": decide, "bm25": decide_oro}
 """How a profile decides, by the name it gives."""
+IN_BULK: Final[Mapping[str, Decide]] = {**DECIDE, "words": partial(decide, read=False)}
+"""How it decides on many at once."""
 
 
 # --- who may change what ---------------------------------------------------------------------
@@ -189,45 +193,67 @@ def says_the_same(a: str, b: str) -> bool:
 
 MAX_COMPARED: Final = 5
 """How many of those that share much of its words a memory is compared with, word for word."""
+MAX_NEAR: Final = 3
+"""How many of those nearest by vector it is compared with besides."""
 _words: Final = lru_cache(maxsize=256)(word_set)
 
 _STRENGTH: Final = ("identical", "restates", "updates", "conflicts", "distinct")
 
 
 def _closest(new: Memory, candidates: Sequence[DuplicateCandidate]) -> Iterable[DuplicateCandidate]:
-    """Return the candidates above the cosine, and of the others the few that share most words.
+    """Return the candidates above the cosine, and of the others the few that share most words or are nearest.
 
     Lines made from one pattern share most of their words, so that without a limit each would meet all the others.
     """
     others = [each for each in candidates if (each.cosine or 0.0) <= COSINE]
     if len(others) <= MAX_COMPARED:
         return candidates
-    others.sort(key=lambda each: -max(_word_jaccard(new.content, text) for text in each.texts))
-    return [*(each for each in candidates if (each.cosine or 0.0) > COSINE), *others[:MAX_COMPARED]]
+    by_words = sorted(others, key=lambda each: -max(_word_jaccard(new.content, text) for text in each.texts))
+    by_vector = sorted((each for each in others if each.cosine is not None), key=lambda each: -(each.cosine or 0.0))
+    kept = {each.memory.id for each in (*by_words[:MAX_COMPARED], *by_vector[:MAX_NEAR])}
+    return [each for each in candidates if (each.cosine or 0.0) > COSINE or each.memory.id in kept]
 
 
 def _rank(result: DedupResult) -> tuple[int, float, int]:
-    """Return a key that puts the strongest decision first, then the nearest words, then the lowest id."""
-    share, of = result.evidence["jaccard"], result.of or result.evidence.get("proposes")
-    return _STRENGTH.index(result.decision), -float(str(share)), int(str(of))
+    """Return a key that puts the strongest decision first, then the nearest by words and vector, then the lowest id."""
+    near = sum(float(str(result.evidence.get(name, 0.0))) for name in ("jaccard", "cosine"))
+    of = result.of or result.evidence.get("proposes")
+    return _STRENGTH.index(result.decision), -near, int(str(of))
 
 
-def _compare(new: Memory, candidate: DuplicateCandidate) -> DedupResult | None:
+def _compare(new: Memory, candidate: DuplicateCandidate, *, read: bool) -> DedupResult | None:
     """Return what *new* is to one candidate, or None when they have nothing to do with each other."""
     row, text = candidate.memory.id, candidate.memory.content
-    linked = (candidate.cosine or 0.0) > COSINE
-    if not linked and max(_word_jaccard(new.content, text) for text in candidate.texts) < NEAR / 2:
-        return None  # spelling cannot hide that much; most candidates end here, cheaply
+    linked, related = (candidate.cosine or 0.0) > COSINE, _related(new, candidate) if read else None
+    if not (linked or related) and max(_word_jaccard(new.content, text) for text in candidate.texts) < NEAR / 2:
+        return None  # spelling cannot hide that much
     share = max(_similarity(new.content, text) for text in candidate.texts)
     evidence: dict[str, object] = {"jaccard": round(share, 4), "differs": list(differences(new.content, text))}
     if candidate.cosine is not None:
         evidence["cosine"] = candidate.cosine
     decision = _decision(new, candidate, close=share >= NEAR)
+    if decision == "distinct" and related in ("updates", "conflicts"):
+        decision = related
     if decision != "distinct":
         return DedupResult(decision=decision, of=row, evidence=evidence)
-    if share >= NEAR or linked:
+    if related:
+        evidence["related"] = True
+    if share >= NEAR or linked or related:
         return DedupResult(decision="distinct", evidence={**evidence, "proposes": row})
     return None
+
+
+def _related(new: Memory, candidate: DuplicateCandidate) -> Relation | None:
+    """Return what *new* is to one candidate as a statement about the same thing.
+
+    What is dated before the other cannot change it, and what stands under another heading speaks of something else.
+    """
+    old = candidate.memory
+    if NEVER < new.when < old.when:
+        return "related" if relation(old.content, new.content, cosine=candidate.cosine) else None
+    found = relation(new.content, old.content, cosine=candidate.cosine)
+    apart = new.external_id is not None or new.section != old.section
+    return "related" if found and apart else found
 
 
 def _decision(new: Memory, candidate: DuplicateCandidate, *, close: bool) -> Decision:

@@ -30,6 +30,7 @@ from recollect.records import (
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
 from recollect.remember.dedup import (
     DECIDE,
+    IN_BULK,
     MERGED,
     Decide,
     DedupResult,
@@ -52,10 +53,15 @@ MAX_NEAREST: Final = 5
 """How many memories near by vector, or by BM25, a draft is compared with."""
 LONG: Final = 1000
 """A text of more characters is compared before the transaction that stores it: that takes a while."""
-MAX_LINK_TERMS: Final = 6
-"""By how many of its words a draft is looked up for links."""
+MAX_LINK_TERMS: Final = 8
+"""By how many of its words a draft is looked up for what it changes or is near to."""
 MAX_DRAFTS_BY_VECTOR: Final = 16
-"""Up to how many drafts at a time are compared by vector too, where the profile does not ask for it."""
+"""Up to how many drafts at a time are looked up so, and compared by vector, where the profile does not ask for it."""
+MAX_SCANNED: Final = 1_000
+"""Up to which id among what the words find all vectors are compared too.
+
+After a write that takes a time that grows with the store, and ids tell how large it is; consolidation does it for all.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -255,7 +261,8 @@ def _owners(memories: Sequence[Memory], store: Store) -> list[Memory | None]:
 def _ingest_batch(drafts: Sequence[Draft], context: IngestContext, decided: Decided) -> list[IngestResult]:
     batch = [_entry(draft, owner, context) for draft, owner in _own_ids(drafts, context.store)]
     existing = _find_existing(batch, context)
-    decisions = _decide_all(batch, existing, decided.by(DECIDE[context.profile.dedup]))
+    ways = DECIDE if len(batch) <= MAX_DRAFTS_BY_VECTOR else IN_BULK
+    decisions = _decide_all(batch, existing, decided.by(ways[context.profile.dedup]))
     ids = _insert(batch, decisions, context)
     results = [
         _result(decision, decisions, ids, own=ids.get(place), draft=drafts[place])
@@ -311,14 +318,18 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext) -> _Existing
     same, near = _known(batch, context.store, by_words=by_words)
     bm25: list[Scores] = [{} for _ in batch]
     cosines: list[Scores] = [{} for _ in batch]
-    for place, entry in enumerate(batch):
-        embedding = None if entry.standalone or entry.key in same else entry.draft.embedding
-        if embedding is not None or not (by_words or entry.standalone or entry.key in same):
-            bm25[place] = _by_bm25(entry.memory, context)
+    new = [place for place, entry in enumerate(batch) if not entry.standalone and entry.key not in same]
+    few = len(batch) <= MAX_DRAFTS_BY_VECTOR
+    for place in new:
+        embedding = batch[place].draft.embedding
+        if few or embedding is not None or not by_words:
+            bm25[place] = by_bm25(batch[place].memory, context)
+        found = (*near[place], *bm25[place])
+        if embedding is not None and (not by_words or (few and max(found, default=0) <= MAX_SCANNED)):
+            cosines[place] = _nearest(embedding, batch[place].memory, context.store)
         if embedding is not None and by_words:
-            cosines[place] = _cosines(embedding, (*near[place], *bm25[place]), context.store)
-        elif embedding is not None:
-            cosines[place] = _nearest(embedding, entry.memory, context.store)
+            rows = [row for row in found if row not in cosines[place]]
+            cosines[place] |= _cosines(embedding, rows, context.store)
     owners = (entry.owner.id for entry in batch if entry.owner is not None)
     rows = sorted({*same.values(), *owners, *(row for each in (*near, *cosines, *bm25) for row in each)})
     memories = _with_successors(rows, same.values(), context.store) if rows else {}
@@ -359,11 +370,7 @@ def _known(batch: Sequence[_Entry], store: Store, *, by_words: bool) -> tuple[di
 
 
 def _cosines(embedding: Embedding, rows: Sequence[int], store: Store) -> Scores:
-    """Return the cosine of *embedding* with each of *rows* that has a vector.
-
-    It takes a time that does not grow with the store, as finding the nearest does after each write. In MiniLM two
-    texts with a cosine above that of a link share words, so that BM25 finds them.
-    """
+    """Return the cosine of *embedding* with each of *rows* that has a vector."""
     generation, vector = embedding.generation, embedding.passages[0].vector
     stored = store.vectors(generation.fingerprint, rows, scope=ALL_PROJECTS) if rows else {}
     passages = [(row, each.vector) for row, found in stored.items() for each in found]
@@ -382,16 +389,19 @@ def _nearest(embedding: Embedding, memory: Memory, store: Store) -> Scores:
     return {hit.id: hit.score for hit in hits.top}
 
 
-def _by_bm25(memory: Memory, context: IngestContext) -> Scores:
+def by_bm25(memory: Memory, context: IngestContext) -> Scores:
     """Return the normalised BM25 of the memories that the significant words of *memory* find.
 
-    Profile `oro` asks for all of them; for a link the longest do, which are rare and so cheap to look up.
+    Profile `oro` asks for all of them; elsewhere names and the longest do, which are rare and so cheap to look up.
     """
     words, oro = context.profile.words, context.profile.dedup == "bm25"
-    stems = list(dict.fromkeys(stem for word in significant(read_words(memory.content)) for stem in word.stems))
+    told = significant(read_words(memory.content))
+    if not oro:
+        told = tuple(sorted(told, key=lambda word: (not word.text[:1].isupper(), -len(word.text))))
+    stems = list(dict.fromkeys(stem for word in told for stem in word.stems))
     if not stems:
         return {}
-    asked = stems[: words.max_terms] if oro else sorted(stems, key=len, reverse=True)[:MAX_LINK_TERMS]
+    asked = stems[: words.max_terms if oro else MAX_LINK_TERMS]
     expression = AnyOf(parts=tuple(Word(text=stem) for stem in asked))
     hits = context.store.match_words(
         WordQuery(expression=expression, weights=words.fields),

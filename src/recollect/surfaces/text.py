@@ -324,7 +324,7 @@ def _details(detail: Mapping[str, object]) -> dict[str, str]:
         "by": f"by #{detail.get('by')}" if isinstance(detail.get("by"), int) else f"by {detail.get('by')}",
         "differs": f"differs in {', '.join(map(str, differs)) if isinstance(differs, list) else differs}",
         "jaccard": f"{detail.get('jaccard')} of the words in common",
-        "proposes": f"perhaps the same as #{detail.get('proposes')}",
+        "proposes": f"{'related to' if detail.get('related') else 'perhaps the same as'} #{detail.get('proposes')}",
         "against": f"{detail.get('trust')} against {detail.get('against')}",
         "reason": str(detail.get("reason")),
         "source": f"from {detail.get('source')}",

@@ -206,7 +206,7 @@ _Next = tuple[bool, str | None]
 _PLAIN: Final[_Next] = (False, None)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=1024)
 def _read(text: str) -> _Reading:
     """Read *text* once, from left to right."""
     reading, end, at = _Reading(), 0, _At()

@@ -1,9 +1,9 @@
 """Find what intake missed: merges and links are proposed first, applied on demand, undone on demand.
 
-Candidates are found by words (minhash) and by the vectors stored. Only what the text comparison of intake calls the
-same is merged; where the profile takes a high cosine for a duplicate (`oro`), that merges too, unless a number, a date,
-a name or a negation differs. Everything else that is near is proposed as a link: so is what another writer of lower or
-higher trust says, and what is pinned. Nothing is deleted.
+Candidates are found by words (minhash, BM25) and by the vectors stored. Only what the text comparison of intake calls
+the same is merged; where the profile takes a high cosine for a duplicate (`oro`), that merges too, unless a number, a
+date, a name or a negation differs. Everything else that is near is proposed as a link: so is what another writer of
+lower or higher trust says, and what is pinned. Nothing is deleted.
 """
 
 from collections import defaultdict
@@ -41,10 +41,10 @@ from recollect.remember.dedup import (
     is_comparable,
     is_standalone,
 )
-from recollect.remember.ingest import MAX_NEAREST
+from recollect.remember.ingest import MAX_NEAREST, by_bm25
 from recollect.stores.contract import Store
-from recollect.trust import capped, may_merge
-from recollect.upkeep.facts import by_project, repeated
+from recollect.trust import capped, linked, may_merge
+from recollect.upkeep.facts import Conflict, by_project, repeated
 from recollect.vectors import matrix
 
 VERB: Final = "consolidate"
@@ -208,6 +208,25 @@ def _propose(
     return list(merges.values()), links
 
 
+def missed_conflicts(context: IngestContext) -> list[Conflict]:
+    """Return the memories among the newest that contradict an earlier one near them, as intake would decide it."""
+    ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=BATCH).ids)
+    held = context.store.load(ids, scope=context.scope)
+    found = []
+    for memory, near in _near([each for each in held.values() if not is_standalone(each)], context):
+        rows = [row for row in near if row < memory.id]
+        others = {**context.store.load([row for row in rows if row not in held], scope=context.scope), **held}
+        candidates = [
+            DuplicateCandidate(memory=others[row], cosine=near[row])
+            for row in rows
+            if row in others and others[row].kind == memory.kind and others[row].superseded_by is None
+        ]
+        result = decide(memory, candidates)
+        if result.decision == "conflicts" and result.of is not None:
+            found.append(Conflict(one=memory, other=others[result.of], kind="memory"))
+    return found
+
+
 def _merge_proposal(
     memory: Memory, candidates: Sequence[DuplicateCandidate], context: IngestContext
 ) -> MergeProposal | None:
@@ -221,12 +240,12 @@ def _near(memories: Sequence[Memory], context: IngestContext) -> Iterator[tuple[
     """Yield each memory with those near it by words or by vector, and their cosines where they are known."""
     generations = [each for each in context.store.generations(scope=context.scope) if each.memories]
     fullest = max(generations, key=lambda each: each.memories, default=None)
-    by_vector = {} if fullest is None else dict(_by_vector(memories, fullest, context.store))
+    found: dict[int, tuple[int, ...]] = {}
     for start in range(0, len(memories), BATCH):
-        batch = memories[start : start + BATCH]
-        by_words = _by_words(batch, context)
-        for memory in batch:
-            yield memory, {**dict.fromkeys(by_words[memory.id]), **by_vector.get(memory.id, {})}
+        found |= _by_words(memories[start : start + BATCH], context)
+    by_vector = {} if fullest is None else dict(_by_vector(memories, found, fullest, context.store))
+    for memory in memories:
+        yield memory, {**dict.fromkeys(found[memory.id]), **by_vector.get(memory.id, {})}
 
 
 def _by_words(memories: Sequence[Memory], context: IngestContext) -> dict[int, tuple[int, ...]]:
@@ -234,18 +253,19 @@ def _by_words(memories: Sequence[Memory], context: IngestContext) -> dict[int, t
     for project in {memory.project for memory in memories}:
         mine = [memory for memory in memories if memory.project == project]
         known = context.store.known(project, minhashes=[context.analyse(memory, ()).minhash for memory in mine])
-        near |= {memory.id: rows for memory, rows in zip(mine, known.near, strict=True)}
+        near |= {memory.id: (*rows, *by_bm25(memory, context)) for memory, rows in zip(mine, known.near, strict=True)}
     return near
 
 
 def _by_vector(
-    memories: Sequence[Memory], generation: Generation, store: Store
+    memories: Sequence[Memory], found: Mapping[int, Sequence[int]], generation: Generation, store: Store
 ) -> Iterator[tuple[int, dict[int, float]]]:
-    """Yield for each memory with a vector those nearest to its first passage, of its project and kind, with cosines.
+    """Yield for each memory with a vector those nearest to its first passage, and those *found* by words, with cosines.
 
-    The vectors are read in batches and compared here: to ask the store for each memory would cost a question each.
+    They are of its project and kind. The vectors are read in batches and compared here: to ask the store for each
+    memory would cost a question each.
     """
-    ids = [memory.id for memory in memories]
+    ids = sorted({memory.id for memory in memories}.union(*found.values()))
     passages: dict[int, tuple[Passage, ...]] = {}
     for start in range(0, len(ids), BATCH):
         passages |= store.vectors(generation.fingerprint, ids[start : start + BATCH], scope=ALL_PROJECTS)
@@ -254,22 +274,42 @@ def _by_vector(
         if memory.id in passages:
             groups[memory.project, memory.kind].append(memory.id)
     for rows in groups.values():
-        owners = [row for row in rows for _ in passages[row]]
-        block = matrix([each.vector for row in rows for each in passages[row]], dimensions=generation.dimensions)
+        held = sorted({*rows, *(other for row in rows for other in found[row] if other in passages)})
+        spans = _spans(held, passages)
+        owners = [row for row in held for _ in passages[row]]
+        block = matrix([each.vector for row in held for each in passages[row]], dimensions=generation.dimensions)
         everywhere = block.places(range(len(owners)))
         for row in rows:
             vector = passages[row][0].vector
-            places = block.best(vector, everywhere, min(len(owners), MAX_PASSAGES))
-            yield row, _nearest(row, [owners[at] for at in places], block.products(vector, places))
+            places = list(block.best(vector, everywhere, min(len(owners), MAX_PASSAGES)))
+            nearest = _nearest(row, [owners[at] for at in places], block.products(vector, places))
+            known = [at for other in found[row] if other in spans and other != row for at in spans[other]]
+            by_words = _best(row, [owners[at] for at in known], block.products(vector, known) if known else [])
+            yield row, {**by_words, **nearest}
+
+
+def _spans(rows: Sequence[int], passages: Mapping[int, Sequence[Passage]]) -> dict[int, range]:
+    """Return where the passages of each of *rows* stand, one row after the other."""
+    spans, start = dict[int, range](), 0
+    for row in rows:
+        spans[row] = range(start, start + len(passages[row]))
+        start = spans[row].stop
+    return spans
+
+
+def _best(own: int, owners: Sequence[int], products: Sequence[float]) -> dict[int, float]:
+    """Return the best product of each memory but *own*."""
+    best: dict[int, float] = {}
+    for row, product in zip(owners, products, strict=True):
+        best[row] = max(product, best.get(row, -1.0))
+    best.pop(own, None)
+    return best
 
 
 def _nearest(own: int, owners: Sequence[int], products: Sequence[float]) -> dict[int, float]:
     """Return the few memories with the largest products, each by its best passage, without the memory itself."""
-    best: dict[int, float] = {}
-    for row, product in zip(owners, products, strict=True):
-        best[row] = max(product, best.get(row, -1.0))
-    nearest = sorted(((row, score) for row, score in best.items() if row != own), key=lambda hit: (-hit[1], hit[0]))
-    return dict(nearest[:MAX_NEAREST])
+    best = _best(own, owners, products)
+    return dict(sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))[:MAX_NEAREST])
 
 
 def _merged_into(result: DedupResult, context: IngestContext) -> int | None:
@@ -282,9 +322,9 @@ def _merged_into(result: DedupResult, context: IngestContext) -> int | None:
 
 
 def _link(memory: Memory, result: DedupResult) -> LinkProposal | None:
-    """Return the link that *result* is worth: another value, the contrary, or a high cosine."""
-    near, guarded = result.of or result.evidence.get("proposes"), "against" in result.evidence
-    if near is None or (result.decision == "distinct" and _cosine(result) <= COSINE and not guarded):
+    """Return the link that *result* is worth: another value, the contrary, the same thing, or a high cosine."""
+    near, certain = result.of or result.evidence.get("proposes"), {"against", "related"} & result.evidence.keys()
+    if near is None or (result.decision == "distinct" and _cosine(result) <= COSINE and not certain):
         return None
     evidence = {key: each for key, each in result.evidence.items() if key != "proposes"}
     return LinkProposal(id=memory.id, near=int(str(near)), evidence={"decision": result.decision, **evidence})
@@ -297,10 +337,8 @@ def _cosine(result: DedupResult) -> float:
 def _not_linked_yet(links: Sequence[LinkProposal], context: IngestContext) -> list[LinkProposal]:
     """Return the *links* that no event names yet, the nearest by cosine first."""
     events = context.store.history([each.id for each in links], scope=context.scope) if links else {}
-    known = {
-        (row, event.detail.get(name)) for row, log in events.items() for event in log for name in ("of", "proposes")
-    }
-    fresh = [each for each in links if (each.id, each.near) not in known]
+    known = {row: linked(log) for row, log in events.items()}
+    fresh = [each for each in links if each.near not in known.get(each.id, {})]
     return sorted(fresh, key=lambda each: (-float(str(each.evidence.get("cosine", 0.0))), each.id))
 
 

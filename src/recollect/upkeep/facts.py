@@ -72,10 +72,19 @@ def memory_conflicts(store: Store, *, scope: Scope) -> list[Conflict]:
 def all_conflicts(store: Store, *, scope: Scope) -> list[Conflict]:
     """Return what contradicts each other in a project: facts, and the memories whose facts do not tell already."""
     stated = [found for facts in by_project(store, scope=scope) for found in conflicts(facts)]
-    told = {frozenset(side.memory_id for side in (each.one, each.other) if isinstance(side, Fact)) for each in stated}
-    return stated + [
-        each for each in memory_conflicts(store, scope=scope) if frozenset({each.one.id, each.other.id}) not in told
-    ]
+    return without_repeats([*stated, *memory_conflicts(store, scope=scope)])
+
+
+def without_repeats(found: Sequence[Conflict]) -> list[Conflict]:
+    """Return *found* without the memories of which an earlier conflict tells already."""
+    told: set[frozenset[int]] = set()
+    kept = []
+    for each in found:
+        sides = frozenset(side.memory_id if isinstance(side, Fact) else side.id for side in (each.one, each.other))
+        if each.kind == "attribute" or sides not in told:
+            kept.append(each)
+        told.add(sides)
+    return kept
 
 
 def repeated(facts: Sequence[Fact], memories: Mapping[int, Memory]) -> list[tuple[Fact, Fact]]:

@@ -165,7 +165,7 @@ def test_a_cosine_only_ever_proposes_a_link() -> None:
 
 
 def test_a_low_cosine_proposes_nothing() -> None:
-    far = replace(candidate("Deploys happen at the end of the week."), cosine=0.85)
+    far = replace(candidate("Deploys happen at the end of the week."), cosine=0.5)
 
     assert decide(Memory(content="We ship on Fridays."), [far]) == DedupResult(decision="distinct")
 

@@ -11,8 +11,7 @@ from recollect.profile import BUILT_IN, Answerability, Calibration, LogisticMode
 from recollect.records import ALL_PROJECTS, IndexHit
 from recollect.replies import Evidence, Mode, Outcome, Request, Share
 from recollect.search.answerability import calibration, judge, length_adjusted, probability
-from recollect.search.parse import query_length
-from recollect.search.parse import Query, parse
+from recollect.search.parse import Query, parse, query_length
 from recollect.search.state import Candidate, Ranking, State
 
 KNOWN = Calibration(

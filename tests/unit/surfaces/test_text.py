@@ -125,6 +125,10 @@ def test_what_became_of_a_text_is_one_line(kept: IngestResult, text: str) -> Non
             "2026-05-04 12:00 add: distinct, perhaps the same as #1",
         ),
         (
+            Event(memory_id=3, verb="add", at=NOON, detail={"decision": "distinct", "proposes": 1, "related": True}),
+            "2026-05-04 12:00 add: distinct, related to #1",
+        ),
+        (
             Event(memory_id=3, verb="supersede", at=NOON, detail={"by": 4, "content": "We ship"}),
             "2026-05-04 12:00 supersede: by #4",
         ),

@@ -46,14 +46,18 @@ def admitted_among(engine: Engine, session: Session, ids: Collection[int], where
     return {row for (row,) in session.rows(f"select m.id from memory m where {clause.sql}", clause.values)}
 
 
+KNOWN = "(m.created_at <= ? or m.observed_at <= ?)"
+"""Whether a memory was known at a moment, given twice: recorded by then, or dated by its writer."""
+
+
 def _present(as_of: datetime | None) -> Clause:
     if as_of is None:
         return Clause("m.deleted_at is null")
     sql = (
-        "m.created_at <= ? and (m.deleted_at is null or m.deleted_at > ?) "
+        f"{KNOWN} and (m.deleted_at is null or m.deleted_at > ?) "
         "and (m.valid_from is null or m.valid_from <= ?) and (m.valid_until is null or m.valid_until > ?)"
     )
-    return Clause(sql, (moment(as_of),) * 4)
+    return Clause(sql, (moment(as_of),) * 5)
 
 
 def _current(where: Filter) -> Clause:
@@ -61,7 +65,9 @@ def _current(where: Filter) -> Clause:
         return OPEN
     if where.as_of is None:
         return Clause("m.superseded_by is null")
-    return Clause("(m.superseded_by is null or m.superseded_at > ?)", (moment(where.as_of),))
+    later = "select 1 from memory n where n.id = m.superseded_by and n.observed_at <= ?"
+    sql = f"(m.superseded_by is null or (m.superseded_at > ? and not exists ({later})))"
+    return Clause(sql, (moment(where.as_of),) * 2)
 
 
 def _since(where: Filter) -> Iterable[Clause]:

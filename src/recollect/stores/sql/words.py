@@ -22,7 +22,7 @@ from recollect.stores.bm25 import CollectionStats, Postings, matching, postings_
 from recollect.stores.facets import as_facets, as_vocabulary
 from recollect.stores.sql.codec import MEMORY, moment
 from recollect.stores.sql.engine import Clause, Database, Session, ask, version_of
-from recollect.stores.sql.filters import admits, admitted, admitted_among, in_scope
+from recollect.stores.sql.filters import KNOWN, admits, admitted, admitted_among, in_scope
 from recollect.stores.sql.memories import wordings
 from recollect.stores.sql.rebuild import rebuild
 
@@ -93,7 +93,7 @@ def _forgotten_since(db: Database, scope: Scope, where: Filter) -> Mapping[int, 
     if where.as_of is None:
         return {}
     at = moment(where.as_of)
-    there = Clause("m.deleted_at > ? and m.created_at <= ?", (at, at)) & in_scope(db.engine, scope)
+    there = Clause(f"m.deleted_at > ? and {KNOWN}", (at, at, at)) & in_scope(db.engine, scope)
     rows = ask(db, f"select {MEMORY.columns('m')} from memory m", there, "order by m.id")
     memories = {memory.id: memory for memory in map(MEMORY.read, rows)}
     said = wordings(db, list(memories), scope=scope)
