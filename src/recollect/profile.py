@@ -154,6 +154,9 @@ class Fuse:
     """The weights where everything searched is program text; in between, in between."""
     divisor: Positive = 25.0
     """What the normaliser `divide` divides by."""
+    full_words: Weight = 0.0
+    """A hit that holds so many words of the question, or all of a shorter one, counts in full; one that holds less
+    counts by the square of its share; 0 counts every hit in full."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +169,34 @@ class Smooth:
     """Among how many of the best they are looked for; it does not depend on the limit."""
     max_neighbours: Annotated[int, Range(1, 1000)] = 8
     """How many of them count."""
+    max_rise: Weight = 1000.0
+    """It rises by at most so much of its own score: what is itself unrelated stays where it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialogue:
+    """How a turn of a conversation that answers takes over what the turn that asks has found."""
+
+    reply_weight: Weight = 0.0
+    """So much of the score of the turn that asks goes to the turn after it; 0 leaves replies alone."""
+    min_informativeness: Share = 0.9
+    """A reply may be short: its factor `informativeness` is at least this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """When a newer memory that announces a change stands above the best hit, which is about the same thing."""
+
+    min_score: Share = 0.0
+    """It scores at least so much of the best; 0 leaves the order alone."""
+    top_k: Annotated[int, Range(1, 1000)] = 30
+    """Among how many of the best it is looked for."""
+    min_similarity: Share = 0.5
+    """Two memories so near in meaning are about the same thing."""
+    min_similarity_shared: Share = 0.35
+    """So near does where they share words."""
+    shared_words: Annotated[int, Range(1, 1000)] = 2
+    """How many words they share then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -320,7 +351,9 @@ class Profile:
     expand: Expand = Expand()
     fuse: Fuse = Fuse()
     smooth: Smooth = Smooth()
+    dialogue: Dialogue = Dialogue()
     weigh: Weigh = Weigh()
+    changes: Changes = Changes()
     floor: Floor = Floor()
     rerank: Rerank = Rerank()
     diversify: Diversify = Diversify()

@@ -12,14 +12,12 @@ from dataclasses import replace
 from recollect.profile import Answerability, Calibration, LogisticModel
 from recollect.records import Filter
 from recollect.replies import Evidence, Reason
-from recollect.search.parse import Query
+from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Ranking, SearchContext, State
-from recollect.text.tokenizer import significant
 
 STEEPEST = 30.0
 """Beyond this the logistic curve is flat, and its exponential would overflow."""
-CHARACTERS = 2
-"""How many characters of a script without spaces make a word, about."""
+
 
 
 def judge(state: State, *, rules: Answerability) -> State:
@@ -70,13 +68,6 @@ def length_adjusted(coverage: float, *, length: float, rules: Answerability) -> 
     No memory repeats all of a long query, so above the pivot less of it is as telling.
     """
     return min(1.0, coverage * math.pow(max(1.0, length / rules.length_pivot), rules.length_exponent))
-
-
-def query_length(query: Query) -> float:
-    """Return how many different words *query* asks for; scripts without spaces are counted by characters."""
-    words = significant(query.words)
-    spaced = {stem for word in words if not word.cjk for stem in word.stems}
-    return len(spaced) + sum(len(word.text) for word in words if word.cjk) / CHARACTERS
 
 
 def calibration(model: str, rules: Answerability) -> Calibration | None:

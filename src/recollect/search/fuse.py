@@ -8,6 +8,7 @@ from typing import Final
 from recollect.profile import Fuse, Normaliser
 from recollect.records import IndexHit
 from recollect.replies import Share
+from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Ranking, State
 
 BELOW_ONE: Final = math.nextafter(1.0, 0.0)
@@ -75,7 +76,23 @@ def normalise(kind: str, scores: Sequence[float], rules: Fuse) -> list[float]:
 
 def fuse(state: State, *, rules: Fuse, fallback: bool) -> State:
     """Make one order of the rankings."""
-    return replace(state, candidates=combine(state.rankings, rules, words=len(state.query.words), fallback=fallback))
+    rankings, query = state.rankings, state.query
+    if rules.full_words > 0 and len(rankings) > 1:
+        rankings = tuple(by_coverage(each, rules, length=query_length(query)) for each in rankings)
+    return replace(state, candidates=combine(rankings, rules, words=len(query.words), fallback=fallback))
+
+
+def by_coverage(ranking: Ranking, rules: Fuse, *, length: float) -> Ranking:
+    """Return *ranking* with less for what holds little of a question of *length* words, if it is one of words.
+
+    The best match on one stray word is no strong match. The best score stays the measure of the others.
+    """
+    if ranking.kind != "words" or not ranking.hits:
+        return ranking
+
+    whole = max(1.0, length / rules.full_words)
+    hits = (*ranking.hits, *ranking.by_id.values())
+    return replace(ranking, strengths={hit.id: min(1.0, hit.coverage * whole) ** 2 for hit in hits})
 
 
 def combine(rankings: Sequence[Ranking], rules: Fuse, *, words: int, fallback: bool = False) -> tuple[Candidate, ...]:
@@ -133,7 +150,12 @@ def weighted_sum(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight:
     entries += [(None, ranking.by_id[row]) for row in everyone if row in ranking.by_id and row not in ranked]
     scores = normalise(ranking.kind, [hit.score for _, hit in entries], rules)
     return {
-        hit.id: Share(ranking=ranking.name, rank=rank, points=weight * score, native=hit.score)
+        hit.id: Share(
+            ranking=ranking.name,
+            rank=rank,
+            points=weight * score * ranking.strengths.get(hit.id, 1.0),
+            native=hit.score,
+        )
         for (rank, hit), score in zip(entries, scores, strict=True)
     }
 

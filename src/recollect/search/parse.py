@@ -22,7 +22,7 @@ from recollect.records import (
 )
 from recollect.text.dates import TimeSpan, parse_moment
 from recollect.text.normalise import fold
-from recollect.text.tokenizer import QueryWord, read_words
+from recollect.text.tokenizer import QueryWord, read_words, significant
 
 Kind = Literal["word", "phrase", "prefix", "exclude", "filter", "and", "or", "not", "open", "close"]
 DATES = ("since", "until", "on")
@@ -270,3 +270,14 @@ class _Reader:
     def _complete(self, parts: Sequence[Expression | None]) -> tuple[Expression, ...]:
         """Return each part once, without those that hold nothing to look up, such as lone punctuation."""
         return tuple(dict.fromkeys(part for part in parts if part is not None))
+
+
+CHARACTERS = 2
+"""How many characters of a script without spaces make a word, about."""
+
+
+def query_length(query: Query) -> float:
+    """Return how many different words *query* asks for; scripts without spaces are counted by characters."""
+    words = significant(query.words)
+    spaced = {stem for word in words if not word.cjk for stem in word.stems}
+    return len(spaced) + sum(len(word.text) for word in words if word.cjk) / CHARACTERS

@@ -14,6 +14,8 @@ from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
 from recollect.search.build_query import build_query
+from recollect.search.changes import order_changes
+from recollect.search.dialogue import lift_replies
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
 from recollect.search.fuse import fuse
@@ -115,7 +117,9 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             Stage(name="smooth", step=partial(smooth, rules=asked.smooth)),
             AskingStage(name="load", step=partial(load, usage="importance" in asked.weigh.factors)),
             *((facts,) if weighed else ()),
-            Stage(name="weigh", step=partial(weigh, rules=asked.weigh)),
+            Stage(name="replies", step=partial(lift_replies, rules=asked.dialogue)),
+            Stage(name="weigh", step=partial(weigh, rules=asked.weigh, replies=asked.dialogue.min_informativeness)),
+            Stage(name="changes", step=partial(order_changes, rules=asked.changes)),
             Stage(name="floor", step=partial(apply_floor, rules=asked.floor)),
             AskingStage(name="rerank", step=partial(rerank, rules=asked.rerank)),
             Stage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),

@@ -2,7 +2,8 @@
 
 What speaks of the same thing tends to answer the same question (van Rijsbergen's cluster hypothesis; Diaz
 smoothed scores by it, CIKM 2005). Here nobody is lowered, so what alone holds a rare name stays where it is; the
-best stays the best, and nobody from below the first few comes up among them.
+best stays the best, and nobody from below the first few comes up among them. Nobody rises by much more than it has
+of itself: what is unrelated stays unrelated in good company.
 """
 
 import math
@@ -22,7 +23,7 @@ def smooth(state: State, *, rules: Smooth) -> State:
     first = state.candidates[: rules.top_k]
     vectors = {each.id: state.vectors[each.id] for each in first if each.id in state.vectors}
     near = neighbours(vectors, most=rules.max_neighbours)
-    lifted = lift(first, near, weight=rules.weight)
+    lifted = lift(first, near, weight=rules.weight, most=rules.max_rise)
     return replace(state, candidates=(*lifted, *state.candidates[rules.top_k :]))
 
 
@@ -39,11 +40,19 @@ def neighbours(vectors: Mapping[int, bytes], *, most: int) -> dict[int, dict[int
 
 
 def lift(
-    candidates: Sequence[Candidate], near: Mapping[int, Mapping[int, float]], *, weight: float
+    candidates: Sequence[Candidate],
+    near: Mapping[int, Mapping[int, float]],
+    *,
+    weight: float,
+    most: float = math.inf,
 ) -> tuple[Candidate, ...]:
-    """Return *candidates*, each with so much of what its neighbours are ahead of it, on the mean by their cosines."""
+    """Return *candidates*, each with so much of what its neighbours are ahead of it, on the mean by their cosines.
+
+    Nobody gets more than *most* times what it has.
+    """
     scores = {each.id: each.fused for each in candidates}
-    lifted = (_with(each, weight * _ahead(each.id, near.get(each.id, {}), scores)) for each in candidates)
+    rises = {row: weight * _ahead(row, near.get(row, {}), scores) for row in scores}
+    lifted = (_with(each, min(rises[each.id], most * scores[each.id])) for each in candidates)
     return tuple(sorted(lifted, key=lambda each: (-each.fused, each.id)))
 
 

@@ -37,6 +37,8 @@ class Ranking:
     """Which weight and normaliser it takes; its name unless told."""
     weight: float = 1.0
     """What it counts beside others of its kind."""
+    strengths: Mapping[int, float] = field(default_factory=dict)
+    """How much of its points each memory gets where that differs: what holds little of the question gets less."""
     tiers: tuple[Tier, ...] = ()
     """What was asked for it, of the word index."""
     document_frequencies: Mapping[str, int] = field(default_factory=dict)
@@ -115,6 +117,8 @@ class State:
     candidates: tuple[Candidate, ...] = ()
     """Best first; what was dropped stays among them and says why."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
+    older: Mapping[int, int] = field(default_factory=dict)
+    """What a memory follows: the newer one of two about the same thing, and the older one."""
     facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)
     usage: Mapping[int, Usage] = field(default_factory=dict)
     browsing: bool = False

@@ -26,16 +26,21 @@ class Subject:
     facts: tuple[Fact, ...] = ()
     usage: Usage = UNUSED
     lens: float = 1.0
+    least: float = 0.0
+    """What its factor `informativeness` is at least."""
 
 
 Weigher = Callable[[Subject, Weigh, datetime], float]
 
 
-def weigh(state: State, *, rules: Weigh) -> State:
-    """Give the candidates that could be loaded their factors, best first, ties by id."""
+def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
+    """Give the candidates that could be loaded their factors, best first, ties by id.
+
+    The factor `informativeness` of a turn that answers is at least *replies*.
+    """
     factors = {name: FACTORS[name] for name in rules.factors}
     weighed = (
-        replace(each, factors={name: of(_subject(each.id, state), rules, state.now) for name, of in factors.items()})
+        replace(each, factors={name: of(_subject(each, state, replies), rules, state.now) for name, of in factors.items()})
         for each in state.candidates
         if each.id in state.memories
     )
@@ -44,10 +49,12 @@ def weigh(state: State, *, rules: Weigh) -> State:
     return replace(state, candidates=boost_dates(ordered, state.memories, spans, boost=rules.date_boost))
 
 
-def _subject(row: int, state: State) -> Subject:
+def _subject(candidate: Candidate, state: State, replies: float) -> Subject:
+    row = candidate.id
     memory, facts = state.memories[row], state.facts.get(row, ())
     lens = 1.0 if state.boost is None else state.boost(memory, facts)
-    return Subject(memory=memory, facts=facts, usage=state.usage.get(row, UNUSED), lens=lens)
+    least = replies if any(share.ranking == "reply" for share in candidate.shares) else 0.0
+    return Subject(memory=memory, facts=facts, usage=state.usage.get(row, UNUSED), lens=lens, least=least)
 
 
 # --- factors --------------------------------------------------------------------------------
@@ -112,7 +119,7 @@ def informativeness(subject: Subject, rules: Weigh, _: datetime) -> float:
     if subject.memory.thread is None:
         return 1.0
     words = informative_words(subject.memory.content)
-    return 1.0 - rules.informativeness_shift * math.exp(-words / rules.informativeness_words)
+    return max(subject.least, 1.0 - rules.informativeness_shift * math.exp(-words / rules.informativeness_words))
 
 
 def importance(subject: Subject, rules: Weigh, now: datetime) -> float:

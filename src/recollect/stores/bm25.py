@@ -99,12 +99,15 @@ def rank(
     found = admits(_matching(query.expression, postings))
     wanted = list(dict.fromkeys(_leaves(query.expression, unwanted=False)))
     scores = _score(wanted, postings, stats, query)
-    worth = {leaf: _idf(leaf, postings[leaf], stats, query.idf) for leaf in wanted if not isinstance(leaf, Bigram)}
-    whole = math.fsum(worth.values()) or 1.0
+    worth = [
+        (max(_idf(leaf, postings[leaf], stats, query.idf) for leaf in clause), clause)
+        for clause in dict.fromkeys(_clauses(query.expression))
+    ]
+    whole = math.fsum(value for value, _ in worth) or 1.0
 
     def match(row: int) -> IndexHit:
-        held = math.fsum(value for leaf, value in worth.items() if row in postings[leaf])
-        return IndexHit(id=row, score=scores[row], coverage=held / whole)
+        held = (value * max((leaf.weight for leaf in clause if row in postings[leaf]), default=0.0) for value, clause in worth)
+        return IndexHit(id=row, score=scores[row], coverage=min(1.0, math.fsum(held) / whole))
 
     best = heapq.nsmallest(limit, found, key=lambda row: (-scores[row], row))
     return WordHits(
@@ -175,6 +178,23 @@ def _leaves(expression: Expression, *, unwanted: bool) -> Iterator[Leaf]:
                 yield from _leaves(excluded, unwanted=True)
         case Word() | Prefix() | Phrase() | Bigram():
             yield expression
+
+
+def _clauses(expression: Expression) -> Iterator[tuple[Leaf, ...]]:
+    """Yield what is asked for, each with what may be meant by it instead; pairs are a bonus and not asked for."""
+    match expression:
+        case AnyOf(parts=parts) | AllOf(parts=parts):
+            for part in parts:
+                if isinstance(part, AnyOf):
+                    yield tuple(_leaves(part, unwanted=False))
+                else:
+                    yield from _clauses(part)
+        case AndNot(wanted=wanted):
+            yield from _clauses(wanted)
+        case Bigram():
+            pass
+        case Word() | Prefix() | Phrase():
+            yield (expression,)
 
 
 # --- postings of memories whose tokens are at hand ----------------------------------------------

@@ -144,6 +144,7 @@ ENOUGH: Final = 2000
 _ENDS: Final = ".!?\u3002\uff01\uff1f"
 _SENTENCE: Final = re.compile(f"([^{_ENDS}\\n]+)([{_ENDS}]*)")
 _ASKING: Final = re.compile("[?\uff1f]")
+_CLOSING: Final = " \t\r\n\"')]\u2019\u201d\u300d"
 # Two characters of a script without spaces are about a word.
 _WORD: Final = re.compile(f"[{CJK_PLAIN}]{{1,2}}|[^\\W{CJK_PLAIN}]+")
 
@@ -154,3 +155,8 @@ def informative_words(text: str) -> int:
     if len(text) > ENOUGH:
         return ENOUGH
     return sum(len(_WORD.findall(told)) for told, end in _SENTENCE.findall(text) if not _ASKING.search(end))
+
+
+def asks(text: str) -> bool:
+    """Return whether *text* ends in a question, so that what is said next may be the answer."""
+    return bool(_ASKING.match(text.rstrip(_CLOSING)[-1:]))

@@ -10,7 +10,8 @@ from kit import NOON
 from recollect.profile import BUILT_IN, Answerability, Calibration, LogisticModel, load_profile
 from recollect.records import ALL_PROJECTS, IndexHit
 from recollect.replies import Evidence, Mode, Outcome, Request, Share
-from recollect.search.answerability import calibration, judge, length_adjusted, probability, query_length
+from recollect.search.answerability import calibration, judge, length_adjusted, probability
+from recollect.search.parse import query_length
 from recollect.search.parse import Query, parse
 from recollect.search.state import Candidate, Ranking, State
 
