@@ -20,7 +20,7 @@ from recollect.records import (
     Scope,
     Word,
 )
-from recollect.text.dates import TimeSpan, parse_moment
+from recollect.text.dates import DateMatch, TimeSpan, find_dates, parse_moment
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import QueryWord, read_words, significant
 
@@ -89,6 +89,8 @@ class Query:
     tree: Expression | None = None
     where: Filter = NO_FILTER
     projects: frozenset[str] | None = None
+    dates: tuple[DateMatch, ...] = ()
+    """The dates that it names in plain words, where no operators are used."""
 
     @property
     def is_blank(self) -> bool:
@@ -126,7 +128,9 @@ def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
         projects=frozenset(token.text for token in names if token.key == "project") or None,
     )
     tree = _tree(tokens)
-    return replace(query, **({"words": _spoken(tokens), "tree": tree} if tree else _plain(tokens)))
+    if tree:
+        return replace(query, words=_spoken(tokens), tree=tree)
+    return replace(query, dates=find_dates(query.text, now=now), **_plain(tokens))
 
 
 def _written(token: Token) -> str:
@@ -270,6 +274,16 @@ class _Reader:
     def _complete(self, parts: Sequence[Expression | None]) -> tuple[Expression, ...]:
         """Return each part once, without those that hold nothing to look up, such as lone punctuation."""
         return tuple(dict.fromkeys(part for part in parts if part is not None))
+
+
+def without_dates(query: Query) -> Query:
+    """Return *query* without the words that only say when, unless they are all there is."""
+    text = query.text
+    for found in reversed(query.dates):
+        text = text if found.topical else f"{text[: found.start]} {text[found.end :]}"
+    kept = {word.text for word in read_words(text)}
+    words = tuple(word for word in query.words if word.text in kept)
+    return replace(query, words=words) if any(not word.stop for word in words) else query
 
 
 CHARACTERS = 2
