@@ -277,10 +277,10 @@ class _Reader:
 
 
 def without_dates(query: Query) -> Query:
-    """Return *query* without the words that only say when, unless they are all there is."""
+    """Return *query* without the words that only say when ("last week", "mid"), unless they are all there is."""
     text = query.text
     for found in reversed(query.dates):
-        text = text if found.topical else f"{text[: found.start]} {text[found.end :]}"
+        text = f"{text[: found.start]} {text[found.idle_end :]}"
     kept = {word.text for word in read_words(text)}
     words = tuple(word for word in query.words if word.text in kept)
     return replace(query, words=words) if any(not word.stop for word in words) else query

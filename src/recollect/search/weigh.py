@@ -1,7 +1,7 @@
 """Named factors that weigh a candidate, each a pure function of a memory, the profile and the time; and the floors."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -171,9 +171,14 @@ def boost_dates(
         return tuple(candidates)
     spans = tuple(span for found in dates for span in occurrences(found))
     near = {each.id: nearness(memories[each.id], spans, rules) for each in candidates}
-    boost = min(rules.date_boost, _bound(candidates, near))
+    boost = min(rules.date_boost * _rarity(near.values()), _bound(candidates, near))
     boosted = (_times(each, 1.0 + boost * near[each.id]) for each in candidates)
     return tuple(sorted(boosted, key=lambda each: (-each.score, each.id)))
+
+
+def _rarity(near: Collection[float]) -> float:
+    """Return how many times the candidates must be halved until about as many are left as are of the time."""
+    return math.log2(len(near) / max(1.0, math.fsum(near)))
 
 
 def occurrences(found: DateMatch) -> tuple[TimeSpan, ...]:

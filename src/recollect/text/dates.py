@@ -188,8 +188,6 @@ class Rule:
     flags: re.RegexFlag
     read: Reader
     needs: frozenset[str]
-    topical: bool = False
-    """Whether its words may be what is asked about as well as when: Christmas, in summer, on Monday."""
 
     @property
     def pattern(self) -> re.Pattern[str]:
@@ -401,9 +399,8 @@ NEW_YEAR = rf"(?:(?!new\syear\b(?!['’]))|^|{_after('at', 'by', 'on', 'the', 'l
 """The new year of another calendar ("the Chinese new year") is none of ours."""
 
 
-def _west(source: str, read: Reader, needs: str = "#", *, topical: bool = False) -> Rule:
-    flags = re.IGNORECASE | re.ASCII
-    return Rule(source=source, flags=flags, read=read, needs=frozenset(needs.split()), topical=topical)
+def _west(source: str, read: Reader, needs: str = "#") -> Rule:
+    return Rule(source=source, flags=re.IGNORECASE | re.ASCII, read=read, needs=frozenset(needs.split()))
 
 
 def _east(source: str, read: Reader) -> Rule:
@@ -448,7 +445,7 @@ PLAIN: Final = (
         "weekend week month quarter year",
     ),
     _west(rf"\b(?P<which>last|previous|this|next)\s{WEEKDAY}(?!\s(?:of|in)\b)", _weekday, DAYNAMES),
-    _west(rf"{_after('on', 'since')}{WEEKDAY}", _weekday, DAYNAMES, topical=True),
+    _west(rf"{_after('on', 'since')}{WEEKDAY}", _weekday, DAYNAMES),
     _west(rf"\b(?P<which>last|previous|this|next)\s(?P<season>{'|'.join(SEASONS)})\b(?!\stime)", _season, " ".join(SEASONS)),
     _west(rf"\b(?P<season>{'|'.join(SEASONS)})(?:\sof)?\s{MODERN}\b(?!{THING})", _season, " ".join(SEASONS)),
     _west(
@@ -456,14 +453,12 @@ PLAIN: Final = (
         rf"{SEASON}{ALONE}",
         _season,
         " ".join(SEASONS),
-        topical=True,
     ),
     _west(
         rf"(?<!\w)(?:(?P<which>last|previous|this|next)\s)?{NEW_YEAR}(?P<holiday>{names_pattern()})(?!\w)"
         rf"(?:,?\s(?:of\s)?{MODERN}\b)?",
         _holiday,
         SIGNALS,
-        topical=True,
     ),
     _west(rf"{_after(*OF_THE)}(?P<unit>week|month|quarter|year)\b", _this, "week month quarter year"),
     _west(r"\b(?:the\s)?day\sbefore\syesterday\b", partial(_named, unit="day", offset=-2), "yesterday"),
@@ -526,8 +521,9 @@ class DateMatch:
     end: int
     repeats: bool = False
     """Whether it names no year, so that the same day of the next year may be meant."""
-    topical: bool = False
-    """Whether its words may be what is asked about as well as when."""
+    idle_end: int = 0
+    """Up to where its words are counted from another time (text[start:idle_end]), so that no memory of it holds them:
+    "last week", "mid", "two weeks before"; not the name of a month or of a holiday."""
 
 
 def parse_moment(text: str, *, now: datetime) -> TimeSpan | None:
@@ -582,7 +578,14 @@ def _dated(rule: Rule, match: re.Match[str], now: datetime) -> DateMatch | None:
     if span is None:
         return None
     end = behind.end() if behind else match.end()
-    return DateMatch(span=span, start=match.start(), end=end, repeats=repeats and not behind, topical=rule.topical)
+    relative = rule.read in (_relative, _ago, _window) or (rule.read in (_season, _weekday) and parts.get("which"))
+    return DateMatch(
+        span=span,
+        start=match.start(),
+        end=end,
+        repeats=repeats and behind is None,
+        idle_end=end if relative and match[0].isascii() else match.start(),
+    )
 
 
 def _present(text: str) -> set[str]:
@@ -688,7 +691,7 @@ LEADERS: Final[tuple[tuple[str, Leader], ...]] = (
     ),
     (rf"(?<![\w.-])(?:a\s)?{COUNT}(?:\sof)?\s{UNIT}\s{_SIDE}{_THE}$", _counted),
     (rf"\b(?P<slot>{_SLOTS})(?P<some>s)?\s{_SIDE}{_THE}$", _slot),
-    (rf"\bnight\s(?P<side>of|to)\s{_THE}$", _night),
+    (rf"(?<=\bnight\s)(?P<side>of|to)\s{_THE}$", _night),
     (rf"\b(?P<side>since|until|before|after|seit|desde|depuis)\s{_THE}$", _bounded),
 )
 """What may stand before a date, and what both mean; the first that does counts, and then what stands before that."""
