@@ -6,16 +6,15 @@ from itertools import pairwise
 
 from recollect.profile import Words
 from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Prefix, SubstringQuery, Word, WordQuery
-from recollect.search.parse import Query, symbol_of, without_dates
+from recollect.search.parse import Query, symbol_of
 from recollect.search.state import State, Tier
 from recollect.text.snippet import QueryTerms
 from recollect.text.tokenizer import QueryWord, read_words, significant
 
 
 def build_query(state: State, *, words: Words) -> State:
-    """Make the tiers of the query, without the words of dates where they count as dates."""
-    query = without_dates(state.query) if words.drop_dates else state.query
-    return replace(state, query=query, tiers=tiers_of(query, words))
+    """Make the tiers of the query."""
+    return replace(state, tiers=tiers_of(state.query, words))
 
 
 def tiers_of(query: Query, words: Words) -> tuple[Tier, ...]:

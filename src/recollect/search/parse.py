@@ -276,10 +276,10 @@ class _Reader:
         return tuple(dict.fromkeys(part for part in parts if part is not None))
 
 
-def without_dates(query: Query) -> Query:
-    """Return *query* without the words that only say when ("last week", "mid"), unless they are all there is."""
+def without_dates(query: Query, dates: Sequence[DateMatch]) -> Query:
+    """Return *query* without the words of *dates* that only say when, unless they are all there is."""
     text = query.text
-    for found in reversed(query.dates):
+    for found in reversed(dates):
         text = f"{text[: found.start]} {text[found.idle_end :]}"
     kept = {word.text for word in read_words(text)}
     words = tuple(word for word in query.words if word.text in kept)
