@@ -242,6 +242,8 @@ class Weigh:
     """After how many days before or after a date that has faded to about a third."""
     date_margin_share: Share = 0.0
     """How many days more, as a share of how long the date lasts."""
+    date_both: Share = 0.0
+    """How much more of it a memory gets that is of the date and names it too."""
     informativeness_shift: Share = 0.0
     """How much less a turn of a conversation counts that states nothing: a question back, a word of thanks."""
     informativeness_words: Positive = 16.0

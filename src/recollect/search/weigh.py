@@ -189,17 +189,24 @@ def occurrences(found: DateMatch) -> tuple[TimeSpan, ...]:
 
 
 def nearness(memory: Memory, spans: Sequence[TimeSpan], rules: Weigh) -> float:
-    """Return 1 for a memory of the time, or one that names a date within it; less with each day between."""
+    """Return 1 for a memory of the time, or one that names a date within it; less with each day between.
+
+    What is both counts a little more.
+    """
     written = max(_fading(memory.when, span, rules) for span in spans)
-    if written == 1.0:
+    if not names_date(memory, spans):
         return written
-    named = (span for found in find_dates(memory.content, now=memory.when) for span in occurrences(found))
-    return 1.0 if any(_inside(each, span) for each in named for span in spans) else written
+    return 1.0 + rules.date_both * written
 
 
-def _inside(inner: TimeSpan, outer: TimeSpan) -> bool:
-    """Return whether *inner* begins within *outer* and is not much wider."""
-    return outer.start <= inner.start < outer.end and inner.end - inner.start <= 2 * (outer.end - outer.start)
+def names_date(memory: Memory, spans: Sequence[TimeSpan]) -> bool:
+    """Return whether the text of *memory* names a date that begins within one of *spans* and is not much longer."""
+    named = [span for found in find_dates(memory.content, now=memory.when) for span in occurrences(found)]
+    return any(
+        span.start <= each.start < span.end and each.end - each.start <= 2 * (span.end - span.start)
+        for each in named
+        for span in spans
+    )
 
 
 def _fading(moment: datetime, span: TimeSpan, rules: Weigh) -> float:
