@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
@@ -15,6 +16,8 @@ from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, ste
 
 UNUSED: Final = Usage()
 DAY: Final = timedelta(days=1)
+READ: Final = 4000
+"""In how many characters of a memory dates are looked for."""
 DATE_TOP: Final = 10
 """The hit that is best without the date boost stays among so many."""
 
@@ -201,12 +204,17 @@ def nearness(memory: Memory, spans: Sequence[TimeSpan], rules: Weigh) -> float:
 
 def names_date(memory: Memory, spans: Sequence[TimeSpan]) -> bool:
     """Return whether the text of *memory* names a date that begins within one of *spans* and is not much longer."""
-    named = [span for found in find_dates(memory.content, now=memory.when) for span in occurrences(found)]
     return any(
         span.start <= each.start < span.end and each.end - each.start <= 2 * (span.end - span.start)
-        for each in named
+        for each in _named(memory.content, memory.when)
         for span in spans
     )
+
+
+@lru_cache(maxsize=4096)
+def _named(text: str, when: datetime) -> tuple[TimeSpan, ...]:
+    """Return the dates that *text* names, read as of *when*."""
+    return tuple(span for found in find_dates(text[:READ], now=when) for span in occurrences(found))
 
 
 def _fading(moment: datetime, span: TimeSpan, rules: Weigh) -> float:

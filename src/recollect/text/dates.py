@@ -389,7 +389,7 @@ DAYNAMES = " ".join(WEEKDAY_NAMES)
 
 def _after(*words: str) -> str:
     """Return a pattern for the place right behind one of *words*; the word stays outside the match."""
-    return "(?:" + "|".join(rf"(?<=\b{word}[\s-])" for word in words) + ")"
+    return r"(?<=[\s-])(?:" + "|".join(rf"(?<=\b{word}[\s-])" for word in words) + ")"  # most places have no space
 
 
 GERMAN_PARTS = ("anfang", "mitte", "ende")
@@ -433,7 +433,7 @@ PLAIN: Final = (
     _west(rf"{_after('in', 'since', 'during', 'until', 'of', 'mid')}{FULL}", _calendar, NAMES),
     _west(rf"{_after('early', 'late', 'before', 'after')}{NOUN}", _calendar, NAMES),
     _west(rf"\b(?P<which>last|this(?!\smay\b))\s{FULL}", _month_of, NAMES),
-    _west(rf"{_after('in', 'during', 'by', 'of', 'mid', 'early', 'late', *BOUNDS)}{MODERN}(?![\w%]|[-/.:,]\d|{THING})", _calendar),
+    _west(rf"(?<=[\s-])(?=[12]){_after('in', 'during', 'by', 'of', 'mid', 'early', 'late', *BOUNDS)}{MODERN}(?![\w%]|[-/.:,]\d|{THING})", _calendar),
     _west(rf"\bq(?P<quarter>[1-4])[\s/-]?(?:of\s)?{MODERN}\b", _quarter, "q"),
     _west(rf"{OPEN}{MODERN}[\s/-]?q(?P<quarter>[1-4])\b", _quarter, "q"),
     _west(rf"(?<![\w.-])(?:a\s)?{COUNT}(?:\sof)?\s{{1,2}}{UNIT}\sago\b", _ago, "ago"),
