@@ -11,12 +11,13 @@ from math import sqrt
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from recollect.embedders.contract import Embedder
 from recollect.records import AllOf, AndNot, AnyOf, Expression, Scope, Word, WordQuery
 from recollect.search.parse import Query
 from recollect.search.state import SearchContext, State
 from recollect.stores.contract import Store
 from recollect.text.normalise import fold, is_cjk
-from recollect.text.tokenizer import QueryWord, read_words
+from recollect.text.tokenizer import STOPWORDS, QueryWord, read_words
 
 SHORTEST: Final = 4
 """Words with fewer letters have too many neighbours."""
@@ -68,7 +69,8 @@ class Vocabulary:
 
     def _look(self, word: str) -> tuple[Correction, ...]:
         """Return the words at the smallest distance: the likeliest slip first, then the most frequent."""
-        found = self._within(word, 2 if len(word) >= TWO_EDITS else 1)
+        reach = 2 if len(word) >= TWO_EDITS else 1
+        found = [each for each in self._within(word, reach) if each[0] not in STOPWORDS]
         least = min((distance for _, distance in found), default=0)
         nearest = sorted(
             (_cost(word, term, distance), -self.words[term], term) for term, distance in found if distance == least
@@ -140,11 +142,14 @@ def vocabulary_of(context: SearchContext, scope: Scope, *, version: int | None) 
 # --- in the search --------------------------------------------------------------------------
 
 
-def unknown_words(query: Query, document_frequencies: Mapping[str, int]) -> list[QueryWord]:
-    """Return the plain words of *query* that no memory holds; none where operators are used."""
+def unknown_words(
+    query: Query, document_frequencies: Mapping[str, int], embedder: Embedder | None = None
+) -> list[QueryWord]:
+    """Return the plain words of *query* that neither a memory holds nor the model knows; none where operators are used."""
     if query.tree is not None or all(document_frequencies.values()):
         return []
-    return [word for word in _doubtful(query.words) if document_frequencies.get(word.stems[0]) == 0]
+    missing = [word for word in _doubtful(query.words) if document_frequencies.get(word.stems[0]) == 0]
+    return [word for word in missing if embedder is None or not embedder.knows_word(word.text)]
 
 
 def _doubtful(words: Sequence[QueryWord]) -> list[QueryWord]:
