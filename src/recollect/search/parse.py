@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, Literal
 
 from recollect.records import (
@@ -32,6 +32,8 @@ MAX_TOKENS = 4096
 """How many tokens of a query are read; what comes after them in a longer one is not asked."""
 MAX_NESTING = 40
 """How deep parentheses may nest; deeper ones are read as plain text."""
+LONGEST_OPERAND = 3
+"""More words than these side by side are a sentence and no part of an expression."""
 OPERATORS: dict[str, Kind] = {"AND": "and", "OR": "or", "NOT": "not"}
 INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "exclude": ("exclude", ("unphrase", "unword")),
@@ -203,12 +205,23 @@ def symbol_of(word: QueryWord) -> str:
 
 
 def _tree(tokens: Sequence[Token]) -> Expression | None:
-    """Return *tokens* as a tree when they hold operators in a sensible order, else None."""
-    if not any(token.kind in ("and", "or", "not") for token in tokens):
+    """Return *tokens* as a tree when they hold operators in a sensible order and are no sentence, else None."""
+    if not any(token.kind in ("and", "or", "not") for token in tokens) or _is_sentence(tokens):
         return None
     reader = _Reader(tokens)
     tree = reader.any_of(0)
     return tree if reader.at == len(tokens) and not reader.failed else None
+
+
+def _is_sentence(tokens: Sequence[Token]) -> bool:
+    """Tell whether operators stand in a sentence, where NOT is a loud "not": beside many words or mostly stop words."""
+    runs = ([token.text for token in run] for plain, run in groupby(tokens, lambda each: each.kind == "word") if plain)
+    spoken = (read_words(" ".join(run)) for run in runs)
+    return any(len(words) > LONGEST_OPERAND or 2 * sum(map(_is_filler, words)) >= max(1, len(words)) for words in spoken)
+
+
+def _is_filler(word: QueryWord) -> bool:
+    return word.stop and len(word.text) > 1
 
 
 class _Reader:

@@ -170,7 +170,7 @@ def boost_dates(
     The factor is 1 + the boost for what lies within a date of the question or names one that does, and less with each
     day between them; or as much less for all as keeps the one that was best among the first ten.
     """
-    if rules.date_boost <= 0 or not dates:
+    if rules.date_boost <= 0 or not dates or not candidates:
         return tuple(candidates)
     spans = tuple(span for found in dates for span in occurrences(found))
     near = {each.id: nearness(memories[each.id], spans, rules) for each in candidates}
@@ -181,7 +181,7 @@ def boost_dates(
 
 def _rarity(near: Collection[float]) -> float:
     """Return how many times the candidates must be halved until about as many are left as are of the time."""
-    return math.log2(len(near) / max(1.0, math.fsum(near)))
+    return max(0.0, math.log2(len(near) / max(1.0, math.fsum(near))))
 
 
 def occurrences(found: DateMatch) -> tuple[TimeSpan, ...]:
