@@ -62,6 +62,8 @@ class Words:
     """How plain words combine: or, and, or boocode's cascade of tiers."""
     drop_stopwords: bool = True
     """Whether stop words are dropped from a query, unless nothing else is left."""
+    drop_dates: bool = False
+    """Whether the words of a date are dropped from a plain query, unless nothing else is left."""
     max_terms: AtLeastOne = 256
     """How many distinct tokens a query may have; the rest of a very long one is not asked."""
     typo_weight: Share = 0.0
@@ -235,7 +237,13 @@ class Weigh:
     pin_shift: Share = 0.0
     """How far confidence, age and a pin each move the factor `prior`."""
     date_boost: Weight = 0.0
-    """How much more a memory counts that is of a date which a plain query names."""
+    """How much more a memory counts that is of a date which a plain query names, or names one within it."""
+    date_margin_days: Positive = 1.0
+    """After how many days before or after a date that has faded to about a third."""
+    date_margin_share: Share = 0.0
+    """How many days more, as a share of how long the date lasts."""
+    date_both: Share = 0.0
+    """How much more of it a memory gets that is of the date and names it too."""
     informativeness_shift: Share = 0.0
     """How much less a turn of a conversation counts that states nothing: a question back, a word of thanks."""
     informativeness_words: Positive = 16.0

@@ -174,8 +174,8 @@ class Filter:
     Dates compare with `Memory.when`: since <= when < until. A fact type is that of one of its facts.
 
     *as_of* asks for what was believed at that moment: recorded by then or dated by its writer, not forgotten or
-    superseded until later, and within the time it is valid for. What is dated supersedes from its date on. Words are those of today: an edit is a correction, and only
-    what supersedes changes a belief.
+    superseded until later, and within the time it is valid for. What is dated supersedes from its date on. Words
+    are those of today: an edit is a correction, and only what supersedes changes a belief.
     """
 
     kinds: tuple[str, ...] | None = None

@@ -67,6 +67,10 @@ class Embedder(Protocol):
         """Say whether the model knows the script *text* is written in."""
         ...
 
+    def knows_word(self, word: str) -> bool:
+        """Say whether *word* is a whole word of the model's own vocabulary; no for a model that has none."""
+        ...
+
     def close(self) -> None:
         """Free everything held; asking for vectors afterwards raises ModelError."""
         ...

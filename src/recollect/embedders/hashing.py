@@ -54,6 +54,10 @@ class HashingEmbedder:
         """Take every script."""
         return True
 
+    def knows_word(self, word: str) -> bool:  # noqa: ARG002 - it has no vocabulary
+        """Know no words."""
+        return False
+
     def close(self) -> None:
         """Embed no more; there is nothing to free."""
         self._open = False

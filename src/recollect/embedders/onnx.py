@@ -23,6 +23,7 @@ WINDOW: Final = 2048
 """Texts tokenized and sorted at a time, so that memory does not grow with the number of texts."""
 MOST_THREADS: Final = 4
 _INPUTS: Final = ("input_ids", "attention_mask", "token_type_ids")
+_UNKNOWN: Final = ("[UNK]", "<unk>")
 _KINDS: Final = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
 
 
@@ -156,6 +157,11 @@ class OnnxEmbedder:
     def covers(self, text: str) -> bool:
         """Say whether little enough of *text* is in scripts the model is weak on."""
         return knows(text, weak_on=self._manifest.weak_on)
+
+    def knows_word(self, word: str) -> bool:
+        """Say whether the tokenizer has *word* as one piece."""
+        pieces = self._open().tokenizer.encode(clean(word), add_special_tokens=False).tokens
+        return len(pieces) == 1 and pieces[0] not in _UNKNOWN
 
     def close(self) -> None:
         """Close the session; the last embedder that shares it frees its memory."""

@@ -4,13 +4,15 @@ What supersedes what is decided when a memory is written, if it is certain. This
 announces a change, about the same thing as the best hit, stands just above it, and says which one it follows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from recollect.profile import Changes
 from recollect.records import Memory
 from recollect.replies import Share
 from recollect.search.state import Candidate, State
+from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, may_ask_past
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import WIDTH, matrix
@@ -22,15 +24,53 @@ def order_changes(state: State, *, rules: Changes) -> State:
     if rules.min_score <= 0 or not kept or state.query.tree is not None:
         return state
     best, question = kept[0], state.query.text
-    before = asks_before(question)
+    before, until = asks_before(question), _end_of_time(state)
+    if until is not None:
+        return _as_of(state, kept[: rules.top_k], until, rules)
     if may_ask_past(question) and not before:
         return state
     others = [each for each in kept[1 : rules.top_k] if each.score >= rules.min_score * best.score]
     linked = [each for each in others if _follows(best.id, each.id, state, rules, back=before)]
     if not linked:
         return state
-    chosen = max(linked, key=lambda each: (state.memories[each.id].when, each.id)) if not before else linked[0]
-    return _raised(state, chosen, best)
+    return _raised(state, linked[0] if before else _newest(linked, state), best)
+
+
+def _end_of_time(state: State) -> datetime | None:
+    """Return when the time ends that the question names, if it names one that is over."""
+    ends = [found.span.end for found in state.query.dates]
+    return max(ends) if ends and max(ends) <= state.now else None
+
+
+def _as_of(state: State, kept: Sequence[Candidate], until: datetime, rules: Changes) -> State:
+    """Put the newest of the statements made before *until* first, among the best hit and those about the same thing.
+
+    One that follows a best hit of the time announces a change. A best hit that names the time is about it, whenever it
+    was written.
+    """
+    best, memories = kept[0], state.memories
+    later = memories[best.id].when >= until
+    if later and names_date(memories[best.id], [found.span for found in state.query.dates]):
+        return state
+    others = [
+        each
+        for each in kept[1:]
+        if memories[each.id].when < until
+        and _undated(each) >= rules.min_score * _undated(best)
+        and (_alike if later else _follows)(best.id, each.id, state, rules)
+    ]
+    if not others:
+        return state
+    nearest = max(others, key=_undated)
+    return _raised(state, nearest if later else _newest(others, state), best)
+
+
+def _newest(candidates: Sequence[Candidate], state: State) -> Candidate:
+    return max(candidates, key=lambda each: (state.memories[each.id].when, each.id))
+
+
+def _undated(candidate: Candidate) -> float:
+    return candidate.score / candidate.factors.get("date_boost", 1.0)
 
 
 def _raised(state: State, chosen: Candidate, best: Candidate) -> State:
@@ -49,12 +89,15 @@ STEP = 0.01
 """By how much what follows stands above what it follows."""
 
 
-def _follows(row: int, other: int, state: State, rules: Changes, *, back: bool) -> bool:
+def _follows(row: int, other: int, state: State, rules: Changes, *, back: bool = False) -> bool:
     """Return whether *other* announces a change of what *row* says; *back* asks the other way round."""
     old, new = (state.memories[other], state.memories[row]) if back else (state.memories[row], state.memories[other])
-    if new.when <= old.when or not announces_change(new.content):
-        return False
-    shared = len(_stems(old) & _stems(new))
+    return new.when > old.when and announces_change(new.content) and _alike(row, other, state, rules)
+
+
+def _alike(row: int, other: int, state: State, rules: Changes) -> bool:
+    """Return whether two memories are about the same thing."""
+    shared = len(_stems(state.memories[row]) & _stems(state.memories[other]))
     near = _cosine(row, other, state.vectors)
     if near is None:
         return shared > rules.shared_words

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any, Literal
 
 from recollect.records import (
@@ -21,7 +21,7 @@ from recollect.records import (
     Word,
 )
 from recollect.search.limits import MAX_NESTING, MAX_TOKENS
-from recollect.text.dates import TimeSpan, parse_moment
+from recollect.text.dates import DateMatch, TimeSpan, find_dates, parse_moment
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import QueryWord, read_words, significant
 
@@ -29,6 +29,8 @@ Kind = Literal["word", "phrase", "prefix", "exclude", "filter", "and", "or", "no
 DATES = ("since", "until", "on")
 NAMES = {each.key: each.name for each in FILTER_FIELDS}
 """The filters that take a name, and their fields in `Filter`; `projects` narrows the scope instead."""
+LONGEST_OPERAND = 3
+"""More words than these side by side are a sentence and no part of an expression."""
 OPERATORS: dict[str, Kind] = {"AND": "and", "OR": "or", "NOT": "not"}
 INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "exclude": ("exclude", ("unphrase", "unword")),
@@ -94,6 +96,8 @@ class Query:
     projects: frozenset[str] | None = None
     cut: bool = False
     """Whether it is the beginning of a longer text."""
+    dates: tuple[DateMatch, ...] = ()
+    """The dates that it names in plain words, where no operators are used."""
 
     @property
     def is_blank(self) -> bool:
@@ -133,7 +137,9 @@ def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
         cut=cut,
     )
     tree = _tree(tokens)
-    return replace(query, **({"words": _spoken(tokens), "tree": tree} if tree else _plain(tokens)))
+    if tree:
+        return replace(query, words=_spoken(tokens), tree=tree)
+    return replace(query, dates=find_dates(query.text, now=now), **_plain(tokens))
 
 
 def _written(token: Token) -> str:
@@ -206,12 +212,25 @@ def symbol_of(word: QueryWord) -> str:
 
 
 def _tree(tokens: Sequence[Token]) -> Expression | None:
-    """Return *tokens* as a tree when they hold operators in a sensible order, else None."""
-    if not any(token.kind in ("and", "or", "not") for token in tokens):
+    """Return *tokens* as a tree when they hold operators in a sensible order and are no sentence, else None."""
+    if not any(token.kind in ("and", "or", "not") for token in tokens) or _is_sentence(tokens):
         return None
     reader = _Reader(tokens)
     tree = reader.any_of(0)
     return tree if reader.at == len(tokens) and not reader.failed else None
+
+
+def _is_sentence(tokens: Sequence[Token]) -> bool:
+    """Tell whether operators stand in a sentence, where NOT is a loud "not": beside many words or mostly stop words."""
+    runs = ([token.text for token in run] for plain, run in groupby(tokens, lambda each: each.kind == "word") if plain)
+    spoken = (read_words(" ".join(run)) for run in runs)
+    return any(
+        len(words) > LONGEST_OPERAND or 2 * sum(map(_is_filler, words)) >= max(1, len(words)) for words in spoken
+    )
+
+
+def _is_filler(word: QueryWord) -> bool:
+    return word.stop and len(word.text) > 1
 
 
 class _Reader:
@@ -277,6 +296,16 @@ class _Reader:
     def _complete(self, parts: Sequence[Expression | None]) -> tuple[Expression, ...]:
         """Return each part once, without those that hold nothing to look up, such as lone punctuation."""
         return tuple(dict.fromkeys(part for part in parts if part is not None))
+
+
+def without_dates(query: Query, dates: Sequence[DateMatch]) -> Query:
+    """Return *query* without the words of *dates* that only say when, unless they are all there is."""
+    text = query.text
+    for found in reversed(dates):
+        text = f"{text[: found.start]} {text[found.idle_end :]}"
+    kept = {word.text for word in read_words(text)}
+    words = tuple(word for word in query.words if word.text in kept)
+    return replace(query, words=words) if any(not word.stop for word in words) else query
 
 
 CHARACTERS = 2

@@ -15,6 +15,7 @@ from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
 from recollect.search.build_query import build_query
 from recollect.search.changes import order_changes
+from recollect.search.dates import drop_dates
 from recollect.search.dialogue import lift_replies
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
@@ -99,6 +100,7 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
         return Pipeline(stages=(newest, conflicts, *facets, reason))
     facts = AskingStage(name="facts", step=load_facts)
     weighed = "fact_confidence" in asked.weigh.factors or asked.floor.min_confidence > 0 or request.lens is not None
+    idle = asked.words.drop_dates and any(found.idle_end > found.start for found in query.dates)
     asking = partial(
         retrieve,
         rules=asked.retrieve,
@@ -110,6 +112,7 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
     )
     return Pipeline(
         stages=(
+            *((AskingStage(name="dates", step=drop_dates),) if idle else ()),
             Stage(name="build_query", step=partial(build_query, words=asked.words)),
             Stage(name="expand", step=partial(expand, rules=asked.expand, words=asked.words)),
             AskingStage(name="retrieve", step=asking),

@@ -243,7 +243,8 @@ def _without_unwanted(found: Ranking, probe: Probe) -> Ranking:
 def _corrected(probe: Probe, words: Ranking) -> tuple[str, tuple[Tier, ...]]:
     """Return the text as it was probably meant, and the tiers with what may be meant by unknown words."""
     query, tiers, weight = probe.state.query, probe.state.tiers, probe.words.typo_weight
-    unknown = unknown_words(query, words.document_frequencies)[:MAX_UNKNOWN] if weight > 0 else []
+    known = words.document_frequencies
+    unknown = unknown_words(query, known, probe.context.embedder)[:MAX_UNKNOWN] if weight > 0 else []
     if not unknown:
         return query.text, tiers
     vocabulary = vocabulary_of(probe.context, probe.state.scope, version=words.version)

@@ -7,17 +7,18 @@ the store, and an unknown word is compared with all of its words of like length.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
+from math import log10, sqrt
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from recollect.embedders.contract import Embedder
 from recollect.records import AllOf, AndNot, AnyOf, Expression, Scope, Word, WordQuery
 from recollect.search.limits import MAX_DOUBTFUL, MAX_UNKNOWN
 from recollect.search.parse import Query
 from recollect.search.state import SearchContext, State
 from recollect.stores.contract import Store
 from recollect.text.normalise import fold, is_cjk
-from recollect.text.tokenizer import QueryWord, read_words
+from recollect.text.tokenizer import STOPWORDS, QueryWord, read_words
 
 SHORTEST: Final = 4
 """Words with fewer letters have too many neighbours."""
@@ -28,6 +29,8 @@ TWO_EDITS: Final = 8
 SLIP: Final = 0.5
 """What a common slip of the fingers (a letter left out, doubled or swapped, a key beside the right one)
 costs in the order of corrections; any other edit costs 1."""
+SMALL: Final = 100
+"""In ten times as many words a word of one memory is enough; in ten times more than that two must hold it."""
 MAX_CORRECTIONS: Final = 3
 """How many words of the store stand for one that it does not know, and how many queries are suggested."""
 MAX_NEAR: Final = 12
@@ -73,12 +76,23 @@ class Vocabulary:
 
     def _look(self, word: str) -> tuple[Correction, ...]:
         """Return the words at the smallest distance: the likeliest slip first, then the most frequent."""
-        found = self._within(word, 2 if len(word) >= TWO_EDITS else 1)
+        found = [near for near in self._within(word, 2 if len(word) >= TWO_EDITS else 1) if self._may_be(word, *near)]
         least = min((distance for _, distance in found), default=0)
         nearest = sorted(
             (_cost(word, term, distance), -self.words[term], term) for term, distance in found if distance == least
         )
         return tuple(Correction(text=term, distance=least, frequency=-rarity) for _, rarity, term in nearest[:MAX_NEAR])
+
+    def _may_be(self, typed: str, meant: str, distance: int) -> bool:
+        """Tell whether *meant* may be what was typed: it begins alike and is no stop word.
+
+        The more words a store has, the more of them look like any word by chance: an edit that fingers seldom make
+        needs a word that more memories hold.
+        """
+        if meant[0] != typed[0] or meant in STOPWORDS:
+            return False
+        needed = log10(len(self.words) / SMALL)
+        return self.words[meant] >= needed or _cost(typed, meant, distance) <= SLIP * distance
 
     def _within(self, word: str, reach: int) -> list[tuple[str, int]]:
         """Return the words at most *reach* edits from *word*, each with its distance."""
@@ -145,12 +159,17 @@ def vocabulary_of(context: SearchContext, scope: Scope, *, version: int | None) 
 # --- in the search --------------------------------------------------------------------------
 
 
-def unknown_words(query: Query, document_frequencies: Mapping[str, int]) -> list[QueryWord]:
-    """Return the plain words of *query* that no memory holds, each once; none where operators are used."""
+def unknown_words(
+    query: Query, document_frequencies: Mapping[str, int], embedder: Embedder | None = None
+) -> list[QueryWord]:
+    """Return the plain words of *query* that no memory holds and the model does not know, each once.
+
+    There are none where operators are used.
+    """
     if query.tree is not None or all(document_frequencies.values()):
         return []
-    found = (word for word in _doubtful(query.words) if document_frequencies.get(word.stems[0]) == 0)
-    return list(dict.fromkeys(found))
+    missing = dict.fromkeys(word for word in _doubtful(query.words) if document_frequencies.get(word.stems[0]) == 0)
+    return [word for word in missing if embedder is None or not embedder.knows_word(word.text)]
 
 
 def _doubtful(words: Sequence[QueryWord]) -> list[QueryWord]:

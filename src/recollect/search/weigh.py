@@ -1,9 +1,10 @@
 """Named factors that weigh a candidate, each a pure function of a memory, the profile and the time; and the floors."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
@@ -11,9 +12,12 @@ from recollect.profile import Factor, Floor, Weigh
 from recollect.records import Fact, Memory, Usage
 from recollect.search.state import Candidate, Drop, State
 from recollect.text.analyser import informative_words
-from recollect.text.dates import TimeSpan, file_date, find_dates
+from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
 
 UNUSED: Final = Usage()
+DAY: Final = timedelta(days=1)
+READ: Final = 4000
+"""In how many characters of a memory dates are looked for."""
 DATE_TOP: Final = 10
 """The hit that is best without the date boost stays among so many."""
 
@@ -47,8 +51,7 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
         if each.id in state.memories
     )
     ordered = sorted(weighed, key=lambda each: (-each.score, each.id))
-    spans = [found.span for found in find_dates(state.query.text, now=state.now)] if rules.date_boost > 0 else []
-    return replace(state, candidates=boost_dates(ordered, state.memories, spans, boost=rules.date_boost))
+    return replace(state, candidates=boost_dates(ordered, state.memories, state.query.dates, rules))
 
 
 def _subject(candidate: Candidate, state: State, replies: float) -> Subject:
@@ -162,35 +165,76 @@ def mean_confidence(facts: Sequence[Fact], now: datetime) -> float:
 
 
 def boost_dates(
-    candidates: Sequence[Candidate], memories: Mapping[int, Memory], spans: Sequence[TimeSpan], *, boost: float
+    candidates: Sequence[Candidate], memories: Mapping[int, Memory], dates: Sequence[DateMatch], rules: Weigh
 ) -> tuple[Candidate, ...]:
     """Return *candidates* (best first) with the factor `date_boost` on those of the time, best first, ties by id.
 
-    The factor is 1 + *boost*, or as much less as keeps the one that was best among the first ten.
+    The factor is 1 + the boost for what lies within a date of the question or names one that does, and less with each
+    day between them; or as much less for all as keeps the one that was best among the first ten.
     """
-    within = {each.id for each in candidates if _within(memories[each.id].when, spans)}
-    if not within:
+    if rules.date_boost <= 0 or not dates or not candidates:
         return tuple(candidates)
-    factor = min(1.0 + boost, _bound(candidates, within))
-    boosted = (_times(each, factor) if each.id in within else each for each in candidates)
+    spans = tuple(span for found in dates for span in occurrences(found))
+    near = {each.id: nearness(memories[each.id], spans, rules) for each in candidates}
+    boost = min(rules.date_boost * _rarity(near.values()), _bound(candidates, near))
+    boosted = (_times(each, 1.0 + boost * near[each.id]) for each in candidates)
     return tuple(sorted(boosted, key=lambda each: (-each.score, each.id)))
 
 
-def _within(moment: datetime, spans: Sequence[TimeSpan]) -> bool:
-    return any(span.start <= moment < span.end for span in spans)
+def _rarity(near: Collection[float]) -> float:
+    """Return how many times the candidates must be halved until about as many are left as are of the time."""
+    return max(0.0, math.log2(len(near) / max(1.0, math.fsum(near))))
+
+
+def occurrences(found: DateMatch) -> tuple[TimeSpan, ...]:
+    """Return the span of a date, and that of the next year where it names no year."""
+    if not found.repeats:
+        return (found.span,)
+    return found.span, TimeSpan(start=step(found.span.start, "year", 1), end=step(found.span.end, "year", 1))
+
+
+def nearness(memory: Memory, spans: Sequence[TimeSpan], rules: Weigh) -> float:
+    """Return 1 for a memory of the time, or one that names a date within it; less with each day between.
+
+    What is both counts a little more.
+    """
+    written = max(_fading(memory.when, span, rules) for span in spans)
+    if not names_date(memory, spans):
+        return written
+    return 1.0 + rules.date_both * written
+
+
+def names_date(memory: Memory, spans: Sequence[TimeSpan]) -> bool:
+    """Return whether the text of *memory* names a date that begins within one of *spans* and is not much longer."""
+    return any(
+        span.start <= each.start < span.end and each.end - each.start <= 2 * (span.end - span.start)
+        for each in _named(memory.content, memory.when)
+        for span in spans
+    )
+
+
+@lru_cache(maxsize=4096)
+def _named(text: str, when: datetime) -> tuple[TimeSpan, ...]:
+    """Return the dates that *text* names, read as of *when*."""
+    return tuple(span for found in find_dates(text[:READ], now=when) for span in occurrences(found))
+
+
+def _fading(moment: datetime, span: TimeSpan, rules: Weigh) -> float:
+    apart = max(span.start - moment, moment - span.end, timedelta())
+    margin = rules.date_margin_days + rules.date_margin_share * (span.end - span.start) / DAY
+    return math.exp(-(apart / DAY) / margin) if apart or moment == span.end else 1.0
 
 
 def _times(candidate: Candidate, factor: float) -> Candidate:
-    return replace(candidate, factors={**candidate.factors, "date_boost": factor})
+    return replace(candidate, factors={**candidate.factors, "date_boost": factor}) if factor > 1.0 else candidate
 
 
-def _bound(candidates: Sequence[Candidate], within: set[int]) -> float:
-    """Return the largest factor with which fewer than ten overtake the best; no bound where it gains as well."""
+def _bound(candidates: Sequence[Candidate], near: Mapping[int, float]) -> float:
+    """Return the largest boost with which fewer than ten overtake the best."""
     best = candidates[0]
-    if best.id in within:
-        return math.inf
-    needed = sorted(best.score / each.score for each in candidates if each.id in within and each.score > 0)
-    return max(1.0, math.nextafter(needed[DATE_TOP - 1], 0.0)) if len(needed) >= DATE_TOP else math.inf
+    ahead = ((each.score * near[each.id] - best.score * near[best.id], each) for each in candidates[1:])
+    needed = sorted((best.score - each.score) / gain for gain, each in ahead if gain > 0)
+    return max(0.0, math.nextafter(needed[DATE_TOP - 1], 0.0)) if len(needed) >= DATE_TOP else math.inf
 
 
 # --- floors ---------------------------------------------------------------------------------

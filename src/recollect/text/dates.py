@@ -2,7 +2,8 @@
 
 `parse_moment` reads an option that must be a date and `find_dates` looks for dates in a plain question, both against
 a given now; `as_moment` reads what a record says, and `date_in_name` what a file is called. `find_dates` would rather
-miss a date than take an ordinary word for it. Time grows with the length of the text and no faster.
+miss a date than take an ordinary word for it. Time grows with the length of the text and no faster. Seasons are those
+of the northern hemisphere, three whole months each; the names of months are German, French and Spanish too.
 """
 
 import re
@@ -10,11 +11,12 @@ import unicodedata
 from calendar import monthrange
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
 
+from recollect.text.holidays import SIGNALS, holiday_named, names_pattern, nth_weekday
 from recollect.text.normalise import compiled
 
 FIRST_YEAR: Final = 1000
@@ -92,6 +94,18 @@ MONTH_NAMES: Final = (
 )
 MONTHS: Final = {name[:3].lower(): number for number, name in enumerate(MONTH_NAMES, 1)}
 """The number of each month by the first three letters of its name."""
+OTHER_MONTHS: Final = {
+    name: number
+    for names in (
+        "januar februar märz april mai juni juli august september oktober november dezember",
+        "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
+        "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
+    )
+    for number, name in enumerate(names.split(), 1)
+}
+"""The number of each month by its German, French or Spanish name."""
+SEASONS: Final = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""The month in which each season begins; it lasts three."""
 WEEKDAY_NAMES: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 WEEKDAYS: Final = {name[:3]: day for day, name in enumerate(WEEKDAY_NAMES)}
 EAST_DAYS: Final = {
@@ -111,6 +125,14 @@ NUMBERS: Final = {
     for number, name in enumerate(names.split())
 }
 """Numerals and what they count; "-" is a place without a word."""
+
+ORDINALS: Final = {
+    name: number
+    for number, name in enumerate(
+        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth", "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first"],
+        1,
+    )
+}
 
 UNITS: Final = {
     name: unit
@@ -185,11 +207,58 @@ def _relative(match: re.Match[str], now: datetime) -> TimeSpan:
 def _calendar(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read year, month (a name or a number) and day, as many of them as there are."""
     parts = {part: text for part, text in match.groupdict().items() if text}
-    month = MONTHS[parts["name"][:3].lower()] if "name" in parts else _count(parts.get("month", "1"))
+    month = _month(parts["name"]) if "name" in parts else _count(parts.get("month", "1"))
     day = _count(parts.get("day", "1"))
     year = now.year + _shift("year", parts["this_year"]) if "this_year" in parts else parts.get("year")
     start = midnight(int(year), month, day, like=now) if year else latest(month, day, until=now)
+    if "first" in parts:
+        return TimeSpan(start=start.replace(day=_count(parts["first"])), end=step(start, "day", 1))
     return lasting(start, "day" if "day" in parts else "month" if parts.keys() & {"name", "month"} else "year")
+
+
+def _month(name: str) -> int:
+    return OTHER_MONTHS.get(name.lower()) or MONTHS[name[:3].lower()]
+
+
+def _season(match: re.Match[str], now: datetime) -> TimeSpan:
+    """Read a season; a winter is of the year in which it begins."""
+    month = SEASONS[match["season"].lower()]
+
+    def of(year: int) -> TimeSpan:
+        return lasting(midnight(year, month, 1, like=now), "quarter")
+
+    return _yearly(of, match, now)
+
+
+def _holiday(match: re.Match[str], now: datetime) -> TimeSpan:
+    holiday = holiday_named(match["holiday"])
+
+    def of(year: int) -> TimeSpan:
+        first = holiday.first(year)
+        start = midnight(first.year, first.month, first.day, like=now)
+        return TimeSpan(start=start, end=step(start, "day", holiday.days))
+
+    return _yearly(of, match, now)
+
+
+def _yearly(of: Callable[[int], TimeSpan], match: re.Match[str], now: datetime) -> TimeSpan:
+    """Read what comes once a year: "last" is the latest that is over, "this" the nearest, "next" one to come.
+
+    Without any of these and without a year it is the latest that has begun.
+    """
+    parts = match.groupdict()
+    if parts.get("year"):
+        return of(int(parts["year"]))
+    spans = [of(year) for year in range(now.year - 2, now.year + 3)]
+    match (parts.get("which") or "").lower():
+        case "this":
+            return min(spans, key=lambda span: max(span.start - now, now - span.end))
+        case "next":
+            return next(span for span in spans if span.start > now)
+        case "last" | "previous":
+            return next(span for span in reversed(spans) if span.end <= now)
+        case _:
+            return next(span for span in reversed(spans) if span.start <= now)
 
 
 def _month_of(match: re.Match[str], now: datetime) -> TimeSpan:
@@ -232,7 +301,11 @@ def _weekday(match: re.Match[str], now: datetime) -> TimeSpan:
     """Read "last Monday" (before today), "next" (after it), "this" (of this week), or the latest up to today."""
     ahead = WEEKDAYS[match["weekday"][:3].lower()] - now.weekday()
     days = {"last": ahead % 7 - 7, "previous": ahead % 7 - 7, "next": (ahead - 1) % 7 + 1, "this": ahead}
-    return period("day", days.get((match["which"] or "").lower(), -(-ahead % 7)), now)
+    return period("day", days.get((match.groupdict().get("which") or "").lower(), -(-ahead % 7)), now)
+
+
+def _this(match: re.Match[str], now: datetime) -> TimeSpan:
+    return period(match["unit"].lower(), 0, now)
 
 
 def _week_and_day(match: re.Match[str], now: datetime) -> TimeSpan:
@@ -251,11 +324,13 @@ def _shift(unit: str, text: str) -> int:
 
 
 def _count(text: str) -> int:
-    """Return the number that digits, English, Korean or Chinese numerals (up to 99) name."""
+    """Return the number that digits, English, Korean or Chinese numerals (up to 99) name, or the place of an ordinal."""
     if text.isdecimal():
         return int(text)
     if text.lower() in NUMBERS:
         return NUMBERS[text.lower()]
+    if (ordinal := text.lower().replace(" ", "-")) in ORDINALS:
+        return ORDINALS[ordinal]
     tens, ten, ones = text.partition("十")
     if not ten or len(tens) > 1 or len(ones) > 1:
         raise ValueError(text)
@@ -276,8 +351,20 @@ MONTH: Final = (
 )
 """The months as people write them, long and short; ignoring case is left to who uses it."""
 FULL, NAME = rf"(?P<name>{'|'.join(MONTH_NAMES)})\b", rf"(?P<name>{MONTH})\b\.?"
+OTHER = rf"(?P<name>{'|'.join(sorted(OTHER_MONTHS, key=len, reverse=True))})(?!\w)"
+NOUN = rf"(?!(?-i:may|march)\b(?!\W*$|\s?[,.;:?!)]|,?\s(?:of\s)?(?:19|20)\d\d)){FULL}"
+"""A month where "may" and "march" could be verbs: in small letters they end the sentence or have a year."""
 YEAR, MODERN = r"(?P<year>[12]\d{3})", r"(?P<year>(?:19|20)\d\d|2100)"
+OTHER_YEAR = rf"(?:\s(?:del?\s)?{MODERN}\b)?"
 DAY, NTH = r"(?P<day>\d{1,2})", r"(?:st|nd|rd|th)"
+RANGE = r"(?:(?P<first>\d{1,2})\.?\s?[-–]\s?)?"  # noqa: RUF001
+ORDINAL = rf"(?P<day>{'|'.join(sorted(ORDINALS, key=len, reverse=True)).replace('-', '[ -]')})"
+SEASON = r"(?P<season>spring|summer|autumn|winter)\b"
+ALONE = (
+    r"(?=\W*$|\s?[,.;:?!)]|\s(?:i|we|you|he|she|it|they|the|an?|my|our|and|or|but|when|because|is|are|was|were|did|do"
+    r"|does|of|so)\b)"
+)
+"""What follows a season where it is one: in "in spring boot" and "in summer time" it is not."""
 SECOND = r"(?P<second>:\d\d(?P<fraction>[.,]\d{1,9})?)?"
 COUNT = r"(?P<count>\d{1,4}|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|couple)"
 UNIT = r"(?P<unit>mins?|minutes?|hrs?|hours?|days?|wks?|weeks?|months?|quarters?|yrs?|years?)"
@@ -294,12 +381,20 @@ EAST_MONTH = r"(?P<month>\d{1,2}|[一二三四五六七八九十]{1,2})\s?[月�
 EAST_DAY = r"\s?(?P<day>\d{1,2}|[一二三四五六七八九十]{1,3})\s?[日号號일]"
 
 NAMES = " ".join((*MONTHS, "sept", *MONTH_NAMES)).lower()
+OTHER_NAMES = " ".join(OTHER_MONTHS) + " ä é û"
 DAYNAMES = " ".join(WEEKDAY_NAMES)
 
 
 def _after(*words: str) -> str:
     """Return a pattern for the place right behind one of *words*; the word stays outside the match."""
-    return "(?:" + "|".join(rf"(?<=\b{word}\s)" for word in words) + ")"
+    return r"(?<=[\s-])(?:" + "|".join(rf"(?<=\b{word}[\s-])" for word in words) + ")"  # most places have no space
+
+
+GERMAN_PARTS = ("anfang", "mitte", "ende")
+BOUNDS = ("since", "until", "before", "after")
+OF_THE = tuple(f"{part} of the" for part in ("beginning", "start", "middle", "end"))
+NEW_YEAR = rf"(?:(?!new\syear\b(?!['’]))|^|{_after('at', 'by', 'on', 'the', 'last', 'this', 'next', *BOUNDS)})"  # noqa: RUF001
+"""The new year of another calendar ("the Chinese new year") is none of ours."""
 
 
 def _west(source: str, read: Reader, needs: str = "#") -> Rule:
@@ -323,14 +418,23 @@ PLAIN: Final = (
     _west(rf"{OPEN}{YEAR}[-/](?P<month>0[1-9]|1[0-2]){CLOSE}", _calendar),
     _west(rf"\b{NAME}\s{{1,2}}{DAY}{NTH}?(?:(?:,\s?|\s){MODERN}\b|(?!\w|[.:]\d|{THING}))", _calendar, NAMES),
     _west(
-        rf"{OPEN}{DAY}(?:{NTH}?\sof\s|{NTH}\s|\s(?!(?-i:may|march?)\b(?!,?\s(?:19|20)\d\d))){NAME}(?:,?\s{MODERN}\b|(?!\w))",
+        rf"{OPEN}{RANGE}{DAY}(?:\.\s?|{NTH}?\sof\s|{NTH}\s|\s(?!(?-i:may|march?)\b(?!,?\s(?:19|20)\d\d))){NAME}(?:,?\s{MODERN}\b|(?!\w))",
         _calendar,
         NAMES,
     ),
     _west(rf"\b{NAME},?\s(?:of\s)?{MODERN}\b(?!{THING})", _calendar, NAMES),
-    _west(rf"{_after('in', 'since', 'during', 'until')}{FULL}", _calendar, NAMES),
+    _west(rf"\b(?:the\s)?{ORDINAL}\sof\s{NAME}(?:,?\s{MODERN}\b|(?!\w))", _calendar, NAMES),
+    _west(rf"{OPEN}{RANGE}{DAY}(?:\.|er)?\s?(?:de\s)?{OTHER}{OTHER_YEAR}", _calendar, OTHER_NAMES),
+    _west(
+        rf"{_after('im', 'en', 'seit', 'desde', 'depuis', *GERMAN_PARTS)}{OTHER}{OTHER_YEAR}", _calendar, OTHER_NAMES
+    ),
+    _west(rf"{_after('in', 'since', 'during', 'until', 'of', 'mid')}{FULL}", _calendar, NAMES),
+    _west(rf"{_after('early', 'late', 'before', 'after')}{NOUN}", _calendar, NAMES),
     _west(rf"\b(?P<which>last|this(?!\smay\b))\s{FULL}", _month_of, NAMES),
-    _west(rf"{_after('in', 'since', 'during', 'by')}{MODERN}(?![\w%]|[-/.:,]\d|{THING})", _calendar),
+    _west(
+        rf"(?<=[\s-])(?=[12]){_after('in', 'during', 'by', 'of', 'mid', 'early', 'late', *BOUNDS)}{MODERN}(?![\w%]|[-/.:,]\d|{THING})",
+        _calendar,
+    ),
     _west(rf"\bq(?P<quarter>[1-4])[\s/-]?(?:of\s)?{MODERN}\b", _quarter, "q"),
     _west(rf"{OPEN}{MODERN}[\s/-]?q(?P<quarter>[1-4])\b", _quarter, "q"),
     _west(rf"(?<![\w.-])(?:a\s)?{COUNT}(?:\sof)?\s{{1,2}}{UNIT}\sago\b", _ago, "ago"),
@@ -341,7 +445,27 @@ PLAIN: Final = (
         _relative,
         "weekend week month quarter year",
     ),
-    _west(rf"(?:\b(?P<which>last|previous|this|next)\s|{_after('on', 'since')}){WEEKDAY}", _weekday, DAYNAMES),
+    _west(rf"\b(?P<which>last|previous|this|next)\s{WEEKDAY}(?!\s(?:of|in)\b)", _weekday, DAYNAMES),
+    _west(rf"{_after('on', 'since')}{WEEKDAY}", _weekday, DAYNAMES),
+    _west(
+        rf"\b(?P<which>last|previous|this|next)\s(?P<season>{'|'.join(SEASONS)})\b(?!\stime)",
+        _season,
+        " ".join(SEASONS),
+    ),
+    _west(rf"\b(?P<season>{'|'.join(SEASONS)})(?:\sof)?\s{MODERN}\b(?!{THING})", _season, " ".join(SEASONS)),
+    _west(
+        rf"{_after('in', 'over', 'during', 'of', 'mid', 'early', 'late', 'the', *BOUNDS)}"
+        rf"{SEASON}{ALONE}",
+        _season,
+        " ".join(SEASONS),
+    ),
+    _west(
+        rf"(?<!\w)(?:(?P<which>last|previous|this|next)\s)?{NEW_YEAR}(?P<holiday>{names_pattern()})(?!\w)"
+        rf"(?:,?\s(?:of\s)?{MODERN}\b)?",
+        _holiday,
+        SIGNALS,
+    ),
+    _west(rf"{_after(*OF_THE)}(?P<unit>week|month|quarter|year)\b", _this, "week month quarter year"),
     _west(r"\b(?:the\s)?day\sbefore\syesterday\b", partial(_named, unit="day", offset=-2), "yesterday"),
     _west(r"(?<![\w.])(?:yesterday|last\snight)(?![\w(])", partial(_named, unit="day", offset=-1), "yesterday night"),
     _west(
@@ -389,7 +513,7 @@ LONGEST: Final = 64
 TRIGGERS: Final = frozenset[str]().union(*(rule.needs for rule in PLAIN))
 WORD: Final = re.compile(r"[a-z]+")
 DIGIT: Final = re.compile(r"\d")
-SINCE: Final = re.compile(r"\bsince\s{1,3}(?:the\s{1,3})?$", re.IGNORECASE)
+YEAR_BEHIND: Final = re.compile(r",?\s(?:of\s)?(?P<which>last|this|next)\syear\b", re.IGNORECASE)
 LEAD: Final = re.compile(r"^(?:(?:in|on|at|during|since|from)\s)?(?:the\s)?", re.IGNORECASE)
 
 
@@ -400,6 +524,11 @@ class DateMatch:
     span: TimeSpan
     start: int
     end: int
+    repeats: bool = False
+    """Whether it names no year, so that the same day of the next year may be meant."""
+    idle_end: int = 0
+    """Up to where its words are counted from another time (text[start:idle_end]), so that no memory of it holds them:
+    "last week", "mid", "two weeks before"; not the name of a month or of a holiday."""
 
 
 def parse_moment(text: str, *, now: datetime) -> TimeSpan | None:
@@ -415,30 +544,53 @@ def parse_moment(text: str, *, now: datetime) -> TimeSpan | None:
     rules = (rule for rule in (*PLAIN, *EXPLICIT) if not rule.needs.isdisjoint(present))
     matches = ((rule, rule.pattern.fullmatch(plain)) for rule in rules)
     spans = (_read(rule, match, anchor) for rule, match in matches if match)
-    return next((span for span in spans if span), None)
+    whole = (found.span for found in find_dates(plain, now=anchor) if (found.start, found.end) == (0, len(plain)))
+    return next((span for span in (*spans, *whole) if span), None)
 
 
 def find_dates(text: str, *, now: datetime) -> tuple[DateMatch, ...]:
     """Return the dates in *text*, in order and without overlap: of two, the earlier, then the longer.
 
-    A date that follows "since" lasts until the end of today. Nothing is raised, whatever the text.
+    What stands before a date belongs to it: "mid", "the last week of", "two weeks before". A date that follows "since"
+    lasts until the end of today. Nothing is raised, whatever the text.
     """
     present = _present(text)
     if TRIGGERS.isdisjoint(present):
         return ()
     anchor = _anchored(now)
     found = [
-        DateMatch(span=span, start=match.start(), end=match.end())
+        date
         for rule in PLAIN
         if not rule.needs.isdisjoint(present)
         for match in rule.pattern.finditer(text)
-        if (span := _read(rule, match, anchor))
+        if (date := _dated(rule, match, anchor))
     ]
     kept: list[DateMatch] = []
     for candidate in sorted(found, key=lambda one: (one.start, -one.end)):
         if not kept or candidate.start >= kept[-1].end:
             kept.append(candidate)
-    return tuple(kept)
+    return tuple(_led(each, text, anchor) for each in kept)
+
+
+def _dated(rule: Rule, match: re.Match[str], now: datetime) -> DateMatch | None:
+    """Return the date that *match* names, with the year that may follow it ("in March last year")."""
+    parts = match.groupdict()
+    repeats = rule.read in (_calendar, _season, _holiday) and not any(map(parts.get, ("year", "this_year", "which")))
+    behind = YEAR_BEHIND.match(match.string, match.end()) if repeats else None
+    if behind is not None:
+        now = midnight(now.year + OFFSETS[behind["which"].lower()], 12, 31, like=now)
+    span = _read(rule, match, now)
+    if span is None:
+        return None
+    end = behind.end() if behind else match.end()
+    relative = rule.read in (_relative, _ago, _window) or (rule.read in (_season, _weekday) and parts.get("which"))
+    return DateMatch(
+        span=span,
+        start=match.start(),
+        end=end,
+        repeats=repeats and behind is None,
+        idle_end=end if relative and match[0].isascii() else match.start(),
+    )
 
 
 def _present(text: str) -> set[str]:
@@ -452,15 +604,123 @@ def _present(text: str) -> set[str]:
 def _read(rule: Rule, match: re.Match[str], now: datetime) -> TimeSpan | None:
     """Return what *match* means; None for a day, month or year that the calendar does not have."""
     with suppress(ValueError, OverflowError):
-        span = rule.read(match, now)
-        if SINCE.search(match.string[max(0, match.start() - 16) : match.start()]):
-            return TimeSpan(start=span.start, end=max(span.end, step(begin("day", now), "day", 1)))
-        return span
+        return rule.read(match, now)
     return None
 
 
 def _anchored(now: datetime) -> datetime:
     return now if now.tzinfo else now.replace(tzinfo=UTC)
+
+
+# --- what stands before a date --------------------------------------------------------------
+
+_THE = r"(?:the\s)?"
+_SIDE = r"(?P<side>before|after|following|prior\sto)\s"
+_PART_NAMES = "early|beginning|start|anfang|mid|middle|mitte|late|end|ende|first\\shalf|second\\shalf"
+_SLOTS = r"day|night|evening|morning|week|weekend|month|quarter|year"
+_PARTS: Final = {
+    **dict.fromkeys(("early", "beginning", "start", "anfang"), (0, 1 / 3)),
+    **dict.fromkeys(("mid", "middle", "mitte"), (1 / 3, 2 / 3)),
+    **dict.fromkeys(("late", "end", "ende"), (2 / 3, 1)),
+    "first half": (0, 1 / 2),
+    "second half": (1 / 2, 1),
+}
+"""From what to what share of a span each part of it goes."""
+_PLACES: Final = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
+_SOME: Final = {"day": ("week", 1), "night": ("week", 1), "week": ("week", 4), "month": ("month", 3)}
+"""What several days, weeks or months before or after a date are at most."""
+
+Leader = Callable[[re.Match[str], TimeSpan, datetime], TimeSpan]
+
+
+def _part(match: re.Match[str], span: TimeSpan, _now: datetime) -> TimeSpan:
+    """Read "mid May", "the end of 2025"; a third, in whole days."""
+    days = (span.end - span.start).days
+    first, last = (round(days * share) for share in _PARTS[" ".join(match["part"].lower().split())])
+    return TimeSpan(start=step(span.start, "day", first), end=step(span.start, "day", max(first + 1, last)))
+
+
+def _nth_of(match: re.Match[str], span: TimeSpan, _now: datetime) -> TimeSpan:
+    """Read "the second week of May", counted from its first day, "the last Sunday in March"."""
+    nth, what, start = _PLACES.get(match["nth"].lower(), -1), match["what"].lower(), span.start
+    if what in ("week", "days"):
+        begun = step(start, "week", nth - 1) if nth > 0 else step(span.end, "week", -1)
+        return lasting(begun, "week")
+    day = WEEKDAY_NAMES.index("saturday" if what == "weekend" else what)
+    first = nth_weekday(start.year, start.month, day, nth)
+    begun = midnight(first.year, first.month, first.day, like=start)
+    return TimeSpan(start=begun, end=step(begun, "day", 2 if what == "weekend" else 1))
+
+
+def _counted(match: re.Match[str], span: TimeSpan, _now: datetime) -> TimeSpan:
+    """Read "two weeks before X": the one unit that begins there, as in "two weeks ago"."""
+    unit, count = UNITS[match["unit"].lower()], _count(match["count"])
+    if match["side"].lower() in ("before", "prior to"):
+        return lasting(step(span.start, unit, -count), unit)
+    return lasting(step(step(span.end, "day", -1), unit, count), unit)
+
+
+def _slot(match: re.Match[str], span: TimeSpan, _now: datetime) -> TimeSpan:
+    """Read "the day before X", "the days after X"."""
+    unit = match["slot"].lower()
+    unit = unit if unit in UNITS else "week" if unit == "weekend" else "day"
+    unit, count = _SOME.get(unit, (unit, 1)) if match["some"] else (unit, 1)
+    if match["side"].lower() in ("before", "prior to"):
+        return TimeSpan(start=step(span.start, unit, -count), end=span.start)
+    return TimeSpan(start=span.end, end=step(span.end, unit, count))
+
+
+def _night(match: re.Match[str], span: TimeSpan, _now: datetime) -> TimeSpan:
+    """Read "the night of the 26th" (and what is left of it on the 27th) and "the night to the 26th"."""
+    if match["side"].lower() == "to":
+        return TimeSpan(start=step(span.start, "day", -1), end=span.end)
+    return TimeSpan(start=span.start, end=step(span.end, "day", 1))
+
+
+def _bounded(match: re.Match[str], span: TimeSpan, now: datetime) -> TimeSpan:
+    """Read "before", "until", "after" and "since"; what has no end lasts until the end of today."""
+    side, today = match["side"].lower(), step(begin("day", now), "day", 1)
+    if side in ("before", "until"):
+        first = midnight(FIRST_YEAR, 1, 1, like=now)
+        return TimeSpan(start=first, end=span.start if side == "before" else span.end)
+    start = span.start if side in ("since", "seit", "desde", "depuis") else span.end
+    return TimeSpan(start=start, end=max(span.end, today))
+
+
+LEADERS: Final[tuple[tuple[str, Leader], ...]] = (
+    (rf"\b(?P<part>{_PART_NAMES})(?:\s|-)(?:(?:of|in)\s)?{_THE}$", _part),
+    (
+        rf"\b(?P<nth>{'|'.join(_PLACES)}|last|final)\s(?P<what>week|days|weekend|{'|'.join(WEEKDAY_NAMES)})"
+        rf"\s(?:of|in)\s{_THE}$",
+        _nth_of,
+    ),
+    (rf"(?<![\w.-])(?:a\s)?{COUNT}(?:\sof)?\s{UNIT}\s{_SIDE}{_THE}$", _counted),
+    (rf"\b(?P<slot>{_SLOTS})(?P<some>s)?\s{_SIDE}{_THE}$", _slot),
+    (rf"(?<=\bnight\s)(?P<side>of|to)\s{_THE}$", _night),
+    (rf"\b(?P<side>since|until|before|after|seit|desde|depuis)\s{_THE}$", _bounded),
+)
+"""What may stand before a date, and what both mean; the first that does counts, and then what stands before that."""
+_REACH: Final = 40
+"""How far before a date it is looked for."""
+_MOST_LEADERS: Final = 3
+
+
+def _led(found: DateMatch, text: str, now: datetime) -> DateMatch:
+    """Return *found* with what stands before it in *text*."""
+    for _ in range(_MOST_LEADERS):
+        before = text[max(0, found.start - _REACH) : found.start]
+        matches = ((lead, compiled(source, re.IGNORECASE | re.ASCII).search(before)) for source, lead in LEADERS)
+        lead, match = next(((lead, match) for lead, match in matches if match), (None, None))
+        if lead is None or match is None:
+            break
+        try:
+            span = lead(match, found.span, now)
+        except (ValueError, OverflowError):
+            break
+        found = replace(found, span=span, start=found.start - len(before) + match.start())
+        if lead is _bounded:
+            break
+    return found
 
 
 # --- what records say and files are called --------------------------------------------------
