@@ -29,7 +29,12 @@ def order_changes(state: State, *, rules: Changes) -> State:
         return _as_of(state, kept[: rules.top_k], until, rules)
     if may_ask_past(question) and not before:
         return state
-    others = [each for each in kept[1 : rules.top_k] if each.score >= rules.min_score * best.score]
+    held = rules.min_coverage * _coverage(best.id, state)
+    others = [
+        each
+        for each in kept[1 : rules.top_k]
+        if each.score >= rules.min_score * best.score and _coverage(each.id, state) >= held
+    ]
     linked = [each for each in others if _follows(best.id, each.id, state, rules, back=before)]
     if not linked:
         return state
@@ -63,6 +68,12 @@ def _as_of(state: State, kept: Sequence[Candidate], until: datetime, rules: Chan
         return state
     nearest = max(others, key=_undated)
     return _raised(state, nearest if later else _newest(others, state), best)
+
+
+def _coverage(row: int, state: State) -> float:
+    """Return how much of the question *row* holds in words: what holds much less of it is about something else."""
+    _, hit = state.ranking("words").find(row)
+    return 0.0 if hit is None else hit.coverage
 
 
 def _newest(candidates: Sequence[Candidate], state: State) -> Candidate:
