@@ -269,10 +269,12 @@ def test_minilm_says_that_it_does_not_know_cjk(minilm: Embedder, text: str) -> N
     assert not minilm.covers(text)
 
 
-@pytest.mark.model
-@pytest.mark.parametrize(("word", "known"), [("reach", True), ("Tokyo", True), ("databse", False), ("gardne", False)])
-def test_a_model_with_a_vocabulary_knows_its_words(minilm: Embedder, word: str, known: bool) -> None:
-    assert minilm.knows_word(word) == known
+def test_a_model_with_a_vocabulary_knows_its_words(minilm: Embedder) -> None:
+    words = ("reach", "hook", "Tokyo", "databse", "gardne")
+
+    known = [word for word in words if minilm.knows_word(word)]
+
+    assert known == ["reach", "hook", "Tokyo"]
 
 
 def test_minilm_is_whole_on_disk(models: Path) -> None:

@@ -157,7 +157,7 @@ def vocabulary_of(context: SearchContext, scope: Scope, *, version: int | None) 
 def unknown_words(
     query: Query, document_frequencies: Mapping[str, int], embedder: Embedder | None = None
 ) -> list[QueryWord]:
-    """Return the plain words of *query* that neither a memory holds nor the model knows; none where operators are used."""
+    """Return the plain words of *query* that no memory holds and no model knows; none where operators are used."""
     if query.tree is not None or all(document_frequencies.values()):
         return []
     missing = [word for word in _doubtful(query.words) if document_frequencies.get(word.stems[0]) == 0]
