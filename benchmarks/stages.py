@@ -37,8 +37,8 @@ def changed(profile: Profile, *, typos: float, dates: float, variants: int) -> P
 BARE = changed(load_profile("default"), typos=0.0, dates=0.0, variants=0)
 STAGES: Mapping[str, Profile] = {
     "nothing (noise)": BARE,
-    "typo tolerance": changed(BARE, typos=0.7, dates=0.0, variants=0),
-    "dates": changed(BARE, typos=0.0, dates=0.15, variants=0),
+    "typo tolerance": changed(BARE, typos=0.9, dates=0.0, variants=0),
+    "dates": changed(BARE, typos=0.0, dates=0.3, variants=0),
     "expansion": changed(BARE, typos=0.0, dates=0.0, variants=4),
 }
 

@@ -13,7 +13,7 @@ import recollect
 from kit import NOON, STORES
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.errors import UnknownMemory
-from recollect.profile import load_profile
+from recollect.profile import Weigh, load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import Filter, Memory
 from recollect.replies import Listing, Reply, Share
@@ -365,7 +365,7 @@ def test_a_date_in_a_plain_question_leans_towards_its_memories(db: Recollection)
 
     assert len(dated.hits) == len(plain.hits) == 3
     assert dated.hits[0].memory.when == NOON - DAY
-    assert dated.hits[0].factors["date_boost"] == pytest.approx(1.15)
+    assert dated.hits[0].factors["date_boost"] == pytest.approx(1.475, abs=0.01)
     assert "date_boost" not in plain.hits[0].factors
 
 
@@ -378,7 +378,7 @@ def test_a_date_in_a_plain_question_leans_towards_its_memories(db: Recollection)
 def test_a_date_never_takes_the_best_hit_out_of_the_first_ten(
     scores: list[float], inside: list[bool], boost: float
 ) -> None:
-    spans = [found.span for found in find_dates("what happened yesterday", now=NOON)]
+    dates = find_dates("what happened yesterday", now=NOON)
     share = [(Share(ranking="words", rank=None, points=score),) for score in scores]
     found = sorted(
         (Candidate(id=row, shares=given) for row, given in enumerate(share)), key=lambda each: (-each.score, each.id)
@@ -388,10 +388,57 @@ def test_a_date_never_takes_the_best_hit_out_of_the_first_ten(
         for row in range(len(scores))
     }
 
-    boosted = boost_dates(found, memories, spans, boost=boost)
+    boosted = boost_dates(found, memories, dates, Weigh(date_boost=boost, date_margin_days=4.0))
 
     assert {each.id for each in boosted} == {each.id for each in found}
     assert found[0].id in [each.id for each in boosted[:10]]
+
+
+def test_a_memory_that_names_the_date_counts_as_one_of_it(db: Recollection) -> None:
+    for number, text in enumerate(("Trip to Husum, 17.–19. November", "Trip to Bremen", "Trip to Kiel")):  # noqa: RUF001
+        db.add(text, observed_at=NOON - (60 + number) * DAY)
+
+    found = db.search("trip on 18 November", mode="keyword")
+
+    assert found.hits[0].memory.content.startswith("Trip to Husum")
+    assert found.hits[0].factors["date_boost"] > 1
+
+
+def test_the_words_of_a_date_are_not_looked_for_where_memories_are_of_it(db: Recollection) -> None:
+    db.add("The heating is serviced every week", observed_at=NOON - 90 * DAY)
+    db.add("The heating failed and was repaired", observed_at=NOON - 7 * DAY)
+
+    found = db.search("heating last week", mode="keyword")
+
+    assert texts(found)[0] == "The heating failed and was repaired"
+    assert "[week]" not in " ".join(hit.snippet for hit in found.hits)
+
+
+def test_words_of_a_date_of_which_no_memory_is_stay_words(db: Recollection) -> None:
+    db.add("Max and I camped by the lake last winter", observed_at=NOON - 900 * DAY)
+    db.add("Max and I cooked", observed_at=NOON - 900 * DAY)
+
+    found = db.search("Max three years ago last winter", mode="keyword")
+
+    assert "[winter]" in found.hits[0].snippet
+
+
+def test_a_question_about_a_time_is_answered_by_what_was_said_before_its_end(db: Recollection) -> None:
+    db.add("Cleaning pay of Lata is 6500 a month", observed_at=NOON - 300 * DAY)
+    db.add("Cleaning pay of Lata a month is now 7200", observed_at=NOON - 20 * DAY)
+
+    before, today = db.search("cleaning pay of Lata 60 days ago"), db.search("cleaning pay of Lata")
+
+    assert "6500" in before.hits[0].memory.content
+    assert "7200" in today.hits[0].memory.content
+
+
+def test_capitals_in_a_sentence_are_no_operators(db: Recollection) -> None:
+    db.add("Express is used for the web server")
+
+    found = db.search("I do NOT want to use Express", mode="keyword")
+
+    assert texts(found)[0] == "Express is used for the web server"
 
 
 def test_a_day_can_be_listed_and_searched(db: Recollection) -> None:

@@ -160,6 +160,7 @@ def test_no_text_is_too_strange(embedder: Embedder) -> None:
     for text in STRANGE:
         assert embedder.count_pieces(text) >= 0
         assert isinstance(embedder.covers(text), bool)
+        assert isinstance(embedder.knows_word(text), bool)
         assert [text[start:end] for start, end in embedder.passages(text)].count("") == 0
 
 
@@ -266,6 +267,14 @@ def test_minilm_finds_what_is_meant_and_not_what_is_spelt(minilm: Embedder, quer
 @pytest.mark.parametrize("text", ["船は九時に出ます", "渡轮九点出发", "배는 아홉 시에 떠난다"])
 def test_minilm_says_that_it_does_not_know_cjk(minilm: Embedder, text: str) -> None:
     assert not minilm.covers(text)
+
+
+def test_a_model_with_a_vocabulary_knows_its_words(minilm: Embedder) -> None:
+    words = ("reach", "hook", "Tokyo", "databse", "gardne")
+
+    known = [word for word in words if minilm.knows_word(word)]
+
+    assert known == ["reach", "hook", "Tokyo"]
 
 
 def test_minilm_is_whole_on_disk(models: Path) -> None:

@@ -71,6 +71,10 @@ class Ready:
         """Say whether the model knows the script of *text*."""
         return self._inner.covers(text)
 
+    def knows_word(self, word: str) -> bool:
+        """Say whether *word* is a whole word of the model's vocabulary."""
+        return self._inner.knows_word(word)
+
     def close(self) -> None:
         """Close the model."""
         self._inner.close()

@@ -5,11 +5,24 @@ from dataclasses import replace
 from itertools import pairwise
 
 from recollect.profile import Words
-from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Phrase, Prefix, SubstringQuery, Word, WordQuery
+from recollect.records import (
+    AllOf,
+    AndNot,
+    AnyOf,
+    Bigram,
+    Expression,
+    Filter,
+    Phrase,
+    Prefix,
+    SubstringQuery,
+    Word,
+    WordQuery,
+)
 from recollect.replies import Degraded
 from recollect.search.limits import MAX_NEEDLES, MAX_PHRASE, MAX_PREFIXES
-from recollect.search.parse import Query, symbol_of
-from recollect.search.state import State, Tier
+from recollect.search.parse import Query, symbol_of, without_dates
+from recollect.search.state import SearchContext, State, Tier
+from recollect.text.dates import TimeSpan
 from recollect.text.snippet import QueryTerms
 from recollect.text.tokenizer import QueryWord, read_words, significant
 
@@ -49,6 +62,27 @@ def _left_out(asked: Query, query: Query, words: Words) -> Degraded | None:
         return "prefixes_cut"
     leaves = _or_leaves(query, words) if words.join == "or" else _and_leaves(query, words)
     return "words_cut" if asked.cut or query != asked or len(leaves) > words.max_terms else None
+
+
+def drop_dates(state: State, context: SearchContext) -> State:
+    """Drop the words that only say when ("last week", "mid") from the question, where there are memories of that time.
+
+    Where there are none the words may be a quotation: what a memory itself calls last week. Of a time that is still to
+    come there are only plans.
+    """
+    held = [found for found in state.query.dates if found.span.end > state.now or _holds(state, context, found.span)]
+    return replace(state, query=without_dates(state.query, held))
+
+
+def _holds(state: State, context: SearchContext, span: TimeSpan) -> bool:
+    return context.ask.browse(scope=state.scope, where=within(state.where, span), limit=1).total > 0
+
+
+def within(where: Filter, span: TimeSpan) -> Filter:
+    """Return *where* for the memories of *span* only."""
+    since = span.start if where.since is None else max(where.since, span.start)
+    until = span.end if where.until is None else min(where.until, span.end)
+    return replace(where, since=since, until=until)
 
 
 def tiers_of(query: Query, words: Words) -> tuple[Tier, ...]:

@@ -139,7 +139,7 @@ def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
     tree = _tree(tokens)
     if tree:
         return replace(query, words=_spoken(tokens), tree=tree)
-    return replace(query, dates=find_dates(query.text, now=now), **_plain(tokens))
+    return replace(_plain(query, tokens), dates=find_dates(query.text, now=now))
 
 
 def _written(token: Token) -> str:
@@ -176,16 +176,17 @@ def _spoken(tokens: Sequence[Token]) -> tuple[QueryWord, ...]:
     return read_words(text)
 
 
-def _plain(tokens: Sequence[Token]) -> dict[str, object]:
-    """Read *tokens* as plain words, phrases, prefixes and exclusions; operators are words here."""
+def _plain(query: Query, tokens: Sequence[Token]) -> Query:
+    """Return *query* with *tokens* as plain words, phrases, prefixes and exclusions; operators are words here."""
     words = read_words(" ".join(token.text for token in tokens if token.kind in ("word", "and", "or", "not")))
     exact = [_leaf(token) for token in tokens if token.kind in ("phrase", "prefix")]
     unwanted = [_leaf(token) for token in tokens if token.kind == "exclude"]
-    return {
-        "words": words,
-        "exact": tuple(dict.fromkeys(leaf for leaf in exact if leaf is not None)),
-        "unwanted": tuple(dict.fromkeys(leaf for leaf in unwanted if leaf is not None)),
-    }
+    return replace(
+        query,
+        words=words,
+        exact=tuple(dict.fromkeys(leaf for leaf in exact if leaf is not None)),
+        unwanted=tuple(dict.fromkeys(leaf for leaf in unwanted if leaf is not None)),
+    )
 
 
 def _leaf(token: Token) -> Phrase | Prefix | Word | None:

@@ -13,9 +13,8 @@ from typing import Any, TypeVar
 from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
-from recollect.search.build_query import build_query
+from recollect.search.build_query import build_query, drop_dates
 from recollect.search.changes import order_changes
-from recollect.search.dates import drop_dates
 from recollect.search.dialogue import lift_replies
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand

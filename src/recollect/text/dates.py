@@ -126,13 +126,10 @@ NUMBERS: Final = {
 }
 """Numerals and what they count; "-" is a place without a word."""
 
-ORDINALS: Final = {
-    name: number
-    for number, name in enumerate(
-        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth", "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first"],
-        1,
-    )
-}
+_ONES: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
+_TEENS: Final = ("tenth", "eleventh", "twelfth", *(f"{each}teenth" for each in ("thir", "four", "fif", "six", "seven")))
+_DAYS: Final = (*_ONES, *_TEENS, "eighteenth", "nineteenth", "twentieth", *(f"twenty-{one}" for one in _ONES))
+ORDINALS: Final = {name: number for number, name in enumerate((*_DAYS, "thirtieth", "thirty-first"), 1)}
 
 UNITS: Final = {
     name: unit
@@ -324,7 +321,7 @@ def _shift(unit: str, text: str) -> int:
 
 
 def _count(text: str) -> int:
-    """Return the number that digits, English, Korean or Chinese numerals (up to 99) name, or the place of an ordinal."""
+    """Return the number that digits, English, Korean or Chinese numerals (up to 99) name, or an ordinal's."""
     if text.isdecimal():
         return int(text)
     if text.lower() in NUMBERS:
@@ -432,7 +429,8 @@ PLAIN: Final = (
     _west(rf"{_after('early', 'late', 'before', 'after')}{NOUN}", _calendar, NAMES),
     _west(rf"\b(?P<which>last|this(?!\smay\b))\s{FULL}", _month_of, NAMES),
     _west(
-        rf"(?<=[\s-])(?=[12]){_after('in', 'during', 'by', 'of', 'mid', 'early', 'late', *BOUNDS)}{MODERN}(?![\w%]|[-/.:,]\d|{THING})",
+        rf"(?<=[\s-])(?=[12]){_after('in', 'during', 'by', 'of', 'mid', 'early', 'late', *BOUNDS)}"
+        rf"{MODERN}(?![\w%]|[-/.:,]\d|{THING})",
         _calendar,
     ),
     _west(rf"\bq(?P<quarter>[1-4])[\s/-]?(?:of\s)?{MODERN}\b", _quarter, "q"),
@@ -687,13 +685,11 @@ def _bounded(match: re.Match[str], span: TimeSpan, now: datetime) -> TimeSpan:
     return TimeSpan(start=start, end=max(span.end, today))
 
 
+_NTH = rf"\b(?P<nth>{'|'.join(_PLACES)}|last|final)\s(?P<what>week|days|weekend|{'|'.join(WEEKDAY_NAMES)})"
+
 LEADERS: Final[tuple[tuple[str, Leader], ...]] = (
     (rf"\b(?P<part>{_PART_NAMES})(?:\s|-)(?:(?:of|in)\s)?{_THE}$", _part),
-    (
-        rf"\b(?P<nth>{'|'.join(_PLACES)}|last|final)\s(?P<what>week|days|weekend|{'|'.join(WEEKDAY_NAMES)})"
-        rf"\s(?:of|in)\s{_THE}$",
-        _nth_of,
-    ),
+    (rf"{_NTH}\s(?:of|in)\s{_THE}$", _nth_of),
     (rf"(?<![\w.-])(?:a\s)?{COUNT}(?:\sof)?\s{UNIT}\s{_SIDE}{_THE}$", _counted),
     (rf"\b(?P<slot>{_SLOTS})(?P<some>s)?\s{_SIDE}{_THE}$", _slot),
     (rf"(?<=\bnight\s)(?P<side>of|to)\s{_THE}$", _night),

@@ -110,7 +110,7 @@ def names_pattern() -> str:
 
 
 def _signal(name: str) -> set[str]:
-    """Return what a text with this name holds: its signs beyond ASCII, or its first word, with its apostrophe or not."""
+    """Return what a text with this name holds: its signs beyond ASCII, or its first word, with apostrophe or not."""
     if not name.isascii():
         return {sign for sign in name if not sign.isascii()}
     return {name.partition(" ")[0].partition("'")[0], name.partition(" ")[0].replace("'", "")}

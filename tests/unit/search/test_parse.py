@@ -153,3 +153,16 @@ def test_any_text_is_a_query(text: str) -> None:
     query = read(text)
 
     assert query.tree is None or query.exact == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["I do NOT want to use Express", "do NOT use Express", "to be OR NOT to be", "must we use tabs AND spaces"]
+)
+def test_operators_in_a_sentence_are_words(text: str) -> None:
+    assert parse(text, now=NOON).tree is None
+    assert [word.text for word in parse(text, now=NOON).words] == text.split()
+
+
+@pytest.mark.parametrize("text", ["tea OR coffee", "connection pool size NOT redis", '"the end" AND garden'])
+def test_short_operands_are_an_expression(text: str) -> None:
+    assert parse(text, now=NOON).tree is not None

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.search.spelling import Correction, Vocabulary, did_you_mean
+from kit import NOON
+from recollect.embedders.hashing import HashingEmbedder
+from recollect.search.parse import parse
+from recollect.search.spelling import Correction, Vocabulary, did_you_mean, unknown_words
 
 VOCABULARY = {
     "authentication": 12,
@@ -50,6 +53,37 @@ def texts(word: str, vocabulary: Mapping[str, int]) -> list[str]:
 )
 def test_a_typo_is_led_back_to_its_word(typed: str, meant: str | None, distance: int) -> None:
     assert [(one.text, one.distance) for one in near(typed)] == ([(meant, distance)] if meant else [])
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("reach", "each"), ("hook", "cook"), ("ther", "there")])
+def test_no_word_is_corrected_to_a_stop_word_or_to_one_that_begins_otherwise(typed: str, meant: str) -> None:
+    assert near(typed, {meant: 30}) == ()
+
+
+def test_the_more_words_a_store_has_the_more_memories_must_hold_an_unlikely_correction() -> None:
+    many = {f"{chr(97 + number % 26)}{number}": 1 for number in range(20_000)}
+
+    assert texts("notes", {"nodes": 1}) == ["nodes"]
+    assert texts("notes", {**many, "nodes": 1}) == []
+    assert texts("notes", {**many, "nodes": 3}) == ["nodes"]
+    assert texts("serch", {**many, "search": 1}) == ["search"]
+
+
+class Knowing(HashingEmbedder):
+    """A model whose vocabulary is one word."""
+
+    def knows_word(self, word: str) -> bool:
+        return word == "notes"
+
+
+def test_a_word_that_the_model_knows_is_no_typo() -> None:
+    query, frequencies = parse("notes databse", now=NOON), {"note": 0, "databs": 0}
+
+    by_words = unknown_words(query, frequencies)
+    by_model = unknown_words(query, frequencies, Knowing())
+
+    assert [word.text for word in by_words] == ["notes", "databse"]
+    assert [word.text for word in by_model] == ["databse"]
 
 
 @pytest.mark.req("C-28")

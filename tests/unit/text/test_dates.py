@@ -81,6 +81,40 @@ RELATIVE = {
     "june": days("2025-06-01", "2025-07-01"),
     "may": days("2026-05-01", "2026-06-01"),
 }
+PARTS = {
+    "mid April": days("2026-04-11", "2026-04-21"),
+    "the middle of May": days("2026-05-11", "2026-05-22"),
+    "early March": days("2026-03-01", "2026-03-11"),
+    "the end of 2025": days("2025-09-01", "2026-01-01"),
+    "the end of last month": days("2026-04-21", "2026-05-01"),
+    "the second half of April": days("2026-04-16", "2026-05-01"),
+    "the third week of April": days("2026-04-15", "2026-04-22"),
+    "the last week of April": days("2026-04-24", "2026-05-01"),
+    "the last Sunday in March": days("2026-03-29", "2026-03-30"),
+    "the first weekend of April": days("2026-04-04", "2026-04-06"),
+    "the third of November": days("2025-11-03", "2025-11-04"),
+    "17.–19. November": days("2025-11-17", "2025-11-20"),  # noqa: RUF001
+    "Anfang Mai": days("2026-05-01", "2026-05-11"),
+    "14 de agosto de 2025": days("2025-08-14", "2025-08-15"),
+    "3 février": days("2026-02-03", "2026-02-04"),
+}
+SEASONS_AND_HOLIDAYS = {
+    "last winter": days("2025-12-01", "2026-03-01"),
+    "this summer": days("2026-06-01", "2026-09-01"),
+    "next spring": days("2027-03-01", "2027-06-01"),
+    "spring 2025": days("2025-03-01", "2025-06-01"),
+    "Christmas Eve": days("2025-12-24", "2025-12-25"),
+    "christmas eve last year": days("2025-12-24", "2025-12-25"),
+    "New Year's Eve": days("2025-12-31", "2026-01-01"),
+    "Easter Monday 2025": days("2025-04-21", "2025-04-22"),
+    "last Easter": days("2026-04-03", "2026-04-07"),
+    "Halloween": days("2025-10-31", "2025-11-01"),
+    "Thanksgiving": days("2025-11-27", "2025-11-28"),
+    "two weeks before Christmas": days("2025-12-10", "2025-12-17"),
+    "the days after Christmas": days("2025-12-27", "2026-01-03"),
+    "the day before the third of April": days("2026-04-02", "2026-04-03"),
+    "March last year": days("2025-03-01", "2025-04-01"),
+}
 CHINESE = {
     "今天": days("2026-05-20", "2026-05-21"),
     "昨天": days("2026-05-19", "2026-05-20"),
@@ -466,3 +500,53 @@ def test_no_value_of_a_record_raises_and_every_moment_is_in_utc(value: object) -
 )
 def test_a_daily_note_is_dated_by_its_name_alone(source: str | None, day: date | None) -> None:
     assert file_date(source) == day
+
+
+# --- parts of time, seasons and holidays in a question ----------------------------------------
+
+
+@pytest.mark.parametrize(("text", "span"), [*PARTS.items(), *SEASONS_AND_HOLIDAYS.items()])
+def test_parts_of_months_seasons_and_holidays_are_found_in_a_question(text: str, span: TimeSpan) -> None:
+    found = find_dates(f"what happened in {text}?", now=NOW)
+
+    assert [each.span for each in found] == [span]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "early may be too late",
+        "before may be fine",
+        "in spring boot config",
+        "the switch to summer time",
+        "the Chinese new year dinner",
+        "one fall from the ladder",
+        "I may march",
+        "the second half of the game",
+        "the middle of the road",
+    ],
+)
+def test_words_that_are_no_part_of_time_are_no_dates(text: str) -> None:
+    assert find_dates(text, now=NOW) == ()
+
+
+@pytest.mark.parametrize(("text", "idle"), [("drill last week", "last week"), ("mid April", "mid "), ("at Easter", "")])
+def test_words_counted_from_another_time_are_told_from_names(text: str, idle: str) -> None:
+    (found,) = find_dates(text, now=NOW)
+
+    assert text[found.start : found.idle_end] == idle
+
+
+def test_before_and_until_have_no_beginning() -> None:
+    (before,), (until,) = find_dates("before April", now=NOW), find_dates("until April", now=NOW)
+
+    assert before.span.end == days("2026-04-01", "2026-05-01").start
+    assert until.span.end == days("2026-04-01", "2026-05-01").end
+    assert before.span.start == until.span.start < days("1900-01-01", "1900-01-02").start
+
+
+def test_the_night_of_a_day_and_the_night_to_it_are_two() -> None:
+    (of,), (to,) = find_dates("night of 26 April", now=NOW), find_dates("night to 26 April", now=NOW)
+
+    assert of.span == days("2026-04-26", "2026-04-28")
+    assert to.span == days("2026-04-25", "2026-04-27")
