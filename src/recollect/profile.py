@@ -191,7 +191,7 @@ class Changes:
 
     min_score: Share = 0.0
     """It scores at least so much of the best; 0 leaves the order alone."""
-    min_coverage: Share = 0.4
+    min_coverage: Share = 0.25
     """It holds at least so much of what the best holds of the question's words."""
     top_k: Annotated[int, Range(1, 1000)] = 30
     """Among how many of the best it is looked for."""

@@ -33,7 +33,7 @@ def order_changes(state: State, *, rules: Changes) -> State:
     others = [
         each
         for each in kept[1 : rules.top_k]
-        if each.score >= rules.min_score * best.score and _coverage(each.id, state) >= held > 0
+        if each.score >= rules.min_score * best.score and _coverage(each.id, state) >= held
     ]
     linked = [each for each in others if _follows(best.id, each.id, state, rules, back=before)]
     if not linked:
