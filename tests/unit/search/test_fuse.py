@@ -13,6 +13,7 @@ from recollect.profile import BUILT_IN, Fuse, load_profile
 from recollect.records import IndexHit
 from recollect.search.fuse import (
     NORMALISERS,
+    by_coverage,
     combine,
     divide,
     fuse_lists,
@@ -347,3 +348,33 @@ def _share(number: int, points: float):  # noqa: ANN202
     from recollect.replies import Share  # noqa: PLC0415
 
     return Share(ranking=str(number), rank=1, points=points)
+
+
+@pytest.mark.parametrize(
+    ("coverage", "length", "strength"),
+    [(1.0, 1, 1.0), (0.5, 2, 0.25), (0.5, 4, 1.0), (0.25, 4, 0.25), (0.2, 10, 1.0), (0.0, 3, 0.0)],
+)
+def test_a_hit_by_words_counts_by_how_much_of_the_question_it_holds(
+    coverage: float, length: float, strength: float
+) -> None:
+    words = Ranking(name="words", hits=(IndexHit(id=1, score=9.0, coverage=coverage),))
+
+    scaled = by_coverage(words, Fuse(full_words=2.0), length=length)
+
+    assert scaled.strengths == {1: pytest.approx(strength)}
+
+
+def test_the_best_match_on_one_stray_word_loses_to_what_is_near() -> None:
+    rules = Fuse(method="sum", weights={"words": 0.3, "vector": 0.7}, normalise={"words": "max_norm"}, full_words=2.0)
+    words = Ranking(name="words", hits=(IndexHit(id=1, score=4.0, coverage=0.1),))
+    near = Ranking(name="vector", hits=(IndexHit(id=2, score=0.5), IndexHit(id=1, score=0.2)))
+
+    first, second = combine([by_coverage(words, rules, length=6), near], rules, words=6)
+
+    assert (first.id, second.id) == (2, 1)
+
+
+def test_vectors_count_as_they_are() -> None:
+    near = ranking("vector", 1, 2)
+
+    assert by_coverage(near, Fuse(full_words=2.0), length=6) is near

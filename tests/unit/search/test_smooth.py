@@ -43,6 +43,14 @@ def test_a_candidate_rises_by_how_far_its_neighbours_are_ahead_and_is_never_lowe
     assert (lifted[1], lifted[3]) == (crowd[0], crowd[2])
 
 
+def test_what_is_itself_unrelated_stays_where_it_is() -> None:
+    crowd = [candidate(1, 0.9), candidate(2, 0.02)]
+
+    lifted = {each.id: each.fused for each in lift(crowd, {2: {1: 0.9}}, weight=0.8, most=0.5)}
+
+    assert lifted == {1: 0.9, 2: pytest.approx(0.03)}
+
+
 @given(
     st.lists(st.floats(0, 1), min_size=1, max_size=12),
     st.dictionaries(st.integers(1, 12), st.dictionaries(st.integers(1, 12), st.floats(-1, 1), max_size=5)),
