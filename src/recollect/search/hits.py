@@ -44,6 +44,7 @@ def build_hits(state: State) -> State:
             factors=each.factors,
             facts=state.facts.get(each.id, ()) if state.request.include_facts else (),
             effective_confidence=mean_confidence(state.facts.get(each.id, ()), state.now),
+            probability=state.chances.get(each.id),
         )
         for rank, each in enumerate(state.kept, start=1)
     )
@@ -80,7 +81,7 @@ def _match_type(candidate: Candidate) -> MatchType:
 
 def _total(state: State) -> int:
     """Return how many hits a long enough answer would have."""
-    passed = [each for each in state.candidates if each.drop is None or each.drop.code in ("near_repeat", "limit")]
+    passed = [each for each in state.candidates if each.drop is None or each.drop.code in ("near_repeat", "limit", "imprecise")]
     whole = state.mode == "keyword" and len(passed) == len(state.candidates)
     return max(state.ranking("words").total, len(passed)) if whole else len(passed)
 

@@ -89,7 +89,13 @@ def retrieve(
         found = replace(found, rankings=(*found.rankings, *_expansions(probe, found.version, expand)))
     degraded = next((each.degraded for each in found.rankings if each.degraded), degraded)
     tiers = next((each.tiers for each in found.rankings if each.name == "words"), state.tiers)
-    return replace(found, mode=mode, degraded=degraded, tiers=tiers)
+    return replace(found, mode=mode, degraded=degraded, tiers=tiers, foreign=_is_foreign(state, context))
+
+
+def _is_foreign(state: State, context: SearchContext) -> bool:
+    """Return whether the model made a vector of a query in a script that it does not know."""
+    given, embedder = state.request.embedding, context.embedder
+    return given is None and embedder is not None and not embedder.covers(state.query.text)
 
 
 def choose_mode(state: State, context: SearchContext, rules: Retrieve) -> tuple[Mode, Degraded | None]:

@@ -20,7 +20,7 @@ Tier = WordQuery | SubstringQuery
 """One question to the word index; a query is a cascade of them."""
 Boost = Callable[[Memory, Sequence[Fact]], float]
 """What a lens makes of a memory and its facts."""
-DropCode = Literal["floor", "confidence", "near_repeat", "limit"]
+DropCode = Literal["floor", "confidence", "near_repeat", "limit", "imprecise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,9 +123,13 @@ class State:
     usage: Mapping[int, Usage] = field(default_factory=dict)
     browsing: bool = False
     """Whether nothing was asked for, so that the newest are shown."""
+    foreign: bool = False
+    """Whether the model does not know the script of the query, so that its cosines say nothing."""
     degraded: Degraded | None = None
     outcome: Outcome = "none"
     evidence: Evidence | None = None
+    chances: Mapping[int, float] = field(default_factory=dict)
+    """How likely each candidate is to answer, where only those that do were asked for."""
     hits: tuple[Hit, ...] = ()
     total: int = 0
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

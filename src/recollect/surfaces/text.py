@@ -41,6 +41,7 @@ HELD = {"owner": "the owner's", "agent": "an agent's", "untrusted": "untrusted"}
 FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
 BLOCKED = {
     "limit": "it ranks below the limit",
+    "imprecise": "it probably does not answer",
     "floor": "it scores under the floor",
     "confidence": "its facts are not sure enough any more",
     "near_repeat": "a hit above it says nearly the same",

@@ -57,7 +57,7 @@ class _Terms(NamedTuple):
 
 def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     """Return the terms of *memory*, found by its other *wordings* too; a field without words is absent."""
-    texts = (("body", "\n".join((memory.content, *wordings))), *_texts(memory))
+    texts = (("body", "\n".join((memory.content, *wordings))), *field_texts(memory))
     fields = [(field, terms) for field, text in texts if (terms := _terms(text)).exact]
     keys, code = _content_keys(memory.content)
     return TokenizedMemory(
@@ -84,7 +84,7 @@ def _content_keys(content: str) -> tuple[tuple[int, ...], bool]:
     return minhash(terms.hashes or map(token_hash, terms.stems)), looks_like_code(content)
 
 
-def _texts(memory: Memory) -> Iterator[tuple[str, str]]:
+def field_texts(memory: Memory) -> Iterator[tuple[str, str]]:
     """Return the text of each field but the body, where there is any."""
     context, metadata, observed = memory.context, memory.metadata, memory.observed_at
     texts = (

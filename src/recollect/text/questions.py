@@ -1,0 +1,212 @@
+"""What kind of value a question asks for, and whether a text holds one; and the names and numbers it gives.
+
+The cues are everyday English with the commonest of German, French and Spanish. A question of which no cue is known asks
+for nothing in particular, and every text may answer it.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueKind:
+    """A kind of value: what it is called, how a question asks for it, and how it is written."""
+
+    name: str
+    cue: re.Pattern[str]
+    value: re.Pattern[str]
+    dated: bool = False
+    """Whether the date of a memory may be the value."""
+    undated: bool = False
+    """Whether the digits of dates, times and years are none."""
+
+
+def _cues(*phrases: str) -> re.Pattern[str]:
+    """Return a pattern for any of the words and phrases in *phrases*, separated by commas, as whole words."""
+    listed = [phrase.strip() for each in phrases for phrase in each.split(",") if phrase.strip()]
+    return re.compile(r"(?<!\w)(?:" + "|".join(phrase.replace(" ", r"\s+") for phrase in listed) + r")(?!\w)", re.I)
+
+
+_MONTH: Final = (
+    "january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|sept?"
+    "|oct|nov|dec|januar|februar|märz|mai|juni|juli|oktober|dezember|janvier|février|mars|avril|juin|juillet|août"
+    "|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre"
+    "|diciembre"
+)
+_DATES: Final = re.compile(
+    rf"(?<!\w)(?:\d{{4}}-\d{{2}}(?:-\d{{2}})?|\d{{1,2}}[:.]\d{{2}}(?!\w|[.,]\d)|\d{{1,2}}\s?(?:a\.?m|p\.?m|h|uhr|o'clock)\.?"
+    rf"(?:\s?\d{{2}})?|\d{{1,2}}(?:st|nd|rd|th|\.)?(?:\s?[-–]\s?\d{{1,2}})?\s+(?:of\s+|de\s+)?(?:{_MONTH})(?:,?\s+\d{{4}})?"
+    rf"|(?:{_MONTH})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|(?:19|20)\d{{2}})(?!\w)",
+    re.I,
+)
+"""Dates, times and years, whose digits are no amount, no count and no number of anything."""
+
+_TENS: Final = (
+    "ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty"
+    "|seventy|eighty|ninety|hundred|thousand|million|dozen|zehn|zwölf|zwanzig|dreißig|fünfzig|hundert|tausend|dix|douze"
+    "|vingt|trente|quarante|cinquante|cent|mille|diez|doce|veinte|treinta|cuarenta|cincuenta|cien|mil"
+)
+_ONES: Final = (
+    "one|two|three|four|five|six|seven|eight|nine|half|once|twice|both|couple|none|zero|no|every|single|nobody|nothing"
+    "|all|only|never|daily|weekly|monthly|ein|eine|zwei|drei|vier|fünf|sechs|sieben|acht|neun|un|une|deux|trois|quatre"
+    "|cinq|sept|huit|neuf|uno|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve"
+)
+_COUNT: Final = re.compile(rf"\d|(?<!\w)(?:{_TENS}|{_ONES})(?!\w)", re.I)
+_AMOUNT: Final = re.compile(
+    rf"\d[\d.,]*\s?[%€$£¥₹k]|[€$£¥₹]\s?\d|\d[\d.,]*\s(?:euros?|dollars?|pounds?|rupees?|zł|kr|rs|eur|usd|gbp)(?!\w)"
+    rf"|(?<!\w)\d[\d.,]*\d|(?<!\w)(?:{_TENS}|free|gratis|nothing)(?!\w)",
+    re.I,
+)
+_MOMENT: Final = re.compile(
+    rf"\d|(?<!\w)(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{_MONTH}|today|tomorrow|tonight|yesterday|noon|midnight"
+    r"|mornings?|afternoons?|evenings?|nights?|weekends?|spring|summer|autumn|winter|christmas|easter|daily|weekly|monthly"
+    r"|yearly|annually|(?:last|next|this|every)\s+\w+|ago|(?:a|an|one|two|three|four|five|six)\s+(?:hour|day|week|month"
+    r"|year)s?|before|after|until|once|never|now|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|heute|morgen|gestern"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|demain|hier|lunes|martes|miércoles|jueves|viernes|sábado"
+    r"|domingo|hoy|mañana|ayer)(?!\w)",
+    re.I,
+)
+_CODE: Final = re.compile(r"(?<!\w)(?=[\w./-]*\d)[\w./-]{2,}")
+_NAME: Final = re.compile(r"(?<!\w)(?:(?!\d|_)[^\Wa-zß-öø-ÿ])[\w'-]+|(?<!\w)(?:I|we|ich|wir|je|nous|yo)(?!\w)|@\w+")
+_STREET: Final = re.compile(
+    r"(?<!\w)\d{1,4}[a-z]?,?\s+(?:[A-Z]\w+)|(?<!\w)[A-Z][\w.]+\s+\d{1,4}[a-z]?(?!\w|[:.]\d)|@\w"
+    r"|(?<!\w)(?i:street|st\.|road|avenue|lane|\w*straße|\w*strasse|rue|calle|rúa|rua|avenida|plaza|flat|floor|apt)(?!\w)"
+)
+
+KINDS: Final = (
+    ValueKind(
+        name="a phone number",
+        cue=_cues(
+            "phone, phone number, telephone, mobile number, cell number, fax, hotline, telefon, telefonnummer, handynummer",
+            "téléphone, numéro de téléphone, teléfono, número de teléfono, telefone",
+        ),
+        value=re.compile(r"(?<![\w.])\+?\(?\d[\d ()/.-]{4,}\d(?!\w)"),
+    ),
+    ValueKind(
+        name="an e-mail address",
+        cue=_cues("e-?mail address, e-?mail of, mail address, e-?mail-adresse, adresse e-?mail, courriel, correo"),
+        value=re.compile(r"[\w.+-]+@[\w-]+\.\w+"),
+    ),
+    ValueKind(
+        name="a web address",
+        cue=_cues("url, web address, website, web page, link to, link for, webseite, site web, página web, sitio web"),
+        value=re.compile(r"https?://|www\.|(?<![\w@.])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}(?![\w.])", re.I),
+    ),
+    ValueKind(
+        name="an amount",
+        cue=_cues(
+            "how much, price(?! lists?), prices, cost, costs, fee, fees, rent, salary, wage, budget, revenue, turnover, day rate",
+            "hourly rate, wie viel, wieviel, kostet, kosten, preis, miete, gebühr, gehalt, combien, prix, loyer, coûte",
+            "cuánto, cuanto, precio, cuesta, costó, alquiler, sueldo, quanto, preço, aluguel",
+        ),
+        value=_AMOUNT,
+        undated=True,
+    ),
+    ValueKind(
+        name="a number or code",
+        cue=_cues(
+            "(?!the|a|what|which)\\w+ number, (?:code|pin|id|password|passcode) (?:of|for|to|on|at)",
+            "(?:access|area|booking|dialling|discount|door|entry|error|gate|lock|post|postal|zip) code, page size",
+            "meter reading, which version, what version, version of, iban, \\w+nummer, \\w+code, passwort, kennwort",
+            "numéro de, número de",
+        ),
+        value=_CODE,
+        undated=True,
+    ),
+    ValueKind(
+        name="a number",
+        cue=_cues(
+            "how many, how long, how far, how old, how tall, how big, how large, how high, how deep, how heavy, how often",
+            "number of, percentage, wie viele, wie lange, wie weit, wie alt, wie groß, wie oft, anzahl, quel âge, cuántos",
+            "cuántas, cuantos, cuantas, qué edad, quantos, quantas",
+        ),
+        value=_COUNT,
+        undated=True,
+    ),
+    ValueKind(
+        name="a date or time",
+        cue=_cues(
+            "when, what time, what date, which date, what day, which day, what year, which year, what month, which month",
+            "since when, until when, date of, birthday, deadline, wann, um wie viel uhr, datum, geburtstag, quand",
+            "à quelle heure, anniversaire, cuándo, cuando, a qué hora, cumpleaños, fecha, quando",
+        ),
+        value=_MOMENT,
+        dated=True,
+    ),
+    ValueKind(
+        name="a name",
+        cue=_cues("who, whom, whose, name of, wer, wem, wen, wessen, qui, quién, quien, quiénes, nombre de, quem"),
+        value=_NAME,
+    ),
+    ValueKind(
+        name="a street address",
+        cue=_cues("address of, address for, 's address, what address, which address, adresse de, adresse von, anschrift, dirección de, direccion, endereço"),
+        value=_STREET,
+        undated=True,
+    ),
+)
+"""The commonest kinds, the narrower ones first."""
+
+PAST: Final = _cues("did, was, were, had, has, have, last, ago, hat, wurde, war, haben, a, fue, hizo, ha, foi")
+"""A question with one of these asks for something that has happened, which the date of a memory may tell."""
+SHORTEST: Final = 3
+"""Shorter words with a capital are mostly no names: TV, US, OK."""
+_SENTENCE: Final = re.compile(r"(?<=[.!?:])\s+|\n+")
+_WORD: Final = re.compile(r"\w(?:[\w./-]*\w)?")
+_ORDINAL: Final = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
+_DAY: Final = re.compile(r"(?:\d{1,2}(?:st|nd|rd|th)?|(?:19|20)\d\d)")
+_YEAR: Final = re.compile(r"(?:19|20)\d\d")
+_NEAR_DAY: Final = re.compile(_MONTH, re.I)
+_PLAIN_CAPITALS: Final = _cues(
+    "wie, wer, wem, wen, wann, wo, warum, was, welche[rsnm]?, der, die, das, dem, den, ist, sind, hat, und, mit, für, von"
+)
+"""Words of German, where every noun has a capital and a capital tells nothing."""
+
+
+@lru_cache(maxsize=1024)
+def values_asked(question: str) -> tuple[ValueKind, ...]:
+    """Return the kinds of value that *question* asks for; of cues in the same place the narrower kind counts."""
+    found: list[tuple[ValueKind, int, int]] = []
+    for kind in KINDS:
+        cue = kind.cue.search(question)
+        if cue is not None and not any(cue.start() < end and start < cue.end() for _, start, end in found):
+            found.append((kind, cue.start(), cue.end()))
+    return tuple(kind for kind, _, _ in found)
+
+
+def holds_value(kind: ValueKind, text: str, *, question: str) -> bool:
+    """Return whether *text* holds a value of *kind* that the question does not give itself."""
+    given, told = question.casefold(), _DATES.sub(" ", text) if kind.undated else text
+    return any(match.group().casefold() not in given for match in kind.value.finditer(told))
+
+
+@lru_cache(maxsize=1024)
+def names_given(question: str) -> tuple[str, ...]:
+    """Return what *question* names: words with a digit, and words with a capital inside a sentence.
+
+    A capital tells nothing where every word has one, nor in German. The day and the year of a date are no names of their own.
+    """
+    found: list[str] = []
+    telling = _PLAIN_CAPITALS.search(question) is None
+    for sentence in _SENTENCE.split(question):
+        words = _WORD.findall(sentence)
+        capitals = telling and any(word[0].islower() for word in words)
+        found += [word for at, word in enumerate(words) if _is_name(at, words, capitals=capitals)]
+    return tuple(dict.fromkeys(_ORDINAL.sub("", name) for name in found))
+
+
+def _is_name(at: int, words: Sequence[str], *, capitals: bool) -> bool:
+    word = words[at]
+    if any(map(str.isdigit, word)):
+        reach = 2 if _YEAR.fullmatch(word) else 1  # May 4, 2026
+        beside = (*words[max(0, at - reach) : at], *words[at + 1 : at + 2])
+        return _DAY.fullmatch(word) is None or not any(map(_NEAR_DAY.fullmatch, beside))
+    return capitals and at > 0 and len(word) >= SHORTEST and word[0].isupper()
+
+
+def same_month(one: str, other: str) -> bool:
+    """Return whether both name the same month, in full or cut short."""
+    return one[:3].casefold() == other[:3].casefold() and all(_NEAR_DAY.fullmatch(each) for each in (one, other))
