@@ -329,8 +329,6 @@ class Answerability:
     """What is taken from them where the hit holds no value of the kind that the question asks for."""
     reach: Weight = 30.0
     """A hit that holds the details is heard where, in log odds, it is at most so much less about it than the best."""
-    floor: Share = 0.0
-    """Below this nothing is shown: no memory speaks of what was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -330,6 +330,7 @@ class Recollection:
         style: "recall.inject.Style" = "markdown",
         limit: int = 5,
         budget: int = 500,
+        precise: bool = True,
         where: Filter = NO_FILTER,
         **more: Any,
     ) -> "recall.inject.Rendered":
@@ -338,9 +339,9 @@ class Recollection:
         The *tags* are the task's own and are searched for; *where* says which memories may be told.
         """
         asked = recall.inject.task_query(task, description=description, tags=tags)
-        reply = self.search(asked, session=session, where=where, **more)
+        reply = self.search(asked, session=session, where=where, precise=precise, **more)
         if reply.outcome == "weak":
-            title = self.search(recall.inject.task_query(task), where=where, **more)
+            title = self.search(recall.inject.task_query(task), where=where, precise=precise, **more)
             reply = recall.inject.trusted_as(title, reply)
         return recall.inject.inject(
             reply,

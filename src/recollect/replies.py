@@ -244,6 +244,11 @@ class Reply:
     version: int | None = field(default=None, compare=False, repr=False)
     """The version of the store that it was read at, where an index was asked."""
 
+    @property
+    def cut(self) -> int | None:
+        """How many hits were left out, where any were."""
+        return self.hidden or None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Related:

@@ -32,13 +32,12 @@ def judge(state: State, *, rules: Answerability) -> State:
     best = _best(state, rules)
     answered = best is not None and best.probability >= rules.threshold
     told = replace(state, outcome="answered" if answered else "weak", evidence=best)
-    return _silent(told, best) if best is not None and best.coverage == 0.0 and best.probability < rules.floor else told
+    return _silent(told) if state.gibberish and best is not None and not best.coverage else told
 
 
-def _silent(state: State, best: Evidence) -> State:
-    """Return *state* without any hit: nothing speaks of what was asked, neither by words nor by meaning."""
-    told = f"the floor of the evidence is at most {best.probability:.2g}"
-    drop = Drop(code="floor", surfaces_if=told)
+def _silent(state: State) -> State:
+    """Return *state* without any hit: what is near to letters that are no words is near by chance."""
+    drop = Drop(code="floor", surfaces_if="a word of the query is one that the store or the model knows")
     return replace(
         state, outcome="none", candidates=tuple(replace(each, drop=each.drop or drop) for each in state.candidates)
     )
@@ -74,7 +73,7 @@ def _evidence(
     held, searched = length_adjusted(coverage or 0.0, length=length, rules=rules), state.ranking("vector").total
     about = log_odds(model, coverage=held, cosine=cosine or 0.0, searched=searched)
     details = details_for(hit.id, state) if rules.absent or rules.lacking else NO_DETAILS
-    taken = penalty(details, rules) / _stretch(length, rules)
+    taken = penalty(details, rules) / stretch(length, rules)
     return about, Evidence(
         id=hit.id,
         probability=logistic(min(rules.ceiling, about) - taken),
@@ -121,10 +120,11 @@ def length_adjusted(coverage: float, *, length: float, rules: Answerability) -> 
 
     No memory repeats all of a long query, so above the pivot less of it is as telling.
     """
-    return min(1.0, coverage * _stretch(length, rules))
+    return min(1.0, coverage * stretch(length, rules))
 
 
-def _stretch(length: float, rules: Answerability) -> float:
+def stretch(length: float, rules: Answerability) -> float:
+    """Return how much less is expected of a query of *length* words."""
     return math.pow(max(1.0, length / rules.length_pivot), rules.length_exponent)
 
 

@@ -4,14 +4,15 @@ A hit may speak of what was asked and still not answer it: of the right supplier
 error code, but of another one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from recollect.records import Memory
 from recollect.search.spelling import Vocabulary
 from recollect.text.analyser import field_texts
-from recollect.text.questions import PAST, ValueKind, holds_value, names_given, same_month, values_asked
+from recollect.text.dates import MONTH_NAMES
+from recollect.text.questions import LOOKS_BACK, PAST, ValueKind, holds_value, names_given, same_month, values_asked
 from recollect.text.tokenizer import TokenAnalysis, analyse_text
 
 _NOT_HELD: Final = ("path",)
@@ -51,10 +52,18 @@ def details_of(question: str, memory: Memory, *, frequencies: Mapping[str, int])
 def _absent(names: tuple[str, ...], memory: Memory, frequencies: Mapping[str, int]) -> tuple[str, ...]:
     """Return those of *names* that *memory* does not hold."""
     fields = (text for field, text in field_texts(memory) if field not in _NOT_HELD)
-    held = analyse_text("\n".join((memory.content, *fields)))
+    held = analyse_text("\n".join((memory.content, *fields, *_dates_told(memory))))
     stems = frozenset((*held.stems, *held.tokens))
     missing = [name for name in names if not _holds(stems, analyse_text(name))]
     return tuple(name for name in missing if not _meant(name, held, frequencies))
+
+
+def _dates_told(memory: Memory) -> Iterator[str]:
+    """Yield the month and the year before those of *memory*, where it looks back: "last month", "two weeks ago"."""
+    when = memory.observed_at
+    if when is not None and LOOKS_BACK.search(memory.content):
+        yield MONTH_NAMES[when.month - 2]
+        yield str(when.year - 1)
 
 
 def _holds(stems: frozenset[str], name: TokenAnalysis) -> bool:

@@ -125,6 +125,8 @@ class State:
     """Whether nothing was asked for, so that the newest are shown."""
     foreign: bool = False
     """Whether the model does not know the script of the query, so that its cosines say nothing."""
+    gibberish: bool = False
+    """Whether no word of the query is known to the store, and the model can only spell them."""
     degraded: Degraded | None = None
     outcome: Outcome = "none"
     evidence: Evidence | None = None

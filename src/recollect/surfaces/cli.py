@@ -158,7 +158,8 @@ def _print(answer: "Answer", *, as_json: bool) -> None:
         for each in answer.value:
             click.echo(json.dumps(serialise(each), ensure_ascii=False))
         return
-    click.echo(written(serialise(answer.value)) if as_json else answer.text())
+    told = written(serialise(answer.value)) if as_json else answer.text()
+    click.echo(told, nl=bool(told))
     for problem in () if as_json else answer.problems:
         click.echo(f"error: {problem}", err=True)
 

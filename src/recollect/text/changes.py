@@ -52,6 +52,19 @@ _BEFORE: Final = _any_of(
 """A question with one of these asks for it."""
 
 
+_BYGONE: Final = _any_of(
+    "previously, formerly, used to, (?:later|since|then|was|were) (?:replaced|superseded) (?:by|with), früher, ehemals",
+    "auparavant, autrefois, anteriormente, antiguamente",
+)
+_PRESENT: Final = _any_of("now, nowadays, currently, today, instead, jetzt, heute, maintenant, désormais, ahora")
+
+
+@lru_cache(maxsize=4096)
+def calls_itself_past(text: str) -> bool:
+    """Return whether *text* tells only of how something was: it says so, and does not say how it is now."""
+    return _BYGONE.search(text) is not None and _PRESENT.search(text) is None
+
+
 @lru_cache(maxsize=4096)
 def announces_change(text: str) -> bool:
     """Return whether *text* has a cue that something is no longer as it was."""

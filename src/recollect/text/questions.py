@@ -80,8 +80,8 @@ KINDS: Final = (
     ValueKind(
         name="a phone number",
         cue=_cues(
-            "phone, phone number, telephone, mobile number, cell number, fax, hotline, telefon, telefonnummer, handynummer",
-            "téléphone, numéro de téléphone, teléfono, número de teléfono, telefone",
+            "(?:tele)?phone(?: number)? (?:of|for), (?:phone|telephone|mobile|cell|fax)(?: number)?[?.!]*$, hotline, telefon",
+            "telefonnummer, handynummer, téléphone, teléfono, telefone",
         ),
         value=re.compile(r"(?<![\w.])\+?\(?\d[\d ()/.-]{4,}\d(?!\w)"),
     ),
@@ -92,7 +92,7 @@ KINDS: Final = (
     ),
     ValueKind(
         name="a web address",
-        cue=_cues("url, web address, website, web page, link to, link for, webseite, site web, página web, sitio web"),
+        cue=_cues("(?:url|website|web page|link) (?:of|for|to), \\w+'s website, web address, webseite, site web, sitio web"),
         value=re.compile(r"https?://|www\.|(?<![\w@.])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}(?![\w.])", re.I),
     ),
     ValueKind(
@@ -108,9 +108,10 @@ KINDS: Final = (
     ValueKind(
         name="a number or code",
         cue=_cues(
-            "(?!the|a|what|which)\\w+ number, (?:code|pin|id|password|passcode) (?:of|for|to|on|at)",
+            "(?!the|a|an|what|which|get|find|count|extract|detect|replace|return|non)\\w+ number",
+            "(?:code|pin|id|password|passcode) (?:of|for|on|at)",
             "(?:access|area|booking|dialling|discount|door|entry|error|gate|lock|post|postal|zip) code, page size",
-            "meter reading, which version, what version, version of, iban, \\w+nummer, \\w+code, passwort, kennwort",
+            "meter reading, which version, what version, iban, \\w+nummer, \\w+code, passwort, kennwort",
             "numéro de, número de",
         ),
         value=_CODE,
@@ -120,7 +121,7 @@ KINDS: Final = (
         name="a number",
         cue=_cues(
             "how many, how long, how far, how old, how tall, how big, how large, how high, how deep, how heavy, how often",
-            "number of, percentage, wie viele, wie lange, wie weit, wie alt, wie groß, wie oft, anzahl, quel âge, cuántos",
+            "^number of, what number of, what percentage, wie viele, wie lange, wie weit, wie alt, wie groß, wie oft, anzahl, quel âge, cuántos",
             "cuántas, cuantos, cuantas, qué edad, quantos, quantas",
         ),
         value=_COUNT,
@@ -129,8 +130,9 @@ KINDS: Final = (
     ValueKind(
         name="a date or time",
         cue=_cues(
-            "when, what time, what date, which date, what day, which day, what year, which year, what month, which month",
-            "since when, until when, date of, birthday, deadline, wann, um wie viel uhr, datum, geburtstag, quand",
+            "^when, (?:and|since|until) when, when (?:is|are|was|were|do|does|did|will|has|have|had|should|can), what time",
+            "what date, which date, what day, which day, what year, which year, what month, which month",
+            "date of, birthday, deadline, wann, um wie viel uhr, datum, geburtstag, quand",
             "à quelle heure, anniversaire, cuándo, cuando, a qué hora, cumpleaños, fecha, quando",
         ),
         value=_MOMENT,
@@ -138,7 +140,7 @@ KINDS: Final = (
     ),
     ValueKind(
         name="a name",
-        cue=_cues("who, whom, whose, name of, wer, wem, wen, wessen, qui, quién, quien, quiénes, nombre de, quem"),
+        cue=_cues("^who, ^whose, ^whom, and who, name of, wer, wem, wen, wessen, qui, quién, quien, quiénes, nombre de, quem"),
         value=_NAME,
     ),
     ValueKind(
@@ -150,14 +152,23 @@ KINDS: Final = (
 )
 """The commonest kinds, the narrower ones first."""
 
+LOOKS_BACK: Final = _cues("last, ago, yesterday, recently, earlier, letzte[nsmr]?, gestern, hier, dernier, dernière, ayer")
+"""A text with one of these may tell of the month or the year before its own."""
 PAST: Final = _cues("did, was, were, had, has, have, last, ago, hat, wurde, war, haben, a, fue, hizo, ha, foi")
 """A question with one of these asks for something that has happened, which the date of a memory may tell."""
+_PEOPLE: Final = re.compile(
+    r"\w+(?:ish|ese)|french|german|italian|russian|indian|american|canadian|australian|brazilian|mexican|european|asian"
+    r"|african|dutch|greek|swiss|czech|thai|korean|norwegian|ukrainian|latvian|lithuanian|romanian|hungarian|belgian",
+    re.I,
+)
+"""Languages and peoples: a memory in French need not call itself so."""
 SHORTEST: Final = 3
 """Shorter words with a capital are mostly no names: TV, US, OK."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?:])\s+|\n+")
 _WORD: Final = re.compile(r"\w(?:[\w./-]*\w)?")
 _ORDINAL: Final = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _DAY: Final = re.compile(r"(?:\d{1,2}(?:st|nd|rd|th)?|(?:19|20)\d\d)")
+_PLURAL: Final = re.compile(r"[a-z]{2,}s")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 _NEAR_DAY: Final = re.compile(_MONTH, re.I)
 _PLAIN_CAPITALS: Final = _cues(
@@ -201,10 +212,12 @@ def names_given(question: str) -> tuple[str, ...]:
 def _is_name(at: int, words: Sequence[str], *, capitals: bool) -> bool:
     word = words[at]
     if any(map(str.isdigit, word)):
+        if word.isdigit() and at + 1 < len(words) and _PLURAL.fullmatch(words[at + 1]):
+            return False  # so many of something: 50 rows
         reach = 2 if _YEAR.fullmatch(word) else 1  # May 4, 2026
         beside = (*words[max(0, at - reach) : at], *words[at + 1 : at + 2])
         return _DAY.fullmatch(word) is None or not any(map(_NEAR_DAY.fullmatch, beside))
-    return capitals and at > 0 and len(word) >= SHORTEST and word[0].isupper()
+    return capitals and at > 0 and len(word) >= SHORTEST and word[0].isupper() and _PEOPLE.fullmatch(word) is None
 
 
 def same_month(one: str, other: str) -> bool:
