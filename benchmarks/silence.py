@@ -88,7 +88,8 @@ def dataset(name: str) -> Dataset:
 
 def probes(*, most: int = 0) -> list[Probe]:
     """Return every probe of every group, or the first *most* questions of each set."""
-    made = [*_conversations(most), *_small_stores(most), *_abstracts(most), *_answerless("locomo", most), *_answerless("scifact", most)]
+    made = [*_conversations(most), *_small_stores(most), *_abstracts(most)]
+    made += [*_answerless("locomo", most), *_answerless("scifact", most)]
     for name in FOREIGN:
         for query in _some(dataset(name), most):
             made += [_probe(name, query.id, query.text, at, at, answerable=at == name) for at in FOREIGN]
@@ -349,7 +350,7 @@ def _weighed(dev: Sequence[Judged]) -> tuple[np.ndarray, np.ndarray]:
 def _logistic(
     values: np.ndarray, answers: np.ndarray, counts: np.ndarray, *, known: np.ndarray | float = 0.0, ridge: float = 1e-4
 ) -> list[float]:
-    """Return the weights and, last, the offset that make *answers* likeliest beside what is *known* (Newton's method)."""
+    """Return the weights and, last, the offset that make *answers* likeliest beside what is *known* (by Newton)."""
     rows = np.column_stack([values, np.ones(len(values))])
     weights = np.zeros(rows.shape[1])
     for _ in range(50):

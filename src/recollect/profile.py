@@ -322,7 +322,7 @@ class Answerability:
     models: Mapping[str, Calibration] = field(default_factory=dict)
     """By how the fingerprints of a model begin: what its cosines mean."""
     ceiling: Weight = 30.0
-    """Words and meaning say that a hit speaks of what was asked; so sure, in log odds, they are of an answer at most."""
+    """Words and meaning say that a hit is about what was asked; so sure of an answer, in log odds, they are at most."""
     absent: Weight = 0.0
     """What is taken from the log odds where the hit holds none of the names and numbers that the question gives."""
     lacking: Weight = 0.0

@@ -330,18 +330,19 @@ class Recollection:
         style: "recall.inject.Style" = "markdown",
         limit: int = 5,
         budget: int = 500,
-        precise: bool = True,
         where: Filter = NO_FILTER,
         **more: Any,
     ) -> "recall.inject.Rendered":
         """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all.
 
-        The *tags* are the task's own and are searched for; *where* says which memories may be told.
+        The *tags* are the task's own and are searched for; *where* says which memories may be told. Only what probably
+        answers is told, unless *more* says `precise=False`.
         """
+        more = {"precise": True, **more}
         asked = recall.inject.task_query(task, description=description, tags=tags)
-        reply = self.search(asked, session=session, where=where, precise=precise, **more)
+        reply = self.search(asked, session=session, where=where, **more)
         if reply.outcome == "weak":
-            title = self.search(recall.inject.task_query(task), where=where, precise=precise, **more)
+            title = self.search(recall.inject.task_query(task), where=where, **more)
             reply = recall.inject.trusted_as(title, reply)
         return recall.inject.inject(
             reply,

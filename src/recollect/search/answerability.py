@@ -21,7 +21,6 @@ STEEPEST = 30.0
 """Beyond this the logistic curve is flat, and its exponential would overflow."""
 
 
-
 def judge(state: State, *, rules: Answerability) -> State:
     """Say whether an answer is among the first hits, and what speaks for the one most likely to be it.
 

@@ -85,7 +85,7 @@ def _meant(name: str, held: TokenAnalysis, frequencies: Mapping[str, int]) -> bo
 
 
 def _answers(kind: ValueKind, question: str, memory: Memory) -> bool:
-    """Return whether *memory* holds a value of *kind*: in its words, its fields, the turns beside it, or as its own date."""
+    """Return whether *memory* holds a value of *kind*: in its words, its fields, the turns beside it, or its date."""
     if kind.dated and memory.observed_at is not None and PAST.search(question):
         return True
     fields = dict(field_texts(memory))

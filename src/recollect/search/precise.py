@@ -35,7 +35,8 @@ def keep_answers(state: State, *, rules: Precise) -> State:
 
 
 def _cut(candidate: Candidate, chances: dict[int, float], rules: Precise) -> Candidate:
-    told = f"the search is not precise, or its cut is at most {chances.get(candidate.id, 0.0):.2g} (it is {rules.cut:.2g})"
+    chance = chances.get(candidate.id, 0.0)
+    told = f"the search is not precise; it answers with probability {chance:.2g}, and {rules.cut:.2g} is the cut"
     return replace(candidate, drop=Drop(code="imprecise", surfaces_if=told))
 
 
@@ -45,9 +46,7 @@ def hit_chances(state: State, rules: Precise) -> dict[int, float]:
     best = max((each.score for each in pool), default=0.0)
     weights = {each.id: math.exp(_standing(each, best, state, rules)) for each in pool}
     whole = math.fsum(weights.values())
-    return {
-        row: logistic(rules.intercept + rules.slope * math.log(weight / whole)) for row, weight in weights.items()
-    }
+    return {row: logistic(rules.intercept + rules.slope * math.log(weight / whole)) for row, weight in weights.items()}
 
 
 def _standing(candidate: Candidate, best: float, state: State, rules: Precise) -> float:

@@ -18,7 +18,7 @@ from recollect.search.state import Ranking, SearchContext, State, Tier
 from recollect.text.tokenizer import significant
 from recollect.vectors import WIDTH, matrix, mix, pack, unit
 
-SPELT: Final = 0.4
+SPELT: Final = 0.5
 """From so many pieces a letter on a word is spelt, not read: an English word has one piece for six letters."""
 ROUNDING: Final = 1e-9
 """What the last digits of a difference may be off: 0.95 is 0.15 ahead of 0.80."""

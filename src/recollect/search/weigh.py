@@ -40,7 +40,9 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
     """
     factors = {name: FACTORS[name] for name in rules.factors}
     weighed = (
-        replace(each, factors={name: of(_subject(each, state, replies), rules, state.now) for name, of in factors.items()})
+        replace(
+            each, factors={name: of(_subject(each, state, replies), rules, state.now) for name, of in factors.items()}
+        )
         for each in state.candidates
         if each.id in state.memories
     )

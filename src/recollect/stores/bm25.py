@@ -106,7 +106,10 @@ def rank(
     whole = math.fsum(value for value, _ in worth) or 1.0
 
     def match(row: int) -> IndexHit:
-        held = (value * max((leaf.weight for leaf in clause if row in postings[leaf]), default=0.0) for value, clause in worth)
+        held = (
+            value * max((leaf.weight for leaf in clause if row in postings[leaf]), default=0.0)
+            for value, clause in worth
+        )
         return IndexHit(id=row, score=scores[row], coverage=min(1.0, math.fsum(held) / whole))
 
     best = heapq.nsmallest(limit, found, key=lambda row: (-scores[row], row))

@@ -17,7 +17,9 @@ _MONTH: Final = (
 def _any_of(*phrases: str) -> re.Pattern[str]:
     """Return a pattern for any of the words and phrases in *phrases*, separated by commas, as whole words."""
     listed = [phrase.strip() for each in phrases for phrase in each.split(",") if phrase.strip()]
-    return re.compile(r"(?<!\w)(?:" + "|".join(phrase.replace(" ", r"\s+") for phrase in listed) + r")(?!\w)", re.I)
+    return re.compile(
+        r"(?<!\w)(?:" + "|".join(phrase.replace(" ", r"\s+") for phrase in listed) + r")(?!\w)", re.IGNORECASE
+    )
 
 
 _CHANGE: Final = _any_of(

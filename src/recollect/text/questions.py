@@ -27,7 +27,8 @@ class ValueKind:
 def _cues(*phrases: str) -> re.Pattern[str]:
     """Return a pattern for any of the words and phrases in *phrases*, separated by commas, as whole words."""
     listed = [phrase.strip() for each in phrases for phrase in each.split(",") if phrase.strip()]
-    return re.compile(r"(?<!\w)(?:" + "|".join(phrase.replace(" ", r"\s+") for phrase in listed) + r")(?!\w)", re.I)
+    any_of = "|".join(phrase.replace(" ", r"\s+") for phrase in listed)
+    return re.compile(rf"(?<!\w)(?:{any_of})(?!\w)", re.IGNORECASE)
 
 
 _MONTH: Final = (
@@ -38,9 +39,9 @@ _MONTH: Final = (
 )
 _DATES: Final = re.compile(
     rf"(?<!\w)(?:\d{{4}}-\d{{2}}(?:-\d{{2}})?|\d{{1,2}}[:.]\d{{2}}(?!\w|[.,]\d)|\d{{1,2}}\s?(?:a\.?m|p\.?m|h|uhr|o'clock)\.?"
-    rf"(?:\s?\d{{2}})?|\d{{1,2}}(?:st|nd|rd|th|\.)?(?:\s?[-–]\s?\d{{1,2}})?\s+(?:of\s+|de\s+)?(?:{_MONTH})(?:,?\s+\d{{4}})?"
+    rf"(?:\s?\d{{2}})?|\d{{1,2}}(?:st|nd|rd|th|\.)?(?:\s?[-\u2013]\s?\d{{1,2}})?\s+(?:of\s+|de\s+)?(?:{_MONTH})(?:,?\s+\d{{4}})?"
     rf"|(?:{_MONTH})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|(?:19|20)\d{{2}})(?!\w)",
-    re.I,
+    re.IGNORECASE,
 )
 """Dates, times and years, whose digits are no amount, no count and no number of anything."""
 
@@ -54,11 +55,11 @@ _ONES: Final = (
     "|all|only|never|daily|weekly|monthly|ein|eine|zwei|drei|vier|fünf|sechs|sieben|acht|neun|un|une|deux|trois|quatre"
     "|cinq|sept|huit|neuf|uno|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve"
 )
-_COUNT: Final = re.compile(rf"\d|(?<!\w)(?:{_TENS}|{_ONES})(?!\w)", re.I)
+_COUNT: Final = re.compile(rf"\d|(?<!\w)(?:{_TENS}|{_ONES})(?!\w)", re.IGNORECASE)
 _AMOUNT: Final = re.compile(
     rf"\d[\d.,]*\s?[%€$£¥₹k]|[€$£¥₹]\s?\d|\d[\d.,]*\s(?:euros?|dollars?|pounds?|rupees?|zł|kr|rs|eur|usd|gbp)(?!\w)"
     rf"|(?<!\w)\d[\d.,]*\d|(?<!\w)(?:{_TENS}|free|gratis|nothing)(?!\w)",
-    re.I,
+    re.IGNORECASE,
 )
 _MOMENT: Final = re.compile(
     rf"\d|(?<!\w)(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{_MONTH}|today|tomorrow|tonight|yesterday|noon|midnight"
@@ -67,7 +68,7 @@ _MOMENT: Final = re.compile(
     r"|year)s?|before|after|until|once|never|now|(?:mon|diens|donners|frei|sams|sonn)tags?|mittwochs?|heute|morgen|gestern"
     r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|demain|hier|lunes|martes|miércoles|jueves|viernes|sábado"
     r"|domingo|hoy|mañana|ayer)(?!\w)",
-    re.I,
+    re.IGNORECASE,
 )
 _CODE: Final = re.compile(r"(?<!\w)(?=[\w./-]*\d)[\w./-]{2,}")
 _NAME: Final = re.compile(r"(?<!\w)(?:(?!\d|_)[^\Wa-zß-öø-ÿ])[\w'-]+|(?<!\w)(?:I|we|ich|wir|je|nous|yo)(?!\w)|@\w+")
@@ -80,8 +81,8 @@ KINDS: Final = (
     ValueKind(
         name="a phone number",
         cue=_cues(
-            "(?:tele)?phone(?: number)? (?:of|for), (?:phone|telephone|mobile|cell|fax)(?: number)?[?.!]*$, hotline, telefon",
-            "telefonnummer, handynummer, téléphone, teléfono, telefone",
+            "(?:tele)?phone(?: number)? (?:of|for), (?:phone|telephone|mobile|cell|fax)(?: number)?[?.!]*$, hotline",
+            "telefon, telefonnummer, handynummer, téléphone, teléfono, telefone",
         ),
         value=re.compile(r"(?<![\w.])\+?\(?\d[\d ()/.-]{4,}\d(?!\w)"),
     ),
@@ -92,14 +93,16 @@ KINDS: Final = (
     ),
     ValueKind(
         name="a web address",
-        cue=_cues("(?:url|website|web page|link) (?:of|for|to), \\w+'s website, web address, webseite, site web, sitio web"),
-        value=re.compile(r"https?://|www\.|(?<![\w@.])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}(?![\w.])", re.I),
+        cue=_cues(
+            "(?:url|website|web page|link) (?:of|for|to), \\w+'s website, web address, webseite, site web, sitio web"
+        ),
+        value=re.compile(r"https?://|www\.|(?<![\w@.])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}(?![\w.])", re.IGNORECASE),
     ),
     ValueKind(
         name="an amount",
         cue=_cues(
-            "how much, price(?! lists?), prices, cost, costs, fee, fees, rent, salary, wage, budget, revenue, turnover, day rate",
-            "hourly rate, wie viel, wieviel, kostet, kosten, preis, miete, gebühr, gehalt, combien, prix, loyer, coûte",
+            "how much, price(?! lists?), prices, cost, costs, fee, fees, rent, salary, wage, budget, revenue, turnover",
+            "day rate, hourly rate, wie viel, wieviel, kostet, kosten, preis, miete, gehalt, combien, prix, loyer, coûte",
             "cuánto, cuanto, precio, cuesta, costó, alquiler, sueldo, quanto, preço, aluguel",
         ),
         value=_AMOUNT,
@@ -120,9 +123,8 @@ KINDS: Final = (
     ValueKind(
         name="a number",
         cue=_cues(
-            "how many, how long, how far, how old, how tall, how big, how large, how high, how deep, how heavy, how often",
-            "^number of, what number of, what percentage, wie viele, wie lange, wie weit, wie alt, wie groß, wie oft, anzahl, quel âge, cuántos",
-            "cuántas, cuantos, cuantas, qué edad, quantos, quantas",
+            "how (?:many|long|far|old|tall|big|large|high|deep|heavy|often), wie (?:viele|lange|weit|alt|groß|oft)",
+            "^number of, what number of, what percentage, anzahl, quel âge, cuántos, cuántas, qué edad, quantos, quantas",
         ),
         value=_COUNT,
         undated=True,
@@ -130,8 +132,8 @@ KINDS: Final = (
     ValueKind(
         name="a date or time",
         cue=_cues(
-            "^when, (?:and|since|until) when, when (?:is|are|was|were|do|does|did|will|has|have|had|should|can), what time",
-            "what date, which date, what day, which day, what year, which year, what month, which month",
+            "^when, (?:and|since|until) when, when (?:is|are|was|were|do|does|did|will|has|have|had|should|can)",
+            "what time, what date, which date, what day, which day, what year, which year, what month, which month",
             "date of, birthday, deadline, wann, um wie viel uhr, datum, geburtstag, quand",
             "à quelle heure, anniversaire, cuándo, cuando, a qué hora, cumpleaños, fecha, quando",
         ),
@@ -140,26 +142,31 @@ KINDS: Final = (
     ),
     ValueKind(
         name="a name",
-        cue=_cues("^who, ^whose, ^whom, and who, name of, wer, wem, wen, wessen, qui, quién, quien, quiénes, nombre de, quem"),
+        cue=_cues(
+            "^who, ^whose, ^whom, and who, name of, wer, wem, wen, wessen, qui, quién, quien, quiénes, nombre de, quem"
+        ),
         value=_NAME,
     ),
     ValueKind(
         name="a street address",
-        cue=_cues("address of, address for, 's address, what address, which address, adresse de, adresse von, anschrift, dirección de, direccion, endereço"),
+        cue=_cues(
+            "address of, address for, \\w+'s address, what address, which address, adresse de, adresse von, anschrift",
+            "dirección de, endereço de",
+        ),
         value=_STREET,
         undated=True,
     ),
 )
 """The commonest kinds, the narrower ones first."""
 
-LOOKS_BACK: Final = _cues("last, ago, yesterday, recently, earlier, letzte[nsmr]?, gestern, hier, dernier, dernière, ayer")
+LOOKS_BACK: Final = _cues("last, ago, yesterday, recently, earlier, letzte[nsmr]?, gestern, dernier, dernière, ayer")
 """A text with one of these may tell of the month or the year before its own."""
 PAST: Final = _cues("did, was, were, had, has, have, last, ago, hat, wurde, war, haben, a, fue, hizo, ha, foi")
 """A question with one of these asks for something that has happened, which the date of a memory may tell."""
 _PEOPLE: Final = re.compile(
     r"\w+(?:ish|ese)|french|german|italian|russian|indian|american|canadian|australian|brazilian|mexican|european|asian"
     r"|african|dutch|greek|swiss|czech|thai|korean|norwegian|ukrainian|latvian|lithuanian|romanian|hungarian|belgian",
-    re.I,
+    re.IGNORECASE,
 )
 """Languages and peoples: a memory in French need not call itself so."""
 SHORTEST: Final = 3
@@ -170,9 +177,9 @@ _ORDINAL: Final = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
 _DAY: Final = re.compile(r"(?:\d{1,2}(?:st|nd|rd|th)?|(?:19|20)\d\d)")
 _PLURAL: Final = re.compile(r"[a-z]{2,}s")
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
-_NEAR_DAY: Final = re.compile(_MONTH, re.I)
-_PLAIN_CAPITALS: Final = _cues(
-    "wie, wer, wem, wen, wann, wo, warum, was, welche[rsnm]?, der, die, das, dem, den, ist, sind, hat, und, mit, für, von"
+_NEAR_DAY: Final = re.compile(_MONTH, re.IGNORECASE)
+_PLAIN_CAPITALS: Final = re.compile(
+    r"(?<!\w)(?:[Ww]ie|[Ww]er|[Ww]em|[Ww]ann|[Ww]arum|[Ww]elche[rsnm]?|[Ww]o|der|das|dem|ist|sind|und|mit|für)(?!\w)"
 )
 """Words of German, where every noun has a capital and a capital tells nothing."""
 
@@ -198,7 +205,7 @@ def holds_value(kind: ValueKind, text: str, *, question: str) -> bool:
 def names_given(question: str) -> tuple[str, ...]:
     """Return what *question* names: words with a digit, and words with a capital inside a sentence.
 
-    A capital tells nothing where every word has one, nor in German. The day and the year of a date are no names of their own.
+    A capital tells nothing where every word has one, nor in German. The day and the year of a date are no names.
     """
     found: list[str] = []
     telling = _PLAIN_CAPITALS.search(question) is None

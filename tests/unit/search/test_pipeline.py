@@ -21,7 +21,9 @@ STAGES = [
     "fuse",
     "smooth",
     "load",
+    "replies",
     "weigh",
+    "changes",
     "floor",
     "rerank",
     "diversify",
@@ -41,6 +43,12 @@ def built(text: str = "ships", *, profile: str = "default", **options: Any) -> P
 
 def test_the_stages_have_their_usual_names_and_order() -> None:
     assert list(built().describe()) == STAGES
+
+
+def test_who_wants_only_what_answers_gets_a_stage_more() -> None:
+    stages = list(built(precise=True).describe())
+
+    assert stages[stages.index("precise") - 1 : stages.index("precise") + 2] == ["answerability", "precise", "hits"]
 
 
 def test_only_some_stages_ask_the_store_or_a_model() -> None:
