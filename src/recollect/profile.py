@@ -327,6 +327,8 @@ class Answerability:
     """What is taken from the log odds where the hit holds none of the names and numbers that the question gives."""
     lacking: Weight = 0.0
     """What is taken from them where the hit holds no value of the kind that the question asks for."""
+    turn_share: Share = 1.0
+    """How much of both is taken for a turn of a conversation, which rarely says everything itself."""
     reach: Weight = 30.0
     """A hit that holds the details is heard where, in log odds, it is at most so much less about it than the best."""
 

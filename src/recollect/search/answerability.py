@@ -72,7 +72,7 @@ def _evidence(
     held, searched = length_adjusted(coverage or 0.0, length=length, rules=rules), state.ranking("vector").total
     about = log_odds(model, coverage=held, cosine=cosine or 0.0, searched=searched)
     details = details_for(hit.id, state) if rules.absent or rules.lacking else NO_DETAILS
-    taken = penalty(details, rules) / stretch(length, rules)
+    taken = penalty(details, rules) / stretch(length, rules) * (rules.turn_share if _is_turn(hit.id, state) else 1.0)
     return about, Evidence(
         id=hit.id,
         probability=logistic(min(rules.ceiling, about) - taken),
@@ -83,6 +83,11 @@ def _evidence(
         lacks=details.lacks,
         searched=searched,
     )
+
+
+def _is_turn(row: int, state: State) -> bool:
+    memory = state.memories.get(row)
+    return memory is not None and memory.thread is not None
 
 
 def details_for(row: int, state: State) -> Details:
