@@ -102,7 +102,7 @@ KINDS: Final = (
         name="an amount",
         cue=_cues(
             "how much, price(?! lists?), prices, cost, costs, fee, fees, rent, salary, wage, budget, revenue, turnover",
-            "day rate, hourly rate, wie viel, wieviel, kostet, kosten, preis, miete, gehalt, combien, prix, loyer, coûte",
+            "day rate, hourly rate, wie viel, wieviel, kostet, kosten, preis, gehalt, combien, prix, loyer, coûte",
             "cuánto, cuanto, precio, cuesta, costó, alquiler, sueldo, quanto, preço, aluguel",
         ),
         value=_AMOUNT,
@@ -124,7 +124,7 @@ KINDS: Final = (
         name="a number",
         cue=_cues(
             "how (?:many|long|far|old|tall|big|large|high|deep|heavy|often), wie (?:viele|lange|weit|alt|groß|oft)",
-            "^number of, what number of, what percentage, anzahl, quel âge, cuántos, cuántas, qué edad, quantos, quantas",
+            "^number of, what number of, what percentage, anzahl, quel âge, cuántos, cuántas, qué edad",
         ),
         value=_COUNT,
         undated=True,
