@@ -11,16 +11,16 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 1_560,
+    ".": 1_600,
     "embedders": 1_300,
     "evaluate": 1_900,
     "recall": 400,
     "remember": 3_800,
     "rerankers": 200,
-    "search": 2_000,
+    "search": 2_200,
     "stores": 2_100,
     "surfaces": 1_450,
-    "text": 1_330,
+    "text": 1_540,
     "upkeep": 280,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
@@ -28,7 +28,7 @@ METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
 QUESTIONS = 30
 """How many a store answers in all."""
-IMPORTS = 15
+IMPORTS = 18
 """How many modules of ours and of others one module may know."""
 _SILENT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
 
