@@ -3,14 +3,17 @@
 usage: python benchmarks/silence.py [--modes hybrid,keyword,semantic] [--groups masked] [--most 300] [--fit]
 A question of one collection asked of another has no answer there. In conversations it is also asked with the
 speakers' names taken out of the question (the turns stay as they are), as otherwise the names alone give it
-away. The sets lie in ../shared/data; --fit prints the profile's [answerability] anew, from the dev half.
+away. The questions of `everyday` that have no answer are about the same things as the others; its other questions
+are also asked of another of its small stores. The sets lie in ../shared/data; --fit prints the profile's
+[answerability] anew, from the dev half.
 """
 
 import argparse
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from zlib import crc32
 
@@ -23,16 +26,21 @@ from recollect.evaluate.datasets import Dataset, EvalQuery, read_dataset
 from recollect.profile import Calibration, LogisticModel, Profile, load_profile
 from recollect.records import Scope
 from recollect.replies import Mode, Request
-from recollect.search.answerability import calibration, length_adjusted, query_length
-from recollect.search.parse import parse
+from recollect.search.answerability import calibration, length_adjusted, log_odds, stretch
+from recollect.search.parse import parse, query_length
+from recollect.text.questions import names_given
 
 FOREIGN = ("scifact", "cranfield", "code_cosqa")
 """Sets whose questions have no answer in each other."""
-FITTED = ("masked", "with chatter", "abstracts", *FOREIGN)
-"""What the lines are fitted on, each group alike."""
+SMALL = "small stores"
+"""Questions of one small store asked of another."""
+SAME = "everyday"
+"""Questions of small stores, those that have no answer there being about the same things."""
+FITTED = ("masked", "with chatter", "abstracts", SMALL, *FOREIGN)
+"""What the lines are fitted on, each group alike; what names and values count is fitted on SAME."""
 GONE = "without answers"
 """A set from which every document that answers any of its questions is taken out."""
-GROUPS = (*FITTED, "as asked", f"locomo {GONE}", f"scifact {GONE}")
+GROUPS = (*FITTED, SAME, "as asked", f"locomo {GONE}", f"scifact {GONE}")
 """Not fitted: questions that their names give away, and questions about what a store does speak of."""
 ANSWERABLE = 5 / 6
 """How many questions have an answer, as far as the chance that is fitted is concerned."""
@@ -80,7 +88,8 @@ def dataset(name: str) -> Dataset:
 
 def probes(*, most: int = 0) -> list[Probe]:
     """Return every probe of every group, or the first *most* questions of each set."""
-    made = [*_conversations(most), *_abstracts(most), *_answerless("locomo", most), *_answerless("scifact", most)]
+    made = [*_conversations(most), *_small_stores(most), *_abstracts(most)]
+    made += [*_answerless("locomo", most), *_answerless("scifact", most)]
     for name in FOREIGN:
         for query in _some(dataset(name), most):
             made += [_probe(name, query.id, query.text, at, at, answerable=at == name) for at in FOREIGN]
@@ -105,6 +114,20 @@ def _conversations(most: int) -> Iterator[Probe]:
         for group, text in texts.items():
             for project in (own, other):
                 yield _probe(group, query.id, text, "locomo", project, answerable=project == own)
+
+
+def _small_stores(most: int) -> Iterator[Probe]:
+    stores = dataset("everyday")
+    names = sorted({str(document.group) for document in stores.documents})
+    for query in _some(stores, most):
+        own = str(query.group)
+        answerable = any(gain > 0 for gain in stores.judgements.get(query.id, {}).values())
+        yield _probe(SAME, query.id, query.text, "everyday", own, answerable=answerable)
+        if answerable:
+            others = [name for name in names if name != own]
+            other = others[crc32(query.id.encode()) // 2 % len(others)]
+            yield _probe(SMALL, query.id, query.text, "everyday", own, answerable=True)
+            yield _probe(SMALL, query.id, query.text, "everyday", other, answerable=False)
 
 
 def _answerless(name: str, most: int) -> Iterator[Probe]:
@@ -149,8 +172,11 @@ class Judged:
 
     probe: Probe
     probability: float
-    coverage: float
-    cosine: float
+    coverage: float = 0.0
+    cosine: float = 0.0
+    size: float = 0.0
+    absent: float = 0.0
+    lacking: float = 0.0
 
 
 def ask_all(
@@ -173,13 +199,17 @@ def ask(probe: Probe, mode: Mode, corpus: Corpus, profile: Profile) -> Judged:
     request = Request(text=probe.text, mode=mode, scope=scope, include_facts=False, snippets=False)
     evidence = corpus.search(request, profile, now=UNDATED).evidence
     if evidence is None:
-        return Judged(probe=probe, probability=0.0, coverage=0.0, cosine=0.0)
-    length = query_length(parse(probe.text, now=UNDATED))
+        return Judged(probe=probe, probability=0.0)
+    rules, length = profile.answerability, query_length(parse(probe.text, now=UNDATED))
+    given = max(1, len(names_given(probe.text)))
     return Judged(
         probe=probe,
         probability=evidence.probability,
-        coverage=length_adjusted(evidence.coverage or 0.0, length=length, rules=profile.answerability),
+        coverage=length_adjusted(evidence.coverage or 0.0, length=length, rules=rules),
         cosine=evidence.cosine or 0.0,
+        size=math.log(max(1, evidence.searched)),
+        absent=len(evidence.absent) / given / stretch(length, rules),
+        lacking=float(evidence.lacks is not None) / stretch(length, rules),
     )
 
 
@@ -287,6 +317,26 @@ def _reliability(half: Sides) -> Sequence[Mapping[str, str]]:
 def fit(judged: Sequence[Judged], parts: Sequence[str]) -> LogisticModel:
     """Return the logistic line through *parts* on the dev half: every group counts alike, and so do its two sides."""
     dev = [each for each in judged if each.probe.dev and each.probe.group in FITTED]
+    found = _logistic(_columns(dev, parts), *_weighed(dev))
+    *weights, intercept = (round(value, 2) for value in found)
+    return LogisticModel(intercept=intercept, **dict(zip(parts, weights, strict=True)))
+
+
+def fit_details(judged: Sequence[Judged], model: LogisticModel, ceiling: float) -> list[float]:
+    """Return what absent names and a missing value take from the log odds of *model*, on the dev half of SAME."""
+    dev = [each for each in judged if each.probe.dev and each.probe.group == SAME]
+    about = (log_odds(model, coverage=each.coverage, cosine=each.cosine) + model.size * each.size for each in dev)
+    known = np.array([min(ceiling, each) for each in about])
+    absent, lacking, _ = _logistic(_columns(dev, ("absent", "lacking")), *_weighed(dev), known=known)
+    return [round(-absent, 1), round(-lacking, 1)]
+
+
+def _columns(judged: Sequence[Judged], parts: Sequence[str]) -> np.ndarray:
+    return np.array([[getattr(each, part) for part in parts] for each in judged])
+
+
+def _weighed(dev: Sequence[Judged]) -> tuple[np.ndarray, np.ndarray]:
+    """Return which of *dev* have an answer, and what each counts."""
     sizes: dict[tuple[str, bool], int] = {}
     for each in dev:
         key = each.probe.group, each.probe.answerable
@@ -294,18 +344,17 @@ def fit(judged: Sequence[Judged], parts: Sequence[str]) -> LogisticModel:
     counts = np.array([1.0 / sizes[each.probe.group, each.probe.answerable] for each in dev])
     answers = np.array([float(each.probe.answerable) for each in dev])
     counts *= np.where(answers > 0, ANSWERABLE, 1 - ANSWERABLE)
-    columns = {"coverage": [each.coverage for each in dev], "cosine": [each.cosine for each in dev]}
-    found = _logistic(np.array([columns[part] for part in parts]).T, answers, counts / counts.sum())
-    *weights, intercept = (round(value, 2) for value in found)
-    return LogisticModel(intercept=intercept, **dict(zip(parts, weights, strict=True)))
+    return answers, counts / counts.sum()
 
 
-def _logistic(values: np.ndarray, answers: np.ndarray, counts: np.ndarray, *, ridge: float = 1e-4) -> list[float]:
-    """Return the weights and, last, the offset that make *answers* likeliest (Newton's method)."""
+def _logistic(
+    values: np.ndarray, answers: np.ndarray, counts: np.ndarray, *, known: np.ndarray | float = 0.0, ridge: float = 1e-4
+) -> list[float]:
+    """Return the weights and, last, the offset that make *answers* likeliest beside what is *known* (by Newton)."""
     rows = np.column_stack([values, np.ones(len(values))])
     weights = np.zeros(rows.shape[1])
     for _ in range(50):
-        likely = 1 / (1 + np.exp(-rows @ weights))
+        likely = 1 / (1 + np.exp(-(rows @ weights + known)))
         slope = rows.T @ (counts * (likely - answers)) + ridge * weights
         bend = (rows * (counts * likely * (1 - likely))[:, None]).T @ rows + ridge * np.eye(len(weights))
         weights -= np.linalg.solve(bend, slope)
@@ -314,15 +363,18 @@ def _logistic(values: np.ndarray, answers: np.ndarray, counts: np.ndarray, *, ri
 
 PARTS: Mapping[Mode, tuple[str, ...]] = {
     "keyword": ("coverage",),
-    "hybrid": ("coverage", "cosine"),
-    "semantic": ("cosine",),
+    "hybrid": ("coverage", "cosine", "size"),
+    "semantic": ("cosine", "size"),
 }
 
 
-def print_fit(judged: Mapping[Mode, Sequence[Judged]], fingerprint: str) -> None:
+def print_fit(judged: Mapping[Mode, Sequence[Judged]], fingerprint: str, *, ceiling: float) -> None:
     """Print what belongs into the profile."""
     print("\n# for [answerability] of the profile:")
     fitted = {mode: fit(each, PARTS[mode]) for mode, each in judged.items()}
+    for mode, model in fitted.items():
+        absent, lacking = fit_details(judged[mode], model, ceiling)
+        print(f"# {mode}: absent = {absent:g}, lacking = {lacking:g}")
     if "keyword" in fitted:
         print(f"words = {_toml(fitted.pop('keyword'))}")
     print(f"\n[answerability.models.{fingerprint.rsplit('-', 1)[0]}]")
@@ -331,7 +383,7 @@ def print_fit(judged: Mapping[Mode, Sequence[Judged]], fingerprint: str) -> None
 
 
 def _toml(model: LogisticModel) -> str:
-    parts = {"intercept": model.intercept, "coverage": model.coverage, "cosine": model.cosine}
+    parts = {each.name: getattr(model, each.name) for each in fields(model)}
     return "{ " + ", ".join(f"{name} = {value:g}" for name, value in parts.items() if value) + " }"
 
 
@@ -364,7 +416,7 @@ def main() -> None:
     for mode, each in judged.items():
         report(mode, each, threshold=threshold)
     if given.fit:
-        print_fit(judged, embedder.fingerprint)
+        print_fit(judged, embedder.fingerprint, ceiling=profile.answerability.ceiling)
 
 
 if __name__ == "__main__":

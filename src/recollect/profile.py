@@ -301,6 +301,8 @@ class LogisticModel:
     intercept: float = 0.0
     coverage: float = 0.0
     cosine: float = 0.0
+    size: float = 0.0
+    """What the logarithm of how many memories were compared counts: among many, something is always rather near."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,6 +331,35 @@ class Answerability:
     """When only words were asked, or when nothing is known of the model's cosines."""
     models: Mapping[str, Calibration] = field(default_factory=dict)
     """By how the fingerprints of a model begin: what its cosines mean."""
+    ceiling: Weight = 30.0
+    """Words and meaning say that a hit is about what was asked; so sure of an answer, in log odds, they are at most."""
+    absent: Weight = 0.0
+    """What is taken from the log odds where the hit holds none of the names and numbers that the question gives."""
+    lacking: Weight = 0.0
+    """What is taken from them where the hit holds no value of the kind that the question asks for."""
+    turn_share: Share = 1.0
+    """How much of both is taken for a turn of a conversation, which rarely says everything itself."""
+    reach: Weight = 30.0
+    """A hit that holds the details is heard where, in log odds, it is at most so much less about it than the best."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Precise:
+    """How likely each hit is to answer, and which are shown to who wants only those that do."""
+
+    cut: Share = 0.0
+    """How likely a hit must be to answer; the first is always shown. 0 shows all."""
+    top_k: Annotated[int, Range(2, 100)] = 10
+    """Among how many of the first hits the chance is shared; it does not depend on the limit."""
+    steepness: Weight = 5.0
+    """How fast the share of a hit falls with its score: exp(steepness x score / best score)."""
+    details: Weight = 0.0
+    """What a hit without the names or the value asked for loses beside one that has them, in the same exponent."""
+    intercept: float = 0.0
+    slope: Weight = 1.0
+    """The chance of a hit: logistic(intercept + slope x ln(share))."""
+    clause: Share = 0.5
+    """A hit that holds so much of one clause of a question of several, and most of it, is shown too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -368,6 +399,7 @@ class Profile:
     rerank: Rerank = Rerank()
     diversify: Diversify = Diversify()
     answerability: Answerability = Answerability()
+    precise: Precise = Precise()
     related: Related = Related()
 
 

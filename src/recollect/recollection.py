@@ -376,9 +376,11 @@ class Recollection:
     ) -> "recall.inject.Rendered":
         """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all.
 
-        The *tags* are the task's own and are searched for; *where* says which memories may be told.
+        The *tags* are the task's own and are searched for; *where* says which memories may be told. Only what probably
+        answers is told, unless *more* says `precise=False`.
         """
         session = self._named(session)
+        more = {"precise": True, **more}
         asked = recall.inject.task_query(task, description=description, tags=tags)
         reply = self.search(asked, session=session, where=where, **more)
         if reply.outcome == "weak":

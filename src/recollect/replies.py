@@ -68,6 +68,8 @@ class Request:
     """What a search for meaning does when there is no model."""
     facets: bool = False
     """Whether the whole match set is counted by type, tag, project, source, kind, fact type and month."""
+    precise: bool = False
+    """Whether only hits that probably answer are shown, and none at all where there is no clear answer."""
     intent: str | None = None
     """What the asker is after; whoever says so is searched for further, however sure the first hit looks."""
     timeout: float | None = field(default=None, compare=False)
@@ -157,6 +159,8 @@ class Hit:
     facts: tuple[Fact, ...] = ()
     conflicts: tuple[int, ...] = ()
     """The other hits that say something else of the same."""
+    probability: float | None = None
+    """How likely it is to answer, where only what answers was asked for."""
 
     @property
     def id(self) -> int:
@@ -225,6 +229,18 @@ class Evidence:
     """The share of the question's weight that the hit holds in words, where words count."""
     cosine: float | None = None
     """How near the hit is in meaning, where the model's cosines are known."""
+    absent: tuple[str, ...] = ()
+    """The names and numbers of the question that the hit does not hold."""
+    lacks: str | None = None
+    """The kind of value that the question asks for, where the hit holds none: "a phone number"."""
+    searched: int = 0
+    """How many memories were compared by meaning."""
+
+    @property
+    def against(self) -> tuple[str, ...]:
+        """What speaks against an answer, in words."""
+        told = [f"{name} is not in it" for name in self.absent]
+        return tuple([*told, f"asks for {self.lacks}; it has none"] if self.lacks else told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +257,8 @@ class Reply:
     suggestions: tuple[str, ...] = ()
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     total: int = 0
+    hidden: int = 0
+    """How many hits a precise search left out, as they probably do not answer."""
     near_misses: tuple[tuple[int, float], ...] = ()
     """The ids and scores of those that came next, for the recall log."""
     evidence: Evidence | None = None
@@ -248,6 +266,11 @@ class Reply:
     timings_ms: Mapping[str, float] = field(default_factory=dict)
     version: int | None = field(default=None, compare=False, repr=False)
     """The version of the store that it was read at, where an index was asked."""
+
+    @property
+    def cut(self) -> int | None:
+        """How many hits were left out, where any were."""
+        return self.hidden or None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ OTHERS: dict[str, Any] = {
     "lens": "work",
     "without_model": "fail",
     "facets": True,
+    "precise": True,
     "intent": "ships",
 }
 

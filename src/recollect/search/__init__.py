@@ -43,6 +43,7 @@ def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Re
         suggestions=state.suggestions,
         facets=state.facets,
         total=state.total,
+        hidden=sum(each.drop is not None and each.drop.code == "imprecise" for each in state.candidates),
         near_misses=missed[:NEAR_MISSES] if state.hits else (),
         evidence=state.evidence,
         timings_ms={"total": round(milliseconds, 3)},

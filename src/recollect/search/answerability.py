@@ -1,8 +1,9 @@
 """Is there an answer? How likely that is, the outcome, and when there is none, the reason.
 
-Two things speak for a hit: how much of the query's weight it holds in words, and how near it is in
-meaning. A logistic model of both, fitted on queries with and without an answer
-(benchmarks/silence.py), gives the chance that there is one. What else was tried adds nothing to the two.
+Two things speak for a hit: how much of the query's weight it holds in words, and how near it is in meaning. A logistic
+model of both, fitted on queries with and without an answer (benchmarks/silence.py), says how likely it is that the hit
+speaks of what was asked. Two things speak against it: a name or a number of the query that it does not hold, and that
+it holds no value of the kind asked for (search/details.py).
 """
 
 import math
@@ -12,8 +13,9 @@ from dataclasses import replace
 from recollect.profile import Answerability, Calibration, LogisticModel
 from recollect.records import Filter
 from recollect.replies import Evidence, Reason
+from recollect.search.details import NO_DETAILS, Details, details_of
 from recollect.search.parse import query_length
-from recollect.search.state import Candidate, Ranking, SearchContext, State
+from recollect.search.state import Candidate, Drop, Ranking, SearchContext, State
 
 STEEPEST = 30.0
 """Beyond this the logistic curve is flat, and its exponential would overflow."""
@@ -26,39 +28,95 @@ def judge(state: State, *, rules: Answerability) -> State:
     """
     if not state.kept or rules.threshold <= 0:
         return replace(state, outcome="answered" if state.kept else "none")
-    length, table = query_length(state.query), calibration(state.generation, rules)
-    told = (_evidence(each, state, length, table, rules) for each in state.kept[: rules.top_k])
-    best = max((each for each in told if each is not None), key=lambda each: each.probability, default=None)
+    best = _best(state, rules)
     answered = best is not None and best.probability >= rules.threshold
-    return replace(state, outcome="answered" if answered else "weak", evidence=best)
+    told = replace(state, outcome="answered" if answered else "weak", evidence=best)
+    return _silent(told) if state.gibberish and best is not None and not best.coverage else told
+
+
+def _silent(state: State) -> State:
+    """Return *state* without any hit: what is near to letters that are no words is near by chance."""
+    drop = Drop(code="floor", surfaces_if="a word of the query is one that the store or the model knows")
+    return replace(
+        state, outcome="none", candidates=tuple(replace(each, drop=each.drop or drop) for each in state.candidates)
+    )
+
+
+def _best(state: State, rules: Answerability) -> Evidence | None:
+    """Return what speaks for the likeliest of the first hits, of those that are nearly as much about it as the best."""
+    length, table = query_length(state.query), calibration(state.generation, rules)
+    told = [_evidence(each, state, length, table, rules) for each in state.kept[: rules.top_k]]
+    heard = [each for each in told if each is not None]
+    most = max((about for about, _ in heard), default=0.0)
+    near = (evidence for about, evidence in heard if about >= most - rules.reach)
+    return max(near, key=lambda each: each.probability, default=None)
 
 
 def _evidence(
     hit: Candidate, state: State, length: float, table: Calibration | None, rules: Answerability
-) -> Evidence | None:
-    """Return what speaks for *hit*; nothing can be told of a cosine alone of which no one knows what it means.
+) -> tuple[float, Evidence] | None:
+    """Return how much *hit* is about the query, in log odds, and all that speaks for it and against it.
 
-    A hit that has no vector yet, or one of an unknown model, is judged by its words: what is missing or means
-    nothing does not speak against it, nor for it.
+    Nothing can be told of a cosine alone of which no one knows what it means. A hit that has no vector yet, or one of
+    an unknown model, is judged by its words: what is missing or means nothing does not speak against it, nor for it.
     """
     coverage: float | None = _coverage(hit.id, state.rankings)
     near = [share.native for share in hit.shares if share.ranking == "vector" and share.native is not None]
     cosine = max(near, default=None) if table is not None and state.mode != "keyword" else None
     if state.mode == "semantic":
-        if table is None or cosine is None:
+        if table is None or cosine is None or state.foreign:
             return None
         model, coverage = table.semantic, None
     else:
         model = rules.words if table is None or cosine is None else table.hybrid
-    held = length_adjusted(coverage or 0.0, length=length, rules=rules)
-    likely = probability(model, coverage=held, cosine=cosine or 0.0)
-    return Evidence(id=hit.id, probability=likely, threshold=rules.threshold, coverage=coverage, cosine=cosine)
+    held, searched = length_adjusted(coverage or 0.0, length=length, rules=rules), state.ranking("vector").total
+    about = log_odds(model, coverage=held, cosine=cosine or 0.0, searched=searched)
+    details = details_for(hit.id, state) if rules.absent or rules.lacking else NO_DETAILS
+    taken = penalty(details, rules) / stretch(length, rules) * (rules.turn_share if _is_turn(hit.id, state) else 1.0)
+    return about, Evidence(
+        id=hit.id,
+        probability=logistic(min(rules.ceiling, about) - taken),
+        threshold=rules.threshold,
+        coverage=coverage,
+        cosine=cosine,
+        absent=details.absent,
+        lacks=details.lacks,
+        searched=searched,
+    )
+
+
+def _is_turn(row: int, state: State) -> bool:
+    memory = state.memories.get(row)
+    return memory is not None and memory.thread is not None
+
+
+def details_for(row: int, state: State) -> Details:
+    """Return what of the query a hit does not hold; operators say for themselves what they want."""
+    memory = state.memories.get(row)
+    if memory is None or state.query.tree is not None:
+        return NO_DETAILS
+    return details_of(state.query.text, memory, frequencies=state.ranking("words").document_frequencies)
+
+
+def penalty(details: Details, rules: Answerability) -> float:
+    """Return what the missing *details* take from the log odds."""
+    return rules.absent * details.absent_share + (rules.lacking if details.lacks else 0.0)
+
+
+def log_odds(model: LogisticModel, *, coverage: float, cosine: float = 0.0, searched: int = 0) -> float:
+    """Return the log odds that a hit is about the query: more words held and a nearer meaning never make them less."""
+    among = model.size * math.log(max(1, searched))
+    return model.intercept + model.coverage * coverage + model.cosine * cosine + among
+
+
+def logistic(raised: float) -> float:
+    """Return the probability that belongs to log odds, between 0 and 1."""
+    return 1.0 / (1.0 + math.exp(-max(-STEEPEST, min(STEEPEST, raised))))
 
 
 def probability(model: LogisticModel, *, coverage: float, cosine: float = 0.0) -> float:
-    """Return how likely an answer is, between 0 and 1: more words held and a nearer meaning never make it less."""
-    raised = model.intercept + model.coverage * coverage + model.cosine * cosine
-    return 1.0 / (1.0 + math.exp(-max(-STEEPEST, min(STEEPEST, raised))))
+    """Return how likely an answer is by words and meaning alone."""
+    return logistic(log_odds(model, coverage=coverage, cosine=cosine))
 
 
 def length_adjusted(coverage: float, *, length: float, rules: Answerability) -> float:
@@ -66,7 +124,12 @@ def length_adjusted(coverage: float, *, length: float, rules: Answerability) -> 
 
     No memory repeats all of a long query, so above the pivot less of it is as telling.
     """
-    return min(1.0, coverage * math.pow(max(1.0, length / rules.length_pivot), rules.length_exponent))
+    return min(1.0, coverage * stretch(length, rules))
+
+
+def stretch(length: float, rules: Answerability) -> float:
+    """Return how much less is expected of a query of *length* words."""
+    return math.pow(max(1.0, length / rules.length_pivot), rules.length_exponent)
 
 
 def calibration(model: str, rules: Answerability) -> Calibration | None:
@@ -92,6 +155,8 @@ def explain_nothing(state: State, context: SearchContext) -> State:
 def _reason(state: State, context: SearchContext) -> Reason:
     if not state.browsing and state.query.asks_nothing and state.request.embedding is None:
         return Reason(code="blank_query", message="there is nothing to look for in this query")
+    if state.evidence is not None and state.outcome == "none":
+        return Reason(code="no_match", message="no memory speaks of this", hidden=len(state.candidates))
     if state.candidates:
         count, best = len(state.candidates), state.candidates[0].score
         message = f"{count} found, all under the floor of the profile; the best scored {best:.4g}"

@@ -1,7 +1,8 @@
 """Changed facts: of statements about the same thing the newest stands first, unless the question asks for the past.
 
 What supersedes what is decided when a memory is written, if it is certain. This is for the rest: a newer memory that
-announces a change, about the same thing as the best hit, stands just above it, and says which one it follows.
+announces a change, about the same thing as the best hit, stands just above it, and says which one it follows. So does
+one of the present above a best hit that calls itself past.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from recollect.records import Memory
 from recollect.replies import Share
 from recollect.search.state import Candidate, State
 from recollect.search.weigh import names_date
-from recollect.text.changes import announces_change, asks_before, may_ask_past
+from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import WIDTH, matrix
 
@@ -36,6 +37,8 @@ def order_changes(state: State, *, rules: Changes) -> State:
         if each.score >= rules.min_score * best.score and _coverage(each.id, state) >= held
     ]
     linked = [each for each in others if _follows(best.id, each.id, state, rules, back=before)]
+    if not linked and not before and calls_itself_past(state.memories[best.id].content):
+        linked = [each for each in others if _is_present(each.id, state) and _alike(best.id, each.id, state, rules)][:1]
     if not linked:
         return state
     return _raised(state, linked[0] if before else _newest(linked, state), best)
@@ -106,8 +109,12 @@ def _follows(row: int, other: int, state: State, rules: Changes, *, back: bool =
     return new.when > old.when and announces_change(new.content) and _alike(row, other, state, rules)
 
 
+def _is_present(row: int, state: State) -> bool:
+    return not calls_itself_past(state.memories[row].content)
+
+
 def _alike(row: int, other: int, state: State, rules: Changes) -> bool:
-    """Return whether two memories are about the same thing."""
+    """Return whether two memories are about the same thing: near in meaning, or nearly so with words in common."""
     shared = len(_stems(state.memories[row]) & _stems(state.memories[other]))
     near = _cosine(row, other, state.vectors)
     if near is None:

@@ -11,6 +11,8 @@ from recollect.search.weigh import mean_confidence
 from recollect.text.snippet import snippet
 from recollect.trust import DECIDING, conflicts_among
 
+SHOWABLE = ("near_repeat", "limit", "imprecise")
+"""What was dropped for one of these would be shown in a longer answer."""
 SHOWN = 160
 """How many characters of a memory are shown for which nothing was asked."""
 
@@ -44,6 +46,7 @@ def build_hits(state: State) -> State:
             factors=each.factors,
             facts=state.facts.get(each.id, ()) if state.request.include_facts else (),
             effective_confidence=mean_confidence(state.facts.get(each.id, ()), state.now),
+            probability=state.chances.get(each.id),
         )
         for rank, each in enumerate(state.kept, start=1)
     )
@@ -80,7 +83,7 @@ def _match_type(candidate: Candidate) -> MatchType:
 
 def _total(state: State) -> int:
     """Return how many hits a long enough answer would have."""
-    passed = [each for each in state.candidates if each.drop is None or each.drop.code in ("near_repeat", "limit")]
+    passed = [each for each in state.candidates if each.drop is None or each.drop.code in SHOWABLE]
     whole = state.mode == "keyword" and len(passed) == len(state.candidates)
     return max(state.ranking("words").total, len(passed)) if whole else len(passed)
 

@@ -21,6 +21,7 @@ from recollect.search.expand import expand
 from recollect.search.fuse import fuse
 from recollect.search.hits import browse, build_hits, count_facets, load, load_facts, mark_conflicts
 from recollect.search.parse import Query, parse
+from recollect.search.precise import keep_answers
 from recollect.search.rerank import rerank
 from recollect.search.retrieve import retrieve
 from recollect.search.smooth import smooth
@@ -127,6 +128,7 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             Stage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),
             *(() if weighed else (facts,)),  # only those that are shown, where nothing weighs by facts
             Stage(name="answerability", step=partial(judge, rules=asked.answerability)),
+            *((Stage(name="precise", step=partial(keep_answers, rules=asked.precise)),) if request.precise else ()),
             Stage(name="hits", step=build_hits),
             conflicts,
             *facets,

@@ -17,8 +17,11 @@ from recollect.search.fuse import normalise
 from recollect.search.limits import MAX_UNKNOWN
 from recollect.search.spelling import correct_query, fuzzy_expand, unknown_words, vocabulary_of
 from recollect.search.state import Ranking, SearchContext, State, Tier
+from recollect.text.tokenizer import significant
 from recollect.vectors import WIDTH, matrix, mix, pack, unit
 
+SPELT: Final = 0.5
+"""From so many pieces a letter on a word is spelt, not read: an English word has one piece for six letters."""
 ROUNDING: Final = 1e-9
 """What the last digits of a difference may be off: 0.95 is 0.15 ahead of 0.80."""
 
@@ -92,13 +95,30 @@ def retrieve(
     degraded = next((each.degraded for each in found.rankings if each.degraded), degraded)
     tiers = next((each.tiers for each in found.rankings if each.name == "words"), state.tiers)
     limited = state.limited or _uncorrected(found, words)
-    return replace(found, mode=mode, degraded=degraded, tiers=tiers, limited=limited)
+    read = replace(found, mode=mode, degraded=degraded, tiers=tiers, limited=limited)
+    return replace(read, foreign=_is_foreign(read, context), gibberish=_is_gibberish(read, context))
 
 
 def _uncorrected(state: State, words: Words) -> Degraded | None:
     """Tell where the query has more unknown words than are corrected."""
     unknown = unknown_words(state.query, state.ranking("words").document_frequencies) if words.typo_weight > 0 else ()
     return "corrections_cut" if len(unknown) > MAX_UNKNOWN else None
+
+
+def _is_foreign(state: State, context: SearchContext) -> bool:
+    """Return whether the model made a vector of a query in a script that it does not know."""
+    given, embedder = state.request.embedding, context.embedder
+    return given is None and embedder is not None and not embedder.covers(state.query.text)
+
+
+def _is_gibberish(state: State, context: SearchContext) -> bool:
+    """Return whether nothing of the query is a word: the store holds none of it, and the model spells it in pieces."""
+    known, embedder = state.ranking("words").document_frequencies, context.embedder
+    words = [word.text for word in significant(state.query.words) if not word.cjk]
+    if not words or embedder is None or state.mode == "keyword" or any(known.values()):
+        return False
+    frame = embedder.count_pieces("")
+    return sum(embedder.count_pieces(word) - frame for word in words) >= SPELT * sum(map(len, words))
 
 
 def choose_mode(state: State, context: SearchContext, rules: Retrieve) -> tuple[Mode, Degraded | None]:

@@ -20,7 +20,7 @@ Tier = WordQuery | SubstringQuery
 """One question to the word index; a query is a cascade of them."""
 Boost = Callable[[Memory, Sequence[Fact]], float]
 """What a lens makes of a memory and its facts."""
-DropCode = Literal["floor", "confidence", "near_repeat", "limit"]
+DropCode = Literal["floor", "confidence", "near_repeat", "limit", "imprecise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,11 +123,17 @@ class State:
     usage: Mapping[int, Usage] = field(default_factory=dict)
     browsing: bool = False
     """Whether nothing was asked for, so that the newest are shown."""
+    foreign: bool = False
+    """Whether the model does not know the script of the query, so that its cosines say nothing."""
+    gibberish: bool = False
+    """Whether no word of the query is known to the store, and the model can only spell them."""
     degraded: Degraded | None = None
     limited: Degraded | None = None
     """What the limits left out of the query."""
     outcome: Outcome = "none"
     evidence: Evidence | None = None
+    chances: Mapping[int, float] = field(default_factory=dict)
+    """How likely each candidate is to answer, where only those that do were asked for."""
     hits: tuple[Hit, ...] = ()
     total: int = 0
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

@@ -170,8 +170,8 @@ def _print(answer: "Answer", *, as_json: bool) -> None:
     if answer.stream:
         for each in answer.value:
             _say(json.dumps(serialise(each), ensure_ascii=False))
-    else:
-        _say(written(serialise(answer.value)) if as_json else answer.text())
+    elif told := written(serialise(answer.value)) if as_json else answer.text():
+        _say(told)
     for problem in () if as_json and not answer.stream else answer.problems:
         _say(visible_line(f"error: {problem}"), err=True)
 

@@ -48,6 +48,9 @@ ASKED: Final = (
     *FILTERS,
     LENS,
     Parameter(name="intent", about="what you are after; looks further, however sure the first hit seems"),
+    Parameter(
+        name="precise", kind="flag", off="no_precise", about="show only the hits that probably answer (all that match)"
+    ),
 )
 """What changes an answer: `search` and `why` take the same."""
 SEARCH: Final = (
@@ -113,7 +116,8 @@ def _asked(given: Given) -> dict[str, Any]:
     options = given.chosen([*(each.name for each in NUMBERS), "lens", "intent"])
     if given.get("weight"):
         options["weights"] = given.numbers("weight", form="RANKING=NUMBER", example="vector=0.5")
-    return {"mode": mode_from(given.get("mode")), "where": given.where(), **options}
+    shown = {"precise": bool(given.get("precise"))}
+    return {"mode": mode_from(given.get("mode")), "where": given.where(), **shown, **options}
 
 
 def _tuned(db: Recollection) -> str:
@@ -144,6 +148,9 @@ def related(db: Recollection, given: Given, _: Progress | None) -> Answer:
     Parameter(name="budget", kind="number", about="how many tokens at most (500)"),
     Parameter(name="limit", kind="number", about="how many memories at most (5)"),
     LENS,
+    Parameter(
+        name="precise", kind="flag", default=True, off="no_precise", about="tell only what probably answers (on)"
+    ),
     *(replace(each, name="only_tag") if each.name == "tag" else each for each in FILTERS),
 )
 def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
@@ -157,9 +164,10 @@ def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
         budget=given.get("budget") or 500,
         limit=given.get("limit") or 5,
         lens=given.get("lens"),
+        precise=given.get("precise") is not False,
         where=given.where(tag="only_tag"),
     )
-    return Answer(value=told, text=lambda: told.text, found=bool(told.ids))
+    return Answer(value=told, text=lambda: told.text)  # to tell nothing is an answer, and no error to a hook
 
 
 # --- memories and facts ---------------------------------------------------------------------

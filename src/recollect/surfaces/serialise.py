@@ -20,13 +20,13 @@ _FILTERS: Final = " ".join(f"{each.name}?" for each in FILTER_FIELDS if each.mat
 SHAPES: Final[Mapping[str, str]] = {
     "Conflict": "kind one other",
     "Event": "verb at detail",
-    "Evidence": "sure=probability bar=threshold id coverage cosine",
+    "Evidence": "sure=probability bar=threshold id coverage cosine against?",
     "Fact": "id subject predicate object type confidence",
     "Generation": "model dimensions memories pending",
     "Health": "store=address healthy memories problems advice? privacy? last_backup?",
     "Hit": (
         "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
-        "effective_confidence snippet memory facts conflicts?"
+        "effective_confidence snippet memory facts conflicts? probability?"
     ),
     "FoundSecret": "field kind id=memory_id source",
     "IngestResult": "id decision of redacted secrets? supersedes? evidence=trust_evidence? degraded?",
@@ -35,7 +35,7 @@ SHAPES: Final[Mapping[str, str]] = {
     "Recall": "query session lens mode outcome at hits",
     "Recalled": "id=memory_id rank score shown facts=fact_ids",
     "Related": "id score reasons memory",
-    "Reply": "query mode profile outcome evidence reason degraded hits suggestions facets timings_ms",
+    "Reply": "query mode profile outcome evidence reason degraded hits hidden=cut? suggestions facets timings_ms",
     "Share": "ranking rank points",
     "Shown": "*memory deleted_at=memory.deleted_at wordings facts events",
     "StoreStats": "memories forgotten superseded sources wordings=variants events projects types log",

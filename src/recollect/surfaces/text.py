@@ -52,6 +52,7 @@ HELD = {"owner": "the owner's", "agent": "an agent's", "untrusted": "untrusted"}
 FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
 BLOCKED = {
     "limit": "it ranks below the limit",
+    "imprecise": "it probably does not answer",
     "floor": "it scores under the floor",
     "confidence": "its facts are not sure enough any more",
     "near_repeat": "a hit above it says nearly the same",
@@ -111,7 +112,8 @@ def found_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
     lines = ["No clear answer; the nearest memories:"] if reply.outcome == "weak" else []
     lines.extend(_hit(hit, explain=explain, root=root) for hit in reply.hits)
     more = reply.total - len(reply.hits)
-    lines += [f"… and {more} more"] if more > 0 and reply.hits else []
+    less = f", {reply.hidden} of them left out as they probably do not answer" if reply.hidden else ""
+    lines += [f"… and {more} more{less}"] if more > 0 and reply.hits else []
     lines += [_evidence(reply.evidence)] if explain and reply.evidence is not None else []
     return "\n".join(lines)
 
@@ -121,7 +123,8 @@ def _evidence(evidence: Evidence) -> str:
     parts = {"holds {:.2f} of the query's words by weight": evidence.coverage, "cosine {:.2f}": evidence.cosine}
     told = ", ".join(form.format(value) for form, value in parts.items() if value is not None)
     likely = f"answer with probability {evidence.probability:.2f}, threshold {evidence.threshold:.2f}"
-    return f"{likely}: #{evidence.id} {told}"
+    against = f"; against it: {'; '.join(evidence.against)}" if evidence.against else ""
+    return f"{likely}: #{evidence.id} {told}{against}"
 
 
 def _hit(hit: Hit, *, explain: bool, root: str) -> str:

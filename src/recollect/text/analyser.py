@@ -59,7 +59,7 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     """Return the terms of *memory*, found by its other *wordings* too; a field without words is absent."""
     own = _terms(memory.content)
     body = _terms("\n".join((memory.content, *wordings))) if wordings else own
-    read = (("body", body), *((field, _terms(text)) for field, text in _texts(memory)))
+    read = (("body", body), *((field, _terms(text)) for field, text in field_texts(memory)))
     fields = [(field, terms) for field, terms in read if terms.exact]
     # A long text is read once: neither its terms nor its keys are kept.
     keys, code = (_content_keys if len(memory.content) <= _SHORT else partial(_keys, terms=own))(memory.content)
@@ -90,7 +90,7 @@ def _keys(content: str, *, terms: _Terms) -> tuple[tuple[int, ...], bool]:
     return minhash(terms.hashes or map(token_hash, terms.stems)), looks_like_code(content)
 
 
-def _texts(memory: Memory) -> Iterator[tuple[str, str]]:
+def field_texts(memory: Memory) -> Iterator[tuple[str, str]]:
     """Return the text of each field but the body, where there is any."""
     context, metadata, observed = memory.context, memory.metadata, memory.observed_at
     texts = (

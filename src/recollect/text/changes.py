@@ -29,9 +29,8 @@ _CHANGE: Final = _any_of(
     "down to, back to, put up, upgraded, downgraded, migrated, updated, revised, extended, shortened, widened",
     "rescheduled, postponed, brought forward, shifted, cancelled, canceled, called off, stopped, quit, gave up, ended",
     "retired, removed, dropped, discontinued, closed, expired, new, newly, finally, after all, again, since, \\w+ off",
-    "turned out, correction, corrected, accepted, rejected, approved, resolved, fixed, done, shipped, used to",
-    "formerly",
-    "previously, was \\d\\S*, from \\S+ to, not \\S+ but, changed my mind, over to, took over, takes over, left",
+    "turned out, correction, corrected, accepted, rejected, approved, resolved, fixed, done, shipped, formerly, left",
+    "used to, previously, was \\d\\S*, from \\S+ to, not \\S+ but, changed my mind, over to, took over, takes over",
     f"statt, nicht mehr, kein \\w+ mehr, ab sofort, ab (?:{_MONTH}), jetzt, nun, neu, neue[nrs]?, umgezogen, geändert",
     "ya no, ahora, en lugar de, a partir de, nuevo, nueva, cambió, desde, não mais, agora, em vez de, novo, nova",
     "désormais, maintenant, à partir de, au lieu de, nouveau, nouvelle, ne \\w+ plus, passe à, passe au, depuis",
@@ -134,6 +133,19 @@ _BEFORE: Final = _any_of(
     "avant, auparavant, au début",
 )
 """A question with one of these asks for it."""
+
+
+_BYGONE: Final = _any_of(
+    "previously, formerly, used to, (?:later|since|then|was|were) (?:replaced|superseded) (?:by|with), früher, ehemals",
+    "auparavant, autrefois, anteriormente, antiguamente",
+)
+_PRESENT: Final = _any_of("now, nowadays, currently, today, instead, jetzt, heute, maintenant, désormais, ahora")
+
+
+@lru_cache(maxsize=4096)
+def calls_itself_past(text: str) -> bool:
+    """Return whether *text* tells only of how something was: it says so, and does not say how it is now."""
+    return _BYGONE.search(text) is not None and _PRESENT.search(text) is None
 
 
 @lru_cache(maxsize=4096)

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from kit import NOON
 from recollect.profile import BUILT_IN, Answerability, Calibration, LogisticModel, load_profile
-from recollect.records import ALL_PROJECTS, IndexHit
+from recollect.records import ALL_PROJECTS, IndexHit, Memory
 from recollect.replies import Evidence, Mode, Outcome, Request, Share
-from recollect.search.answerability import calibration, judge, length_adjusted, probability
+from recollect.search.answerability import calibration, judge, length_adjusted, log_odds, probability
 from recollect.search.parse import Query, parse, query_length
 from recollect.search.state import Candidate, Ranking, State
 
@@ -208,3 +208,91 @@ def test_the_chance_lies_between_none_and_all_and_never_falls_with_more_evidence
 
     assert 0 <= likely <= probability(model, coverage=coverage + more, cosine=cosine) <= 1
     assert likely <= probability(model, coverage=coverage, cosine=cosine + more)
+
+
+# --- what speaks against it -----------------------------------------------------------------
+
+STRICT = replace(RULES, ceiling=4, absent=8, lacking=8, turn_share=0.25, reach=1.5)
+
+
+def telling(*memories: Memory, question: str, cosines: tuple[float, ...] = (0.5, 0.5, 0.5)) -> State:
+    query = parse(question, now=NOON)
+    state = State(
+        request=Request(text=question),
+        query=query,
+        scope=ALL_PROJECTS,
+        now=NOON,
+        mode="hybrid",
+        generation=MODEL,
+        rankings=(WORDS,),
+        candidates=tuple(hit(row, cosines[row - 1]) for row in range(1, len(memories) + 1)),
+        memories=dict(enumerate(memories, start=1)),
+    )
+    return judge(state, rules=STRICT)
+
+
+def test_a_name_that_the_hit_does_not_hold_speaks_against_it_and_the_evidence_says_so() -> None:
+    state = telling(Memory(content="The salary of Marta"), question="where is the gardener Jonas")
+
+    assert state.outcome == "weak"
+    assert state.evidence is not None
+    assert state.evidence.against == ("Jonas is not in it",)
+
+
+def test_so_does_a_value_of_the_kind_asked_for_that_is_not_there() -> None:
+    state = telling(Memory(content="The gardener is Marta"), question="how much is the gardener")
+
+    assert state.outcome == "weak"
+    assert state.evidence is not None
+    assert state.evidence.against == ("asks for an amount; it has none",)
+
+
+def test_another_hit_that_has_the_value_is_heard_only_where_it_is_nearly_as_much_about_it() -> None:
+    memories = (Memory(content="The gardener is Marta"), Memory(content="The gardener gets 120 a week"))
+
+    near = telling(*memories, question="how much is the gardener", cosines=(0.5, 0.45))
+    far = telling(*memories, question="how much is the gardener", cosines=(0.5, 0.3))
+
+    assert (near.outcome, far.outcome) == ("answered", "weak")
+
+
+def test_a_turn_of_a_conversation_need_not_say_everything_itself() -> None:
+    turn = Memory(content="The gardener is Marta", thread="t", turn=1)
+
+    assert telling(turn, question="how much is the gardener").outcome == "answered"
+
+
+def test_in_a_long_question_a_detail_counts_less() -> None:
+    long = "please tell me again how much the gardener wanted for the hedge the lawn the roses and the old pear tree"
+
+    short = telling(Memory(content="The gardener is Marta"), question="how much is the gardener").evidence
+    longer = telling(Memory(content="The gardener is Marta"), question=long).evidence
+
+    assert short is not None
+    assert longer is not None
+    assert longer.lacks
+    assert longer.probability > short.probability
+
+
+def test_the_same_cosine_says_less_among_more_memories() -> None:
+    model = LogisticModel(intercept=-2, cosine=10, size=-0.4)
+
+    few, many = (log_odds(model, coverage=0.0, cosine=0.4, searched=count) for count in (10, 10_000))
+
+    assert few > many
+
+
+def test_letters_that_are_no_words_find_nothing() -> None:
+    state = replace(telling(Memory(content="The gardener"), question="asdkjh"), gibberish=True, rankings=())
+
+    told = judge(state, rules=STRICT)
+
+    assert (told.outcome, told.kept) == ("none", ())
+
+
+def test_a_model_that_does_not_know_the_script_judges_nothing() -> None:
+    state = replace(telling(Memory(content="The gardener"), question="園丁"), mode="semantic", foreign=True)
+
+    told = judge(state, rules=STRICT)
+
+    assert (told.outcome, told.evidence) == ("weak", None)

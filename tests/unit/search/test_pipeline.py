@@ -45,6 +45,12 @@ def test_the_stages_have_their_usual_names_and_order() -> None:
     assert list(built().describe()) == STAGES
 
 
+def test_who_wants_only_what_answers_gets_a_stage_more() -> None:
+    stages = list(built(precise=True).describe())
+
+    assert stages[stages.index("precise") - 1 : stages.index("precise") + 2] == ["answerability", "precise", "hits"]
+
+
 def test_only_some_stages_ask_the_store_or_a_model() -> None:
     asking = [stage.name for stage in built(facets=True).stages if isinstance(stage, AskingStage)]
 

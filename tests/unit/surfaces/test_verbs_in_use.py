@@ -34,7 +34,7 @@ def test_a_task_is_told_once_a_session_and_nothing_is_nothing(run: Run) -> None:
     assert first.value["ids"] == [1]
     assert first.value["text"].startswith("## Relevant Memories\n")
     assert first.value["tokens"] > 0
-    assert (again.code, again.out.strip()) == (1, "")
+    assert (again.code, again.out) == (0, "")
     assert nothing.value == {"text": "", "tokens": 0, "ids": []}
 
 
@@ -44,7 +44,7 @@ def test_a_task_is_told_only_of_the_types_and_tags_that_are_asked_for(run: Run) 
     run("add", "Retries back off in the tests too", "--type", "gotcha", "--tag", "ci")
 
     def told(*options: str) -> list[int]:
-        return run("inject", "retries back off", *options, "--json").value["ids"]
+        return run("inject", "retries back off", "--no-precise", *options, "--json").value["ids"]
 
     assert sorted(told()) == sorted(told("--tag", "ci")) == [1, 2]
     assert told("--type", "decision") == told("--only-tag", "net") == [1]

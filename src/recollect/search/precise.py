@@ -1,0 +1,90 @@
+"""Only what answers: how likely each hit is to answer, and the cut below which it is not shown.
+
+The first hits share the chance among them by their scores relative to the best one, and a hit that lacks the names or
+the kind of value that the question asks for gets less of it. What the share is worth was fitted on judged questions
+(docs/quality.md). One hit far ahead leaves the others next to nothing; where many are alike, only the first is shown.
+"""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+
+from recollect.profile import Precise
+from recollect.records import Memory
+from recollect.search.answerability import details_for, logistic
+from recollect.search.state import Candidate, Drop, State
+from recollect.text.tokenizer import QueryWord, analyse_text, read_words, significant
+
+_CLAUSE: Final = re.compile(r"[?;\n]+|,?\s+(?:and|und|et|y|e|sowie)\s+|&", re.IGNORECASE)
+MIN_WORDS: Final = 2
+"""A clause of fewer significant words is none of its own: "salt and pepper"."""
+
+
+def keep_answers(state: State, *, rules: Precise) -> State:
+    """Drop the hits that probably do not answer; the first stays, and the one that holds a clause of its own."""
+    kept = state.kept
+    if rules.cut <= 0 or not kept or state.query.tree is not None:
+        return state
+    chances = hit_chances(state, rules)
+    likely = {each.id for each in kept if chances.get(each.id, 0.0) >= rules.cut}
+    shown = {kept[0].id, *likely, *_by_clause(state, [each for each in kept if each.id in chances], rules)}
+    candidates = (each if each.drop or each.id in shown else _cut(each, chances, rules) for each in state.candidates)
+    return replace(state, candidates=tuple(candidates), chances=chances)
+
+
+def _cut(candidate: Candidate, chances: dict[int, float], rules: Precise) -> Candidate:
+    chance = chances.get(candidate.id, 0.0)
+    told = f"the search is not precise; it answers with probability {chance:.2g}, and {rules.cut:.2g} is the cut"
+    return replace(candidate, drop=Drop(code="imprecise", surfaces_if=told))
+
+
+def hit_chances(state: State, rules: Precise) -> dict[int, float]:
+    """Return how likely each of the first hits is to answer, whatever the limit."""
+    pool = [each for each in state.candidates if each.drop is None or each.drop.code == "limit"][: rules.top_k]
+    best = max((each.score for each in pool), default=0.0)
+    weights = {each.id: math.exp(_standing(each, best, state, rules)) for each in pool}
+    whole = math.fsum(weights.values())
+    return {row: logistic(rules.intercept + rules.slope * math.log(weight / whole)) for row, weight in weights.items()}
+
+
+def _standing(candidate: Candidate, best: float, state: State, rules: Precise) -> float:
+    """Return where a hit stands below the best one, as the exponent of its share; at most 0."""
+    behind = 1.0 - candidate.score / best if best > 0 else 0.0
+    if rules.details <= 0:
+        return -rules.steepness * behind
+    details = details_for(candidate.id, state)
+    return -rules.steepness * behind - rules.details * min(1.0, details.absent_share + bool(details.lacks))
+
+
+# --- several questions in one ---------------------------------------------------------------
+
+
+def _by_clause(state: State, candidates: Sequence[Candidate], rules: Precise) -> Iterator[int]:
+    """Yield, for each clause of a question of several, the hit that holds most of it, the better one first."""
+    clauses = clauses_of(state.query.text)
+    if len(clauses) < 2:
+        return
+    stems = {each.id: _stems(state.memories[each.id]) for each in candidates}
+    for clause in clauses:
+        held = {row: _held(clause, has) for row, has in stems.items()}
+        row = max(held, key=lambda each: held[each], default=None)
+        if row is not None and held[row] >= rules.clause:
+            yield row
+
+
+def clauses_of(text: str) -> tuple[tuple[QueryWord, ...], ...]:
+    """Return the significant words of each clause of *text* that asks something of its own."""
+    read = (read_words(part) for part in _CLAUSE.split(text))
+    told = (tuple(word for word in words if not word.stop) for words in read)
+    clauses = tuple(words for words in told if len(words) >= MIN_WORDS)
+    return clauses if len(clauses) > 1 else (significant(read_words(text)),)
+
+
+def _held(clause: Sequence[QueryWord], stems: frozenset[str]) -> float:
+    return sum(any(stem in stems for stem in word.stems) for word in clause) / len(clause)
+
+
+def _stems(memory: Memory) -> frozenset[str]:
+    return frozenset(analyse_text(f"{memory.title}\n{memory.content}").stems)

@@ -1,0 +1,37 @@
+"""Of memories about one thing the present one stands above what calls itself past."""
+
+from kit import NOON
+from recollect.profile import Changes
+from recollect.records import ALL_PROJECTS, Memory
+from recollect.replies import Request, Share
+from recollect.search.changes import order_changes
+from recollect.search.parse import parse
+from recollect.search.state import Candidate, State
+
+RULES = Changes(min_score=0.6, shared_words=1)
+PAST = "The shop API previously ran on Express."
+PRESENT = "The shop API runs on Fastify."
+
+
+def ordered(question: str, *texts: str) -> list[int]:
+    state = State(
+        request=Request(text=question),
+        query=parse(question, now=NOON),
+        scope=ALL_PROJECTS,
+        now=NOON,
+        candidates=tuple(
+            Candidate(id=row, shares=(Share(ranking="words", rank=row, points=1.0 - row / 10),))
+            for row in range(1, len(texts) + 1)
+        ),
+        memories={row: Memory(id=row, content=text, created_at=NOON) for row, text in enumerate(texts, start=1)},
+    )
+    return [each.id for each in order_changes(state, rules=RULES).candidates]
+
+
+def test_the_present_stands_above_what_calls_itself_past() -> None:
+    assert ordered("which framework for the shop API", PAST, PRESENT) == [2, 1]
+
+
+def test_not_where_the_question_asks_for_the_past_nor_above_something_else() -> None:
+    assert ordered("which framework did the shop API use before", PAST, PRESENT) == [1, 2]
+    assert ordered("which framework for the shop API", PAST, "The garden needs rain.") == [1, 2]
