@@ -37,7 +37,7 @@ def order_changes(state: State, *, rules: Changes) -> State:
         if each.score >= rules.min_score * best.score and _coverage(each.id, state) >= held
     ]
     linked = [each for each in others if _follows(best.id, each.id, state, rules, back=before)]
-    if not linked and not before and calls_itself_past(state.memories[best.id].content):
+    if not linked and not before and _is_past(state.memories[best.id]):
         linked = [each for each in others if _is_present(each.id, state) and _alike(best.id, each.id, state, rules)][:1]
     if not linked:
         return state
@@ -101,12 +101,22 @@ def _raised(state: State, chosen: Candidate, best: Candidate) -> State:
 
 STEP = 0.01
 """By how much what follows stands above what it follows."""
+LONGEST = 400
+"""A longer text has some cue or other: it tells of many things, and announces no one change."""
 
 
 def _follows(row: int, other: int, state: State, rules: Changes, *, back: bool = False) -> bool:
     """Return whether *other* announces a change of what *row* says; *back* asks the other way round."""
     old, new = (state.memories[other], state.memories[row]) if back else (state.memories[row], state.memories[other])
-    return new.when > old.when and announces_change(new.content) and _alike(row, other, state, rules)
+    return new.when > old.when and _is_short(new) and announces_change(new.content) and _alike(row, other, state, rules)
+
+
+def _is_short(memory: Memory) -> bool:
+    return len(memory.content) <= LONGEST
+
+
+def _is_past(memory: Memory) -> bool:
+    return _is_short(memory) and calls_itself_past(memory.content)
 
 
 def _is_present(row: int, state: State) -> bool:
