@@ -12,6 +12,7 @@ from typing import Any, Final
 from recollect.arguments import shown
 from recollect.errors import InputError, StoreError
 from recollect.records import ALL_PROJECTS, Progress
+from recollect.remember.redact import digests_of, redact_name
 from recollect.stores.choice import IN_MEMORY, is_store_file
 from recollect.stores.contract import Store
 
@@ -121,8 +122,9 @@ def restore_backup(store: Store, path: Path, *, address: str, now: datetime, dry
 
 
 def note(store: Store, path: Path, now: datetime) -> None:
-    """Note when the store was backed up, and where to."""
-    store.put_note(KIND, _LAST, {"at": now.isoformat(), "path": str(path.absolute())})
+    """Note when the store was backed up, and where to, without the secrets in that path."""
+    place = redact_name(str(path.absolute()), digests_of(store), path=True).text
+    store.put_note(KIND, _LAST, {"at": now.isoformat(), "path": place})
 
 
 def last_backup(store: Store) -> Mapping[str, Any] | None:
