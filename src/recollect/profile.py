@@ -290,6 +290,8 @@ class Diversify:
 
     max_overlap: Share = 1.0
     """A hit that shares more than this of its shingles with a better one is left out; 1 leaves none out."""
+    page: Count = 0
+    """Only the first so many are kept free of such repeats, which stand behind them; 0 leaves them out everywhere."""
     mmr_lambda: Share = 1.0
     """The lambda of maximal marginal relevance: 1 keeps the order, less prefers hits unlike those before."""
 

@@ -402,8 +402,9 @@ def test_why_names_the_stage_at_which_a_memory_left(db: Recollection) -> None:
     db.keep_lens(Lens(name="decided", types=("decision",)))
     far = replace(db.profile.retrieve, depth=1)
 
-    assert blocked(db, repeat, "deploy docker service") == "near_repeat"
-    assert f"#{1}" in (db.why(repeat, "deploy docker service").surfaces_if or "")
+    assert blocked(db, repeat, "deploy docker service", limit=10) == "near_repeat"
+    assert f"#{1}" in (db.why(repeat, "deploy docker service", limit=10).surfaces_if or "")
+    assert blocked(db, repeat, "deploy docker service", limit=11) is None
     assert blocked(db, 1, "docker", lens="decided") == "lens"
     assert blocked(db, 1, "docker", where=Filter(types=("decision",)), lens="decided") == "filter"
     assert blocked(db, 4, "docker garden", mode="semantic", min_similarity=0.9) == "similarity"

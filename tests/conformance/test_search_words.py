@@ -22,6 +22,7 @@ TEN = (
     "The collector of Go frees memory while the program works, so pauses stay short",
     "Cortex is written in Go and keeps each memory as a row in SQLite beside its facts and their sources",
 )
+USER = "ann"
 NOISE = ("a bird", "the cow", "some fish", "one horse", "two mice", "many bees")
 
 
@@ -559,3 +560,43 @@ def test_a_pair_is_a_bonus_that_the_share_of_words_held_does_not_know(db: Recoll
 
     assert first.score > second.score
     assert db.search("server cache").outcome == "answered"
+
+
+# --- metadata and paths ---------------------------------------------------------------------
+
+
+def test_a_value_in_the_metadata_is_found_and_shown(db: Recollection) -> None:
+    bill = Memory(
+        content="Monthly bill", metadata={"vendor": "Backblaze", "amount": 12.5, "lines": [{"item": "tapes"}]}
+    )
+    db.add_all([bill, *crowd(5)])
+
+    snippets = [db.search(query, mode="keyword").hits[0].snippet for query in ("backblaze bill", "tapes", "bill")]
+
+    assert snippets == ["Monthly [bill] · vendor: [Backblaze]", "Monthly bill · lines: [tapes]", "Monthly [bill]"]
+
+
+def test_a_value_that_the_text_holds_too_is_not_shown_twice(db: Recollection) -> None:
+    db.add("Backblaze sent the bill", metadata={"vendor": "Backblaze"})
+
+    assert db.search("backblaze", mode="keyword").hits[0].snippet == "[Backblaze] sent the bill"
+
+
+@pytest.mark.parametrize(("query", "expected"), [("ann", []), ("home", []), ("money", [1]), ("rent.md", [1])])
+def test_a_memory_is_found_by_its_file_and_folders_but_not_by_the_users(
+    db: Recollection, query: str, expected: list[int]
+) -> None:
+    db.add("Due on the first", source=f"/home/{USER}/vault/areas/money/rent.md")
+
+    assert found(db, query, mode="keyword") == expected
+
+
+def test_what_stands_in_the_path_alone_is_no_answer(db: Recollection) -> None:
+    db.add("Due on the first", source="/srv/notes/rent.md")
+    db.add("The garden needs water", source="/srv/notes/water.md")
+    db.add_all(crowd(50))
+
+    placed, told = (db.search(query, mode="keyword") for query in ("rent", "water"))
+
+    assert ([hit.id for hit in placed.hits[:1]], placed.outcome) == ([1], "weak")
+    assert ([hit.id for hit in told.hits[:1]], told.outcome) == ([2], "answered")

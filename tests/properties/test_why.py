@@ -85,7 +85,11 @@ def profiles(draw: st.DrawFn) -> Profile:
     profile = load_profile(draw(st.sampled_from(BUILT_IN)))
     if draw(st.booleans()):
         return profile
-    diversify = Diversify(max_overlap=draw(st.sampled_from([0.5, 1.0])), mmr_lambda=draw(st.sampled_from([0.5, 1.0])))
+    diversify = Diversify(
+        max_overlap=draw(st.sampled_from([0.5, 1.0])),
+        mmr_lambda=draw(st.sampled_from([0.5, 1.0])),
+        page=draw(st.sampled_from([0, 2, 10])),
+    )
     retrieve = replace(profile.retrieve, depth=draw(st.sampled_from([2, 5])))
     return replace(profile, diversify=diversify, retrieve=retrieve)
 

@@ -3,10 +3,11 @@
 import os
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,6 +36,8 @@ COLUMNS: Final[Mapping[str, str]] = {
     "@100": "recall@100",
 }
 """What the terminal shows; everything else is in the JSON and in the reports."""
+BY_CATEGORY: Final = (MAIN, "hit@1")
+"""The measures that are told for each category of queries."""
 TIMED: Final = "a search for 100 hits without snippets, the vector of the question known"
 _CPU: Final = Path("/proc/cpuinfo")
 _SHORT: Final = 12
@@ -163,19 +166,23 @@ def _differences(pair: SystemComparison, over_all: str) -> Mapping[str, Comparis
 
 
 def _by_category(evaluation: Evaluation) -> Iterator[Table]:
-    """Yield the main measure for each category of queries, of the sets that have several."""
-    for each in evaluation.sets:
-        categories = each.categories
+    """Yield the measures for each category of queries, of the sets that have several."""
+    several = [each for each in evaluation.sets if len(each.categories) > 1]
+    for each, name in product(several, BY_CATEGORY):
         rows = {
             str(run.system): {
-                f"{category} ({len(queries)})": Cell(value=mean(run.values[query] for query in queries))
-                for category, queries in categories.items()
+                f"{category} ({len(queries)})": Cell(value=_mean_of(run, name, queries))
+                for category, queries in each.categories.items()
             }
             for run in evaluation.runs
             if run.dataset == each.name
         }
-        if len(categories) > 1:
-            yield Table(caption=f"{NAMES[MAIN]} on {each.name} by the kind of question", rows=rows)
+        yield Table(caption=f"{NAMES[name]}, on {each.name} by the kind of question", rows=rows)
+
+
+def _mean_of(run: Run, name: str, queries: Sequence[str]) -> float:
+    """Return the mean of the measure *name* over some of the queries."""
+    return mean(run.scores[name][query] for query in queries)
 
 
 def _timed(evaluation: Evaluation) -> Iterator[Table]:
@@ -206,7 +213,22 @@ def _set_text(evaluation: Evaluation, each: EvalSet, wide: int) -> str:
     title = f"{each.name}: {len(each.judged)} queries, sha256 {each.dataset.sha256[:_SHORT]}"
     head = " " * (wide + 2) + "".join(f"{column:>9}" for column in (*COLUMNS, "ms", "p95"))
     rows = [_row(run, wide) for run in evaluation.runs if run.dataset == each.name]
-    return "\n".join([title, head, *rows])
+    return "\n".join([title, head, *rows, *_categories_text(evaluation, each)])
+
+
+def _categories_text(evaluation: Evaluation, each: EvalSet) -> Iterator[str]:
+    """Yield a line for each category of queries with the measures of every system, when there are several."""
+    categories = {f"{category} ({len(queries)})": queries for category, queries in each.categories.items()}
+    if len(categories) < 2:
+        return
+    runs = [run for run in evaluation.runs if run.dataset == each.name]
+    wide, widths = max(map(len, categories)), [max(len(str(run.system)), 11) + 2 for run in runs]
+    head = "".join(f"{run.system!s:>{width}}" for run, width in zip(runs, widths, strict=True))
+    yield f"  {'nDCG@10 / R@1':<{wide}}{head}"
+    for category, queries in categories.items():
+        told = (" / ".join(f"{_mean_of(run, name, queries):.3f}" for name in BY_CATEGORY) for run in runs)
+        cells = "".join(f"{cell:>{width}}" for cell, width in zip(told, widths, strict=True))
+        yield f"  {category:<{wide}}{cells}"
 
 
 def _row(run: Run, wide: int) -> str:
@@ -272,7 +294,7 @@ def _run_value(run: Run, split: str, categories: Mapping[str, tuple[str, ...]]) 
         "outcomes": dict(run.outcomes),
         "unanswerable": {"asked": run.unanswerable, "recognised": run.recognised},
         "categories": {
-            category: {"queries": len(queries), MAIN: mean(run.values[query] for query in queries)}
+            category: {"queries": len(queries), **{name: _mean_of(run, name, queries) for name in BY_CATEGORY}}
             for category, queries in categories.items()
         },
         "degraded": list(run.degraded),

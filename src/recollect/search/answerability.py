@@ -13,9 +13,12 @@ from dataclasses import replace
 from recollect.profile import Answerability, Calibration, LogisticModel
 from recollect.records import Filter
 from recollect.replies import Evidence, Reason
+from recollect.search.build_query import query_terms
 from recollect.search.details import NO_DETAILS, Details, details_of
 from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Drop, Ranking, SearchContext, State
+from recollect.text.analyser import field_texts, telling_path
+from recollect.text.snippet import held
 
 STEEPEST = 30.0
 """Beyond this the logistic curve is flat, and its exponential would overflow."""
@@ -60,7 +63,7 @@ def _evidence(
     Nothing can be told of a cosine alone of which no one knows what it means. A hit that has no vector yet, or one of
     an unknown model, is judged by its words: what is missing or means nothing does not speak against it, nor for it.
     """
-    coverage: float | None = _coverage(hit.id, state.rankings)
+    coverage: float | None = _coverage(hit.id, state.rankings) * _share_off_path(hit.id, state)
     near = [share.native for share in hit.shares if share.ranking == "vector" and share.native is not None]
     cosine = max(near, default=None) if table is not None and state.mode != "keyword" else None
     if state.mode == "semantic":
@@ -142,6 +145,20 @@ def _coverage(row: int, rankings: Sequence[Ranking]) -> float:
     """Return the most that *row* holds of what was asked, in the asker's own words."""
     asked = (ranking.find(row)[1] for ranking in rankings if ranking.kind != "expansion")
     return max((hit.coverage for hit in asked if hit is not None), default=0.0)
+
+
+def _share_off_path(row: int, state: State) -> float:
+    """Return which share of the words that *row* holds stands elsewhere than in its path: no folder is an answer."""
+    memory = state.memories.get(row)
+    if memory is None or not memory.source:
+        return 1.0
+    terms = query_terms(state.tiers)
+    placed = held(telling_path(memory.source), terms)
+    if not placed:
+        return 1.0
+    texts = (text for field, text in field_texts(memory) if field != "path")
+    told = held("\n".join((memory.content, *texts)), terms)
+    return len(told) / len(told | placed)
 
 
 # --- no answer ------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""No answer twice: near-repeats of a better hit are left out, and where a profile asks for it, likeness costs."""
+"""No answer twice on the first page, and where a profile asks for it, likeness costs.
+
+Near-repeats of a better hit are left out of a short answer and stand behind the first page of a longer one.
+"""
 
 import math
 import re
@@ -7,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 from recollect.profile import Diversify
+from recollect.records import Memory
 from recollect.search.state import Candidate, Drop, State
 
 SHINGLE: Final = 5
@@ -22,34 +26,48 @@ def diversify(state: State, *, rules: Diversify, limit: int) -> State:
 
     Diversity is sought among twice as many; without it the first of a longer answer are those of a shorter one.
     """
-    chosen, repeats = choose(state.kept, {row: each.content for row, each in state.memories.items()}, rules, limit)
+    chosen, repeats = choose(state.kept, state.memories, rules, limit)
     shown = {each.id for each in chosen}
     others = (each for each in state.candidates if each.id not in shown)
-    return replace(state, candidates=(*chosen, *(_dropped(each, repeats, limit) for each in others)))
+    return replace(state, candidates=(*chosen, *(_dropped(each, repeats, rules, limit) for each in others)))
 
 
-def _dropped(candidate: Candidate, repeats: Mapping[int, int], limit: int) -> Candidate:
+def _dropped(candidate: Candidate, repeats: Mapping[int, int], rules: Diversify, limit: int) -> Candidate:
     if candidate.drop is not None:
         return candidate
     if candidate.id in repeats:
-        told = f"near-repeats are shown; it says what #{repeats[candidate.id]} says"
+        shown = f"more than {rules.page} hits are asked for" if rules.page else "near-repeats are shown"
+        told = f"{shown}; it says what #{repeats[candidate.id]} says"
         return replace(candidate, drop=Drop(code="near_repeat", surfaces_if=told))
     return replace(candidate, drop=Drop(code="limit", surfaces_if=f"the limit is higher than {limit}"))
 
 
 def choose(
-    candidates: Sequence[Candidate], texts: Mapping[int, str], rules: Diversify, limit: int
+    candidates: Sequence[Candidate], memories: Mapping[int, Memory], rules: Diversify, limit: int
 ) -> tuple[tuple[Candidate, ...], dict[int, int]]:
-    """Return those to show, and what each near-repeat that was met on the way repeats."""
+    """Return those to show, and what each near-repeat that is left out repeats.
+
+    Who asks for more than a page is shown all the others behind it, near-repeats too.
+    """
+    if not 0 < rules.page < limit:
+        return _choose(candidates, memories, rules, limit)
+    first, _ = _choose(candidates, memories, rules, rules.page)
+    shown = {each.id for each in first}
+    return (*first, *(each for each in candidates if each.id not in shown))[:limit], {}
+
+
+def _choose(
+    candidates: Sequence[Candidate], memories: Mapping[int, Memory], rules: Diversify, limit: int
+) -> tuple[tuple[Candidate, ...], dict[int, int]]:
     if rules.max_overlap >= 1.0 and rules.mmr_lambda >= 1.0:
         return tuple(candidates[:limit]), {}
     most = limit if rules.mmr_lambda >= 1.0 else 2 * limit
-    kept, shingled, repeats = _without_repeats(candidates, texts, max_overlap=rules.max_overlap, most=most)
+    kept, shingled, repeats = _without_repeats(candidates, memories, max_overlap=rules.max_overlap, most=most)
     return maximal_marginal_relevance(kept, shingled, mmr_lambda=rules.mmr_lambda)[:limit], repeats
 
 
 def _without_repeats(
-    candidates: Sequence[Candidate], texts: Mapping[int, str], *, max_overlap: float, most: int
+    candidates: Sequence[Candidate], memories: Mapping[int, Memory], *, max_overlap: float, most: int
 ) -> tuple[list[Candidate], dict[int, Shingles], dict[int, int]]:
     kept: list[Candidate] = []
     shingled: dict[int, Shingles] = {}
@@ -59,12 +77,13 @@ def _without_repeats(
     for each in candidates:
         if len(kept) == most:
             break
-        mine = shingles(texts[each.id])
+        memory = memories[each.id]
+        mine = shingles(memory.content)
         shared = seen.intersection(mine)
         # Hardly any text shares so much with all the others together, which is quickly seen.
         near = shingled.items() if len(shared) > max_overlap * min(len(mine), shortest) else ()
         alike = (other for other, known in near if len(shared & known) / min(len(mine), len(known)) > max_overlap)
-        same = next((other for other in alike if _say_the_same(texts[each.id], texts[other])), None)
+        same = next((other for other in alike if _say_the_same(memory, memories[other])), None)
         if same is not None:
             repeats[each.id] = same
             continue
@@ -75,10 +94,13 @@ def _without_repeats(
     return kept, shingled, repeats
 
 
-def _say_the_same(one: str, other: str) -> bool:
+def _say_the_same(one: Memory, other: Memory) -> bool:
+    """Tell whether nothing tells two memories of one project apart; what another project says is its own."""
+    if one.project != other.project:
+        return False
     from recollect.text.differences import differences  # noqa: PLC0415  (slow to load, and few answers hold a repeat)
 
-    return not differences(one, other)
+    return not differences(one.content, other.content)
 
 
 def shingles(text: str) -> Shingles:

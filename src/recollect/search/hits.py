@@ -1,6 +1,6 @@
 """The last stages: the best few as hits, with a snippet and the reason each was found; and the newest, for nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
@@ -8,13 +8,16 @@ from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
 from recollect.search.state import Candidate, SearchContext, State
 from recollect.search.weigh import mean_confidence
-from recollect.text.snippet import snippet
+from recollect.text.analyser import plain_values
+from recollect.text.snippet import QueryTerms, held, snippet
 from recollect.trust import DECIDING, conflicts_among
 
 SHOWABLE = ("near_repeat", "limit", "imprecise")
 """What was dropped for one of these would be shown in a longer answer."""
 SHOWN = 160
 """How many characters of a memory are shown for which nothing was asked."""
+METADATA_SHOWN = 60
+"""How many characters are shown of a value in the metadata that holds what was asked."""
 
 
 def load(state: State, context: SearchContext, *, usage: bool) -> State:
@@ -41,7 +44,7 @@ def build_hits(state: State) -> State:
             memory=state.memories[each.id],
             score=each.score,
             match_type=_match_type(each),
-            snippet=snippet(_text(state.memories[each.id], passages), terms) if state.request.snippets else "",
+            snippet=_snippet(state.memories[each.id], passages, terms) if state.request.snippets else "",
             shares=each.shares,
             factors=each.factors,
             facts=state.facts.get(each.id, ()) if state.request.include_facts else (),
@@ -68,6 +71,24 @@ def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
     """Return where the best passage of each memory stands, when vectors alone were asked."""
     nearest = state.ranking("vector").hits if state.mode == "semantic" else ()
     return {hit.id: hit.span for hit in nearest if hit.span is not None}
+
+
+def _snippet(memory: Memory, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> str:
+    """Return where *memory* speaks of what was asked: in its text, then in the metadata that hold what no text does."""
+    text = _text(memory, passages)
+    return " · ".join((snippet(text, terms), *_metadata_snippets(memory, terms)))
+
+
+def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[str]:
+    if not memory.metadata:
+        return
+    known = held(f"{memory.title}\n{memory.section or ''}\n{memory.content}", terms)
+    for key, value in memory.metadata.items():
+        line = f"{key}: {', '.join(plain_values(value))}"
+        further = held(line, terms) - known
+        if further:
+            yield snippet(line, terms, width=METADATA_SHOWN)
+            known |= further
 
 
 def _text(memory: Memory, passages: Mapping[int, tuple[int, int]]) -> str:

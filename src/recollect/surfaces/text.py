@@ -1,5 +1,6 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -69,6 +70,8 @@ BLOCKED = {
 }
 SECRETS: Final = 5
 """How many of the secrets that were taken out are told to people; JSON has them all."""
+FIELD_LENGTH: Final = 40
+"""How long a value in the metadata may be to stand beside a hit; `show` and JSON have them all."""
 FACET_VALUES: Final = 8
 """How many values of a facet are listed for people; JSON has them all."""
 
@@ -130,7 +133,8 @@ def _evidence(evidence: Evidence) -> str:
 def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     memory = hit.memory
     heading = memory.section or memory.title
-    lines = [visible_line(heading), hit.snippet] if heading else [hit.snippet]
+    lines = [*([visible_line(heading)] if heading else []), hit.snippet]
+    lines += [fields] if (fields := _fields(memory, hit.snippet)) else []
     about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
     # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
     score = f"{hit.score:.3g}" if hit.score >= 0.001 else ""
@@ -142,6 +146,20 @@ def _hit(hit: Hit, *, explain: bool, root: str) -> str:
         factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items() if factor != 1.0]
         lines.append(f"= {' '.join([*shares, *factors])}")
     return f"{hit.rank:>2}. " + "\n    ".join(lines)
+
+
+def _fields(memory: Memory, snippet: str) -> str:
+    """Return the short values in the metadata of *memory* that neither its text nor its *snippet* shows."""
+    shown = f"{memory.title}\n{memory.section or ''}\n{memory.content}"
+    plain = {key: str(value) for key, value in memory.metadata.items() if isinstance(value, str | int | float)}
+    told = [
+        visible_line(f"{key}: {value}")
+        for key, value in plain.items()
+        if 0 < len(value) <= FIELD_LENGTH
+        and f"{key}: " not in snippet.replace("[", "").replace("]", "")
+        and not re.search(rf"(?<!\w){re.escape(value)}(?!\w)", shown)
+    ]
+    return _cut(" · ".join(told))
 
 
 def _conflicting(rows: tuple[int, ...]) -> str:

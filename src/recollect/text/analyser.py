@@ -14,7 +14,7 @@ from recollect.text.minhash import minhash, token_hash
 from recollect.text.normalise import CJK_PLAIN
 from recollect.text.tokenizer import SNOWBALL, analyse_text
 
-ANALYSER: Final = f"1 snowball-{SNOWBALL} unicode-{unicodedata.unidata_version}"
+ANALYSER: Final = f"2 snowball-{SNOWBALL} unicode-{unicodedata.unidata_version}"
 """What made the tokens of an index; an index made by another analyser must be made anew.
 
 The number is that of our own rules (patterns, folding, stop words, fields, minhash) and grows with each change that a
@@ -27,6 +27,9 @@ SENTINEL: Final = "\u241e"
 _TITLE: Final = "name"
 _PATH: Final = "path"
 _FIRST: Final = ("description", "requirements", "workerRole", "worker_role", "text")
+_DISK: Final = re.compile(r"(?:[A-Za-z]:)?/")
+_HOME: Final = re.compile(r"(?:[A-Za-z]:)?/(?:(?:home|Users)/[^/]+|root)(?=/)")
+_PARTS: Final = 3
 _LARGEST: Final = 256
 _SHORT: Final = 2000
 
@@ -100,11 +103,22 @@ def field_texts(memory: Memory) -> Iterator[tuple[str, str]]:
         ("around", context.around),
         ("section", memory.section),
         ("tags", "\n".join(memory.tags)),
-        ("path", _lines(memory.source or "", metadata.get(_PATH))),
+        ("path", _lines(telling_path(memory.source or ""), metadata.get(_PATH))),
         ("date", observed and _day(observed.date())),
         ("extra", metadata and "\n".join(filter(None, _extra(metadata)))),
     )
     return ((field, text) for field, text in texts if text)
+
+
+@lru_cache(maxsize=4096)
+def telling_path(source: str) -> str:
+    """Return what of a path says something of the file: its name and the two folders it is in.
+
+    Further up stand the folders of the machine and its user, which every memory shares; a path from nowhere is kept.
+    """
+    if not _DISK.match(source):
+        return source
+    return "/".join(_HOME.sub("", source, count=1).split("/")[-_PARTS:]).lstrip("/")
 
 
 @lru_cache(maxsize=4096)
@@ -113,17 +127,17 @@ def _day(day: date) -> str:
 
 
 def _lines(text: str, more: object) -> str:
-    return text if more is None else "\n".join(filter(None, (text, *_values(more))))
+    return text if more is None else "\n".join(filter(None, (text, *plain_values(more))))
 
 
 def _extra(metadata: Mapping[str, object]) -> Iterator[str]:
     """Yield the values that have no field of their own, in an order that does not depend on the mapping's."""
     rest = sorted(set(metadata) - {_TITLE, _PATH, *_FIRST}, key=str)
     for key in (*_FIRST, *rest):
-        yield from _values(metadata.get(key))
+        yield from plain_values(metadata.get(key))
 
 
-def _values(value: object) -> Iterator[str]:
+def plain_values(value: object) -> Iterator[str]:
     """Yield the words and numbers in *value*, however deep, each list and mapping once."""
     waiting, met = [value], set[int]()
     while waiting:

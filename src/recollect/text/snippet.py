@@ -38,6 +38,11 @@ def match_spans(text: str, wanted: QueryTerms) -> list[MatchSpan]:
     return _match(text, whole) or (_match(text, wanted) if whole != wanted else [])
 
 
+def held(text: str, wanted: QueryTerms) -> frozenset[str]:
+    """Return the wanted tokens that *text* holds."""
+    return frozenset[str]().union(*{span.found for span in match_spans(text, wanted)})
+
+
 def _without_halves(wanted: QueryTerms) -> QueryTerms:
     """Return *wanted* without the CJK characters that a wanted pair holds."""
     pairs = "".join(stem for stem in wanted.stems if len(stem) == 2 and is_cjk(stem))

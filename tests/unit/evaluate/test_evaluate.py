@@ -1,6 +1,7 @@
 """Runs and comparisons from a plan: what is run, how it is scored, and who is compared with whom."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from recollect.errors import InputError
 from recollect.evaluate.corpus import EvalResources
 from recollect.evaluate.datasets import EvalQuery
 from recollect.evaluate.evaluate import EvalSet, Plan, System, evaluate, latency, system_pairs
-from recollect.evaluate.report import as_value, report_of
+from recollect.evaluate.report import as_text, as_value, report_of
 from recollect.evaluate.runs import parse_json
 from recollect.profile import load_profile
 from recollect.vectors import Vector
@@ -76,9 +77,11 @@ def test_by_session_a_turn_beside_the_answer_is_a_find_too() -> None:
 def test_a_report_tells_categories_apart() -> None:
     report = report_of(evaluate(plan(), EvalResources()), {})
 
-    table = next(table for table in report.tables if "by the kind of question" in table.caption)
-    assert table.columns == ("person (1)", "place (2)")
-    assert table.rows["default keyword"]["place (2)"].value == 1.0
+    tables = [table for table in report.tables if "by the kind of question" in table.caption]
+    assert [table.caption.split(":")[0].split(",")[0] for table in tables] == ["nDCG@10", "R@1"]
+    for table in tables:
+        assert table.columns == ("person (1)", "place (2)")
+        assert table.rows["default keyword"]["place (2)"].value == 1.0
 
 
 def test_every_category_is_told_however_many_there_are() -> None:
@@ -92,8 +95,11 @@ def test_every_category_is_told_however_many_there_are() -> None:
 
     value = as_value(found, split="all", facts={})
     table = next(table for table in report_of(found, {}).tables if "by the kind of question" in table.caption)
-    assert value["categories"] == {f"category {number:02}": {"queries": 1, "ndcg@10": 1.0} for number in range(40)}
+    text = as_text(found, {"split": "all", "scored by": "document", "model": "none"})
+    told = {"queries": 1, "ndcg@10": 1.0, "hit@1": 1.0}
+    assert value["categories"] == {f"category {number:02}": told for number in range(40)}
     assert len(table.columns) == 40
+    assert len(re.findall(r"\n  category \d\d \(1\) +1\.000 / 1\.000(?=\n|$)", text)) == 40
 
 
 def test_the_main_measure_of_a_report_has_its_interval_and_the_mean_of_several_sets() -> None:

@@ -1,10 +1,13 @@
 """Near-repeats and diversity (research cases 80, 81, 95)."""
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.profile import Diversify
+from recollect.records import Memory
 from recollect.replies import Share
 from recollect.search.diversify import choose, marginal_relevance, maximal_marginal_relevance, overlap, shingles
 from recollect.search.state import Candidate
@@ -20,8 +23,12 @@ def candidates(*scores: float) -> list[Candidate]:
     ]
 
 
-def kept(found: list[Candidate], texts: dict[int, str], *, limit: int = 9, **rules: float) -> list[int]:
-    return [each.id for each in choose(found, texts, Diversify(**rules), limit)[0]]
+def memories(texts: dict[int, str]) -> dict[int, Memory]:
+    return {row: Memory(id=row, content=text) for row, text in texts.items()}
+
+
+def kept(found: list[Candidate], texts: dict[int, str], *, limit: int = 9, **rules: Any) -> list[int]:
+    return [each.id for each in choose(found, memories(texts), Diversify(**rules), limit)[0]]
 
 
 @pytest.mark.case(95)
@@ -29,7 +36,7 @@ def kept(found: list[Candidate], texts: dict[int, str], *, limit: int = 9, **rul
 def test_of_four_results_two_sharing_a_long_run_of_words_three_remain() -> None:
     texts = {1: LONG, 2: "something else entirely about lunch", 3: f"{LONG} as usual", 4: "short"}
 
-    chosen, repeats = choose(candidates(0.9, 0.8, 0.7, 0.6), texts, Diversify(max_overlap=0.6), 9)
+    chosen, repeats = choose(candidates(0.9, 0.8, 0.7, 0.6), memories(texts), Diversify(max_overlap=0.6), 9)
 
     assert [each.id for each in chosen] == [1, 2, 4]
     assert repeats == {3: 1}
@@ -37,6 +44,24 @@ def test_of_four_results_two_sharing_a_long_run_of_words_three_remain() -> None:
 
 def test_a_profile_that_does_not_mind_repeats_keeps_them() -> None:
     assert kept(candidates(0.9, 0.8), {1: LONG, 2: LONG}) == [1, 2]
+
+
+def test_a_long_answer_holds_the_repeats_behind_its_first_page() -> None:
+    texts = {1: LONG, 2: LONG, 3: "something else", 4: LONG, 5: "a third thing"}
+    found = candidates(0.9, 0.8, 0.7, 0.6, 0.5)
+
+    answers = {limit: kept(found, texts, limit=limit, max_overlap=0.9, page=2) for limit in (1, 2, 3, 4, 9)}
+
+    assert answers == {1: [1], 2: [1, 3], 3: [1, 3, 2], 4: [1, 3, 2, 4], 9: [1, 3, 2, 4, 5]}
+
+
+def test_what_another_project_says_is_no_repeat() -> None:
+    mine, again, theirs = (Memory(id=row, content=LONG, project=name) for row, name in enumerate("aab", start=1))
+
+    chosen, repeats = choose(candidates(0.9, 0.8, 0.7), {1: mine, 2: again, 3: theirs}, Diversify(max_overlap=0.9), 9)
+
+    assert [each.id for each in chosen] == [1, 3]
+    assert repeats == {2: 1}
 
 
 def test_numbers_make_a_difference() -> None:

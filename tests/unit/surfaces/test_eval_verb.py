@@ -156,7 +156,7 @@ def test_a_longmemeval_file_is_asked_history_by_history_at_its_own_date(
 
     assert (told["dataset"], told["queries"], told["measures"]["hit@1"]) == ("memory", 2, 1.0)
     assert told["unanswerable"]["asked"] == 1
-    assert told["categories"] == {"single-session-user": {"queries": 2, "ndcg@10": 1.0}}
+    assert told["categories"] == {"single-session-user": {"queries": 2, "ndcg@10": 1.0, "hit@1": 1.0}}
 
 
 def test_a_locomo_file_is_asked_within_each_conversation(evaluate: Run, tmp_path: Path) -> None:

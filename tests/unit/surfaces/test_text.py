@@ -41,6 +41,15 @@ def test_a_source_is_written_from_the_folder_one_looks_from(root: str, place: st
     assert f" · {place} · " in reply_text(REPLY, root=root)
 
 
+def test_the_short_values_of_the_metadata_that_are_not_shown_yet_stand_below_the_text() -> None:
+    metadata = {"by": "ship", "dock": "12", "crew": 8, "log": "all is well " * 9, "crates": ["tea"], "cook": "\x1b[2J"}
+    shipping = replace(HIT, snippet="We [ship] · dock: [12]", memory=replace(MEMORY, metadata=metadata))
+
+    lines = reply_text(replace(REPLY, hits=(shipping,))).splitlines()
+
+    assert lines[:2] == [" 1. We [ship] · dock: [12]", "    crew: 8 · cook: \\u001b[2J"]
+
+
 def test_a_section_or_a_title_stands_above_the_text() -> None:
     titled = replace(HIT, memory=replace(MEMORY, title="Ships"))
     both = replace(HIT, memory=replace(MEMORY, title="Ships", section="A > Ships"))
