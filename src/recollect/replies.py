@@ -159,6 +159,8 @@ class Hit:
     facts: tuple[Fact, ...] = ()
     conflicts: tuple[int, ...] = ()
     """The other hits that say something else of the same."""
+    older: int | None = None
+    """The older memory about the same thing that this one follows."""
     probability: float | None = None
     """How likely it is to answer, where only what answers was asked for."""
 

@@ -12,11 +12,19 @@ from datetime import datetime
 from recollect.profile import Changes
 from recollect.records import Memory
 from recollect.replies import Share
+from recollect.search.parse import Query
 from recollect.search.state import Candidate, State
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import WIDTH, matrix
+
+
+def reaching_back(query: Query, rules: Changes) -> Query:
+    """Return *query* as one that reaches superseded memories too, where it asks for how something was before."""
+    if rules.min_score <= 0 or query.tree is not None or not asks_before(query.text):
+        return query
+    return replace(query, where=replace(query.where, include_superseded=True))
 
 
 def order_changes(state: State, *, rules: Changes) -> State:
@@ -108,6 +116,8 @@ LONGEST = 400
 def _follows(row: int, other: int, state: State, rules: Changes, *, back: bool = False) -> bool:
     """Return whether *other* announces a change of what *row* says; *back* asks the other way round."""
     old, new = (state.memories[other], state.memories[row]) if back else (state.memories[row], state.memories[other])
+    if old.superseded_by == new.id:
+        return True
     return new.when > old.when and _is_short(new) and announces_change(new.content) and _alike(row, other, state, rules)
 
 

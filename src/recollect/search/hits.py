@@ -49,6 +49,7 @@ def build_hits(state: State) -> State:
             factors=each.factors,
             facts=state.facts.get(each.id, ()) if state.request.include_facts else (),
             effective_confidence=mean_confidence(state.facts.get(each.id, ()), state.now),
+            older=state.older.get(each.id),
             probability=state.chances.get(each.id),
         )
         for rank, each in enumerate(state.kept, start=1)

@@ -14,7 +14,7 @@ from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
 from recollect.search.build_query import build_query, drop_dates
-from recollect.search.changes import order_changes
+from recollect.search.changes import order_changes, reaching_back
 from recollect.search.dialogue import lift_replies
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
@@ -185,6 +185,6 @@ def _weighing(rules: Weigh, request: Request) -> Weigh:
 def prepare(request: Request, context: SearchContext) -> tuple[Pipeline, State, SearchContext]:
     """Return the stages for *request*, what is known before the first of them, and the context on the clock."""
     seen, boost = context.look_through(request)
-    query = parse(seen.text, now=context.now, where=seen.where)
+    query = reaching_back(parse(seen.text, now=context.now, where=seen.where), context.profile.changes)
     state = State(request=seen, query=query, scope=query.narrow(seen.scope), now=context.now, boost=boost)
     return build_pipeline(context.profile, seen, query), state, replace(context, watch=Watch.over(seen))

@@ -26,7 +26,7 @@ SHAPES: Final[Mapping[str, str]] = {
     "Health": "store=address healthy memories problems advice? privacy? last_backup?",
     "Hit": (
         "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
-        "effective_confidence snippet memory facts conflicts? probability?"
+        "effective_confidence snippet memory facts conflicts? older? probability?"
     ),
     "FoundSecret": "field kind id=memory_id source",
     "IngestResult": "id decision of redacted secrets? supersedes? evidence=trust_evidence? degraded?",

@@ -139,7 +139,8 @@ def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
     score = f"{hit.score:.3g}" if hit.score >= 0.001 else ""
     sure = f"confidence {hit.effective_confidence if hit.facts else memory.confidence:.2g}"
-    marks = (ORIGINS.get(memory.trust, ""), _conflicting(hit.conflicts))
+    older = f"older: #{hit.older}" if hit.older is not None else ""
+    marks = (ORIGINS.get(memory.trust, ""), _conflicting(hit.conflicts), older)
     lines.append(" · ".join(part for part in (*about, score, sure, *marks) if part))
     if explain:
         shares = [f"{s.ranking}{f' rank {s.rank}' if s.rank else ''}: {s.points:+.4f}" for s in hit.shares]

@@ -54,6 +54,22 @@ def test_who_asks_for_the_past_gets_the_older_one_first(db: Recollection) -> Non
     assert order(db, "how long were nightly database dumps kept before")[0] == OLD
 
 
+def test_who_asks_for_the_past_reaches_what_was_superseded(db: Recollection) -> None:
+    first, second = add(db, OLD, days=200), add(db, NEW, days=20)
+    db.supersede(first, second)
+
+    assert order(db, "how long were nightly database dumps kept before")[0] == OLD
+    assert order(db, "how long are nightly database dumps kept") == [NEW]
+
+
+def test_what_follows_names_the_older_one(db: Recollection) -> None:
+    first, second = add(db, OLD, days=200), add(db, NEW, days=20)
+
+    hits = db.search("for how many days are nightly database dumps kept").hits
+
+    assert {hit.id: hit.older for hit in hits} == {second: first, first: None}
+
+
 def test_a_newer_one_that_announces_nothing_stays_where_it_is(db: Recollection) -> None:
     plain = "Nightly database dumps go to the bucket by a job"
     add(db, OLD, days=200)
