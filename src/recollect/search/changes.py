@@ -20,9 +20,10 @@ from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import WIDTH, matrix
 
 
-def reaching_back(query: Query, rules: Changes) -> Query:
+def reaching_back(query: Query, rules: Changes, now: datetime) -> Query:
     """Return *query* as one that reaches superseded memories too, where it asks for how something was before."""
-    if rules.min_score <= 0 or query.tree is not None or not asks_before(query.text):
+    back = asks_before(query.text) or _end_of_time(query, now) is not None
+    if rules.min_score <= 0 or query.tree is not None or not back:
         return query
     return replace(query, where=replace(query.where, include_superseded=True))
 
@@ -33,7 +34,7 @@ def order_changes(state: State, *, rules: Changes) -> State:
     if rules.min_score <= 0 or not kept or state.query.tree is not None:
         return state
     best, question = kept[0], state.query.text
-    before, until = asks_before(question), _end_of_time(state)
+    before, until = asks_before(question), _end_of_time(state.query, state.now)
     if until is not None:
         return _as_of(state, kept[: rules.top_k], until, rules)
     if may_ask_past(question) and not before:
@@ -52,10 +53,10 @@ def order_changes(state: State, *, rules: Changes) -> State:
     return _raised(state, linked[0] if before else _newest(linked, state), best)
 
 
-def _end_of_time(state: State) -> datetime | None:
+def _end_of_time(query: Query, now: datetime) -> datetime | None:
     """Return when the time ends that the question names, if it names one that is over."""
-    ends = [found.span.end for found in state.query.dates]
-    return max(ends) if ends and max(ends) <= state.now else None
+    ends = [found.span.end for found in query.dates]
+    return max(ends) if ends and max(ends) <= now else None
 
 
 def _as_of(state: State, kept: Sequence[Candidate], until: datetime, rules: Changes) -> State:

@@ -185,6 +185,6 @@ def _weighing(rules: Weigh, request: Request) -> Weigh:
 def prepare(request: Request, context: SearchContext) -> tuple[Pipeline, State, SearchContext]:
     """Return the stages for *request*, what is known before the first of them, and the context on the clock."""
     seen, boost = context.look_through(request)
-    query = reaching_back(parse(seen.text, now=context.now, where=seen.where), context.profile.changes)
+    query = reaching_back(parse(seen.text, now=context.now, where=seen.where), context.profile.changes, context.now)
     state = State(request=seen, query=query, scope=query.narrow(seen.scope), now=context.now, boost=boost)
     return build_pipeline(context.profile, seen, query), state, replace(context, watch=Watch.over(seen))

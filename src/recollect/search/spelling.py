@@ -225,10 +225,12 @@ def _replaced(text: str, meant: Mapping[str, str]) -> str:
 
 
 def suggest(state: State, context: SearchContext) -> State:
-    """Suggest the query in other words of the store where there is no sure answer to it."""
-    if state.outcome == "answered" or state.degraded == "fts_unavailable":
+    """Suggest the query in other words of the store where there is no sure answer to it, or one to what was meant."""
+    known = state.ranking("words").document_frequencies
+    corrected = unknown_words(state.query, known, context.embedder)
+    if state.degraded == "fts_unavailable" or (state.outcome == "answered" and not corrected):
         return state
-    doubtful, known = _doubtful(state.query.words)[:MAX_DOUBTFUL], state.ranking("words").document_frequencies
+    doubtful = _doubtful(state.query.words)[:MAX_DOUBTFUL]
     others = [word.stems[0] for word in doubtful if word.stems[0] not in known]
     if others:
         known = {**known, **context.ask.document_frequencies(words=others, scope=state.scope, form="stem")}
