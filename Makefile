@@ -61,7 +61,7 @@ mutants-profiles: $(TO_TEST) ## move each number of each seed profile and show t
 	@$(VENV)/bin/python scripts/mutate_profiles.py
 
 # What does not hold yet is named in the certificate and switched off in tests/faults/demands.py.
-certificate: $(TO_TEST) $(MODEL) ## attack a store by every fault there is and write docs/certificate.md (about 10 minutes)
+certificate: $(TO_TEST) $(MODEL) ## attack a store by every fault there is and write docs/certificate.md (a quarter of an hour)
 	@RECOLLECT_MODELS= $(VENV)/bin/python scripts/certificate.py
 
 lock: ## pin and hash the newest versions that fit

@@ -3,8 +3,8 @@
 
     python scripts/certificate.py [--only WORD]... [--output docs/certificate.md]
 
-It takes about a quarter of an hour. The attacks are in tests/faults, where a short form of each is a test; the exit code
-is 1 when something happened that must not. Parts that are done alone are kept, and the last one writes the certificate.
+It takes about a quarter of an hour. The attacks are in tests/faults, where a short form of each is a test; the exit
+code is 1 when something happened that must not. Parts that are done alone are kept, and the last one writes the certificate.
 """
 
 import argparse
@@ -25,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "faults"))
 
 import apsw  # noqa: E402
+import between_projects  # noqa: E402
 import boundaries  # noqa: E402
 import damage  # noqa: E402
 import erasure  # noqa: E402
@@ -46,6 +47,7 @@ PARTS: Mapping[str, Callable[..., Row]] = {
     "queries": partial(hostile_queries.row, queries=100_000),
     "files": partial(hostile_files.row, size=100_000),
     "erasure": partial(erasure.row, rounds=25),
+    "leaks": between_projects.row,
     "offline": partial(offline.row, seconds=20),
 }
 """Every row by a short name, with how much of it is done here."""
