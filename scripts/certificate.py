@@ -4,7 +4,8 @@
     python scripts/certificate.py [--only WORD]... [--output docs/certificate.md]
 
 It takes about a quarter of an hour. The attacks are in tests/faults, where a short form of each is a test; the exit
-code is 1 when something happened that must not. Parts that are done alone are kept, and the last one writes the certificate.
+code is 1 when something happened that must not. Parts that are done alone are kept, and the last one writes the
+certificate.
 """
 
 import argparse
