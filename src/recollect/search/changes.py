@@ -12,7 +12,7 @@ from datetime import datetime
 from recollect.profile import Changes
 from recollect.records import Memory
 from recollect.replies import Share
-from recollect.search.parse import Query
+from recollect.search.parse import Query, query_length
 from recollect.search.state import Candidate, State
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
@@ -31,7 +31,8 @@ def reaching_back(query: Query, rules: Changes, now: datetime) -> Query:
 def order_changes(state: State, *, rules: Changes) -> State:
     """Put what follows the best hit above it, or what was before it where the question asks for that."""
     kept = [each for each in state.candidates if state.memories[each.id].thread is None]
-    if rules.min_score <= 0 or not kept or state.query.tree is not None:
+    asked = query_length(state.query) >= SHORTEST and state.query.tree is None
+    if rules.min_score <= 0 or not kept or not asked:
         return state
     best, question = kept[0], state.query.text
     before, until = asks_before(question), _end_of_time(state.query, state.now)
@@ -110,6 +111,8 @@ def _raised(state: State, chosen: Candidate, best: Candidate) -> State:
 
 STEP = 0.01
 """By how much what follows stands above what it follows."""
+SHORTEST = 2
+"""Who gives one word alone looks for what speaks of it, and asks for no state of it."""
 LONGEST = 400
 """A longer text has some cue or other: it tells of many things, and announces no one change."""
 
