@@ -20,6 +20,8 @@ from recollect.vectors import WIDTH
 
 Look: TypeAlias = Callable[[Database, Session], Iterator[str]]
 REINDEX, RECOVER = "run: recollect reindex", "run: recollect recover OLD NEW"
+READINGS = 4
+"""How often is looked before damage is told."""
 SHOWN = 10
 """How many ids of damaged rows are told."""
 
@@ -62,12 +64,16 @@ TAGS = (
 
 
 def check(db: Database, *, deep: bool = False) -> tuple[str, ...]:
-    """Return what is wrong, one line each; what is found once is looked for again, for others may be writing."""
-    found = _look(db, deep=deep)
-    if not found:
-        return ()
-    again = set(_look(db, deep=deep))
-    return tuple(line for line in found if line in again) or tuple(again)
+    """Return what is wrong, one line each; what is found is looked for again, for others may be writing.
+
+    Damage stays, so that one reading without a finding is enough for all to be well.
+    """
+    found: list[str] = []
+    for _ in range(READINGS):
+        found = _look(db, deep=deep)
+        if not found:
+            break
+    return tuple(found)
 
 
 def _look(db: Database, *, deep: bool) -> list[str]:
