@@ -394,8 +394,8 @@ def row(*, cases: int, commands: int, processes: int = 2, progress: Progress = s
         f"({', '.join(f'{harm} {count}' for harm, count in Counter(case.harm for case in found).most_common())}); "
         f"opened, {len(VERBS) + 1} verbs each, and the command line on {commands} of them",
         lost=_lost(found),
-        unproven="SQLite has no checksums of pages: damage within a text is seen only by comparing it with its digest. "
-        "Damage to two pages at once, or to the log of a store in use, is not tried.",
+        unproven="SQLite has no checksums of pages: damage within a text is seen only by `doctor --deep`, which compares "
+        "every row with its checksum. Damage to two pages at once, or to the log of a store in use, is not tried.",
         failures=(*(line for demanded, line in told if demanded), *unrest),
         known=tuple(line for demanded, line in told if not demanded),
     )
@@ -406,8 +406,8 @@ def _lost(found: Sequence[Case]) -> str:
     parts = [
         f"{sum(bool(case.foreign) for case in found)} with an error that is not ours",
         f"{sum(case.told for case in found)} told",
-        f"{sum(bool(case.changed) for case in found)} with changed memories and nothing told",
-        f"{sum(bool(case.answers) and not case.changed for case in found)} with other answers and nothing told",
+        f"{sum(bool(case.changed) for case in found)} with changed memories that `doctor --deep` alone tells",
+        f"{sum(bool(case.answers) and not case.changed for case in found)} with other answers that it alone tells",
         f"{sum(bool(case.healed) for case in derived)} of {len(derived)} damaged indexes made whole by `reindex`",
     ]
     saved = [case.saved for case in found if case.saved is not None]
