@@ -395,7 +395,8 @@ def row(*, cases: int, commands: int, processes: int = 2, progress: Progress = s
         f"opened, {len(VERBS) + 1} verbs each, and the command line on {commands} of them",
         lost=_lost(found),
         unproven="SQLite has no checksums of pages: damage within a text is seen only by `doctor --deep`, which "
-        "compares every row with its checksum. Damage to two pages at once, or to the log of a store in use, is not tried.",
+        "compares every row with its checksum. Damage to two pages at once, or to the log of a store in use, is not "
+        "tried.",
         failures=(*(line for demanded, line in told if demanded), *unrest),
         known=tuple(line for demanded, line in told if not demanded),
     )
