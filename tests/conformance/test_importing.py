@@ -12,7 +12,7 @@ from kit import NOON, STORES, archived
 from recollect import Filter, Memory, Recollection
 from recollect.embedders.models import Models
 from recollect.profile import load_profile
-from recollect.remember import formats
+from recollect.remember.formats import csv_text
 from recollect.remember.import_files import ImportReport
 from recollect.text.analyser import analyse
 
@@ -378,7 +378,7 @@ def test_a_fault_in_a_reader_is_that_files_problem(
     def fall(*_: object) -> None:
         raise RecursionError("too\ndeep")
 
-    monkeypatch.setitem(formats.READERS, "csv", fall)  # type: ignore[arg-type]
+    monkeypatch.setattr(csv_text, "read_csv", fall)
     folder = write(tmp_path / "notes", a_csv="x\ny\n", b_md="fine")
 
     done = db.import_(folder)

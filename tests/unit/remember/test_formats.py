@@ -9,10 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FileError
-from recollect.remember.formats import FORMATS, READERS, SUFFIXES, Parsed, read_file
+from recollect.remember.formats import BY_NAME, FORMATS, Parsed, read_file
+from recollect.remember.formats.csv_text import read_csv
+from recollect.remember.formats.json_text import read_json, read_jsonl
+from recollect.remember.formats.markdown import read_markdown
+from recollect.remember.formats.plain import read_plain
 from recollect.remember.formats.record import CONTENT, FIELDS, Origin
+from recollect.remember.formats.yaml_text import read_yaml
 
 ORIGIN = Origin(source="/notes/a")
+TEXT_READERS = {
+    "markdown": read_markdown,
+    "text": read_plain,
+    "json": read_json,
+    "jsonl": read_jsonl,
+    "yaml": read_yaml,
+    "csv": read_csv,
+}
 
 
 def written(path: Path, text: str) -> Path:
@@ -51,12 +64,12 @@ def test_every_memory_says_where_it_stands_and_is_not_stored_yet(tmp_path: Path)
     ]
 
 
-def test_no_two_formats_have_the_same_name_or_suffix() -> None:
-    suffixes = [suffix for each in FORMATS for suffix in each.suffixes]
+def test_no_two_formats_have_the_same_name_and_every_suffix_without_a_sign_has_one_reader() -> None:
+    plain = [suffix for each in FORMATS if each.sign is None for suffix in each.suffixes]
 
-    assert len(READERS) == len(FORMATS)
-    assert len(SUFFIXES) == len(suffixes)
-    assert all(suffix == suffix.lower() for suffix in suffixes)
+    assert len(BY_NAME) == len(FORMATS)
+    assert len(set(plain)) == len(plain)
+    assert all(suffix == suffix.lower() for each in FORMATS for suffix in each.suffixes)
 
 
 def test_a_suffix_counts_in_any_case_and_an_unknown_one_is_text(tmp_path: Path) -> None:
@@ -145,13 +158,13 @@ def keepable(parsed: Parsed) -> bool:
     return all("\n" not in problem for problem in parsed.problems)
 
 
-@pytest.mark.parametrize("form", READERS)
+@pytest.mark.parametrize("form", TEXT_READERS)
 @given(text=TEXTS)
 def test_no_text_makes_a_reader_raise_anything_but_a_file_error(form: str, text: str) -> None:
     readable = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
     try:
-        parsed = READERS[form](readable, ORIGIN)
+        parsed = TEXT_READERS[form](readable, ORIGIN)
     except FileError as error:
         parsed = Parsed(problems=(str(error),))
 
@@ -164,7 +177,7 @@ def test_records_of_any_shape_are_read(form: str, values: list[object]) -> None:
     lines = [json.dumps(value) for value in values]
     text = "\n".join(lines) if form == "jsonl" else f"[{','.join(lines)}]"
 
-    parsed = READERS[form](text, ORIGIN)
+    parsed = TEXT_READERS[form](text, ORIGIN)
 
     assert keepable(parsed)
     assert parsed.problems == ()
@@ -174,7 +187,7 @@ def test_records_of_any_shape_are_read(form: str, values: list[object]) -> None:
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000, "[" * 500 + "]" * 500])
 def test_nesting_without_end_is_refused_not_followed(form: str, text: str) -> None:
     try:
-        parsed = READERS[form](text, ORIGIN)
+        parsed = TEXT_READERS[form](text, ORIGIN)
     except FileError:
         return
 

@@ -1,58 +1,106 @@
 """Read a file as memories. A format is one module of this package and one line in the table `FORMATS`."""
 
 import os
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from recollect.remember.find_files import read_text, suffix_of
+from recollect.errors import InputError
+from recollect.records import Memory
 from recollect.remember.formats.chat import with_context
-from recollect.remember.formats.csv_text import read_csv
 from recollect.remember.formats.entries import as_exported
-from recollect.remember.formats.json_text import decode, read_json, read_jsonl
-from recollect.remember.formats.markdown import read_markdown
-from recollect.remember.formats.plain import read_plain
-from recollect.remember.formats.record import Exported, Origin, Parsed, Reader
+from recollect.remember.formats.format import Format, Glimpse, parts, sign, whole
+from recollect.remember.formats.json_text import decode
+from recollect.remember.formats.record import Exported, Origin, Parsed
 from recollect.text.dates import date_in_name
 
-__all__ = ["FORMATS", "READERS", "SUFFIXES", "Exported", "Parsed", "as_exported", "decode", "read_file", "with_context"]
+__all__ = [
+    "BY_NAME",
+    "FORMATS",
+    "SUFFIXES",
+    "Exported",
+    "Format",
+    "Glimpse",
+    "Parsed",
+    "as_exported",
+    "decode",
+    "format_of",
+    "named",
+    "parts",
+    "read_file",
+    "sign",
+    "with_context",
+]
 
-
-def _read_yaml(text: str, origin: Origin) -> Parsed:
-    from recollect.remember.formats.yaml_text import read_yaml  # noqa: PLC0415 - the YAML library loads slowly
-
-    return read_yaml(text, origin)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
-    """A format: its name, how its text becomes memories, and how the names of its files end."""
-
-    name: str
-    read: Reader
-    suffixes: tuple[str, ...]
-
+JSON: Final = (".json",)
+JSONL: Final = (".jsonl", ".ndjson")
 
 FORMATS: Final = (
-    Format(name="markdown", read=read_markdown, suffixes=(".md", ".markdown", ".mdx")),
-    Format(name="text", read=read_plain, suffixes=(".txt", ".text", ".rst", ".log", ".org", "")),
-    Format(name="json", read=read_json, suffixes=(".json",)),
-    Format(name="jsonl", read=read_jsonl, suffixes=(".jsonl", ".ndjson")),
-    Format(name="yaml", read=_read_yaml, suffixes=(".yaml", ".yml")),
-    Format(name="csv", read=read_csv, suffixes=(".csv", ".tsv")),
+    # What one program writes, recognised by its contents, stands before the general forms below.
+    # --- agents and assistants
+    # --- people: chats, mail
+    # --- memory stores and tools
+    # --- documents
+    # --- general forms
+    Format(
+        name="markdown",
+        about="Markdown",
+        read=whole("markdown", "read_markdown"),
+        suffixes=(".md", ".markdown", ".mdx"),
+    ),
+    Format(name="json", about="JSON", read=whole("json_text", "read_json"), suffixes=JSON),
+    Format(name="jsonl", about="JSON Lines", read=whole("json_text", "read_jsonl"), suffixes=JSONL),
+    Format(name="yaml", about="YAML", read=whole("yaml_text", "read_yaml"), suffixes=(".yaml", ".yml")),
+    Format(name="csv", about="a table", read=whole("csv_text", "read_csv"), suffixes=(".csv", ".tsv")),
+    Format(
+        name="text",
+        about="plain text",
+        read=whole("plain", "read_plain"),
+        suffixes=(".txt", ".text", ".rst", ".log", ".org", ""),
+    ),
 )
-READERS: Final = {each.name: each.read for each in FORMATS}
-SUFFIXES: Final = {suffix: each.name for each in FORMATS for suffix in each.suffixes}
+"""Every format; the first that fits a file reads it."""
+BY_NAME: Final[Mapping[str, Format]] = {each.name: each for each in FORMATS}
+SUFFIXES: Final = frozenset(suffix for each in FORMATS for suffix in each.suffixes)
+"""How the names of the files end that a folder is looked through for."""
 
 
-def read_file(path: Path) -> Parsed:
-    """Return the memories in the file at *path*, read by its suffix; an unknown suffix is read as text.
+def named(name: str) -> Format:
+    """Return the format called *name*."""
+    found = BY_NAME.get(name)
+    if found is None:
+        raise InputError(f"no format is called {name!r}", hint=f"one of {', '.join(sorted(BY_NAME))}")
+    return found
+
+
+def format_of(path: Path) -> Format | None:
+    """Return the format of the file at *path*: the first that fits; None for a file no format is known for."""
+    glimpse = Glimpse(path)
+    return next((each for each in FORMATS if each.fits(glimpse)), None)
+
+
+def read_file(path: Path, form: Format | None = None) -> Parsed:
+    """Return the memories in the file at *path*, read as *form* or as what it looks like; else it is read as text.
 
     A date in the file's name is when its memories were true unless they say otherwise. Raise FileError when the file
     cannot be read at all.
     """
-    text = read_text(path)
     # A name that is not UTF-8 could not be stored as it is.
     source = os.fsencode(path.absolute().as_posix()).decode("utf-8", "backslashreplace")
-    read = READERS[SUFFIXES.get(suffix_of(path.name), "text")]
-    return read(text, Origin(source=source, date=date_in_name(path.name)))
+    chosen = form or format_of(path) or BY_NAME["text"]
+    return _joined(chosen.read(path, Origin(source=source, date=date_in_name(path.name))))
+
+
+def _joined(found: Iterable[Parsed]) -> Parsed:
+    """Return the *found* parts of one file as one."""
+    memories: list[Memory] = []
+    problems: list[str] = []
+    exported: dict[int, Exported] = {}
+    skipped: Counter[str] = Counter()
+    for part in found:
+        exported |= {len(memories) + at: each for at, each in part.exported.items()}
+        memories += part.memories
+        problems += part.problems
+        skipped.update(part.skipped)
+    return Parsed(memories=tuple(memories), problems=tuple(problems), exported=exported, skipped=skipped)

@@ -53,6 +53,8 @@ class Parsed:
     memories: tuple[Memory, ...] = ()
     problems: tuple[str, ...] = ()
     exported: Mapping[int, Exported] = field(default_factory=dict)
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    """How much was left out on purpose, by what it was: tool results, system lines, lines of an unknown kind."""
 
 
 Reader = Callable[[str, Origin], Parsed]

@@ -1,0 +1,93 @@
+"""What a format is: a name, the files it is found in, how one is recognised, how one is read.
+
+The modules of formats are loaded when a file of theirs is met: an import of Markdown does not load what reads PDF.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+from recollect.remember.find_files import read_text, suffix_of
+from recollect.remember.formats.record import Origin, Parsed
+
+PathReader = Callable[[Path, Origin], Iterator[Parsed]]
+"""How a file becomes memories, in parts: a document has one part, a collection as many as it likes."""
+HEAD: Final = 64 * 1024
+"""How many bytes at the beginning of a file tell what it is."""
+
+
+@dataclass(frozen=True)
+class Glimpse:
+    """What tells the format of a file before it is read: its path and its first bytes."""
+
+    path: Path
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first bytes of the file; none where it cannot be read, which reading it will report."""
+        try:
+            if not self.path.is_file():
+                return b""
+            with self.path.open("rb") as file:
+                return file.read(HEAD)
+        except (OSError, ValueError):
+            return b""
+
+    @cached_property
+    def text(self) -> str:
+        """The first bytes as text, with what is none left out."""
+        return self.head.decode("utf-8-sig", "ignore")
+
+    @property
+    def suffix(self) -> str:
+        """The end of the file's name, in lower case."""
+        return suffix_of(self.path.name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A format: what it is called, how a file of it becomes memories, and how its files are known.
+
+    A file is of the first format in the table whose suffixes it has and whose sign, where there is one, it bears.
+    """
+
+    name: str
+    about: str
+    read: PathReader
+    suffixes: tuple[str, ...]
+    sign: Callable[[Glimpse], bool] | None = None
+
+    def fits(self, glimpse: Glimpse) -> bool:
+        """Tell whether the file is of this format."""
+        return glimpse.suffix in self.suffixes and (self.sign is None or self.sign(glimpse))
+
+
+def whole(module: str, function: str) -> PathReader:
+    """Return how a document is read that is one text: by *function* of *module*, which takes the text."""
+
+    def read(path: Path, origin: Origin) -> Iterator[Parsed]:
+        yield _load(module, function)(read_text(path), origin)
+
+    return read
+
+
+def parts(module: str, function: str) -> PathReader:
+    """Return how a file is read by *function* of *module*, which takes the path and yields what it finds in parts."""
+
+    def read(path: Path, origin: Origin) -> Iterator[Parsed]:
+        yield from _load(module, function)(path, origin)
+
+    return read
+
+
+def sign(module: str, function: str) -> Callable[[Glimpse], bool]:
+    """Return how a file is recognised: by *function* of *module*, which takes a glimpse of it."""
+    return lambda glimpse: bool(_load(module, function)(glimpse))
+
+
+def _load(module: str, function: str) -> Callable[..., Any]:
+    found: Callable[..., Any] = getattr(import_module(f"recollect.remember.formats.{module}"), function)
+    return found
