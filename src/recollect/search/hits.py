@@ -39,7 +39,9 @@ def load_facts(state: State, context: SearchContext) -> State:
 def build_hits(state: State) -> State:
     """Make hits of the candidates that are kept, in their order."""
     terms, passages = query_terms(state.tiers), _best_passages(state)
-    shown = {each.id: _snippet(state.memories[each.id], passages, terms) for each in state.kept if state.request.snippets}
+    shown = {
+        each.id: _snippet(state.memories[each.id], passages, terms) for each in state.kept if state.request.snippets
+    }
     hits = tuple(
         Hit(
             rank=rank,
