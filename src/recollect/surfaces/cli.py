@@ -25,20 +25,9 @@ if TYPE_CHECKING:
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
 
 
-class _Commands(Commands):
-    """The commands of the table, answered here."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; end quietly when nobody reads its answer any more."""
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError:
-            _leave_quietly()
-
-    @staticmethod
-    def run(operation: "Operation", given: dict[str, Any]) -> None:
-        """Answer what was typed after the name of *operation*."""
-        _answer(operation, given, _chosen(given, {each.name for each in operation.parameters}))
+def _run_verb(operation: "Operation", given: dict[str, Any]) -> None:
+    """Answer what was typed after the name of *operation*."""
+    _answer(operation, given, _chosen(given, {each.name for each in operation.parameters}))
 
 
 def _chosen(given: dict[str, Any], own: Container[str] = ()) -> dict[str, Any]:
@@ -230,7 +219,8 @@ def _width() -> int:
 
 
 @click.group(
-    cls=_Commands,
+    cls=Commands,
+    run=_run_verb,
     context_settings={"help_option_names": ["-h", "--help"]},
     options_metavar="[OPTIONS]",
     subcommand_metavar="VERB …",
@@ -358,8 +348,3 @@ def _complain(error: RecollectError, *, as_json: bool) -> NoReturn:
     else:
         _tell("error", f"{error}{hint}")
     sys.exit(error.exit_code)
-
-
-def _leave_quietly() -> None:
-    """End when nobody reads any more; what is left in the buffers has nowhere to go."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,6 +1,8 @@
 """The table of operations as commands of click: their arguments and options, their help, what was perhaps meant."""
 
+import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
@@ -58,10 +60,18 @@ def perhaps(word: str, known: Iterable[str]) -> str:
 
 
 class Commands(click.Group):
-    """Commands made from the table when they are asked for, so that a start costs little."""
+    """Commands made from the table when they are asked for, so that a start costs little; *run* answers them."""
 
-    run: "Callable[[Operation, dict[str, Any]], None]"
-    """What a command of the table does."""
+    def __init__(self, *args: Any, run: "Callable[[Operation, dict[str, Any]], None]", **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._run = run
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; end quietly when nobody reads its answer any more."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # what is left in the buffers has nowhere to go
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return every command, in the order of the table."""
@@ -70,7 +80,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command *cmd_name*."""
         if cmd_name in (operations := _operations()):
-            return command_for(operations[cmd_name], type(self).run)
+            return command_for(operations[cmd_name], self._run)
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(

@@ -59,8 +59,8 @@ def page_of(text: str) -> Page:
 
 
 def _hang(text: str) -> int:
-    begun = re.match(r"\s*(?:[-*•] |\d+\. |#\d+ )?", text)
-    return begun.end() if begun and begun.end() else 2
+    begun = re.match(r"(\s*)([-*•] |\d+\. |#\d+ )?", text)
+    return 2 if begun is None else begun.end() if begun[2] else begun.end() + 2
 
 
 def plain(page: Page) -> str:
@@ -182,8 +182,7 @@ def _fitting(word: list[Piece], width: int) -> Iterator[list[Piece]]:
         yield word
         return
     for piece in word:
-        spaced = re.findall(r"\s+|\S+", piece.text) if piece.whole else [piece.text]
-        for part in spaced:
+        for part in _TOKENS.findall(piece.text) if piece.whole else [piece.text]:
             text = part
             while columns(text) > width:
                 size = _most(text, width)

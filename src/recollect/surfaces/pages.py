@@ -6,6 +6,7 @@ A page is text with styles and links (`layout.py`): a terminal shows it wrapped 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Final
 
@@ -116,7 +117,7 @@ def _about(hit: Hit, strong: str, *, explain: bool, root: str) -> Line:
         Piece(place_of(memory, root), "faint", link=address(memory)),
         *(Piece(part, "bad") for part in (ORIGINS.get(memory.trust, ""), _conflicting(hit.conflicts))),
         Piece(older, "faint"),
-        Piece("unsure" if sure < UNSURE else "", "bad"),
+        Piece("unsure" if memory.confidence < UNSURE else "", "bad"),
         Piece(f"found by {FOUND_BY[hit.match_type]}" if explain else "", "faint"),
         Piece(f"confidence {sure:.2g}" if explain else "", "faint"),
     )
@@ -127,7 +128,7 @@ def _separated(told: tuple[Piece, ...]) -> Iterator[Piece]:
     for number, piece in enumerate(each for each in told if each.text):
         if number:
             yield Piece(" · ", "faint")
-        yield replace(piece, whole=not piece.link)
+        yield replace(piece, whole=True)
 
 
 def _sum(hit: Hit) -> str:
@@ -194,7 +195,7 @@ def memory_line(memory: Memory, *, before: str = "") -> Line:
     """Return a memory in one line: its id, its day, its type, its first words, and what to know *before* them."""
     origin = f"({ORIGINS[memory.trust]}) " if memory.trust in ORIGINS else ""
     start = f"#{memory.id} "
-    about = Piece(f"{memory.when:%Y-%m-%d} [{visible_line(memory.type)}] ", "faint", whole=True)
+    about = Piece(f"{memory.when:%Y-%m-%d} [{cut(visible_line(memory.type), 20)}] ", "faint", whole=True)
     told = line(Piece(start, "title"), about, f"{before}{origin}{short(memory)}")
     return replace(told, single=True)
 
@@ -223,8 +224,8 @@ def shown_page(shown: Shown, *, root: str = "") -> Page:
         "section": memory.section,
         "confidence": memory.confidence,
         "pinned": "yes" if memory.pinned else None,
-        "observed": memory.observed_at and memory.observed_at.isoformat(),
-        "forgotten": memory.deleted_at and memory.deleted_at.isoformat(),
+        "date": memory.observed_at and _moment(memory.observed_at),
+        "forgotten": memory.deleted_at and _moment(memory.deleted_at),
         "superseded by": memory.superseded_by and f"#{memory.superseded_by}",
     }
     links = {"source": address(memory)}
@@ -238,6 +239,11 @@ def shown_page(shown: Shown, *, root: str = "") -> Page:
         *(_field(name, value, links.get(name, "")) for name, value in told.items()),
         *(line(Piece(_event(event), "faint"), hang=len("2026-05-04 12:00 ")) for event in shown.events),
     )
+
+
+def _moment(at: datetime) -> str:
+    """Return a day, and the time of day where there is one."""
+    return f"{at:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
 
 
 def _depth(text: str) -> int:

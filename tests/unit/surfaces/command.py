@@ -1,6 +1,5 @@
 """Commands as tests run them: in this process, or as a process of their own."""
 
-import fcntl
 import io
 import json
 import os
@@ -8,20 +7,19 @@ import pty
 import select
 import subprocess
 import sys
-import termios
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-import pyte
 import pytest
 
 from recollect.surfaces.cli import main
 from recollect.surfaces.table import Operation, Parameter
+from screen import COMMAND, on_a_screen, surroundings
 
-COMMAND = (sys.executable, "-c", "from recollect.surfaces.cli import main; main()")
+__all__ = ["COMMAND", "Ran", "Run", "apart", "commands", "inside", "on_a_screen", "on_a_terminal", "surroundings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,68 +94,6 @@ def on_a_terminal(*words: str, folder: Path, typed: str | None = None) -> tuple[
         drawn += piece
     os.close(ours)
     return process.wait(), drawn.decode()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Screen:
-    """What a terminal shows in the end, what it was sent, and how the command ended."""
-
-    code: int
-    lines: list[str]
-    sent: str
-
-
-def on_a_screen(
-    *words: str,
-    folder: Path,
-    columns: int = 80,
-    until: str = "",
-    typed: str = "",
-    **more: str,
-) -> Screen:
-    """Run a command in a terminal of so many *columns*; where *until* is shown, type *typed*."""
-    ours, theirs = pty.openpty()
-    rows = 200
-    termios.tcsetwinsize(theirs, (rows, columns))
-    named = {"TERM": "xterm-256color", "NO_COLOR": "", "COLUMNS": "", "LINES": "", **more}
-    process = subprocess.Popen(  # noqa: S603
-        [*COMMAND, *words],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        cwd=folder,
-        env=surroundings(folder, named),
-        start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  (Ctrl-C reaches it so)
-    )
-    os.close(theirs)
-    sent = b""
-    while select.select([ours], [], [], 60)[0]:
-        try:
-            piece = os.read(ours, 65536)
-        except OSError:  # the other end is closed
-            break
-        if not piece:
-            break
-        sent += piece
-        if until and until.encode() in sent:
-            os.write(ours, typed.encode())
-            until = ""
-    os.close(ours)
-    screen = pyte.Screen(columns, rows)
-    pyte.ByteStream(screen).feed(sent)
-    lines = [line.rstrip() for line in screen.display]
-    while lines and not lines[-1]:
-        lines.pop()
-    return Screen(code=process.wait(), lines=lines, sent=sent.decode())
-
-
-def surroundings(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without anybody's settings and without a model."""
-    ours = {"RECOLLECT_CONFIG": "", "RECOLLECT_MODEL": "none", "RECOLLECT_OFFLINE": "1"}
-    ours["RECOLLECT_DB"] = str(folder / "notes.db")
-    others = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
-    return {**others, **ours, **more}
 
 
 # --- any command, by the table --------------------------------------------------------------
