@@ -466,6 +466,50 @@ class Recollection:
         """Keep a memory from ageing, or let it age again."""
         self.store.apply([remember.clean.pinning(self._one(memory_id), pinned=pinned)], at=self.now())
 
+    def edit(  # noqa: PLR0913  (each is a field)
+        self,
+        memory_id: int,
+        *,
+        content: str | None = None,
+        title: str | None = None,
+        type: str | None = None,  # noqa: A002  (the name of the field)
+        tags: Sequence[str] | None = None,
+        source: str | None = None,
+        confidence: float | None = None,
+        observed_at: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        redact: bool = True,
+        embed: bool = True,
+    ) -> "remember.edit.EditResult":
+        """Change what is given of a memory; what it said stays in its history, and it is found by its new words."""
+        told = {
+            "content": content,
+            "title": title,
+            "type": type,
+            "tags": None if tags is None else tuple(tags),
+            "source": source,
+            "confidence": confidence,
+            "observed_at": observed_at,
+            "metadata": metadata,
+        }
+        changes = {name: value for name, value in told.items() if value is not None}
+        with self.store.transaction():
+            context = self._ingest_context(embed=False, redact=redact)
+            done = remember.edit.edit(self._one(memory_id), changes, context)
+        if embed and {"content", "title"} & set(done.changed):
+            done = replace(done, degraded=self._embed_if_possible(None))
+        return done
+
+    def tag(
+        self, *memory_ids: int, add: Sequence[str] = (), remove: Sequence[str] = ()
+    ) -> "tuple[remember.edit.EditResult, ...]":
+        """Give tags to memories and take others away, in all of them or in none."""
+        context = self._ingest_context(embed=False)
+        with self.store.transaction():
+            found = [self._one(row) for row in memory_ids]
+            tags = [remember.edit.tags_with(each, add=add, remove=remove) for each in found]
+            return tuple(remember.edit.edit(one, {"tags": own}, context) for one, own in zip(found, tags, strict=True))
+
     def supersede(self, memory_id: int, by: int) -> None:
         """Say that memory *by* took the place of another, which is hidden from then on unless asked for."""
         with self.store.transaction():

@@ -153,6 +153,8 @@ class Hit:
     score: float
     match_type: MatchType
     snippet: str
+    marks: tuple[tuple[int, int], ...] = ()
+    """Where in the snippet the words found stand, with the brackets around them."""
     shares: tuple[Share, ...] = ()
     factors: Mapping[str, float] = field(default_factory=dict)
     effective_confidence: float = 1.0

@@ -82,6 +82,16 @@ def is_telemetry_forbidden() -> bool:
     return os.environ.get("ORT_DISABLE_TELEMETRY") == "1"
 
 
+def is_plain_terminal() -> bool:
+    """Say whether the user asked for text without codes, or has a terminal that knows none."""
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def editor() -> str:
+    """Return the command of the user's editor; blank when none is named."""
+    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+
+
 def home_folder() -> Path:
     """Return the user's data folder for us."""
     from platformdirs import user_data_path  # noqa: PLC0415  (costs a start that names its store nothing)

@@ -80,7 +80,7 @@ def from_feedback(store: Store, *, scope: Scope) -> JudgedQueries:
         for text, where in _asked(event, recalls.get(str(event.detail.get("session")), ()), scope):
             judged.append((text, where, event.memory_id, GAINS.get(str(event.detail["verdict"]), 0)))
     lost = len(events) - len(judged)
-    left_out = {"verdicts of which nobody knows the question": lost} if lost else {}
+    left_out = {"verdicts without a query (give one: feedback --query, or --session)": lost} if lost else {}
     return JudgedQueries(queries=_merged(judged), source="feedback", left_out=left_out)
 
 

@@ -14,6 +14,7 @@ CUED: Final = 0.6
 """How sure we are of what a cue made us think is worth keeping."""
 
 _MARKER: Final = re.compile(r"\[MEMORY\](?P<fields>(?:[ \t]+\w+=[^\s:]*)+)[ \t]*:[ \t]*(?P<text>\S.*)")
+_BARE: Final = re.compile(r"\[MEMORY\][ \t]+(?P<text>(?!\w+=)\S.*)")
 _MARKER_FIELDS: Final = frozenset({"type", "tags", "confidence"})
 _CONFIDENCE: Final = re.compile(r"0?\.\d{1,6}|[01](?:\.0{1,6})?")
 _CUE: Final = re.compile(
@@ -35,10 +36,10 @@ _TYPES: Final[Mapping[str, str]] = {
 def capture(text: str) -> tuple[Memory, ...]:
     """Return the memories *text* holds, in its order, each once.
 
-    A line `[MEMORY] type=decision tags=go,testing confidence=0.9: text` is one, source "self_report"; a
-    malformed marker is none. A sentence that opens with "I learned that", "Note:", "Gotcha:", "Pattern:",
-    "Decision:", "Decided:" or "Important:" is one, source "daemon_extracted". Code and quotations are not searched
-    for cues.
+    A line `[MEMORY] type=decision tags=go,testing confidence=0.9: text` is one, source "self_report", and so is
+    `[MEMORY] text`, a note; a malformed marker is none. A sentence that opens with "I learned that", "Note:",
+    "Gotcha:", "Pattern:", "Decision:", "Decided:" or "Important:" is one, source "daemon_extracted". Code and
+    quotations are not searched for cues.
     """
     found: dict[tuple[str, str], Memory] = {}
     for memory in _memories(text):
@@ -59,7 +60,11 @@ def _memories(text: str) -> Iterator[Memory]:
 
 
 def _marked(line: str) -> Iterator[Memory]:
-    """Yield the memory of a marker line, if it is well formed."""
+    """Yield the memory of a marker line, if it is well formed; one without fields is a note."""
+    bare = _BARE.fullmatch(line)
+    if bare and not low_signal(bare["text"]):
+        yield Memory(content=bare["text"], confidence=MARKED, source="self_report")
+        return
     marker = _MARKER.fullmatch(line)
     fields = dict(field.split("=", 1) for field in marker["fields"].split()) if marker else {}
     sure = fields.get("confidence", str(MARKED))

@@ -72,6 +72,7 @@ class ImportReport:
         self.memories["updated"] += len(diff.updated)
         self.memories["unchanged"] += diff.unchanged
         self.memories["removed"] += diff.removed
+        self.memories["repeated"] += diff.repeated
         self.memories["revived"] += diff.revived
         told: set[tuple[str, str]] = set()
         for place in (*diff.new, *diff.updated):
@@ -219,10 +220,20 @@ def _sync(
             diffs.append(sync_source(told, [*drafts[:start], *ready], context, index, decided=decided))
         start = stop
     new, updated = (tuple(at for diff in diffs for at in getattr(diff, name)) for name in ("new", "updated"))
-    removed, revived = (sum(getattr(diff, name) for diff in diffs) for name in ("removed", "revived"))
+    removed, revived, repeated = (
+        sum(getattr(diff, name) for diff in diffs) for name in ("removed", "revived", "repeated")
+    )
     unchanged = len(drafts) - len(new) - len(updated) - revived
     ids = {place: row for diff in diffs for place, row in diff.ids.items()}
-    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, revived=revived, ids=ids)
+    return SourceDiff(
+        new=new,
+        updated=updated,
+        unchanged=unchanged,
+        removed=removed,
+        revived=revived,
+        repeated=repeated,
+        ids=ids,
+    )
 
 
 def _import_archive(

@@ -87,6 +87,13 @@ class IngestResult:
         return {key: value for key, value in self.evidence.items() if key in EVIDENCE}
 
     @property
+    def revised(self) -> bool | None:
+        """Whether a memory that was there by its external id says something new now; None where that is not so."""
+        return (
+            True if self.decision == "identical" and self.written and self.evidence.get("by") == "external_id" else None
+        )
+
+    @property
     def superseded(self) -> tuple[int, ...]:
         """All that it took the place of."""
         first = (self.of,) if self.decision == "updates" and self.of is not None else ()

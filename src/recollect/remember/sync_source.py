@@ -76,6 +76,8 @@ class SourceDiff:
     unchanged: int = 0
     removed: int = 0
     revived: int = 0
+    repeated: int = 0
+    """How many of the unchanged ones are new in the source and say what a memory says already."""
     ids: Mapping[int, int] = field(default_factory=dict)
     """The memory that holds each piece, by its place."""
 
@@ -197,7 +199,15 @@ def source_diff(
     removed = sum(isinstance(write, Forget) for write in losses)
     held = ids or {place: result.id for place, result in results.items()}
     unchanged = total - len(new) - len(updated) - revived
-    return SourceDiff(new=new, updated=updated, unchanged=unchanged, removed=removed, revived=revived, ids=held)
+    return SourceDiff(
+        new=new,
+        updated=updated,
+        unchanged=unchanged,
+        removed=removed,
+        revived=revived,
+        repeated=len(results) - len(new) - len(touched),
+        ids=held,
+    )
 
 
 # --- what is the same, what was edited, what is gone ----------------------------------------

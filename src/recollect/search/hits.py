@@ -9,13 +9,14 @@ from recollect.search.build_query import query_terms
 from recollect.search.state import Candidate, SearchContext, State
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
-from recollect.text.snippet import QueryTerms, held, snippet
+from recollect.text.snippet import QueryTerms, Snippet, held, joined, marked_snippet
 from recollect.trust import DECIDING, conflicts_among
 
 SHOWABLE = ("near_repeat", "limit", "imprecise")
 """What was dropped for one of these would be shown in a longer answer."""
 SHOWN = 160
 """How many characters of a memory are shown for which nothing was asked."""
+NO_SNIPPET = Snippet("")
 METADATA_SHOWN = 60
 """How many characters are shown of a value in the metadata that holds what was asked."""
 
@@ -38,13 +39,17 @@ def load_facts(state: State, context: SearchContext) -> State:
 def build_hits(state: State) -> State:
     """Make hits of the candidates that are kept, in their order."""
     terms, passages = query_terms(state.tiers), _best_passages(state)
+    shown = {
+        each.id: _snippet(state.memories[each.id], passages, terms) for each in state.kept if state.request.snippets
+    }
     hits = tuple(
         Hit(
             rank=rank,
             memory=state.memories[each.id],
             score=each.score,
             match_type=_match_type(each),
-            snippet=_snippet(state.memories[each.id], passages, terms) if state.request.snippets else "",
+            snippet=shown.get(each.id, NO_SNIPPET).text,
+            marks=shown.get(each.id, NO_SNIPPET).marks,
             shares=each.shares,
             factors=each.factors,
             facts=state.facts.get(each.id, ()) if state.request.include_facts else (),
@@ -69,18 +74,23 @@ def mark_conflicts(state: State, context: SearchContext) -> State:
 
 
 def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
-    """Return where the best passage of each memory stands, when vectors alone were asked."""
-    nearest = state.ranking("vector").hits if state.mode == "semantic" else ()
-    return {hit.id: hit.span for hit in nearest if hit.span is not None}
+    """Return where the passage of each memory stands that is nearest in meaning, where vectors were asked."""
+    return {hit.id: hit.span for hit in state.ranking("vector").hits if hit.span is not None}
 
 
-def _snippet(memory: Memory, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> str:
-    """Return where *memory* speaks of what was asked: in its text, then in the metadata that hold what no text does."""
-    text = _text(memory, passages)
-    return " · ".join((snippet(text, terms), *_metadata_snippets(memory, terms)))
+def _snippet(memory: Memory, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> Snippet:
+    """Return where *memory* speaks of what was asked: in its text, then in the metadata that hold what no text does.
+
+    Where it holds none of the words, that is the passage nearest in meaning.
+    """
+    text = marked_snippet(memory.content, terms)
+    start, stop = passages.get(memory.id, (0, 0))
+    if start and not text.marks:
+        text = joined((Snippet(""), marked_snippet(memory.content[start:stop], terms)), "…")
+    return joined((text, *_metadata_snippets(memory, terms)), " · ")
 
 
-def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[str]:
+def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
     if not memory.metadata:
         return
     known = held(f"{memory.title}\n{memory.section or ''}\n{memory.content}", terms)
@@ -88,12 +98,8 @@ def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[str]:
         line = f"{key}: {', '.join(plain_values(value))}"
         further = held(line, terms) - known
         if further:
-            yield snippet(line, terms, width=METADATA_SHOWN)
+            yield marked_snippet(line, terms, width=METADATA_SHOWN)
             known |= further
-
-
-def _text(memory: Memory, passages: Mapping[int, tuple[int, int]]) -> str:
-    return memory.content[slice(*passages.get(memory.id, (None, None)))]
 
 
 def _match_type(candidate: Candidate) -> MatchType:

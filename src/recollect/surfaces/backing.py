@@ -12,6 +12,8 @@ from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, operatio
     Parameter(name="keep", kind="number", about="with --to: keep so many, remove older ones of this store"),
     Parameter(name="force", kind="flag", about="replace a file that is there"),
     slow=True,
+    group="care",
+    stopped="no backup was written; the store is as it was",
 )
 def backup(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Write a checked copy of the whole store while others go on; `restore-backup` puts it back."""
@@ -28,7 +30,13 @@ def backup(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     return Answer(value=made, text=lambda: "\n".join(lines))
 
 
-@operation(Parameter(name="path", place=True, about="a file that backup has written"), DRY_RUN, slow=True)
+@operation(
+    Parameter(name="path", place=True, about="a file that backup has written"),
+    DRY_RUN,
+    slow=True,
+    makes=True,
+    group="care",
+)
 def restore_backup(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Put a backup in the place of the store; what is here now is kept in a file beside it."""
     done = db.restore_backup(given["path"], dry_run=bool(given.get("dry_run")))

@@ -14,13 +14,15 @@ from recollect.records import Progress
 from recollect.remember.import_files import ImportReport
 from recollect.replies import Reply
 from recollect.surfaces import text
+from recollect.surfaces.layout import Line, Page, Piece, line
+from recollect.surfaces.pages import found_page
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.writing import import_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """One search of the demo and what it is there to text."""
+    """One search of the demo and what it is there to show."""
 
     query: str
     shows: str
@@ -46,7 +48,7 @@ SCENES: Final = (
 class Demo:
     """What the demo did, as text and as JSON."""
 
-    lines: tuple[str, ...]
+    page: Page
     value: dict[str, Any]
 
 
@@ -60,15 +62,16 @@ def run_demo(
             replies = [db.search(scene.query, limit=scene.limit) for scene in SCENES]
             count = db.stats().memories
         note = db.models.notice or next(filter(None, map(text.degraded_text, replies)), "")
-        head = (_summary(report, count), *([f"({note})"] if note else []))
+        head = (line(_summary(report, count)), *([line(f"({note})")] if note else []))
         scenes = _scenes(replies, root=folder.resolve().as_posix())
-        lines = (*head, *scenes, "", NEXT, *_next(keep, program, by_words_alone=bool(note)))
+        steps = map(line, _next(keep, program, by_words_alone=bool(note)))
+        page = (*head, *scenes, Line(), line(Piece(NEXT, "title")), *steps)
     value = {
         "store": keep,
         "import": import_value(report),
         "searches": serialise(replies),
     }
-    return Demo(lines=lines, value=value)
+    return Demo(page=page, value=value)
 
 
 def samples() -> Any:
@@ -95,17 +98,17 @@ def _summary(report: ImportReport, count: int) -> str:
     )
 
 
-def _scenes(replies: Sequence[Reply], *, root: str) -> Iterator[str]:
+def _scenes(replies: Sequence[Reply], *, root: str) -> Iterator[Line]:
     for scene, reply in zip(SCENES, replies, strict=True):
-        yield ""
-        yield f"> recollect search {_quoted(scene.query)}"
-        yield f"  {scene.shows}"
-        yield ""
-        yield text.found_text(replace(reply, total=len(reply.hits)), root=root)
+        yield Line()
+        yield line(Piece(f"> recollect search {_quoted(scene.query)}", "title"))
+        yield line(f"  {scene.shows}", hang=2)
+        yield Line()
+        yield from found_page(replace(reply, total=len(reply.hits)), root=root)
 
 
 def _quoted(text: str) -> str:
-    return f"'{text}'" if set(text) & set(' "*') else text
+    return f"'{text}'" if set(text) & set('"*?') else text
 
 
 def _next(keep: str | None, program: str, *, by_words_alone: bool) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.surfaces import text
-from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, operation, whole_number
+from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, operation, read_id
 
 if TYPE_CHECKING:
     from recollect.upkeep.purge import PurgeReport
@@ -28,11 +28,12 @@ PRUNED_BY: Final = (
     Parameter(name="trace", kind="texts", about="search the raw bytes for this text too (may be repeated)"),
     Parameter(name="yes", kind="flag", about="do not ask"),
     slow=True,
+    group="care",
 )
 def purge(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Erase memories for good, with all that speaks of them, every byte; --verify looks for what is left."""
     chosen: dict[str, Any] = given.chosen(("source", "project", "older_than"))
-    ids = [whole_number(each, see="recollect list") for each in given.get("ids") or ()]
+    ids = [read_id(each) for each in given.get("ids") or ()]
     dry = bool(given.get("dry_run"))
     if (ids or chosen) and not (dry or given.get("yes")):
         raise InputError("what is purged cannot be brought back", hint="look with --dry-run, then add --yes")

@@ -42,6 +42,8 @@ SPLITS: Final = ("dev", "test", "all")
     Parameter(name="vectors", about="the folder where vectors are kept (the user's cache folder)"),
     slow=True,
     store=False,
+    group="measure",
+    stopped="nothing was written; vectors made so far are kept for the next run",
 )
 def eval_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Measure how well judged questions are answered; your own store is not touched."""
@@ -167,9 +169,11 @@ def _exported(found: "evaluate.evaluate.Evaluation", folder: Path) -> list[Path]
     Parameter(name="show", kind="flag", about="say what is in force, since when, and why"),
     Parameter(name="undo", kind="flag", about="go back to what was before the last tuning"),
     slow=True,
+    group="measure",
+    stopped="nothing was changed",
 )
 def tune(db: Recollection, given: Given, progress: Progress | None) -> Answer:
-    """Fit the profile's few weights to your own feedback or judged queries; keep only what is surely better."""
+    """Fit the ranking to your feedback or to judged queries; adopted is only what is surely better."""
     if given.get("show") or given.get("undo"):
         others = [name for name in ("judged", "from", "dry_run") if given.get(name)]
         if others or (given.get("show") and given.get("undo")):

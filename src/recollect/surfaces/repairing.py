@@ -13,16 +13,19 @@ from recollect.surfaces import text
 from recollect.surfaces.table import Answer, Given, Parameter, operation
 
 
-@operation(Parameter(name="deep", kind="flag", about="compare every row with its checksum and every word index entry"))
+@operation(
+    Parameter(name="deep", kind="flag", about="compare every row with its checksum and every word index entry"),
+    group="care",
+)
 def doctor(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Look for damage."""
+    """Check the store for damage, and say what to do about it."""
     health = db.doctor(deep=bool(given.get("deep")))
     return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
 
 
-@operation(slow=True)
+@operation(slow=True, group="care", stopped="the index in use stays as it was; run it again")
 def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
-    """Make every index anew from the memories."""
+    """Rebuild every index from the memories."""
     count = db.reindex(progress)
     return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed anew")
 
@@ -31,6 +34,7 @@ def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
     Parameter(name="old", place=True, about="the damaged store"),
     Parameter(name="new", place=True, about="the store to make; it must not exist"),
     store=False,
+    group="care",
 )
 def recover(_: Recollection, given: Given, __: Progress | None) -> Answer:
     """Save what can be read of a damaged store into a new one; the old one stays as it is."""

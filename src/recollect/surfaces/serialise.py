@@ -19,6 +19,7 @@ _FILTERS: Final = " ".join(f"{each.name}?" for each in FILTER_FIELDS if each.mat
 
 SHAPES: Final[Mapping[str, str]] = {
     "Conflict": "kind one other",
+    "EditResult": "id changed tags redacted secrets? degraded?",
     "Event": "verb at detail",
     "Evidence": "sure=probability bar=threshold id coverage cosine against?",
     "Fact": "id subject predicate object type confidence",
@@ -29,7 +30,7 @@ SHAPES: Final[Mapping[str, str]] = {
         "effective_confidence snippet memory facts conflicts? older? probability?"
     ),
     "FoundSecret": "field kind id=memory_id source",
-    "IngestResult": "id decision of redacted secrets? supersedes? evidence=trust_evidence? degraded?",
+    "IngestResult": "id decision of redacted updated=revised? secrets? supersedes? evidence=trust_evidence? degraded?",
     "Lens": f"name projects? {_FILTERS} since? until? boosts",
     "Memory": f"{_MEMORY} origin?",
     "Recall": "query session lens mode outcome at hits",

@@ -12,6 +12,7 @@ from recollect.errors import InputError, QueryError
 from recollect.recollection import Recollection
 from recollect.records import FILTER_FIELDS, Filter, Progress
 from recollect.replies import Mode
+from recollect.surfaces.layout import Page, plain
 from recollect.text.dates import parse_moment
 
 T = TypeVar("T")
@@ -31,24 +32,43 @@ class Parameter:
 
     name: str
     about: str
-    kind: Literal["text", "texts", "number", "share", "flag", "choice", "paths"] = "text"
+    kind: Literal["text", "texts", "words", "number", "share", "flag", "choice", "paths", "id", "ids"] = "text"
+    """What it takes; *words* are joined to one text, an id may be written #26, *ids* are one id or several."""
     default: Any = None
     choices: tuple[str, ...] = ()
     place: bool = False
     optional: bool = False
     off: str = ""
     """What a flag that is on by default is called when it is turned off."""
+    short: str = ""
+    """A letter that stands for its name."""
+    least: float | None = None
+    most: float | None = None
+    """What a number lies between, if anything."""
+
+    def refuse(self, value: Any) -> None:
+        """Refuse a number out of bounds."""
+        least, most = self.least, self.most
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return
+        if (least is not None and not value >= least) or (most is not None and not value <= most):
+            bounds = f"of at least {least:g}" if most is None else f"from {least or 0:g} to {most:g}"
+            what = "a whole number" if self.kind == "number" else "a number"
+            raise InputError(f"{self.name} cannot be {value}", hint=f"give {what} {bounds}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What an operation returns: a value that `serialise` makes JSON of, and how it is told to people.
 
-    The text is made only when somebody asks for it. A stream is a value whose parts are written one by one.
+    The text is made only when somebody asks for it, and so is the page, its form with styles and links. A stream is a
+    value whose parts are written one by one. *Rows* are the hits or memories of an answer that finds or lists them.
     """
 
     value: Any
     text: Callable[[], str]
+    page: Callable[[], Page] | None = None
+    rows: Sequence[Any] = ()
     found: bool = True
     healthy: bool = True
     problems: tuple[str, ...] = ()
@@ -58,6 +78,18 @@ class Answer:
 def listed(found: Sequence[T], line: Callable[[T], str], *, empty: str, **value: Any) -> Answer:
     """Return an answer that is a list: told line by line, or by one word when it is *empty*."""
     return Answer(value=value, text=lambda: "\n".join(map(line, found)) or empty, found=bool(found))
+
+
+def paged(value: Any, page: Callable[[], Page], *, rows: Sequence[Any] = (), found: bool = True) -> Answer:
+    """Return an answer that is told as a page."""
+    return Answer(value=value, text=lambda: plain(page()), page=page, rows=rows, found=found)
+
+
+def for_each(ids: Sequence[int], change: Callable[[int], tuple[Mapping[str, Any], str]]) -> Answer:
+    """Return the answer of a verb that does the same to each of *ids*: one value, or several as `results`."""
+    done = [change(row) for row in ids]
+    value = done[0][0] if len(done) == 1 else {"results": [each for each, _ in done]}
+    return Answer(value=value, text=lambda: "\n".join(told for _, told in done))
 
 
 # --- what is given --------------------------------------------------------------------------
@@ -76,6 +108,13 @@ class Given:
     def get(self, name: str) -> Any:
         """Return what was given as *name*, or nothing."""
         return self.values.get(name)
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """The ids that were given, each once; they are numbers or texts such as #26."""
+        told = self.values["id"]
+        several = (told,) if isinstance(told, int | str) else told
+        return tuple(dict.fromkeys(each if isinstance(each, int) else read_id(each) for each in several))
 
     def chosen(self, names: Iterable[str]) -> dict[str, Any]:
         """Return what was given of *names*."""
@@ -135,12 +174,12 @@ def _not_of_form(name: str, text: str, *, form: str, example: str) -> InputError
     return InputError(f"{option} {text!r} is not {form}", hint=f"such as {option} {example}")
 
 
-def whole_number(text: str, *, see: str) -> int:
-    """Return the id that *text* is; *see* says what lists ids."""
+def read_id(text: str, *, see: str = "recollect list") -> int:
+    """Return the id that *text* is, with or without a # before it; *see* says what lists ids."""
     try:
-        number = int(text)
+        number = int(text.strip().removeprefix("#"))
     except ValueError as error:
-        raise InputError(f"{text!r} is not an id", hint=f"ids are whole numbers; see: {see}") from error
+        raise InputError(f"{text!r} is not an id", hint=f"ids are numbers, such as 26 or #26; see: {see}") from error
     if abs(number) >= 2**63:
         raise InputError(f"{text} is too large", hint=f"see: {see}")
     return number
@@ -157,6 +196,7 @@ def mode_from(text: str | None) -> Mode:
 # --- operations -----------------------------------------------------------------------------
 
 Run = Callable[[Recollection, Given, Progress | None], Answer]
+Group = Literal["daily", "agents", "care", "measure"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,19 +211,43 @@ class Operation:
     """Whether it reports progress."""
     store: bool = True
     """Whether it works on the user's store; else it is given an empty one in memory."""
+    makes: bool = False
+    """Whether it may make a store that is not there yet."""
+    group: Group = "daily"
+    stopped: str = ""
+    """What is told when it is stopped half way: what was kept, and how to go on; {done} and {total} are known."""
 
     def answer(self, db: Recollection, values: Mapping[str, Any], progress: Progress | None = None) -> Answer:
-        """Do it, in the project that comes with the request if one does."""
+        """Do it, in the project that comes with the request if one does; numbers out of bounds are refused."""
+        for each in self.parameters:
+            each.refuse(values.get(each.name))
         project = values.get("project")
         return self.run(db.in_project(project) if project else db, Given(values=values, now=db.now()), progress)
 
 
-def operation(*parameters: Parameter, slow: bool = False, store: bool = True) -> Callable[[Run], Operation]:
+def operation(
+    *parameters: Parameter,
+    slow: bool = False,
+    store: bool = True,
+    makes: bool = False,
+    group: Group = "daily",
+    stopped: str = "",
+) -> Callable[[Run], Operation]:
     """Make an operation of a function: it is called by the function's name and told by its docstring."""
 
     def made(run: Run) -> Operation:
         name, about = run.__name__.strip("_").replace("_", "-"), run.__doc__ or ""
-        return Operation(name=name, about=about, run=run, parameters=parameters, slow=slow, store=store)
+        return Operation(
+            name=name,
+            about=about,
+            run=run,
+            parameters=parameters,
+            slow=slow,
+            store=store,
+            makes=makes,
+            group=group,
+            stopped=stopped,
+        )
 
     return made
 
@@ -196,8 +260,13 @@ def operations_of(*modules: ModuleType) -> dict[str, Operation]:
 
 # --- parameters that several operations share -----------------------------------------------
 
-ID: Final = Parameter(name="id", kind="number", place=True, about="the id of a memory")
-LIMIT: Final = Parameter(name="limit", kind="number", about="how many")
+ID: Final = Parameter(name="id", kind="id", place=True, about="the id of a memory: 26 or #26")
+IDS: Final = Parameter(name="id", kind="ids", place=True, about="the id of a memory, or several: 26 27")
+LIMIT: Final = Parameter(name="limit", kind="number", short="n", least=1, about="how many")
+FORMATS: Final = ("text", "json", "jsonl", "ids", "paths", "csv", "md")
+FORMAT: Final = Parameter(
+    name="format", kind="choice", choices=FORMATS, about="how to write what is found (text); --json is short for json"
+)
 SESSION: Final = Parameter(name="session", about="the session it belongs to")
 DRY_RUN: Final = Parameter(name="dry_run", kind="flag", about="only say what would be done")
 FILTERS: Final = (

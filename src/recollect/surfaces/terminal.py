@@ -6,10 +6,11 @@ spells it (`\u001b`): what is printed as JSON says the same as before, and needs
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, TextIO
+from typing import Any, Final, Protocol, TextIO
 
+from recollect.settings import is_plain_terminal
 from recollect.text.normalise import IGNORED, compiled
 
 _UNSEEN: Final = f"\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\ufff9-\ufffb\ud800-\udfff{IGNORED}"
@@ -22,6 +23,9 @@ _KEPT: Final = (
 )
 _PATTERN: Final = rf"(?P<kept>{_KEPT})|\r(?=\n)|[{_UNSEEN}]"
 _PLAIN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+STYLES: Final[Mapping[str, str]] = {"title": "1", "mark": "1;4", "faint": "2", "good": "32", "bad": "1;31"}
+"""The codes of each style: of the sixteen colours that every theme, light or dark, brings in its own shade."""
+_ADDRESS: Final = re.compile(r"(?:file|https?)://[!-~]+")
 
 
 def visible(text: str) -> str:
@@ -88,12 +92,54 @@ class _VisibleBytes:
         self._stream.flush()
 
 
-def write_styled(stream: Any, before: str, text: str, after: str = "") -> None:
-    """Write *text*, made visible, between codes of our own; to a pipe without them."""
-    raw = stream.raw if isinstance(stream, VisibleStream) else stream
-    codes = (before, after) if raw.isatty() else ("", "")
-    raw.write(f"{codes[0]}{visible(text)}{codes[1]}")
+class Styled(Protocol):
+    """A stretch of text with the name of a style and an address to open; both may be blank."""
+
+    @property
+    def text(self) -> str: ...  # noqa: D102
+    @property
+    def style(self) -> str: ...  # noqa: D102
+    @property
+    def link(self) -> str: ...  # noqa: D102
+
+
+def is_screen(stream: Any) -> bool:
+    """Return whether somebody reads *stream* on a terminal."""
+    return bool(stream.isatty())
+
+
+def is_styled(stream: Any) -> bool:
+    """Return whether codes may go to *stream*: a terminal that knows any, and whose user did not ask for none."""
+    return is_screen(stream) and not is_plain_terminal()
+
+
+def write_rows(stream: Any, rows: Iterable[Iterable[Styled]]) -> None:
+    """Write *rows*, made visible, with the codes of their styles and links where *stream* takes them."""
+    raw, styled = _raw(stream), is_styled(stream)
+    for row in rows:
+        raw.write("".join(_coded(each) if styled else visible(each.text) for each in row) + "\n")
     raw.flush()
+
+
+def _coded(piece: Styled) -> str:
+    """Return *piece* between the codes of its style, and as a link where it has an address without any code in it."""
+    text = visible(piece.text)
+    if piece.style in STYLES:
+        text = f"\x1b[{STYLES[piece.style]}m{text}\x1b[0m"
+    if _ADDRESS.fullmatch(piece.link):
+        text = f"\x1b]8;;{piece.link}\x1b\\{text}\x1b]8;;\x1b\\"
+    return text
+
+
+def redraw(stream: Any, text: str) -> None:
+    """Write *text*, made visible, in the place of the line that stands there."""
+    raw = _raw(stream)
+    raw.write(f"\r\x1b[K{visible(text)}" if is_screen(raw) else visible(text))
+    raw.flush()
+
+
+def _raw(stream: Any) -> Any:
+    return stream.raw if isinstance(stream, VisibleStream) else stream
 
 
 @contextmanager

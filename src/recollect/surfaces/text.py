@@ -1,20 +1,21 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
-from recollect.records import Event, Fact, LogSize, Memory, Recall, Recovery, StoreStats
-from recollect.replies import Evidence, Health, Hit, Listing, Related, Reply, Shown
+from recollect.records import Fact, LogSize, Memory, Recall, Recovery, StoreStats
+from recollect.replies import Health, Reply
 from recollect.search.limits import MAX_PREFIXES, MAX_UNKNOWN
+from recollect.surfaces.layout import cut
 from recollect.surfaces.terminal import visible_line
 from recollect.trust import ORIGINS
 
 if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.evaluate.tune import Tuned
     from recollect.recall.log import Retention
+    from recollect.remember.edit import EditResult
     from recollect.remember.import_files import ImportReport
     from recollect.remember.ingest import IngestResult
     from recollect.remember.redact import FoundSecret
@@ -44,11 +45,12 @@ HINTS = {
 }
 DECISIONS = {
     "distinct": "remembered",
-    "identical": "known already",
+    "identical": "known already; nothing changed",
     "restates": "known already in other words; this wording is kept too",
     "updates": "remembered; it supersedes",
     "conflicts": "remembered; it conflicts with",
 }
+UPDATED = "updated: the memory with this external id says this now"
 HELD = {"owner": "the owner's", "agent": "an agent's", "untrusted": "untrusted"}
 FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
 BLOCKED = {
@@ -70,8 +72,10 @@ BLOCKED = {
 }
 SECRETS: Final = 5
 """How many of the secrets that were taken out are told to people; JSON has them all."""
-FIELD_LENGTH: Final = 40
-"""How long a value in the metadata may be to stand beside a hit; `show` and JSON have them all."""
+WIDTH: Final = 100
+"""How much of a memory stands in a list."""
+CAPTURED: Final = {"self_report": "marked by an agent", "daemon_extracted": "noted by an agent"}
+"""What the sources of captured memories mean."""
 FACET_VALUES: Final = 8
 """How many values of a facet are listed for people; JSON has them all."""
 
@@ -87,16 +91,8 @@ def here() -> str:
 # --- searches -------------------------------------------------------------------------------
 
 
-def reply_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
-    """Return an answer to a search; sources below the folder *root* are written from there."""
-    note = degraded_text(reply)
-    meant = [f"Did you mean: {' | '.join(reply.suggestions)}"] if reply.suggestions else []
-    facets = [_facet(name, counts) for name, counts in reply.facets.items() if counts]
-    found = found_text(reply, explain=explain, root=root)
-    return "\n".join([*([f"({note})"] if note else []), found, *meant, *facets])
-
-
-def _facet(name: str, counts: Mapping[str, int]) -> str:
+def facet_line(name: str, counts: Mapping[str, int]) -> str:
+    """Return how many hits have each value of a field."""
     first = [f"{visible_line(value)} {count}" for value, count in list(counts.items())[:FACET_VALUES]]
     more = [f"… {len(counts) - FACET_VALUES} more"] if len(counts) > FACET_VALUES else []
     return f"by {name.replace('_', ' ')}: {', '.join([*first, *more])}"
@@ -108,84 +104,23 @@ def degraded_text(reply: Reply) -> str:
     return DEGRADED[reply.degraded] if asked and reply.degraded else ""
 
 
-def found_text(reply: Reply, *, explain: bool = False, root: str = "") -> str:
-    """Return the hits, or why there are none."""
-    if reply.reason is not None:
-        return f"Nothing found: {reply.reason.message}; {HINTS[reply.reason.code]}."
-    lines = ["No clear answer; the nearest memories:"] if reply.outcome == "weak" else []
-    lines.extend(_hit(hit, explain=explain, root=root) for hit in reply.hits)
-    more = reply.total - len(reply.hits)
-    less = f", {reply.hidden} of them left out as they probably do not answer" if reply.hidden else ""
-    lines += [f"… and {more} more{less}"] if more > 0 and reply.hits else []
-    lines += [_evidence(reply.evidence)] if explain and reply.evidence is not None else []
-    return "\n".join(lines)
-
-
-def _evidence(evidence: Evidence) -> str:
-    """Return how likely it is that there is an answer, and what speaks for it."""
-    parts = {"holds {:.2f} of the query's words by weight": evidence.coverage, "cosine {:.2f}": evidence.cosine}
-    told = ", ".join(form.format(value) for form, value in parts.items() if value is not None)
-    likely = f"answer with probability {evidence.probability:.2f}, threshold {evidence.threshold:.2f}"
-    against = f"; against it: {'; '.join(evidence.against)}" if evidence.against else ""
-    return f"{likely}: #{evidence.id} {told}{against}"
-
-
-def _hit(hit: Hit, *, explain: bool, root: str) -> str:
-    memory = hit.memory
-    heading = memory.section or memory.title
-    lines = [*([visible_line(heading)] if heading else []), hit.snippet]
-    lines += [fields] if (fields := _fields(memory, hit.snippet)) else []
-    about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
-    # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
-    score = f"{hit.score:.3g}" if hit.score >= 0.001 else ""
-    sure = f"confidence {hit.effective_confidence if hit.facts else memory.confidence:.2g}"
-    older = f"older: #{hit.older}" if hit.older is not None else ""
-    marks = (ORIGINS.get(memory.trust, ""), _conflicting(hit.conflicts), older)
-    lines.append(" · ".join(part for part in (*about, score, sure, *marks) if part))
-    if explain:
-        shares = [f"{s.ranking}{f' rank {s.rank}' if s.rank else ''}: {s.points:+.4f}" for s in hit.shares]
-        factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items() if factor != 1.0]
-        lines.append(f"= {' '.join([*shares, *factors])}")
-    return f"{hit.rank:>2}. " + "\n    ".join(lines)
-
-
-def _fields(memory: Memory, snippet: str) -> str:
-    """Return the short values in the metadata of *memory* that neither its text nor its *snippet* shows."""
-    shown = f"{memory.title}\n{memory.section or ''}\n{memory.content}"
-    plain = {key: str(value) for key, value in memory.metadata.items() if isinstance(value, str | int | float)}
-    told = [
-        visible_line(f"{key}: {value}")
-        for key, value in plain.items()
-        if 0 < len(value) <= FIELD_LENGTH
-        and f"{key}: " not in snippet.replace("[", "").replace("]", "")
-        and not re.search(rf"(?<!\w){re.escape(value)}(?!\w)", shown)
-    ]
-    return _cut(" · ".join(told))
-
-
-def _conflicting(rows: tuple[int, ...]) -> str:
-    return f"conflicts with {', '.join(f'#{row}' for row in rows)}" if rows else ""
-
-
 def _origin(memory: Memory) -> str:
     """Return where a memory that is not the owner's comes from, in parentheses and with a space behind."""
     return f"({ORIGINS[memory.trust]}) " if memory.trust in ORIGINS else ""
 
 
-def _place(memory: Memory, root: str = "") -> str:
+def place_of(memory: Memory, root: str = "") -> str:
     """Return where *memory* comes from, as seen from the folder *root*."""
     if memory.source is None:
         return ""
+    if memory.source in CAPTURED:
+        return CAPTURED[memory.source]
     return _path(memory.source, root) + (f":{memory.line}" if memory.line else "")
 
 
 def _path(source: str, root: str) -> str:
     """Return *source* in one line, as seen from the folder *root*."""
     return visible_line(source.removeprefix(root.rstrip("/") + "/") if root else source)
-
-
-def _day(memory: Memory) -> str:
-    return memory.when.date().isoformat()
 
 
 def why_text(told: "Why") -> str:
@@ -206,7 +141,25 @@ def ingest_text(result: "IngestResult", *, root: str = "") -> str:
     of += f", which is {HELD[held]}" if of and (held := str(result.evidence.get("against"))) in HELD else ""
     of += f"; it supersedes {', '.join(f'#{row}' for row in result.supersedes)}" if result.supersedes else ""
     secrets = f"; {secrets_text(result.secrets, root=root)}" if result.secrets else ""
-    return f"#{result.id} {DECISIONS[result.decision]}{of}{secrets}{f'; {LATER}' if result.degraded else ''}"
+    became = UPDATED if result.revised else DECISIONS[result.decision]
+    return f"#{result.id} {became}{of}{secrets}{f'; {LATER}' if result.degraded else ''}"
+
+
+def edit_text(done: "EditResult", *, root: str = "") -> str:
+    """Return what an edit changed."""
+    what = (
+        f"changed {', '.join(done.changed)}; see: recollect show {done.id}" if done.changed else "is the same as before"
+    )
+    secrets = f"; {secrets_text(done.secrets, root=root)}" if done.secrets else ""
+    return f"#{done.id} {what}{secrets}{f'; {LATER}' if done.degraded else ''}"
+
+
+def tag_text(done: "EditResult") -> str:
+    """Return the tags that a memory has now."""
+    same = "" if done.changed else " as before"
+    return visible_line(
+        f"#{done.id} has the tags {', '.join(done.tags)}{same}" if done.tags else f"#{done.id} has no tags"
+    )
 
 
 def secrets_text(found: "Sequence[FoundSecret]", *, root: str = "") -> str:
@@ -224,12 +177,16 @@ def _secret(found: "FoundSecret", root: str) -> str:
 def import_text(report: "ImportReport", *, root: str = "") -> str:
     """Return what an import did."""
     files, memories = report.files, report.memories
-    text = (
-        f"{memories['new']} new, {memories['updated']} updated, {memories['unchanged']} unchanged, "
-        f"{memories['removed']} removed memories from {_count(files['scanned'], 'file')} "
-        f"({files['imported']} imported, {files['skipped']} unchanged, {files['failed']} failed)"
-    )
+    repeated = memories["repeated"]
+    counts = {name: memories[name] for name in ("new", "updated", "unchanged", "removed")}
+    counts["unchanged"] -= repeated
+    done = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "no"
+    skipped = {"unchanged": files["skipped"], "failed": files["failed"]}
+    of = ", ".join(f"{count} of them {name}" for name, count in skipped.items() if count)
+    what = "memory" if sum(counts.values()) == 1 else "memories"
+    text = f"{done} {what} from {_count(files['scanned'], 'file')}{f' ({of})' if of else ''}"
     told = {
+        f"{_count(repeated, 'text')} said what a memory says already; nothing was added for them": repeated,
         f"{_count(memories['revived'], 'forgotten memory')} brought back": memories["revived"],
         secrets_text(report.secrets, root=root): report.secrets,
         f"{_count(memories['withheld'], 'memory')} kept, though {_count(files['withheld'], 'file')} cannot be found "
@@ -249,27 +206,9 @@ def _count(number: int, what: str) -> str:
 # --- reading --------------------------------------------------------------------------------
 
 
-def listing_text(listing: Listing) -> str:
-    """Return a page of memories."""
-    lines = [f"#{m.id} {_day(m)} [{m.type}] {_origin(m)}{_short(m)}" for m in listing.memories]
-    more = listing.total - len(listing.memories)
-    return "\n".join([*lines, f"… and {more} more"] if more > 0 else lines) or "Nothing here."
-
-
 def one_line(memory: Memory) -> str:
     """Return a memory in one line: its id, its type, its first words."""
-    return f"#{memory.id} [{memory.type}] {_origin(memory)}{_short(memory)}"
-
-
-def related_line(related: Related) -> str:
-    """Return a memory that belongs to another, and why."""
-    return f"{one_line(related.memory)}\n    {', '.join(related.reasons)}"
-
-
-def timeline_line(memory: Memory) -> str:
-    """Return a memory in one line: its day, what it says, and what took its place."""
-    after = f" (superseded by #{memory.superseded_by})" if memory.superseded_by else ""
-    return f"{memory.when:%Y-%m-%d} {one_line(memory)}{after}"
+    return f"#{memory.id} [{memory.type}] {_origin(memory)}{short(memory)}"
 
 
 def fact_line(fact: Fact) -> str:
@@ -297,61 +236,10 @@ def unanswered_line(asked: Mapping[str, object]) -> str:
     return visible_line(f"{asked['times']} times: {asked['query']}")
 
 
-def _short(memory: Memory) -> str:
-    return _cut(f"{memory.title}: {memory.content}" if memory.title else memory.content)
-
-
-def _cut(text: str, width: int = 100) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= width else line[: width - 1] + "…"
-
-
-def shown_text(shown: Shown, *, root: str = "") -> str:
-    """Return one memory with all that is known of it."""
-    memory = shown.memory
-    about = {
-        "type": memory.type,
-        "project": memory.project,
-        "origin": ORIGINS.get(memory.trust),
-        "tags": ", ".join(memory.tags),
-        "source": _place(memory, root),
-        "section": memory.section,
-        "confidence": memory.confidence,
-        "observed": memory.observed_at and memory.observed_at.isoformat(),
-        "forgotten": memory.deleted_at and memory.deleted_at.isoformat(),
-        "superseded by": memory.superseded_by and f"#{memory.superseded_by}",
-    }
-    lines = [f"#{memory.id} {memory.title}".rstrip(), "", memory.content, ""]
-    lines += [f"also: {text}" for text in shown.wordings]
-    lines += [visible_line(f"{name}: {value}") for name, value in about.items() if value]
-    lines += [visible_line(f"{key}: {value}") for key, value in memory.metadata.items()]
-    lines += [_event(event) for event in shown.events]
-    return "\n".join(lines)
-
-
-def _event(event: Event) -> str:
-    """Return one change and what is known of its reason."""
-    known = {key: value for key, value in event.detail.items() if value not in (None, "", [])}
-    if event.verb != "update":
-        known.pop("content", None)
-    said = [text for key, text in _details(event.detail).items() if key in known]
-    return f"{event.at:%Y-%m-%d %H:%M} {event.verb}" + (f": {visible_line(', '.join(said))}" if said else "")
-
-
-def _details(detail: Mapping[str, object]) -> dict[str, str]:
-    of = f" #{detail['of']}" if detail.get("of") is not None else ""
-    differs = detail.get("differs")
-    return {
-        "decision": f"{detail.get('decision')}{of}",
-        "by": f"by #{detail.get('by')}" if isinstance(detail.get("by"), int) else f"by {detail.get('by')}",
-        "differs": f"differs in {', '.join(map(str, differs)) if isinstance(differs, list) else differs}",
-        "jaccard": f"{detail.get('jaccard')} of the words in common",
-        "proposes": f"{'related to' if detail.get('related') else 'perhaps the same as'} #{detail.get('proposes')}",
-        "against": f"{detail.get('trust')} against {detail.get('against')}",
-        "reason": str(detail.get("reason")),
-        "source": f"from {detail.get('source')}",
-        "content": f"it said “{_cut(str(detail.get('content')), 60)}”",
-    }
+def short(memory: Memory) -> str:
+    """Return the title and the first words of *memory*."""
+    told = f"{memory.title}: {memory.content}" if memory.title else memory.content
+    return cut(" ".join(told.split()), WIDTH)
 
 
 def stats_text(stats: StoreStats, address: str) -> str:

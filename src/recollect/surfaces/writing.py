@@ -1,6 +1,6 @@
 """Verbs that write: what is remembered, how one memory is changed, what is said of it, and the lenses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import InputError
@@ -9,7 +9,19 @@ from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.surfaces import text
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.table import FILTERS, ID, SESSION, Answer, Given, Parameter, listed, operation, whole_number
+from recollect.surfaces.table import (
+    FILTERS,
+    ID,
+    IDS,
+    SESSION,
+    Answer,
+    Given,
+    Parameter,
+    for_each,
+    listed,
+    operation,
+    read_id,
+)
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport
@@ -23,7 +35,7 @@ FIELDS: Final = (
     Parameter(name="type", about="note, decision, gotcha, preference, …"),
     Parameter(name="title", about="a title"),
     Parameter(name="source", about="where it comes from"),
-    Parameter(name="confidence", kind="share", about="how sure it is, from 0 to 1 (0.8)"),
+    Parameter(name="confidence", kind="share", least=0, most=1, about="how sure it is, from 0 to 1 (0.8)"),
     Parameter(name="external_id", about="its id in another system; adding it again updates it"),
     TRUST,
     Parameter(name="name", about="a name it goes by"),
@@ -37,7 +49,7 @@ FIELDS: Final = (
 
 
 @operation(
-    Parameter(name="text", place=True, about="what to remember"),
+    Parameter(name="text", kind="words", place=True, about="what to remember; - reads it from standard input"),
     *FIELDS,
     Parameter(name="tag", kind="texts", about="a tag, or several with commas (may be repeated)"),
     Parameter(name="date", about="the day it speaks of"),
@@ -45,11 +57,12 @@ FIELDS: Final = (
     KEEP_SECRETS,
     NO_EMBED,
     slow=True,
+    makes=True,
 )
 def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Remember one text; - reads it from standard input."""
+    """Remember one text."""
     about = given.chosen(each.name for each in FIELDS)
-    about["tags"] = tuple(tag.strip() for told in given.get("tag") or () for tag in told.split(","))
+    about["tags"] = _tags(given.get("tag") or ())
     if given.get("metadata"):
         about["metadata"] = given.pairs("metadata", form="KEY=VALUE", example="team=search")
     if (observed := given.moment("date")) is not None:
@@ -66,6 +79,8 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
     Parameter(name="prune", kind="flag", about="forget what is gone even if it is all or most below a folder"),
     Parameter(name="follow_links", kind="flag", about="follow links that lead out of a folder"),
     slow=True,
+    makes=True,
+    stopped="the first {done} of {total} files are in and stay; the same command goes on from there",
 )
 def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Import Markdown, text, JSON, JSONL, YAML, CSV and chat transcripts; only what changed is written."""
@@ -103,9 +118,14 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
     }
 
 
-@operation(Parameter(name="text", place=True, about="a worker's output"), slow=True)
+@operation(
+    Parameter(name="text", place=True, about="what an agent wrote; - reads it from standard input"),
+    slow=True,
+    makes=True,
+    group="agents",
+)
 def capture(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Remember the [MEMORY] lines and cue sentences of a text; - reads it from standard input."""
+    """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …"."""
     results = db.capture(given["text"])
     return listed(results, text.ingest_text, empty="Nothing to remember in it.", memories=results)
 
@@ -113,57 +133,123 @@ def capture(db: Recollection, given: Given, _: Progress | None) -> Answer:
 # --- one memory changed ---------------------------------------------------------------------
 
 
-@operation(ID)
+def _known(db: Recollection, given: Given) -> tuple[int, ...]:
+    """Return the ids that were given; refuse an unknown one before anything is changed."""
+    for row in given.ids:
+        db.show(row)
+    return given.ids
+
+
+@operation(IDS)
 def forget(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Hide a memory from every search until it is restored."""
-    row = given["id"]
-    db.forget(row)
-    told = f"#{row} forgotten; bring it back with: recollect restore {row}"
-    return Answer(value={"id": row, "event": "forget"}, text=lambda: told)
+    """Hide memories from every search until they are restored."""
+
+    def change(row: int) -> tuple[dict[str, Any], str]:
+        db.forget(row)
+        return {"id": row, "event": "forget"}, f"#{row} forgotten; bring it back with: recollect restore {row}"
+
+    return for_each(_known(db, given), change)
 
 
-@operation(ID)
+@operation(IDS)
 def restore(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Bring back a memory that was forgotten, or one that another took the place of."""
-    row = given["id"]
-    db.restore(row)
-    return Answer(value={"id": row, "event": "restore"}, text=lambda: f"#{row} restored")
+    """Bring back memories that were forgotten or superseded."""
+
+    def change(row: int) -> tuple[dict[str, Any], str]:
+        db.restore(row)
+        return {"id": row, "event": "restore"}, f"#{row} restored"
+
+    return for_each(_known(db, given), change)
 
 
-@operation(ID, Parameter(name="off", kind="flag", about="let it age again"))
+@operation(IDS, Parameter(name="off", kind="flag", about="let it age again"))
 def pin(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Keep a memory from ageing."""
-    row, pinned = given["id"], not given.get("off")
-    db.pin(row, pinned=pinned)
-    told = f"#{row} is {'pinned' if pinned else 'not pinned'}"
-    return Answer(value={"id": row, "pinned": pinned}, text=lambda: told)
+    """Keep memories from ageing."""
+    pinned = not given.get("off")
+
+    def change(row: int) -> tuple[dict[str, Any], str]:
+        db.pin(row, pinned=pinned)
+        return {"id": row, "pinned": pinned}, f"#{row} is {'pinned' if pinned else 'not pinned'}"
+
+    return for_each(_known(db, given), change)
 
 
-@operation(ID, Parameter(name="by", kind="number", place=True, about="the id of the newer memory"))
+@operation(
+    ID,
+    Parameter(name="content", about="the new text; - reads it from standard input"),
+    Parameter(name="title", about="the new title"),
+    Parameter(name="type", about="the new type"),
+    Parameter(name="tag", kind="texts", about="the tags it has from now on (may be repeated; see also: tag)"),
+    Parameter(name="date", about="the day it speaks of"),
+    Parameter(name="source", about="where it comes from"),
+    Parameter(name="confidence", kind="share", least=0, most=1, about="how sure it is, from 0 to 1"),
+    Parameter(name="metadata", kind="texts", about="KEY=VALUE (may be repeated); the other keys stay"),
+    KEEP_SECRETS,
+    NO_EMBED,
+)
+def edit(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Change a memory, in your editor or by options; what it said before stays in its history."""
+    (row,) = given.ids
+    changes = given.chosen(("content", "title", "type", "source", "confidence"))
+    if given.get("tag"):
+        changes["tags"] = _tags(given.get("tag"))
+    if given.get("metadata"):
+        told = given.pairs("metadata", form="KEY=VALUE", example="team=search")
+        changes["metadata"] = {**db.show(row).memory.metadata, **told}
+    if (observed := given.moment("date")) is not None:
+        changes["observed_at"] = observed.start
+    if not changes:
+        raise InputError("nothing to change", hint="say what, such as --content TEXT or --type decision")
+    done = db.edit(row, **changes, redact=not given.get("keep_secrets"), embed=not given.get("no_embed"))
+    return Answer(value=done, text=lambda: text.edit_text(done, root=text.here()))
+
+
+def _tags(told: Iterable[str]) -> tuple[str, ...]:
+    return tuple(tag.strip() for each in told for tag in each.split(",") if tag.strip())
+
+
+@operation(
+    IDS,
+    Parameter(name="add", kind="texts", about="a tag to give, or several with commas (may be repeated)"),
+    Parameter(name="remove", kind="texts", about="a tag to take away, or several with commas (may be repeated)"),
+)
+def tag(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Give memories tags, or take tags away."""
+    more, less = _tags(given.get("add") or ()), _tags(given.get("remove") or ())
+    if not (more or less):
+        raise InputError("no tag is given", hint="such as: recollect tag 26 27 --add release --remove draft")
+    done = {each.id: each for each in db.tag(*given.ids, add=more, remove=less)}
+    return for_each(list(done), lambda row: (serialise(done[row]), text.tag_text(done[row])))
+
+
+@operation(ID, Parameter(name="by", kind="id", place=True, about="the id of the newer memory"))
 def supersede(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Say that one memory took the place of another."""
-    row, by = given["id"], given["by"]
+    """Say that one memory took the place of another, which is hidden from then on."""
+    (row,), by = given.ids, given["by"]
     db.supersede(row, by)
     return Answer(value={"id": row, "superseded_by": by}, text=lambda: f"#{row} is superseded by #{by}")
 
 
 @operation(
     ID,
-    Parameter(name="verdict", kind="choice", choices=("used", "useful", "wrong"), place=True, about="what"),
+    Parameter(
+        name="verdict", kind="choice", choices=("used", "useful", "wrong"), place=True, about="used, useful or wrong"
+    ),
     SESSION,
-    Parameter(name="query", about="the query it was recalled for"),
+    Parameter(name="query", about="the query that found it"),
+    group="agents",
 )
 def feedback(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Say what became of a recalled memory."""
-    row, verdict = given["id"], given["verdict"]
+    """Say whether a memory that was found was used, useful or wrong; `tune` learns from it."""
+    (row,), verdict = given.ids, given["verdict"]
     db.feedback(row, verdict, session=given.get("session"), query=given.get("query"))
     return Answer(value={"id": row, "verdict": verdict}, text=lambda: f"#{row}: {verdict}")
 
 
-@operation(Parameter(name="ids", kind="paths", place=True, about="ids of facts"))
+@operation(Parameter(name="ids", kind="paths", place=True, about="ids of facts (see: recollect facts)"), group="agents")
 def reinforce(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Confirm facts: they are surer, and count as fresh from today."""
-    rows = [whole_number(each, see="recollect facts") for each in given["ids"]]
+    """Confirm facts: their confidence rises and counts from today."""
+    rows = [read_id(each, see="recollect facts") for each in given["ids"]]
     count = db.reinforce(*rows)
     return Answer(value={"reinforced": rows}, text=lambda: f"{count} facts reinforced")
 
@@ -216,7 +302,8 @@ LENSES: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
     Parameter(name="only_project", kind="texts", about="only this project (may be repeated)"),
     *(each for each in FILTERS if each.kind == "texts" or each.name in ("since", "until")),
     Parameter(name="boost", kind="texts", about="KIND:NAME=FACTOR, such as type:decision=1.5 (repeatable)"),
+    group="agents",
 )
 def lens(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Create, list or drop lenses: named filters and boosts."""
+    """Create, list or drop lenses: filters and boosts kept under a name, for `search --lens NAME`."""
     return LENSES[given["action"]](db, given)

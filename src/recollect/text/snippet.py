@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
@@ -88,6 +88,13 @@ def _found(analysis: TokenAnalysis, wanted: QueryTerms) -> frozenset[str]:
     return stems.intersection(analysis.stems) | tokens.intersection(exact) | frozenset(begun)
 
 
+class Snippet(NamedTuple):
+    """A stretch of a text with the words found in brackets, and where in it each of these stands, brackets included."""
+
+    text: str
+    marks: tuple[tuple[int, int], ...] = ()
+
+
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
 _HALF: Final = re.compile("[\ud800-\udfff]")
 # Marks, invisible joiners, and the later letters of a Hangul syllable.
@@ -101,12 +108,33 @@ def snippet(text: str, wanted: QueryTerms, *, width: int = 160) -> str:
     The stretch holds the most distinct wanted tokens, the earliest of the best; the beginning when
     there are none. Marks and cut signs are not counted. A word is cut only when it alone is too long.
     """
+    return marked_snippet(text, wanted, width=width).text
+
+
+def marked_snippet(text: str, wanted: QueryTerms, *, width: int = 160) -> Snippet:
+    """Return what `snippet` returns, and where its marks are: brackets of the text itself are none."""
     line = " ".join(_CONTROL.sub(" ", _HALF.sub("\ufffd", text)).split())
     width = max(width, 1)
     spans = match_spans(line, wanted)
     start, end = _stretch(line, _densest(spans, width), width)
-    shown = "".join(_marked(line, spans, start, end))
-    return f"{'…' if start else ''}{shown}{'…' if end < len(line) else ''}"
+    shown, marks = "…" if start else "", []
+    at = start
+    for first, last in _merged(spans, start, end):
+        shown += line[at:first]
+        marks.append((len(shown), len(shown) + last - first + 2))
+        shown += f"[{line[first:last]}]"
+        at = last
+    return Snippet(f"{shown}{line[at:end]}{'…' if end < len(line) else ''}", tuple(marks))
+
+
+def joined(snippets: Iterable[Snippet], separator: str) -> Snippet:
+    """Return *snippets* as one, with *separator* between them."""
+    text, marks = "", []
+    for number, each in enumerate(snippets):
+        text += separator if number else ""
+        marks += [(len(text) + first, len(text) + last) for first, last in each.marks]
+        text += each.text
+    return Snippet(text, tuple(marks))
 
 
 def _densest(spans: Sequence[MatchSpan], width: int) -> tuple[int, int]:
@@ -165,18 +193,8 @@ def _continues(char: str) -> bool:
     return unicodedata.category(char) in _CONTINUING or _LATER_JAMO.match(char) is not None
 
 
-def _marked(line: str, spans: Sequence[MatchSpan], start: int, end: int) -> Iterator[str]:
-    """Yield the stretch in pieces, its spans in brackets; CJK spans that touch are one."""
-    at = start
-    for first, last in _merged(spans, start, end):
-        yield line[at:first]
-        yield f"[{line[first:last]}]"
-        at = last
-    yield line[at:end]
-
-
 def _merged(spans: Sequence[MatchSpan], start: int, end: int) -> list[tuple[int, int]]:
-    """Return the parts of *spans* between *start* and *end*."""
+    """Return the parts of *spans* between *start* and *end*; CJK spans that touch are one."""
     merged: list[tuple[int, int]] = []
     joining = False
     for span in spans:

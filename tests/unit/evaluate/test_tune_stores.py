@@ -192,7 +192,7 @@ def test_verdicts_become_questions_by_the_query_or_the_session_they_name(units: 
 
     (question,) = found.queries
     assert question == JudgedQuery(text=QUESTIONS["right1"], gains={first: 1, other: 1, bad: 0})
-    assert found.left_out == {"verdicts of which nobody knows the question": 2}
+    assert found.left_out == {"verdicts without a query (give one: feedback --query, or --session)": 2}
 
 
 def test_a_verdict_in_a_session_speaks_of_the_last_search_that_showed_the_memory(units: Recollection) -> None:

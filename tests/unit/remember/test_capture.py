@@ -28,6 +28,14 @@ def test_a_marker_may_say_how_sure_it_is() -> None:
     assert memory.content == "retries need jitter: always"
 
 
+def test_a_marker_without_fields_is_a_note() -> None:
+    (memory,) = capture("[MEMORY] The cache TTL is 30 seconds: see the config")
+
+    assert (memory.content, memory.type) == ("The cache TTL is 30 seconds: see the config", "note")
+    assert (memory.confidence, memory.source, memory.tags) == (0.8, "self_report", ())
+    assert capture("[MEMORY] ok") == ()
+
+
 @pytest.mark.case(86)
 @pytest.mark.parametrize(
     "line",

@@ -7,7 +7,7 @@ import pty
 import select
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
@@ -17,8 +17,9 @@ import pytest
 
 from recollect.surfaces.cli import main
 from recollect.surfaces.table import Operation, Parameter
+from screen import COMMAND, on_a_screen, surroundings
 
-COMMAND = (sys.executable, "-c", "from recollect.surfaces.cli import main; main()")
+__all__ = ["COMMAND", "Ran", "Run", "apart", "commands", "inside", "on_a_screen", "on_a_terminal", "surroundings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +94,6 @@ def on_a_terminal(*words: str, folder: Path, typed: str | None = None) -> tuple[
         drawn += piece
     os.close(ours)
     return process.wait(), drawn.decode()
-
-
-def surroundings(folder: Path, more: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without anybody's settings and without a model."""
-    ours = {"RECOLLECT_CONFIG": "", "RECOLLECT_MODEL": "none", "RECOLLECT_OFFLINE": "1"}
-    ours["RECOLLECT_DB"] = str(folder / "notes.db")
-    others = {name: value for name, value in os.environ.items() if not name.startswith("RECOLLECT_")}
-    return {**others, **ours, **more}
 
 
 # --- any command, by the table --------------------------------------------------------------

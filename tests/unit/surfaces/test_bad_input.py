@@ -43,10 +43,10 @@ def without_rights() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("search",), "Missing argument 'QUERY'"),
-        (("show",), "Missing argument 'ID'"),
+        (("search",), "Missing argument 'QUERY...'"),
+        (("show",), "Missing argument 'ID...'"),
         (("import",), "Missing argument 'PATHS...'"),
-        (("show", "seven"), "'seven' is not a valid integer"),
+        (("show", "seven"), "'seven' is not an id"),
         (("search", "x", "--mode", "magic"), "'magic' is not one of"),
         (("search", "x", "--limit", "many"), "'many' is not a valid integer"),
         (("list", "--limit", "9" * 30), "is too large"),

@@ -86,7 +86,7 @@ def test_a_terminal_is_shown_what_goes_and_asked(tmp_path: Path, typed: str, cod
 
     assert ended == code
     assert "would erase 1 memories" in drawn
-    assert "Nothing brings it back" in drawn
+    assert "It cannot be undone" in drawn
     with recollect.open(tmp_path / "notes.db", model="none") as db:
         assert db.list().total == left
 

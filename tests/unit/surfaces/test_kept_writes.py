@@ -112,7 +112,7 @@ def test_a_search_beside_a_failing_server_says_so_and_exits_with_success(failing
     found = apart("search", "Tuesdays", folder=tmp_path, RECOLLECT_MODEL=failing)
 
     assert found.code == 0
-    assert found.out.startswith("(the embedding model failed: answered by words alone)\n 1. We ship on [Tuesdays]")
+    assert found.out.startswith("(the embedding model failed: answered by words alone)\n 1. We ship on Tuesdays")
     assert "the embedding server answered 500" in found.err
 
 

@@ -54,7 +54,9 @@ def classes(*names: str) -> dict[str, type]:
 
 
 def test_every_shape_is_that_of_a_value_with_these_attributes() -> None:
-    known = classes(*("records", "replies", "recall.lens", "remember.ingest", "search.why", "upkeep.facts"))
+    known = classes(
+        *("records", "replies", "recall.lens", "remember.edit", "remember.ingest", "search.why", "upkeep.facts")
+    )
 
     missing = [
         (name, member)

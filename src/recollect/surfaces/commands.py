@@ -1,0 +1,247 @@
+"""The table of operations as commands of click: their arguments and options, their help, what was perhaps meant."""
+
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+if TYPE_CHECKING:
+    from recollect.surfaces.table import Operation, Parameter
+
+GLOBAL: Final = {
+    "db": "the store: a path or :memory: (RECOLLECT_DB)",
+    "project": "the project to write to and to search (RECOLLECT_PROJECT)",
+    "profile": "how to rank: default, cortex, oro, boocode, nornicdb, engram, or a .toml file (RECOLLECT_PROFILE)",
+    "model": "the embedding model: a name, a folder, or none (RECOLLECT_MODEL)",
+    "reranker": "the folder of a cross-encoder that reads the best hits again, or none (RECOLLECT_RERANKER)",
+}
+GROUPS: Final = {
+    "daily": "Every day",
+    "agents": "For agents and what they learn",
+    "care": "Care of the store",
+    "measure": "Quality",
+}
+"""The headings of the verbs, by their groups."""
+MEANT: Final = {
+    **dict.fromkeys(("find", "query", "ask", "grep", "recall"), "search"),
+    **dict.fromkeys(("ls", "dir", "all"), "list"),
+    **dict.fromkeys(("rm", "delete", "del", "remove", "hide"), "forget"),
+    **dict.fromkeys(("cat", "get", "view", "read", "info"), "show"),
+    **dict.fromkeys(("new", "remember", "save", "note", "put", "insert"), "add"),
+    **dict.fromkeys(("load", "ingest", "index", "sync"), "import"),
+    **dict.fromkeys(("update", "change", "modify"), "edit"),
+    **dict.fromkeys(("undo", "undelete", "unforget"), "restore"),
+    **dict.fromkeys(("erase", "wipe", "shred"), "purge"),
+    **dict.fromkeys(("history", "log-recent"), "timeline"),
+    **dict.fromkeys(("status", "count"), "stats"),
+    **dict.fromkeys(("check", "fsck"), "doctor"),
+    **dict.fromkeys(("install", "models"), "model"),
+    "dump": "export",
+    "tags": "tag",
+    "unpin": "pin --off",
+    "bench": "eval",
+    "help": "--help",
+}
+"""What people type who know other programs, and what it is called here."""
+ALSO: Final = "Also: --db, --project, --profile, --model, --reranker, --json; see: recollect --help"
+
+
+def perhaps(word: str, known: Iterable[str]) -> str:
+    """Return a question for what was perhaps meant by *word*; blank when nothing is near."""
+    near = get_close_matches(word.lower(), list(known), n=2, cutoff=0.6)
+    return f"did you mean {' or '.join(near)}?" if near else ""
+
+
+# --- commands -------------------------------------------------------------------------------
+
+
+class Commands(click.Group):
+    """Commands made from the table when they are asked for, so that a start costs little; *run* answers them."""
+
+    def __init__(self, *args: Any, run: "Callable[[Operation, dict[str, Any]], None]", **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._run = run
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; end quietly when nobody reads its answer any more."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # what is left in the buffers has nowhere to go
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return every command, in the order of the table."""
+        return [*_operations(), *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command *cmd_name*."""
+        if cmd_name in (operations := _operations()):
+            return command_for(operations[cmd_name], self._run)
+        return super().get_command(ctx, cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that *args* name; of an unknown one say what was perhaps meant."""
+        word = args[0]
+        if not word.startswith("-") and self.get_command(ctx, word) is None:
+            meant = f"did you mean {MEANT[word]}?" if word in MEANT else perhaps(word, self.list_commands(ctx))
+            raise click.UsageError(f"No such command {word!r}{f'; {meant}' if meant else ''}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands in their groups, each with all of its first line."""
+        operations = _operations()
+        for group, heading in GROUPS.items():
+            rows = [(name, each.about) for name, each in operations.items() if each.group == group]
+            others = [name for name in super().list_commands(ctx) if GROUPS_OF_OTHERS.get(name) == group]
+            rows += [(name, str(self.commands[name].help)) for name in others]
+            with formatter.section(heading):
+                formatter.write_dl([(name, about.split("\n\n")[0]) for name, about in rows])
+
+
+GROUPS_OF_OTHERS: Final = {"demo": "daily", "completion": "care"}
+
+
+def _operations() -> "Mapping[str, Operation]":
+    from recollect.surfaces.operations import OPERATIONS  # noqa: PLC0415  (completion and --version need none)
+
+    return OPERATIONS
+
+
+def global_options(command: click.Command, *, hidden: bool = True) -> click.Command:
+    """Add the global options to *command*, except those that it has in a way of its own; the help has them once."""
+    own = {each.name for each in command.params}
+    others = {name: about for name, about in GLOBAL.items() if name not in own}
+    command.params += [
+        click.Option([f"--{name}"], metavar=name.upper(), help=about, hidden=hidden) for name, about in others.items()
+    ]
+    command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="answer in JSON", hidden=hidden))
+    if hidden:
+        command.epilog = ALSO
+    return command
+
+
+def command_for(operation: "Operation", run: "Callable[[Operation, dict[str, Any]], None]") -> click.Command:
+    """Return the command of *operation*; *run* gets what was typed."""
+
+    def call(**given: Any) -> None:
+        run(operation, given)
+
+    params = [_parameter(parameter) for parameter in operation.parameters]
+    kind = _Spoken if any(each.kind == "words" for each in operation.parameters) else click.Command
+    return global_options(kind(operation.name, callback=call, params=params, help=_help(operation)))
+
+
+class _Spoken(click.Command):
+    """A command that takes words: -friday is one of them, for an option has one letter or two dashes."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Let a word with one dash before it pass as it is; the space is lost when the words are joined."""
+        return super().parse_args(ctx, [f" {each}" if _EXCLUDED.match(each) else each for each in args])
+
+
+def _help(operation: "Operation") -> str:
+    """Return what *operation* does and what its arguments are; options speak for themselves."""
+    places = [f"{each.name.upper()}: {each.about}" for each in operation.parameters if each.place]
+    return "\n\n".join([operation.about, *places])
+
+
+# --- parameters -----------------------------------------------------------------------------
+
+
+class _Choice(click.Choice):  # type: ignore[type-arg]
+    """One of some words; of another one it is said what was perhaps meant."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the choice; refuse what is none."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            meant = perhaps(str(value), self.choices)
+            told = f"{error.message.rstrip('.')}; {meant}" if meant else error.message
+            raise click.BadParameter(told, ctx=ctx, param=param) from error
+
+
+class _Id(click.ParamType):  # type: ignore[type-arg]
+    """The id of a memory, with or without a # before it."""
+
+    name = "id"
+
+    def convert(self, value: Any, _: click.Parameter | None, __: click.Context | None) -> int:
+        """Return the number; refuse what is none."""
+        from recollect.surfaces.table import read_id  # noqa: PLC0415
+
+        return value if isinstance(value, int) else read_id(value)
+
+
+TYPES: Final[Mapping[str, Any]] = {"number": click.INT, "share": click.FLOAT, "id": _Id(), "ids": _Id()}
+METAVARS: Final = {"number": "N", "share": "NUMBER", "id": "ID"}
+NAMED: Final = {
+    **dict.fromkeys(("since", "until", "on", "as_of", "date", "older_than"), "DATE"),
+    **dict.fromkeys(("fact_type", "without_model", "only_project", "only_tag", "external_id"), "NAME"),
+    **dict.fromkeys(("metadata", "boost", "weight", "run_file"), "KEY=VALUE"),
+    **dict.fromkeys(("export", "vectors", "to"), "FOLDER"),
+    **dict.fromkeys(("output", "judged", "keep"), "FILE"),
+}
+"""What stands for the value of an option in its help, where that is not its own name."""
+SEVERAL: Final = ("paths", "words", "ids")
+_EXCLUDED: Final = re.compile(r"-[^\W\d_]{2}")
+
+
+def _parameter(parameter: "Parameter") -> click.Parameter:
+    return _argument(parameter) if parameter.place else _option(parameter)
+
+
+def _argument(parameter: "Parameter") -> click.Parameter:
+    return click.Argument(
+        [parameter.name],
+        nargs=-1 if parameter.kind in SEVERAL else 1,
+        required=not parameter.optional,
+        type=_type(parameter),
+        callback=_joined if parameter.kind == "words" else _countable,
+    )
+
+
+def _option(parameter: "Parameter") -> click.Option:
+    flag, several = parameter.kind == "flag", parameter.kind == "texts"
+    name, off = parameter.name.replace("_", "-"), parameter.off.replace("_", "-")
+    names = [f"--{name}/--{off}" if off else f"--{name}", parameter.name]
+    return click.Option(
+        [f"-{parameter.short}", *names] if parameter.short else names,
+        is_flag=flag,
+        multiple=several,
+        default=bool(parameter.default) if flag else parameter.default,
+        type=None if flag else _type(parameter),
+        callback=_countable,
+        metavar=None if flag else METAVARS.get(parameter.kind) or NAMED.get(parameter.name, parameter.name.upper()),
+        help=_about(parameter),
+    )
+
+
+def _about(parameter: "Parameter") -> str:
+    """Return what an option is for, and which words it takes where its text does not say so."""
+    missing = [choice for choice in parameter.choices if choice not in parameter.about]
+    return f"{', '.join(parameter.choices)}: {parameter.about}" if missing else parameter.about
+
+
+def _joined(_: click.Context, __: click.Parameter, value: Sequence[str]) -> str:
+    """Return the words of an argument as one text."""
+    return " ".join(word[1:] if word.startswith(" -") else word for word in value)
+
+
+def _countable(_: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Return *value*, unless it is a number that no store can count to."""
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise click.BadParameter(f"{value} is too large", param=parameter)
+    return value
+
+
+def _type(parameter: "Parameter") -> Any:
+    if parameter.kind == "choice":
+        return _Choice(parameter.choices, case_sensitive=False)
+    return TYPES.get(parameter.kind, click.STRING)
