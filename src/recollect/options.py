@@ -199,7 +199,7 @@ def dated(options: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
         if about.get(name) is not None and not isinstance(about[name], datetime):
             span = span_of(about[name], name, now=now)
             about[name] = span and (span.end if name == "valid_until" else span.start)
-    if "tag" in options:
-        told = [*names(options["tag"]), *names(options.get("tags", ()))]
+    told = [*names(options.get("tag", ())), *names(options.get("tags", ()))]
+    if told:
         about["tags"] = tuple(tag.strip() for each in told for tag in each.split(","))
     return about

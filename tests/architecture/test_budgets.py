@@ -19,7 +19,7 @@ CODE = {
     "rerankers": 200,
     "search": 2_900,
     "stores": 3_950,
-    "surfaces": 1_850,
+    "surfaces": 2_100,
     "text": 2_450,
     "upkeep": 830,
 }
