@@ -13,6 +13,7 @@ import click
 
 from recollect.errors import InputError, RecollectError
 from recollect.records import Progress
+from recollect.surfaces.completion import completer
 from recollect.surfaces.terminal import visible_line, visible_streams, write_styled
 
 if TYPE_CHECKING:
@@ -62,7 +63,10 @@ def _global_options(command: click.Command) -> click.Command:
     """Add the global options to *command*, except those that it has in a way of its own."""
     own = {each.name for each in command.params}
     others = {name: about for name, about in GLOBAL.items() if name not in own}
-    command.params += [click.Option([f"--{name}"], metavar=name.upper(), help=about) for name, about in others.items()]
+    command.params += [
+        click.Option([f"--{name}"], metavar=name.upper(), help=about, shell_complete=completer(name))
+        for name, about in others.items()
+    ]
     command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="answer in JSON"))
     return command
 
@@ -99,6 +103,7 @@ def _parameter(parameter: "Parameter") -> click.Parameter:
             required=not parameter.optional,
             type=_type(parameter),
             callback=_countable,
+            shell_complete=completer(parameter.name, chosen=parameter.kind == "choice"),
         )
     flag, several = parameter.kind == "flag", parameter.kind == "texts"
     name, off = parameter.name.replace("_", "-"), parameter.off.replace("_", "-")
@@ -110,6 +115,7 @@ def _parameter(parameter: "Parameter") -> click.Parameter:
         type=None if flag else _type(parameter),
         callback=_countable,
         help=parameter.about,
+        shell_complete=completer(parameter.name, chosen=parameter.kind == "choice"),
     )
 
 
