@@ -82,6 +82,7 @@ class AsyncRecollection:
     doctor = _threaded(Recollection.doctor)
     drop_lens = _threaded(Recollection.drop_lens)
     embed = _threaded(Recollection.embed)
+    eval = _threaded(Recollection.eval)
     export = _streamed(Recollection.export)
     facts = _threaded(Recollection.facts)
     feedback = _threaded(Recollection.feedback)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 
 from recollect import evaluate, recall, remember, search, upkeep
 from recollect.arguments import checked, guarded
@@ -819,6 +819,45 @@ class Recollection:
             ()
         """
         recall.lens.drop_lens(self._named(name) or name, self.store, project=self._notes)
+
+    def eval(
+        self,
+        *datasets: str | Path,
+        profile: Names = (),
+        mode: Mode | Sequence[Mode] = "hybrid",
+        split: "evaluate.datasets.Split" = "all",
+        by: Literal["document", "session"] = "document",
+        queries: int | None = None,
+        run_file: Mapping[str, str | Path] = MappingProxyType({}),
+        vectors: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> "evaluate.evaluate.Evaluation":
+        """Measure how well judged questions are answered; the store itself is neither read nor changed.
+
+        Several of *profile* and *mode* are compared with the first; *run_file* has rankings of other tools by name.
+        *vectors* is the folder that keeps vectors for the next time, the user's cache folder when not given.
+
+        Example:
+            >>> run = db.eval("birds", mode="keyword", by="document").runs[0]
+            >>> run.measures["ndcg@10"]
+            1.0
+        """
+        modes: tuple[Mode, ...] = (mode,) if isinstance(mode, str) else tuple(mode)
+        profiles = evaluate.plan.load_profiles(names(profile), self.profile)
+        plan = evaluate.plan.make_plan(
+            datasets,
+            profiles=profiles,
+            modes=modes,
+            split=split,
+            by_session=by == "session",
+            queries=queries,
+            run_file=run_file,
+        )
+        with evaluate.plan.kept_vectors(self.models, plan.modes, vectors) as embedder:
+            resources = evaluate.corpus.EvalResources(
+                embedder=embedder, model=self.models.name, reranker=self.rerankers.current, progress=progress
+            )
+            return evaluate.evaluate.evaluate(plan, resources)
 
     def tune(
         self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None

@@ -139,6 +139,7 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "doctor": plain,
         "drop_lens": ((("none",), {}), ((f"lens{MARK}",), {})),
         "embed": plain,
+        "eval": (((folder / "nowhere",), {"mode": "keyword"}),),
         "export": plain,
         "facts": (*plain, ((), {"subject": "Owner"})),
         "feedback": (((THEIR_ID, "useful"), {"session": f"session{MARK}"}),),

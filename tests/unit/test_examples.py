@@ -22,6 +22,11 @@ FUNCTIONS = {"open": recollect.open, "recover": recollect.recover}
 def db(tmp_path: Path) -> Iterator[Recollection]:
     """Give the store that the examples speak of."""
     (tmp_path / "notes").mkdir()
+    (tmp_path / "birds" / "qrels").mkdir(parents=True)
+    (tmp_path / "birds" / "corpus.jsonl").write_text('{"_id": "d1", "text": "Ducks swim."}\n', encoding="utf-8")
+    (tmp_path / "birds" / "queries.jsonl").write_text('{"_id": "q1", "text": "who swims?"}\n', encoding="utf-8")
+    judged = "query-id\tcorpus-id\tscore\nq1\td1\t1\n"
+    (tmp_path / "birds" / "qrels" / "test.tsv").write_text(judged, encoding="utf-8")
     (tmp_path / "notes" / "garden.md").write_text("# Garden\n\nThe roses are cut in March.\n", encoding="utf-8")
     with chdir(tmp_path), recollect.open("notes.db", model="hashing", clock=lambda: NOON) as opened:
         opened.add("We deploy on Fridays", type="decision", tag="release", date="2026-04-10")

@@ -27,8 +27,8 @@ SEVERAL: Mapping[str, tuple[str, ...]] = {
     "tune": ("tune", "tuning", "untune"),
 }
 """Verbs that do one of several things; each is a method of its own. Models belong to the machine, not to a store."""
-FUNCTIONS: Mapping[str, Callable[..., Any] | None] = {"recover": recollect.recover, "eval": None}
-"""Verbs that touch no open store: a function, or (`eval`, which makes stores of its own) the package `evaluate`."""
+FUNCTIONS: Mapping[str, Callable[..., Any]] = {"recover": recollect.recover}
+"""Verbs that touch no open store."""
 OTHERWISE: Mapping[str, str] = {
     "keep_secrets": "redact=False",
     "no_embed": "embed=False",
@@ -40,6 +40,7 @@ OTHERWISE: Mapping[str, str] = {
 OTHERWISE_IN: Mapping[str, Mapping[str, str]] = {
     "backup": {"to": "backup_to(folder)"},
     "consolidate": {"dry_run": "apply=False, as it is unless told", "undo": "undo_consolidation()"},
+    "eval": {"export": "evaluate.runs.as_trec", "output": "evaluate.markup.as_html"},
     "export": {"all": "everything", "skip_damaged": "recover() first"},
     "model": {"source": "recollect.embedders.install"},
     "pin": {"off": "pinned=False"},
@@ -59,7 +60,7 @@ def db(tmp_path: Path) -> Iterator[Recollection]:
 def methods(operation: Operation) -> list[Callable[..., Any]]:
     name = operation.name.replace("-", "_")
     if operation.name in FUNCTIONS:
-        return [each for each in [FUNCTIONS[operation.name]] if each is not None]
+        return [FUNCTIONS[operation.name]]
     own = name if hasattr(Recollection, name) else f"{name}_"
     return [getattr(Recollection, each) for each in SEVERAL.get(operation.name, (own,))]
 
@@ -68,7 +69,7 @@ def keywords(operation: Operation) -> set[str]:
     return {name for each in methods(operation) for name in inspect.signature(each).parameters}
 
 
-@pytest.mark.parametrize("name", sorted(set(OPERATIONS) - {"eval"}))
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_every_option_of_a_verb_is_a_keyword_of_its_method(name: str) -> None:
     operation = OPERATIONS[name]
     options = {each.name for each in operation.parameters if not each.place}
