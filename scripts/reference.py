@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from recollect import options, recollection, replies
+from recollect.embedders import install
 from recollect.options import USUAL
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.schema import answers_schema, field_notes
@@ -41,6 +42,8 @@ async with recollect.aio.open("notes.db") as db:
 The examples below run on a store of three memories: `We deploy on Fridays` (a decision, tagged release, of 10 April),
 `The staging server listens on port 5432` (config, staging, 20 April) and `Owner: Mara of the billing team` (30 April).
 """
+MODELS = """Embedding models belong to the machine, not to a store; what `recollect model` does is in
+`recollect.embedders.install`, for the folder `RECOLLECT_MODELS` or `models` in your data folder."""
 OPTIONS = {
     "SearchOptions": "Options of a search",
     "FilterOptions": "Options of a list",
@@ -64,9 +67,16 @@ def reference() -> str:
     parts = [INTRODUCTION, *(part for each in opened for part in _function(each, "recollect."))]
     parts += ["## Methods", ", ".join(f"[`{name}`](#{name})" for name in sorted(each.name for each in methods))]
     parts += [part for each in methods for part in _function(each, "db.")]
+    parts += ["## Models", MODELS, *(part for each in _models() for part in _function(each, ""))]
     parts += [part for name, title in OPTIONS.items() for part in _options(name, title)]
     parts += [*_replies(), *_shapes()]
     return "\n\n".join(part.rstrip() for part in parts) + "\n"
+
+
+def _models() -> list[ast.FunctionDef]:
+    tree = ast.parse(Path(inspect.getfile(install)).read_text(encoding="utf-8"))
+    wanted = ("list_models", "install", "verify")
+    return [each for each in tree.body if isinstance(each, ast.FunctionDef) and each.name in wanted]
 
 
 def _function(made: ast.FunctionDef, owner: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ import pytest
 import recollect
 from kit import NOON
 from recollect import Filter, Recollection
+from recollect.embedders import install
 from recollect.options import FilterOptions, SearchOptions
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.table import FILTERS, Operation
@@ -23,12 +24,14 @@ SEVERAL: Mapping[str, tuple[str, ...]] = {
     "export": ("archive", "export"),
     "lens": ("create_lens", "lenses", "drop_lens"),
     "log": ("recalls", "never_recalled", "never_used", "unanswered", "prune_log"),
-    "model": ("prune_vectors",),
     "tune": ("tune", "tuning", "untune"),
 }
-"""Verbs that do one of several things; each is a method of its own. Models belong to the machine, not to a store."""
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {"recover": recollect.recover}
-"""Verbs that touch no open store."""
+"""Verbs that do one of several things; each is a method of its own."""
+FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
+    "model": (install.list_models, install.install, install.verify, Recollection.prune_vectors),
+    "recover": (recollect.recover,),
+}
+"""Verbs that touch no open store: models belong to the machine."""
 OTHERWISE: Mapping[str, str] = {
     "keep_secrets": "redact=False",
     "no_embed": "embed=False",
@@ -42,7 +45,6 @@ OTHERWISE_IN: Mapping[str, Mapping[str, str]] = {
     "consolidate": {"dry_run": "apply=False, as it is unless told", "undo": "undo_consolidation()"},
     "eval": {"export": "evaluate.runs.as_trec", "output": "evaluate.markup.as_html"},
     "export": {"all": "everything", "skip_damaged": "recover() first"},
-    "model": {"source": "recollect.embedders.install"},
     "pin": {"off": "pinned=False"},
     "tune": {"from": "tune()", "show": "tuning()", "undo": "untune()"},
 }
@@ -60,7 +62,7 @@ def db(tmp_path: Path) -> Iterator[Recollection]:
 def methods(operation: Operation) -> list[Callable[..., Any]]:
     name = operation.name.replace("-", "_")
     if operation.name in FUNCTIONS:
-        return [FUNCTIONS[operation.name]]
+        return list(FUNCTIONS[operation.name])
     own = name if hasattr(Recollection, name) else f"{name}_"
     return [getattr(Recollection, each) for each in SEVERAL.get(operation.name, (own,))]
 
