@@ -29,7 +29,7 @@ COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras -
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
-.PHONY: help demo test check requirements mutants-profiles certificate lock eval bench bench-quality bench-peers clean
+.PHONY: help demo test check docs requirements mutants-profiles certificate lock eval bench bench-quality bench-peers clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -48,6 +48,9 @@ check: $(TO_TEST) ## lint, format, types, direction of imports, architecture
 	$(RUN) mypy
 	$(VENV)/bin/lint-imports
 	$(RUN) pytest -q tests/architecture
+
+docs: $(TO_TEST) ## write the API reference, the JSON Schema and the man page from the code
+	@$(VENV)/bin/python scripts/docs.py
 
 requirements: $(PROVEN) ## print each requirement with the tests that prove it
 	@$(VENV)/bin/python scripts/requirements.py $(PROVEN)

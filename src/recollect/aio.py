@@ -1,15 +1,19 @@
 """The same verbs for asynchronous programs: each runs in a thread, none is written twice."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from functools import wraps
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, wraps
+from itertools import islice
+from typing import Any, Concatenate, Final, ParamSpec, Self, TypeVar
 
 from recollect.recollection import Recollection
 from recollect.recollection import open as open_recollection
 
 P = ParamSpec("P")
 T = TypeVar("T")
+BATCH: Final = 100
+"""How many records of a long answer are read at a time."""
 
 
 def _threaded(
@@ -20,8 +24,31 @@ def _threaded(
     async def call(self: "AsyncRecollection", /, *args: P.args, **kwargs: P.kwargs) -> T:
         return await asyncio.to_thread(method, self.inner, *args, **kwargs)
 
-    call.__name__, call.__doc__ = method.__name__, method.__doc__
-    return call
+    return wraps(method)(call)
+
+
+def _streamed(
+    method: Callable[Concatenate[Recollection, P], Iterator[T]],
+) -> Callable[Concatenate["AsyncRecollection", P], AsyncIterator[T]]:
+    """Return *method* as one whose records are read by `async for`; one thread reads them all."""
+
+    async def call(self: "AsyncRecollection", /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        loop = asyncio.get_running_loop()
+        with ThreadPoolExecutor(max_workers=1) as thread:
+            records = await loop.run_in_executor(thread, partial(method, self.inner, *args, **kwargs))
+            try:
+                while batch := await loop.run_in_executor(thread, _next_of, records):
+                    for each in batch:
+                        yield each
+            finally:
+                close: Callable[[], object] = getattr(records, "close", list)
+                thread.submit(close)
+
+    return wraps(method)(call)
+
+
+def _next_of(records: Iterator[T]) -> list[T]:
+    return list(islice(records, BATCH))
 
 
 class AsyncRecollection:
@@ -42,6 +69,7 @@ class AsyncRecollection:
 
     add = _threaded(Recollection.add)
     add_all = _threaded(Recollection.add_all)
+    archive = _streamed(Recollection.archive)
     backup = _threaded(Recollection.backup)
     backup_to = _threaded(Recollection.backup_to)
     capture = _threaded(Recollection.capture)
@@ -49,10 +77,13 @@ class AsyncRecollection:
     close = _threaded(Recollection.close)
     conflicts = _threaded(Recollection.conflicts)
     consolidate = _threaded(Recollection.consolidate)
+    create_lens = _threaded(Recollection.create_lens)
     decisions = _threaded(Recollection.decisions)
     doctor = _threaded(Recollection.doctor)
     drop_lens = _threaded(Recollection.drop_lens)
     embed = _threaded(Recollection.embed)
+    eval = _threaded(Recollection.eval)
+    export = _streamed(Recollection.export)
     facts = _threaded(Recollection.facts)
     feedback = _threaded(Recollection.feedback)
     flush = _threaded(Recollection.flush)
@@ -91,14 +122,36 @@ class AsyncRecollection:
     why = _threaded(Recollection.why)
 
 
-def _threaded_open(opener: Callable[P, Recollection]) -> Callable[P, Awaitable[AsyncRecollection]]:
-    """Return *opener* as one that is awaited and opens for asynchronous use."""
+class Opening:
+    """A store about to be opened: `async with` opens and closes it, `await` opens it and leaves closing to you."""
+
+    def __init__(self, opened: Callable[[], Recollection]) -> None:
+        self._opened = opened
+        self._db: AsyncRecollection | None = None
+
+    def __await__(self) -> Generator[Any, None, AsyncRecollection]:
+        return self._open().__await__()
+
+    async def __aenter__(self) -> AsyncRecollection:
+        self._db = await self._open()
+        return self._db
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._db is not None:
+            await self._db.close()
+
+    async def _open(self) -> AsyncRecollection:
+        return AsyncRecollection(await asyncio.to_thread(self._opened))
+
+
+def _opening(opener: Callable[P, Recollection]) -> Callable[P, Opening]:
+    """Return *opener* as one for asynchronous use."""
 
     @wraps(opener)
-    async def call(*args: P.args, **kwargs: P.kwargs) -> AsyncRecollection:
-        return AsyncRecollection(await asyncio.to_thread(opener, *args, **kwargs))
+    def call(*args: P.args, **kwargs: P.kwargs) -> Opening:
+        return Opening(partial(opener, *args, **kwargs))
 
     return call
 
 
-open = _threaded_open(open_recollection)  # noqa: A001  (aio.open is the same way in)
+open = _opening(open_recollection)  # noqa: A001  (aio.open is the same way in)

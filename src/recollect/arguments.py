@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from operator import index
 from pathlib import Path
-from types import NoneType, SimpleNamespace, UnionType
-from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
+from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from recollect.errors import InputError
 
@@ -55,41 +55,66 @@ def shown(value: object) -> str:
 # --- the door -------------------------------------------------------------------------------
 
 
-def guarded(**options: tuple[str, ...]) -> Callable[[Class], Class]:
+def guarded(usual: Mapping[str, Any]) -> Callable[[Class], Class]:
     """Check the arguments of every public method of a class by their declared types.
 
-    *options* are the further keywords that there are, by the parameter that takes them: `more=("alpha", …)`.
+    *usual* says what a keyword of a typed dictionary is when it is not given, where that is not None.
     """
 
     def guard(owner: Class) -> Class:
         for name, method in list(vars(owner).items()):
             if callable(method) and not name.startswith("_"):
-                setattr(owner, name, checked(method, options))
+                setattr(owner, name, checked(method, usual))
         return owner
 
     return guard
 
 
-def checked(function: Callable[P, T], options: Mapping[str, tuple[str, ...]] | None = None) -> Callable[P, T]:
-    """Return *function* so that a wrong argument is an InputError that names it, never a TypeError from within."""
+def checked(function: Callable[P, T], usual: Mapping[str, Any] = MappingProxyType({})) -> Callable[P, T]:
+    """Return *function* so that a wrong argument is an InputError that names it, never a TypeError from within.
+
+    Keywords declared as a typed dictionary stand in the signature one by one, for `help` and editors.
+    """
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
-        positional, named = _door(function, tuple((options or {}).items())).admit(args, kwargs)
+        positional, named = _door(function).admit(args, kwargs)
         return function(*positional, **named)
 
+    if any(each.kind == Parameter.VAR_KEYWORD for each in signature(function).parameters.values()):
+        call.__signature__ = _spread(signature(function), usual)  # type: ignore[attr-defined]
     return call
 
 
+def _spread(declared: Signature, usual: Mapping[str, Any]) -> Signature:
+    """Return a signature in which the members of a typed dictionary are keywords of their own."""
+    parameters: list[Parameter] = []
+    for each in declared.parameters.values():
+        members = _members(each.annotation)
+        if each.kind == Parameter.VAR_KEYWORD and members:
+            parameters += [
+                Parameter(name, Parameter.KEYWORD_ONLY, default=usual.get(name), annotation=hint)
+                for name, hint in members.items()
+            ]
+        else:
+            parameters.append(each)
+    return declared.replace(parameters=parameters)
+
+
+def _members(hint: Any) -> Mapping[str, Any]:
+    """Return the keywords that *hint* has, the typed dictionary of further keywords, with their types."""
+    return get_type_hints(get_args(hint)[0]) if get_origin(hint) is Unpack else {}
+
+
 @cache
-def _door(function: Callable[..., Any], options: tuple[tuple[str, tuple[str, ...]], ...]) -> "_Door":
-    return _Door(function, dict(options))
+def _door(function: Callable[..., Any]) -> "_Door":
+    return _Door(function)
 
 
 class _Door:
     """What one function takes, read once."""
 
-    def __init__(self, function: Callable[..., Any], options: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, function: Callable[..., Any]) -> None:
         self._name = function.__name__.strip("_")
         self._signature: Signature = signature(function)
         told = {name: each.annotation for name, each in self._signature.parameters.items()}
@@ -97,8 +122,8 @@ class _Door:
         # What a method returns is not looked at: its name may be one that only other verbs load.
         self._hints = get_type_hints(SimpleNamespace(__annotations__=told), function.__globals__)
         self._kinds = {name: each.kind for name, each in self._signature.parameters.items()}
-        more = [each for each, kind in self._kinds.items() if kind == Parameter.VAR_KEYWORD]
-        self._more = next((options[each] for each in more if each in options), None)
+        more = [self._hints[each] for each, kind in self._kinds.items() if kind == Parameter.VAR_KEYWORD]
+        self._more: Mapping[str, Any] = {name: hint for each in more for name, hint in _members(each).items()}
 
     def admit(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments as they are declared; refuse what is not."""
@@ -115,18 +140,17 @@ class _Door:
         if kind == Parameter.VAR_POSITIONAL:
             return tuple(fitted(each, hint, name) for each in value)
         if kind == Parameter.VAR_KEYWORD:
-            self._refuse_unknown(value)
-            return value
+            return {key: fitted(each, self._hint(key), key) for key, each in value.items()}
         return fitted(value, hint, name)
 
-    def _refuse_unknown(self, more: Mapping[str, Any]) -> None:
-        unknown = [] if self._more is None else [name for name in more if name not in self._more]
-        if unknown:
-            raise InputError(f"{self._name} takes no {shown(unknown[0])}", hint=f"it takes {', '.join(self._names())}")
+    def _hint(self, keyword: str) -> Any:
+        if keyword not in self._more:
+            raise InputError(f"{self._name} takes no {shown(keyword)}", hint=f"it takes {', '.join(self._names())}")
+        return self._more[keyword]
 
     def _names(self) -> list[str]:
         own = [name for name, kind in self._kinds.items() if kind != Parameter.VAR_KEYWORD and name != "self"]
-        return [*own, *(name for name in self._more or () if name not in own)]
+        return [*own, *self._more]
 
 
 # --- values ---------------------------------------------------------------------------------
@@ -158,6 +182,8 @@ def fitted(value: Any, hint: Any, name: str) -> Any:
         return None
     if Path in arms:
         return _path(value, name)
+    if date in arms:
+        return _when(value, name)
     *others, last = (arm for arm in arms if arm is not NoneType)
     for arm in others:
         with suppress(InputError):
@@ -224,6 +250,14 @@ def _moment(value: Any, name: str) -> Any:
     except (OverflowError, ValueError):
         _refuse(value, datetime, name)
     return aware
+
+
+def _when(value: Any, name: str) -> datetime | date | str:
+    """Return a moment, a day or a text; which moment a text names is for those to read who know the time."""
+    if isinstance(value, date | str):
+        kind = datetime if isinstance(value, datetime) else type(value)
+        return _PLAIN[kind](value, name) if kind in _PLAIN else value
+    raise InputError(f"{name} cannot be {shown(value)}", hint="give a datetime, a date, or text such as yesterday")
 
 
 def _path(value: Any, name: str) -> Any:

@@ -5,20 +5,33 @@ from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 
 from recollect import evaluate, recall, remember, search, upkeep
 from recollect.arguments import checked, guarded
 from recollect.embedders.models import NO_MODELS, Models
 from recollect.errors import InputError, ModelError, RecollectError, StoreClosed, StoreError
+from recollect.options import (
+    USUAL,
+    FilterOptions,
+    InjectOptions,
+    MemoryOptions,
+    Moment,
+    Names,
+    SearchOptions,
+    dated,
+    filter_from,
+    names,
+    narrowed,
+    request_from,
+)
 from recollect.profile import Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
-    NO_FILTER,
     Fact,
     FactQuery,
     Feedback,
-    Filter,
     Forget,
     Generation,
     Memory,
@@ -29,7 +42,7 @@ from recollect.records import (
     StoreStats,
     Trust,
 )
-from recollect.replies import OPTIONS, Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
+from recollect.replies import Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import bound, models_folder, read_settings
 from recollect.stores.choice import open_store, recover_store
@@ -65,6 +78,11 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     *model* is an installed model's name or folder, "hashing", or "none" to search by words alone;
     *reranker* the folder of a cross-encoder that reads the best hits again, or "none".
     In the *background* means that new memories get their vectors from a thread: for processes that live long.
+
+    Example:
+        >>> with recollect.open(":memory:", model="none") as notes:
+        ...     notes.add("We deploy on Fridays").id
+        1
     """
     place = None if address is None else str(address)
     settings = read_settings(db=place, profile=profile, project=project, model=model, reranker=reranker)
@@ -86,12 +104,18 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     )
 
 
+@checked
 def recover(old: str | Path, new: str | Path) -> Recovery:
-    """Save what can be read of the damaged store *old* into a new store *new*; *old* stays as it is."""
+    """Save what can be read of the damaged store *old* into a new store *new*; *old* stays as it is.
+
+    Example:
+        >>> recollect.recover("notes.db", "saved.db").is_whole
+        True
+    """
     return recover_store(str(old), str(new), analyse, analyser=ANALYSER)
 
 
-@guarded(more=OPTIONS)
+@guarded(USUAL)
 class Recollection:
     """Memories you can search. Close it, or use it in a `with` block."""
 
@@ -124,24 +148,49 @@ class Recollection:
         self.close()
 
     def close(self) -> None:
-        """Finish the log, then let go of the models and the store; searches that still run are waited for, not long."""
+        """Finish the log, then let go of the models and the store; searches that still run are waited for, not long.
+
+        Example:
+            >>> db.close()
+        """
         self._writer.close()
         self.models.close()
         self.rerankers.close()
         self.store.close()
 
     def flush(self) -> None:
-        """Wait until what runs in the background is done: the recall log, the vectors."""
+        """Wait until what runs in the background is done: the recall log, the vectors.
+
+        Example:
+            >>> db.search("port", session="tuesday").outcome
+            'answered'
+            >>> db.flush()
+            >>> [each.query for each in db.recalls(session="tuesday")]
+            ['port']
+        """
         self._writer.flush()
 
     def in_project(self, name: str) -> "Recollection":
-        """Return a view of the same store that writes to the project *name* and sees nothing else."""
+        """Return a view of the same store that writes to the project *name* and sees nothing else.
+
+        Example:
+            >>> web = db.in_project("web")
+            >>> web.add("The web team meets on Mondays").id
+            4
+            >>> web.stats().memories, db.stats().memories
+            (1, 4)
+        """
         view = copy(self)
         view.project = self._named(name)
         return view
 
     def now(self) -> datetime:
-        """Return the time by this recollection's clock."""
+        """Return the time by this recollection's clock.
+
+        Example:
+            >>> db.now().isoformat()
+            '2026-05-04T12:00:00+00:00'
+        """
         return self._clock()
 
     @property
@@ -189,15 +238,21 @@ class Recollection:
         vector: Sequence[float] | None = None,
         redact: bool = True,
         embed: bool = True,
-        **about: Any,
+        **about: Unpack[MemoryOptions],
     ) -> "remember.ingest.IngestResult":
         """Remember *content*; *about* are fields of Memory (type, tags, title, source, confidence, metadata, …).
 
         The name, description, path, worker_role and requirements of a memory go into its metadata and are
         searched like everything else. A *vector* of your own is stored beside those of the model in use if it is
         as wide as they are, else apart; `search(embedding=…)` finds it.
+
+        Example:
+            >>> db.add("Backups run at night", type="config", tag="ops", date="yesterday", confidence=0.9).id
+            4
+            >>> db.add("Backups run at night").decision
+            'identical'
         """
-        drafts = [remember.clean.draft(content, {"project": self.project or "default", **about})]
+        drafts = [remember.clean.draft(content, {"project": self.project or "default", **dated(about, now=self.now())})]
         return self.add_all(drafts, vectors=[vector], redact=redact, embed=embed)[0]
 
     def add_all(
@@ -208,7 +263,14 @@ class Recollection:
         redact: bool = True,
         embed: bool = True,
     ) -> "tuple[remember.ingest.IngestResult, ...]":
-        """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true."""
+        """Remember *drafts*, all or none; they get their vectors too when there is a model and *embed* is true.
+
+        Example:
+            >>> from recollect import Memory
+            >>> drafts = [Memory(content="Rent is due on the first"), Memory(content="Milk is out")]
+            >>> [each.id for each in db.add_all(drafts)]
+            [4, 5]
+        """
         given = any(vector is not None for vector in vectors)
         self._fetch_model(None, wanted=embed)
         context = self._ingest_context(embed=embed, given=given, redact=redact)
@@ -232,6 +294,11 @@ class Recollection:
 
         Files that are gone take their memories with them; all or most of those below a root only if told to *prune*.
         Links that lead out of a folder are passed over unless told to *follow_links*.
+
+        Example:
+            >>> report = db.import_("notes")
+            >>> report.files["imported"], report.memories["new"]
+            (1, 1)
         """
         self._fetch_model(progress, wanted=embed)
         context = self._ingest_context(embed=embed, redact=redact, trust=trust)
@@ -241,7 +308,14 @@ class Recollection:
         return report
 
     def embed(self, progress: Progress | None = None) -> int:
-        """Give a vector to every memory that has none of the model in use; return how many took one."""
+        """Give a vector to every memory that has none of the model in use; return how many took one.
+
+        Example:
+            >>> db.add("The archive is on tape", embed=False).id
+            4
+            >>> db.embed()
+            1
+        """
         self.models.ready(now=self.now(), progress=progress)
         return remember.embed.embed_pending(
             store=self.store,
@@ -254,7 +328,13 @@ class Recollection:
     def capture(
         self, text: str, *, trust: Trust = "agent", embed: bool = True
     ) -> "tuple[remember.ingest.IngestResult, ...]":
-        """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we rendered."""
+        """Remember what a worker's output asks to: `[MEMORY]` markers and cue sentences; never what we rendered.
+
+        Example:
+            >>> said = "[MEMORY] type=gotcha: The cache must be cleared after each deploy"
+            >>> [db.show(each.id).memory.type for each in db.capture(said)]
+            ['gotcha']
+        """
         drafts = self._ingest_context(embed=False, trust=trust).captured(text)
         return self.add_all(drafts, embed=embed) if drafts else ()
 
@@ -281,23 +361,16 @@ class Recollection:
             return "model_failed" if isinstance(error, ModelError) else "vectors_pending"
         return None
 
-    def search(
-        self,
-        /,
-        query: str,
-        *,
-        mode: Mode = "hybrid",
-        limit: int | None = None,
-        profile: str | None = None,
-        where: Filter = NO_FILTER,
-        **more: Any,
-    ) -> Reply:
+    def search(self, /, query: str, **options: Unpack[SearchOptions]) -> Reply:
         """Answer *query*: the hits, best first, how far to trust them, and why there are none.
 
-        *more* are fields of Request: alpha, weights, min_score, session, lens, include_facts, facets, timeout, ….
+        Example:
+            >>> reply = db.search("when do we deploy", type="decision", since="2026-04-01")
+            >>> reply.outcome, [hit.memory.content for hit in reply.hits]
+            ('answered', ['We deploy on Fridays'])
         """
-        request = self._request(text=query, mode=mode, limit=limit, where=where, **more)
-        reply = self._answer(request, self.profile if profile is None else load_profile(profile))
+        name, request = options.get("profile"), self._request(query, options)
+        reply = self._answer(request, self.profile if name is None else load_profile(name))
         if request.session is not None:
             asked, kept, told = self.now(), self.retention, _unquoted(reply)
             self._writer.submit(
@@ -305,9 +378,9 @@ class Recollection:
             )
         return reply
 
-    def _request(self, **asked: Any) -> Request:
-        """Return what is *asked* within the scope; its session and lens are called as they are kept."""
-        request = Request(scope=self.scope, **asked)
+    def _request(self, text: str, options: Mapping[str, Any]) -> Request:
+        """Return what is asked within the scope; its session and lens are called as they are kept."""
+        request = request_from(text, options, scope=self.scope, now=self.now())
         session, lens = self._named(request.session), self._named(request.lens)
         named = (session, lens) != (request.session, request.lens)
         return replace(request, session=session, lens=lens) if named else request
@@ -343,20 +416,42 @@ class Recollection:
         self._tuned.moved(self.store.version(), project=self._notes)
         return self._tuned.tuned(self.profile if name is None else load_profile(name), project=self._notes)
 
-    def decisions(self, /, query: str, **more: Any) -> Reply:
-        """Answer *query*, leaning towards what was decided; *more* is what `search` takes."""
-        return self.search(search.intent.boost(query, "decisions"), **more)
+    def decisions(self, /, query: str, **options: Unpack[SearchOptions]) -> Reply:
+        """Answer *query*, leaning towards what was decided.
 
-    def changes(self, /, query: str, **more: Any) -> Reply:
-        """Answer *query*, leaning towards what was changed."""
-        return self.search(search.intent.boost(query, "changes"), **more)
+        Example:
+            >>> [hit.id for hit in db.decisions("deploy", limit=1).hits]
+            [1]
+        """
+        return self.search(search.intent.boost(query, "decisions"), **options)
 
-    def how_it_works(self, /, query: str, **more: Any) -> Reply:
-        """Answer *query*, leaning towards how things work."""
-        return self.search(search.intent.boost(query, "how_it_works"), **more)
+    def changes(self, /, query: str, **options: Unpack[SearchOptions]) -> Reply:
+        """Answer *query*, leaning towards what was changed.
+
+        Example:
+            >>> [hit.id for hit in db.changes("staging port", limit=1).hits]
+            [2]
+        """
+        return self.search(search.intent.boost(query, "changes"), **options)
+
+    def how_it_works(self, /, query: str, **options: Unpack[SearchOptions]) -> Reply:
+        """Answer *query*, leaning towards how things work.
+
+        Example:
+            >>> [hit.id for hit in db.how_it_works("billing service", limit=1).hits]
+            [3]
+        """
+        return self.search(search.intent.boost(query, "how_it_works"), **options)
 
     def related(self, memory_id: int, *, limit: int | None = None) -> tuple[Related, ...]:
-        """Return the memories of its project that belong to one, nearest first, each with its reasons."""
+        """Return the memories of its project that belong to one, nearest first, each with its reasons.
+
+        Example:
+            >>> db.add("We deploy from the main branch").id
+            4
+            >>> [each.id for each in db.related(1, limit=1)]
+            [4]
+        """
         one, context = self._one(memory_id), self._context(self._ranking())
         return search.related.related(one, context, scope=Scope(projects=frozenset({one.project})), limit=limit)
 
@@ -366,25 +461,29 @@ class Recollection:
         task: str,
         *,
         description: str = "",
-        tags: Sequence[str] = (),
+        tag: Names = (),
         session: str | None = None,
         style: "recall.inject.Style" = "markdown",
         limit: int = 5,
         budget: int = 500,
-        where: Filter = NO_FILTER,
-        **more: Any,
+        **options: Unpack[InjectOptions],
     ) -> "recall.inject.Rendered":
         """Return what a task should be told: `## Relevant Memories` within a budget, or nothing at all.
 
-        The *tags* are the task's own and are searched for; *where* says which memories may be told. Only what probably
-        answers is told, unless *more* says `precise=False`.
+        A *tag* is the task's own and is searched for; *only_tag* and the other filters say which memories may be told.
+        Only what probably answers is told, unless told `precise=False`.
+
+        Example:
+            >>> db.inject("Prepare the staging server", session="monday", type="config").ids
+            (2,)
+            >>> db.inject("Prepare the staging server", session="monday", type="config").ids
+            ()
         """
         session = self._named(session)
-        more = {"precise": True, **more}
-        asked = recall.inject.task_query(task, description=description, tags=tags)
-        reply = self.search(asked, session=session, where=where, **more)
+        asked = recall.inject.task_query(task, description=description, tags=names(tag))
+        reply = self.search(asked, **_for_task(options, session=session))
         if reply.outcome == "weak":
-            title = self.search(recall.inject.task_query(task), where=where, **more)
+            title = self.search(recall.inject.task_query(task), **_for_task(options))
             reply = recall.inject.trusted_as(title, reply)
         return recall.inject.inject(
             reply,
@@ -397,16 +496,25 @@ class Recollection:
             budget=budget,
         )
 
-    def why(
-        self, /, memory_id: int, query: str, *, mode: Mode = "hybrid", profile: str | None = None, **more: Any
-    ) -> "Why":
-        """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help."""
+    def why(self, /, memory_id: int, query: str, **options: Unpack[SearchOptions]) -> "Why":
+        """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help.
+
+        Example:
+            >>> db.why(1, "deploy", type="config").blocked_by
+            'filter'
+        """
         self._one(memory_id)
-        request = self._request(text=query, mode=mode, **more)
-        return search.why.why(memory_id, request, self._context(self._ranking(profile), mode))
+        request = self._request(query, options)
+        return search.why.why(memory_id, request, self._context(self._ranking(options.get("profile")), request.mode))
 
     def show(self, memory_id: int) -> Shown:
-        """Return a memory with its other wordings and its history."""
+        """Return a memory with its other wordings and its history.
+
+        Example:
+            >>> shown = db.show(1)
+            >>> shown.memory.tags, [event.verb for event in shown.events]
+            (('release',), ['add'])
+        """
         memory, rows, scope = self._one(memory_id), [memory_id], self.scope
         return Shown(
             memory=memory,
@@ -415,14 +523,26 @@ class Recollection:
             facts=self._facts_of(memory_id),
         )
 
-    def list(self, *, where: Filter = NO_FILTER, limit: int = 20, offset: int = 0) -> Listing:
-        """Return memories newest first."""
+    def list(self, *, limit: int = 20, offset: int = 0, **options: Unpack[FilterOptions]) -> Listing:
+        """Return memories newest first.
+
+        Example:
+            >>> [memory.id for memory in db.list(type=["decision", "config"]).memories]
+            [2, 1]
+        """
         most, passed = (max(0, min(number, 2**62)) for number in (limit, offset))
-        page = self.store.browse(scope=self.scope, where=where, limit=most, offset=passed)
-        return Listing(memories=tuple(self.store.load(page.ids, scope=self.scope).values()), total=page.total)
+        scope, where = narrowed(self.scope, options.get("project")), filter_from(options, now=self.now())
+        page = self.store.browse(scope=scope, where=where, limit=most, offset=passed)
+        return Listing(memories=tuple(self.store.load(page.ids, scope=scope).values()), total=page.total)
 
     def forget(self, memory_id: int, *, reason: str = "") -> None:
-        """Hide a memory from every search until it is restored."""
+        """Hide a memory from every search until it is restored.
+
+        Example:
+            >>> db.forget(2, reason="the server is gone")
+            >>> db.search("staging", mode="keyword").hits
+            ()
+        """
         self._one(memory_id)
         detail = {"reason": remember.redact.redact_text(reason).text} if reason else {}
         self.store.apply([Forget(id=memory_id, detail=detail)], at=self.now())
@@ -433,37 +553,63 @@ class Recollection:
         *,
         source: str | None = None,
         project: str | None = None,
-        older_than: datetime | str | None = None,
+        older_than: Moment | None = None,
         dry_run: bool = False,
         verify: bool = False,
-        traces: Sequence[str] = (),
+        trace: Names = (),
     ) -> "upkeep.purge.PurgeReport":
         """Erase memories for good, forgotten ones too, and overwrite every byte of them in the files of the store.
 
         What is given must all fit: *ids* (an empty list is none), a *source* (a file or folder), a *project*, a date
         that they are *older_than*. To *verify* searches the raw bytes of the files for what was erased, and for the
-        texts in *traces*.
+        texts in *trace*.
+
+        Example:
+            >>> db.purge(3, dry_run=True).ids
+            (3,)
+            >>> db.purge(older_than="2026-04-20", verify=True).traces
+            ()
         """
         self.flush()  # what was recalled until now belongs to the log
         selected = upkeep.purge.selection(
             scope=self.scope, ids=ids, source=source, project=project, older_than=older_than, now=self.now()
         )
-        return upkeep.purge.purge(selected, self.store, dry_run=dry_run, verify=verify, traces=traces)
+        return upkeep.purge.purge(selected, self.store, dry_run=dry_run, verify=verify, traces=names(trace))
 
-    def prune_log(self, *, older_than: datetime | str | None = None, megabytes: float | None = None) -> int:
-        """Drop searches from the recall log that are too old or too much; by the settings when neither is given."""
+    def prune_log(self, *, older_than: Moment | None = None, max_size: float | None = None) -> int:
+        """Drop searches from the recall log that are too old, or too many for *max_size* megabytes.
+
+        By the settings when neither is given.
+
+        Example:
+            >>> db.prune_log(older_than="90d")
+            0
+        """
         self.flush()
-        if older_than is None and megabytes is None:
+        if older_than is None and max_size is None:
             return self.retention.prune(self.store, scope=self.scope, now=self.now())
-        before, size = upkeep.purge.moment(older_than, now=self.now()), upkeep.purge.in_bytes(megabytes)
+        before, size = upkeep.purge.moment(older_than, now=self.now()), upkeep.purge.in_bytes(max_size)
         return self.store.prune_recalls(scope=self.scope, before=before, max_bytes=size)
 
     def restore(self, memory_id: int) -> None:
-        """Bring back a memory that was forgotten, or one that another took the place of."""
+        """Bring back a memory that was forgotten, or one that another took the place of.
+
+        Example:
+            >>> db.forget(1)
+            >>> db.restore(1)
+            >>> [hit.id for hit in db.search("deploy").hits]
+            [1]
+        """
         self.store.apply([remember.clean.restoring(self._one(memory_id))], at=self.now())
 
     def pin(self, memory_id: int, *, pinned: bool = True) -> None:
-        """Keep a memory from ageing, or let it age again."""
+        """Keep a memory from ageing, or let it age again.
+
+        Example:
+            >>> db.pin(1)
+            >>> db.show(1).memory.pinned
+            True
+        """
         self.store.apply([remember.clean.pinning(self._one(memory_id), pinned=pinned)], at=self.now())
 
     def edit(  # noqa: PLR0913  (each is a field)
@@ -511,7 +657,14 @@ class Recollection:
             return tuple(remember.edit.edit(one, {"tags": own}, context) for one, own in zip(found, tags, strict=True))
 
     def supersede(self, memory_id: int, by: int) -> None:
-        """Say that memory *by* took the place of another, which is hidden from then on unless asked for."""
+        """Say that memory *by* took the place of another, which is hidden from then on unless asked for.
+
+        Example:
+            >>> new = db.add("Releases leave on Thursdays")
+            >>> db.supersede(1, new.id)
+            >>> db.show(1).memory.superseded_by == new.id
+            True
+        """
         with self.store.transaction():
             old, new = self._one(memory_id), self._one(by)
             write = remember.clean.superseding(old, new, successors=self._successors(new))
@@ -529,7 +682,13 @@ class Recollection:
     def feedback(
         self, memory_id: int, verdict: "recall.log.Verdict", *, session: str | None = None, query: str | None = None
     ) -> None:
-        """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted."""
+        """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted.
+
+        Example:
+            >>> db.feedback(1, "useful", session="monday")
+            >>> [event.verb for event in db.show(1).events]
+            ['add', 'feedback']
+        """
         recall.log.refuse_other_verdicts(verdict)
         self._one(memory_id)
         asked, now = query and remember.redact.redact_text(query).text, self.now()
@@ -538,24 +697,50 @@ class Recollection:
         self.store.apply([told, *facts], at=now)
 
     def facts(
-        self, *, subject: str | None = None, types: tuple[str, ...] | None = None, limit: int = 100
+        self,
+        *,
+        subject: str | None = None,
+        type: Names | None = None,  # noqa: A002  (as the option)
+        limit: int = 100,
     ) -> tuple[Fact, ...]:
-        """Return what memories state, newest first."""
+        """Return what memories state, newest first.
+
+        Example:
+            >>> [(fact.subject, fact.object) for fact in db.facts(subject="Owner")]
+            [('Owner', 'Mara of the billing team')]
+        """
+        types = None if type is None else names(type)
         return self.store.facts(FactQuery(subject=subject, types=types, limit=limit), scope=self.scope)
 
     def reinforce(self, *fact_ids: int) -> int:
-        """Vouch for facts: surer by 0.3, as far as their writer is trusted, and fresh from today; return how many."""
+        """Vouch for facts: surer by 0.3, as far as their writer is trusted, and fresh from today; return how many.
+
+        Example:
+            >>> (fact,) = db.facts(subject="Owner")
+            >>> db.reinforce(fact.id)
+            1
+        """
         facts, now = recall.log.chosen(fact_ids, self._all_facts()), self.now()
         held = self.store.load(sorted({fact.memory_id for fact in facts}), scope=self.scope)
         caps = {row: CONFIDENCE_CAPS[memory.trust] for row, memory in held.items()}
         return len(self.store.apply(recall.log.reinforced(facts, "reinforce", now=now, caps=caps), at=now))
 
     def stale(self, *, below: float = 0.5, days: float = 30) -> tuple[Fact, ...]:
-        """Return the facts that have faded or were left alone."""
+        """Return the facts that have faded or were left alone.
+
+        Example:
+            >>> [fact.subject for fact in db.stale(below=0.1, days=30)]
+            []
+        """
         return tuple(upkeep.facts.stale(self._all_facts(), now=self.now(), below=below, days=days))
 
     def conflicts(self) -> "tuple[upkeep.facts.Conflict, ...]":
-        """Return the facts of one project that contradict each other, and so the memories: remembered so, or newest."""
+        """Return the facts of one project that contradict each other, and so the memories: remembered so, or newest.
+
+        Example:
+            >>> db.conflicts()
+            ()
+        """
         stated = upkeep.facts.all_conflicts(self.store, scope=self.scope)
         missed = upkeep.consolidate.missed_conflicts(self._ingest_context(embed=False))
         return tuple(upkeep.facts.without_repeats([*stated, *missed]))
@@ -569,38 +754,154 @@ class Recollection:
         return self.store.facts(asked, scope=self.scope)[::-1]
 
     def timeline(self, query: str = "", *, limit: int = 50) -> tuple[Memory, ...]:
-        """Return memories oldest first, superseded ones too: those that *query* finds, or the newest of all."""
-        found = [hit.memory for hit in self.search(query, where=Filter(include_superseded=True), limit=limit).hits]
+        """Return memories oldest first, superseded ones too: those that *query* finds, or the newest of all.
+
+        Example:
+            >>> [memory.when.day for memory in db.timeline()]
+            [10, 20, 30]
+        """
+        found = [hit.memory for hit in self.search(query, include_superseded=True, limit=limit).hits]
         return tuple(sorted(found, key=lambda memory: (memory.when, memory.id)))
 
     def recalls(self, *, session: str | None = None, fact: int | None = None, limit: int = 20) -> tuple[Recall, ...]:
-        """Return what was recalled, the last first: in one session, or with one fact, or at all."""
+        """Return what was recalled, the last first: in one session, or with one fact, or at all.
+
+        Example:
+            >>> [(each.query, each.outcome) for each in db.recalls(session="friday")]
+            [('deploy', 'answered')]
+        """
         return self.store.recalls(scope=self.scope, session=self._named(session), fact_id=fact, limit=limit)
 
     def never_recalled(self) -> tuple[Memory, ...]:
-        """Return the memories that no logged search has shown."""
+        """Return the memories that no logged search has shown.
+
+        Example:
+            >>> [memory.id for memory in db.never_recalled()]
+            [2, 3]
+        """
         return recall.log.never_recalled(self.store, scope=self.scope)
 
     def never_used(self) -> "tuple[recall.log.MemoryUse, ...]":
-        """Return the memories that were shown three times or more and never used, most often shown first."""
+        """Return the memories that were shown three times or more and never used, most often shown first.
+
+        Example:
+            >>> db.never_used()
+            ()
+        """
         return recall.log.never_used(self.store, scope=self.scope)
 
     def unanswered(self, *, limit: int = 20) -> tuple[tuple[str, int], ...]:
-        """Return the logged queries that found nothing, and how often each was asked."""
+        """Return the logged queries that found nothing, and how often each was asked.
+
+        Example:
+            >>> db.search("dentist", session="friday", mode="keyword").outcome
+            'none'
+            >>> db.flush()
+            >>> db.unanswered()
+            (('dentist', 1),)
+        """
         return self.store.unanswered(scope=self.scope, limit=limit)
 
     def keep_lens(self, lens: "recall.lens.Lens") -> None:
-        """Keep a lens under its name, in the project chosen or in none."""
+        """Keep a lens under its name, in the project chosen or in none.
+
+        Example:
+            >>> from recollect.recall.lens import Lens
+            >>> db.keep_lens(Lens(name="decided", types=("decision",)))
+            >>> [hit.id for hit in db.search("", lens="decided").hits]
+            [1]
+        """
         unquoted = remember.redact.redact_record(lens, self._digest()).record
         recall.lens.keep_lens(unquoted, self.store, project=self._notes)
 
+    def create_lens(  # noqa: PLR0913  (each is a filter of its own)
+        self,
+        name: str,
+        *,
+        only_project: Names | None = None,
+        type: Names | None = None,  # noqa: A002  (as the option)
+        tag: Names | None = None,
+        source: Names | None = None,
+        kind: Names | None = None,
+        fact_type: Names | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        boost: Mapping[str, float] = MappingProxyType({}),
+    ) -> "recall.lens.Lens":
+        """Keep a lens under its name: what it leaves in view, and what it ranks higher or lower.
+
+        A date given as text, such as "last week", is read anew with each search.
+
+        Example:
+            >>> db.create_lens("ops", type="config", boost={"tag:staging": 1.5}).name
+            'ops'
+            >>> [hit.id for hit in db.search("", lens="ops").hits]
+            [2]
+        """
+        chosen = {"projects": only_project, "types": type, "tags": tag, "sources": source, "kinds": kind}
+        several = {key: names(value) for key, value in {**chosen, "fact_types": fact_type}.items() if value is not None}
+        dates = {key: str(value) for key, value in {"since": since, "until": until}.items() if value is not None}
+        made = recall.lens.Lens(name=name, boosts=boost, **several, **dates)  # type: ignore[arg-type]
+        self.keep_lens(made)
+        return made
+
     def lenses(self) -> "tuple[recall.lens.Lens, ...]":
-        """Return the lenses kept in the project chosen, or in none."""
+        """Return the lenses kept in the project chosen, or in none.
+
+        Example:
+            >>> [lens.name for lens in db.lenses()]
+            ['recent']
+        """
         return recall.lens.lenses(self.store, project=self._notes)
 
     def drop_lens(self, name: str) -> None:
-        """Drop a lens."""
+        """Drop a lens.
+
+        Example:
+            >>> db.drop_lens("recent")
+            >>> db.lenses()
+            ()
+        """
         recall.lens.drop_lens(self._named(name) or name, self.store, project=self._notes)
+
+    def eval(
+        self,
+        *datasets: str | Path,
+        profile: Names = (),
+        mode: Mode | Sequence[Mode] = "hybrid",
+        split: "evaluate.datasets.Split" = "all",
+        by: Literal["document", "session"] = "document",
+        queries: int | None = None,
+        run_file: Mapping[str, str | Path] = MappingProxyType({}),
+        vectors: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> "evaluate.evaluate.Evaluation":
+        """Measure how well judged questions are answered; the store itself is neither read nor changed.
+
+        Several of *profile* and *mode* are compared with the first; *run_file* has rankings of other tools by name.
+        *vectors* is the folder that keeps vectors for the next time, the user's cache folder when not given.
+
+        Example:
+            >>> run = db.eval("birds", mode="keyword", by="document").runs[0]
+            >>> run.measures["ndcg@10"]
+            1.0
+        """
+        modes: tuple[Mode, ...] = (mode,) if isinstance(mode, str) else tuple(mode)
+        profiles = evaluate.plan.load_profiles(names(profile), self.profile)
+        plan = evaluate.plan.make_plan(
+            datasets,
+            profiles=profiles,
+            modes=modes,
+            split=split,
+            by_session=by == "session",
+            queries=queries,
+            run_file=run_file,
+        )
+        with evaluate.plan.kept_vectors(self.models, plan.modes, vectors) as embedder:
+            resources = evaluate.corpus.EvalResources(
+                embedder=embedder, model=self.models.name, reranker=self.rerankers.current, progress=progress
+            )
+            return evaluate.evaluate.evaluate(plan, resources)
 
     def tune(
         self, judged: str | Path | None = None, *, dry_run: bool = False, progress: Progress | None = None
@@ -608,6 +909,12 @@ class Recollection:
         """Fit the profile's few weights to the questions of a file, or to what was said of answers so far.
 
         Adopted is only what is surely better on questions it was not fitted to; it stays with the store.
+
+        Example:
+            >>> from pathlib import Path
+            >>> _ = Path("judged.jsonl").write_text('{"query": "when do we deploy", "relevant": [1]}')
+            >>> db.tune("judged.jsonl", dry_run=True).adopted
+            False
         """
         self.flush()  # what was recalled until now belongs to the log
         target = evaluate.tune.TuningTarget(
@@ -621,17 +928,35 @@ class Recollection:
         return evaluate.tune.tune(target, judged, dry_run=dry_run, progress=progress)
 
     def tuning(self) -> "evaluate.tuning.Tuning | None":
-        """Return what was tuned and is in force: which weights, since when, with which figures."""
+        """Return what was tuned and is in force: which weights, since when, with which figures.
+
+        Example:
+            >>> db.tuning() is None
+            True
+        """
         return evaluate.tuning.in_force(self.profile, self.store, project=self._notes)
 
     def untune(self) -> "evaluate.tuning.Tuning":
-        """Go back to the weights before the last tuning; return what was undone."""
+        """Go back to the weights before the last tuning; return what was undone.
+
+        Example:
+            >>> db.untune()
+            Traceback (most recent call last):
+            recollect.errors.InputError: the profile default is not tuned here
+        """
         return evaluate.tuning.untune(self.profile, self.store, project=self._notes)
 
     def consolidate(
         self, *, apply: bool = False, floor: float = 0.0, limit: int = 50
     ) -> "upkeep.consolidate.Consolidation":
-        """Propose merges, links and what has faded below *floor*; do it when told to."""
+        """Propose merges, links and what has faded below *floor*; do it when told to.
+
+        Example:
+            >>> db.consolidate().merges
+            ()
+            >>> db.consolidate(apply=True).applied
+            True
+        """
         context = self._ingest_context(embed=False)
         plan = upkeep.consolidate.plan_consolidation(context, floor=floor, limit=limit)
         if apply:
@@ -639,11 +964,21 @@ class Recollection:
         return plan.proposed
 
     def undo_consolidation(self) -> tuple[int, ...]:
-        """Bring back what consolidations merged away."""
+        """Bring back what consolidations merged away.
+
+        Example:
+            >>> db.undo_consolidation()
+            ()
+        """
         return upkeep.consolidate.undo_consolidation(self._ingest_context(embed=False))
 
     def export(self) -> Iterator[tuple[Memory, tuple[str, ...]]]:
-        """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too."""
+        """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too.
+
+        Example:
+            >>> [memory.id for memory, wordings in db.export()]
+            [1, 2, 3]
+        """
         return upkeep.export.exported(self.store, scope=self.scope)
 
     def archive(
@@ -653,6 +988,10 @@ class Recollection:
 
         *everything* adds forgotten memories, the recall log, lenses, tunings and the ledgers of sessions; *vectors*
         those that models made, beside those that callers brought. `import_` reads it back without loss.
+
+        Example:
+            >>> [record["record"] for record in db.archive()]
+            ['header', 'memory', 'memory', 'memory', 'end']
         """
         self.flush()
         return upkeep.export.archive(
@@ -662,7 +1001,12 @@ class Recollection:
     def backup(
         self, path: str | Path, *, force: bool = False, progress: Progress | None = None
     ) -> "upkeep.backup.Backup":
-        """Write a checked copy of the whole store, every project, to the file *path* while others go on writing."""
+        """Write a checked copy of the whole store, every project, to the file *path* while others go on writing.
+
+        Example:
+            >>> db.backup("notes.bak.db").memories
+            3
+        """
         self._require_whole()
         place = upkeep.backup.named(path)
         return upkeep.backup.back_up(self.store, place, now=self.now(), force=force, progress=progress)
@@ -670,7 +1014,12 @@ class Recollection:
     def backup_to(
         self, folder: str | Path, *, keep: int | None = None, progress: Progress | None = None
     ) -> "upkeep.backup.Backup":
-        """Write a backup named by its time into *folder*, and *keep* only so many backups of this store there."""
+        """Write a backup named by its time into *folder*, and *keep* only so many backups of this store there.
+
+        Example:
+            >>> db.backup_to("backups", keep=7).memories
+            3
+        """
         self._require_whole()
         place = upkeep.backup.named(folder)
         return upkeep.backup.back_up_to(
@@ -678,7 +1027,14 @@ class Recollection:
         )
 
     def restore_backup(self, path: str | Path, *, dry_run: bool = False) -> "upkeep.backup.RestoredBackup":
-        """Put the backup *path* in the place of the whole store; what is here is kept in a file beside it."""
+        """Put the backup *path* in the place of the whole store; what is here is kept in a file beside it.
+
+        Example:
+            >>> _ = db.backup("notes.bak.db")
+            >>> db.forget(1)
+            >>> db.restore_backup("notes.bak.db").memories
+            3
+        """
         self._require_whole()
         return upkeep.backup.restore_backup(
             self.store, upkeep.backup.named(path), address=self.address, now=self.now(), dry_run=dry_run
@@ -692,15 +1048,31 @@ class Recollection:
         self.flush()
 
     def last_backup(self) -> Mapping[str, Any] | None:
-        """Return when the store was last backed up (`at`) and where to (`path`)."""
+        """Return when the store was last backed up (`at`) and where to (`path`).
+
+        Example:
+            >>> db.last_backup() is None
+            True
+        """
         return upkeep.backup.last_backup(self.store)
 
     def stats(self) -> StoreStats:
-        """Count what is here."""
+        """Count what is here.
+
+        Example:
+            >>> stats = db.stats()
+            >>> stats.memories, stats.types
+            (3, {'config': 1, 'decision': 1, 'note': 1})
+        """
         return self.store.stats(scope=self.scope)
 
     def doctor(self, *, deep: bool = False) -> Health:
-        """Look for damage, and for vectors that nobody needs any more; *deep* compares every row and every token."""
+        """Look for damage, and for vectors that nobody needs any more; *deep* compares every row and every token.
+
+        Example:
+            >>> db.doctor(deep=True).healthy
+            True
+        """
         problems = self.store.check(deep=deep)
         try:
             old, memories = [each.model for each in self._outdated()], self.stats().memories
@@ -728,15 +1100,30 @@ class Recollection:
         return () if embedder is None else remember.embed.outdated_generations(self.store, embedder)
 
     def generations(self) -> tuple[Generation, ...]:
-        """Return the generations of vectors, newest first: one for each model that made some."""
+        """Return the generations of vectors, newest first: one for each model that made some.
+
+        Example:
+            >>> [(each.model, each.memories) for each in db.generations()]
+            [('hashing', 3)]
+        """
         return self.store.generations(scope=self.scope)
 
     def prune_vectors(self, *, dry_run: bool = False) -> tuple[Generation, ...]:
-        """Drop the vectors of other models than the one in use; return their generations."""
+        """Drop the vectors of other models than the one in use; return their generations.
+
+        Example:
+            >>> db.prune_vectors(dry_run=True)
+            ()
+        """
         return remember.embed.prune(store=self.store, embedder=self.models.required(), dry_run=dry_run)
 
     def reindex(self, progress: Progress | None = None) -> int:
-        """Make every index anew from the memories."""
+        """Make every index anew from the memories.
+
+        Example:
+            >>> db.reindex()
+            3
+        """
         return self.store.rebuild(progress)
 
     def _one(self, memory_id: int) -> Memory:
@@ -749,3 +1136,9 @@ class Recollection:
 def _unquoted(reply: Reply) -> Reply:
     """Return *reply* as the log may keep it: without the secrets of its query."""
     return replace(reply, query=remember.redact.redact_text(reply.query).text)
+
+
+def _for_task(options: InjectOptions, *, session: str | None = None) -> SearchOptions:
+    """Return how the memories for a task are searched: only what probably answers, unless told otherwise."""
+    kept = {name: value for name, value in options.items() if name != "only_tag"}
+    return cast("SearchOptions", {"precise": True, **kept, "tag": options.get("only_tag"), "session": session})

@@ -109,10 +109,6 @@ class Request:
         return json.dumps(_plain({**values, "text": " ".join(self.text.split())}), sort_keys=True)
 
 
-OPTIONS: Final = (*(each.name for each in fields(Request) if each.name not in ("text", "scope")), "profile")
-"""The keywords of a search: the fields of its request that a caller says, and the profile."""
-
-
 def _numbers(embedding: Iterable[float]) -> tuple[float, ...]:
     try:
         return tuple(float(number) for number in embedding)

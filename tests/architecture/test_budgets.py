@@ -11,7 +11,7 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 2_100,
+    ".": 2_290,
     "embedders": 1_370,
     "evaluate": 1_900,
     "recall": 420,

@@ -301,7 +301,7 @@ def test_a_task_is_told_what_is_relevant_within_its_budget(db: Recollection) -> 
     for number in range(9):
         db.add(f"Retry policy number{number}: back off and try again with care")
 
-    told = db.inject("Retry policy", description="Fix the gateway", tags=("retry",))
+    told = db.inject("Retry policy", description="Fix the gateway", tag=("retry",))
 
     assert told.text.startswith("## Relevant Memories\n")
     assert len(told.ids) == 5

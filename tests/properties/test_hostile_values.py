@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, suppress
 from dataclasses import fields
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -20,7 +20,6 @@ from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.records import Context, Scope
-from recollect.replies import OPTIONS, Request
 from recollect.text.analyser import analyse
 
 ENDS = frozenset({"close"})
@@ -90,6 +89,7 @@ BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     int: NUMBERS,
     float: REALS,
     datetime: MOMENTS,
+    date: st.sampled_from([date.min, date.max, NOON.date()]) | st.dates(),
     object: STRANGERS,
     Path: PLACES.filter(lambda text: "\0" not in text).map(Path) | PLACES,
     NoneType: st.none(),
@@ -134,12 +134,6 @@ def given_as(hint: Any) -> st.SearchStrategy[Any]:
     return st.one_of(values(hint), values(hint), values(hint), STRANGERS)
 
 
-def options(record: type, names: Sequence[str]) -> st.SearchStrategy[dict[str, Any]]:
-    hints = {**get_type_hints(record), "profile": str | None}
-    known = {name: given_as(hints[name]) for name in names}
-    return st.fixed_dictionaries({}, optional={**known, "no_such_option": STRANGERS})
-
-
 RECORDS: dict[Any, Callable[[], st.SearchStrategy[Any]]] = {
     Filter: lambda: record(Filter),
     Lens: lambda: record(Lens),
@@ -147,8 +141,6 @@ RECORDS: dict[Any, Callable[[], st.SearchStrategy[Any]]] = {
     Context: lambda: st.just(Context(before="\ud800")),
     Scope: lambda: st.just(Scope()),
 }
-ABOUT = (*(each.name for each in fields(Memory) if each.name not in ("content", "id")), "id")
-MORE = {"more": options(Request, OPTIONS), "about": options(Memory, ABOUT)}
 
 
 def calls(method: Callable[..., Any]) -> st.SearchStrategy[tuple[list[Any], dict[str, Any]]]:
@@ -161,14 +153,13 @@ def calls(method: Callable[..., Any]) -> st.SearchStrategy[tuple[list[Any], dict
     several = [
         st.lists(given_as(hints[each.name]), max_size=3) for each in parameters if each.kind == each.VAR_POSITIONAL
     ]
-    more = [MORE[each.name] for each in parameters if each.kind == each.VAR_KEYWORD]
     return st.tuples(
         st.tuples(st.tuples(*(given_as(hints[each.name]) for each in placed)), *several).map(
             lambda parts: [*parts[0], *(one for part in parts[1:] for one in part)]
         ),
-        st.tuples(
-            st.fixed_dictionaries({}, optional={each.name: given_as(hints[each.name]) for each in named}), *more
-        ).map(lambda parts: {key: each for part in parts[::-1] for key, each in part.items()}),
+        st.fixed_dictionaries(
+            {}, optional={**{each.name: given_as(hints[each.name]) for each in named}, "no_such_option": STRANGERS}
+        ),
     )
 
 

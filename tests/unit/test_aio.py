@@ -2,13 +2,17 @@
 
 import asyncio
 import inspect
+from collections.abc import Awaitable
+from typing import Any
+
+import pytest
 
 import recollect
-from recollect import aio
+from recollect import Memory, RecollectError, aio
 from recollect.recollection import Recollection
 
-NOT_AWAITED = {"archive", "export", "now", "scope"}
-"""Generators, a clock and a property: nothing to wait for."""
+NOT_AWAITED = {"now", "scope"}
+"""A clock and a property: nothing to wait for."""
 
 
 def test_every_verb_can_be_awaited() -> None:
@@ -35,3 +39,44 @@ def test_verbs_run_side_by_side_and_answer_like_the_plain_ones() -> None:
 
     assert asyncio.run(story())[0] == "note number 5 about topic5"
     assert aio.AsyncRecollection.search.__doc__ == Recollection.search.__doc__
+
+
+def test_every_verb_has_the_signature_of_the_plain_one() -> None:
+    verbs = [name for name in vars(aio.AsyncRecollection) if not name.startswith("_")]
+
+    signatures = {name: inspect.signature(getattr(aio.AsyncRecollection, name)) for name in verbs}
+
+    plain = {name: inspect.signature(getattr(Recollection, name)) for name in verbs}
+    assert {name: str(each) for name, each in signatures.items() if name != "in_project"} == {
+        name: str(each) for name, each in plain.items() if name != "in_project"
+    }
+
+
+def test_a_store_is_opened_and_closed_by_one_block() -> None:
+    async def story() -> tuple[str, aio.AsyncRecollection]:
+        async with recollect.aio.open(":memory:", model="none") as db:
+            await db.add("The port is 5432", type="config", date="2026-05-01")
+            (hit,) = (await db.search("port", type="config", since="2026-04-30", until="2026-05-01")).hits
+            return hit.memory.content, db
+
+    content, db = asyncio.run(story())
+
+    assert content == "The port is 5432"
+    with pytest.raises(RecollectError):
+        asyncio.run(_awaited(db.stats()))
+
+
+def test_a_long_answer_is_read_record_by_record_and_may_be_left_early() -> None:
+    async def story() -> tuple[int, str]:
+        async with aio.open(":memory:", model="none") as db:
+            await db.add_all([Memory(content=f"note number {number}") for number in range(250)])
+            whole = [record async for record in db.archive()]
+            async for memory, _ in db.export():
+                return sum(record["record"] == "memory" for record in whole), memory.content
+        return 0, ""
+
+    assert asyncio.run(story()) == (250, "note number 0")
+
+
+async def _awaited(value: Awaitable[Any]) -> Any:
+    return await value

@@ -3,14 +3,13 @@
 import asyncio
 import math
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import recollect
-from kit import NOON
 from recollect import Filter, InputError, Memory, RecollectError, Recollection, aio
 from recollect.arguments import checked
 from recollect.recall.lens import Lens
@@ -24,6 +23,10 @@ def nested(depth: int) -> dict[str, Any]:
     for _ in range(depth):
         value = {"a": value}
     return value
+
+
+async def _awaited(opening: aio.Opening) -> None:
+    await opening
 
 
 @pytest.fixture
@@ -41,7 +44,12 @@ def db(tmp_path: Path) -> Iterator[Recollection]:
         ("search", ("port",), {"limit": "a"}, "limit cannot be 'a'"),
         ("search", ("port",), {"limit": 2**70}, "limit cannot be 1180591620717411303424: it is too large"),
         ("search", ("port",), {"limit": 1.5}, "limit cannot be 1.5"),
-        ("search", ("port",), {"since": NOON}, "search takes no 'since'"),
+        ("search", ("port",), {"since": 5}, "since cannot be 5"),
+        ("search", ("port",), {"since": "nonsense"}, "since: 'nonsense' is not a date"),
+        ("search", ("port",), {"on": date.max}, "on: 9999-12-31 is not a date"),
+        ("search", ("port",), {"as_of": EARLY}, "as_of cannot be datetime"),
+        ("search", ("port",), {"type": 7}, "type cannot be 7"),
+        ("search", ("port",), {"colour": "red"}, "search takes no 'colour'"),
         ("search", ("port",), {"alpha": math.nan}, "alpha cannot be nan"),
         ("search", ("port",), {"alpha": "half"}, "alpha cannot be 'half'"),
         ("search", ("port",), {"mode": "magic"}, "mode cannot be 'magic'"),
@@ -49,7 +57,9 @@ def db(tmp_path: Path) -> Iterator[Recollection]:
         ("search", ("port",), {"session": 7}, "session cannot be 7"),
         ("search", ("port",), {"embedding": ["a"]}, "the embedding must be numbers"),
         ("search", (), {}, "search: missing a required argument: 'query'"),
-        ("add", ("text",), {"date": NOON}, "a memory has no field 'date'"),
+        ("add", ("text",), {"date": "nonsense"}, "observed_at: 'nonsense' is not a date"),
+        ("add", ("text",), {"date": 7}, "date cannot be 7"),
+        ("add", ("text",), {"colour": "red"}, "add takes no 'colour'"),
         ("add", ("text",), {"line": 2**70}, "it is too large"),
         ("add", ("text",), {"confidence": math.nan}, "confidence cannot be nan"),
         ("add", ("text",), {"tags": 7}, "tags cannot be 7"),
@@ -64,7 +74,8 @@ def db(tmp_path: Path) -> Iterator[Recollection]:
         ("show", ("1",), {}, "memory_id cannot be '1'"),
         ("show", (True,), {}, "memory_id cannot be True"),
         ("feedback", (1, "lol"), {}, "verdict cannot be 'lol'"),
-        ("facts", (), {"types": "note"}, "types cannot be 'note'"),
+        ("facts", (), {"type": 7}, "type cannot be 7"),
+        ("facts", (), {"types": ("note",)}, "facts: got an unexpected keyword argument 'types'"),
         ("stale", (), {"days": math.inf}, "days cannot be inf"),
         ("import_", (b"a.md",), {}, "paths cannot be b'a.md'"),
         ("import_", ("\ud800.md",), {}, "no file can be called"),
@@ -117,7 +128,7 @@ def test_half_a_character_is_kept_as_one_that_nobody_knows(db: Recollection) -> 
         lambda: recollect.open(5),
         lambda: recollect.open(":memory:", profile=5),
         lambda: recollect.open(":memory:", colour="red"),
-        lambda: asyncio.run(aio.open(":memory:", project=b"a")),
+        lambda: asyncio.run(_awaited(aio.open(":memory:", project=b"a"))),
     ],
 )
 def test_what_is_made_for_a_call_is_checked_when_it_is_made(make: Any) -> None:

@@ -267,17 +267,12 @@ def fetch_missing(
         raise ModelError(f"the model {name} could not be fetched on {failed:%Y-%m-%d at %H:%M}", hint=retry)
     for library in NEEDED:  # who lacks one hears of it at once, every time: no fetch has failed
         require(library)
-    errors: list[ModelError] = []
-    for source in sources:
-        try:
-            install(name, folder, source=source, progress=progress, among=among)
-        except ModelError as error:
-            errors.append(error)
-        else:
-            return
-    with suppress(OSError):
-        mark.write_text(now.isoformat(), "utf-8")
-    raise ModelError(f"the model {name} could not be fetched: {errors[0]}", hint=retry) from errors[0]
+    try:
+        install_from_any(name, folder, sources=sources, progress=progress, among=among)
+    except ModelError as error:
+        with suppress(OSError):
+            mark.write_text(now.isoformat(), "utf-8")
+        raise ModelError(f"the model {name} could not be fetched: {error}", hint=retry) from error
 
 
 def _failed_at(mark: Path) -> datetime | None:
@@ -285,6 +280,24 @@ def _failed_at(mark: Path) -> datetime | None:
         return datetime.fromisoformat(mark.read_text("utf-8"))
     except (OSError, ValueError):
         return None
+
+
+def install_from_any(
+    name: str,
+    folder: Path,
+    *,
+    sources: Sequence[str] = SOURCES,
+    progress: Progress | None = None,
+    among: Mapping[str, PublishedModel] | None = None,
+) -> Path:
+    """Install the model *name* from the first of *sources* that has it; an environment may be without pip."""
+    errors: list[ModelError] = []
+    for source in sources:
+        try:
+            return install(name, folder, source=source, progress=progress, among=among)
+        except ModelError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def install(

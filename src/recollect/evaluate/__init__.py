@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from recollect.lazy import lazily
 
 if TYPE_CHECKING:
-    from recollect.evaluate import cache, corpus, evaluate, markup, report, runs, tune, tuning
+    from recollect.evaluate import cache, corpus, evaluate, markup, plan, report, runs, tune, tuning
 
-__all__ = ["cache", "corpus", "evaluate", "markup", "report", "runs", "tune", "tuning"]
+__all__ = ["cache", "corpus", "evaluate", "markup", "plan", "report", "runs", "tune", "tuning"]
 __getattr__ = lazily(__name__)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter, index
 from typing import Any, Final, get_args
@@ -150,21 +150,12 @@ METADATA_FIELDS: Final[Mapping[str, str]] = {
     "requirements": "requirements",
 }
 """What a caller may say of a memory beyond its fields, and its key in the metadata."""
-_ABOUT: Final = (*(each.name for each in fields(Memory) if each.name not in ("content", "id")), *METADATA_FIELDS)
 
 
 def draft(content: str, about: Mapping[str, Any]) -> Memory:
     """Return the unstored memory that *content* and the fields *about* describe."""
     extra = {METADATA_FIELDS[key]: value for key, value in about.items() if key in METADATA_FIELDS and value}
     given = {key: value for key, value in about.items() if key not in METADATA_FIELDS}
-    for name in given:
-        if name not in _ABOUT:
-            raise InputError(f"a memory has no field {shown(name)}", hint=f"there are {', '.join(_ABOUT)}")
-    if "tags" in given:
-        tags = given["tags"]
-        given["tags"] = fitted(tags.split(",") if isinstance(tags, str) else tags, tuple[str, ...], "tags")
-    if not isinstance(given.get("metadata", {}), Mapping):
-        raise InputError(f"metadata cannot be {shown(given['metadata'])}", hint="give a mapping")
     memory = Memory(content=content, **given)
     return replace(memory, metadata={**memory.metadata, **extra}) if extra else memory
 

@@ -16,6 +16,13 @@ def is_store_file(path: Path) -> bool:
     return is_ours(path)
 
 
+def find_names(address: str, kind: str, *, begins: str = "", project: str = "") -> tuple[tuple[str, str], ...]:
+    """Return names of a *kind* that the store at *address* holds, for a shell that completes them; none is made."""
+    from recollect.stores.sqlite.names import find_names as find  # noqa: PLC0415
+
+    return find(Path(address).expanduser(), kind, begins=begins, project=project)
+
+
 def open_store(address: str, analyse: Analyse, *, analyser: str = "") -> Store:
     """Return the store that *address* names: a path, or `:memory:`.
 

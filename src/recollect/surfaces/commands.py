@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from recollect.surfaces.completion import completer
+
 if TYPE_CHECKING:
     from recollect.surfaces.table import Operation, Parameter
 
@@ -118,7 +120,8 @@ def global_options(command: click.Command, *, hidden: bool = True) -> click.Comm
     own = {each.name for each in command.params}
     others = {name: about for name, about in GLOBAL.items() if name not in own}
     command.params += [
-        click.Option([f"--{name}"], metavar=name.upper(), help=about, hidden=hidden) for name, about in others.items()
+        click.Option([f"--{name}"], metavar=name.upper(), help=about, hidden=hidden, shell_complete=completer(name))
+        for name, about in others.items()
     ]
     command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="answer in JSON", hidden=hidden))
     if hidden:
@@ -204,6 +207,7 @@ def _argument(parameter: "Parameter") -> click.Parameter:
         required=not parameter.optional,
         type=_type(parameter),
         callback=_joined if parameter.kind == "words" else _countable,
+        shell_complete=_completer(parameter),
     )
 
 
@@ -220,7 +224,12 @@ def _option(parameter: "Parameter") -> click.Option:
         callback=_countable,
         metavar=None if flag else METAVARS.get(parameter.kind) or NAMED.get(parameter.name, parameter.name.upper()),
         help=_about(parameter),
+        shell_complete=_completer(parameter),
     )
+
+
+def _completer(parameter: "Parameter") -> Any:
+    return completer(parameter.name, chosen=parameter.kind == "choice")
 
 
 def _about(parameter: "Parameter") -> str:

@@ -38,7 +38,7 @@ def purge(db: Recollection, given: Given, _: Progress | None) -> Answer:
     if (ids or chosen) and not (dry or given.get("yes")):
         raise InputError("what is purged cannot be brought back", hint="look with --dry-run, then add --yes")
     verify, traces = bool(given.get("verify")), tuple(given.get("trace") or ())
-    report = db.purge(ids or None, **chosen, dry_run=dry, verify=verify, traces=traces)
+    report = db.purge(ids or None, **chosen, dry_run=dry, verify=verify, trace=traces)
     return Answer(
         value=report,
         text=lambda: purge_text(report),
@@ -74,5 +74,5 @@ def purge_text(report: "PurgeReport") -> str:
 
 def prune_log(db: Recollection, given: Given) -> Answer:
     """Drop from the recall log what is too old or too much."""
-    count = db.prune_log(older_than=given.get("older_than"), megabytes=given.get("max_size"))
+    count = db.prune_log(older_than=given.get("older_than"), max_size=given.get("max_size"))
     return Answer(value={"pruned": count}, text=lambda: f"{count} searches pruned from the recall log")

@@ -1,14 +1,12 @@
 """Verbs about quality: how well judged questions are answered, and the profile fitted to its user."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 from recollect import evaluate
 from recollect.errors import InputError
-from recollect.profile import Profile, load_profile
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.replies import Mode
@@ -48,13 +46,19 @@ SPLITS: Final = ("dev", "test", "all")
 def eval_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Measure how well judged questions are answered; your own store is not touched."""
     outputs, exports = _outputs(given.get("output") or ()), _folder(given.get("export"))
-    plan = _plan(db, given)
-    embedder = _embedder(db, plan.modes, given.get("vectors"))
-    reranker, model = db.rerankers.current, db.models.name
-    resources = evaluate.corpus.EvalResources(embedder=embedder, model=model, reranker=reranker, progress=progress)
-    with nullcontext() if embedder is None else closing(embedder):
-        found = evaluate.evaluate.evaluate(plan, resources)
-    facts = _facts(db, given, embedder)
+    modes = tuple(dict.fromkeys(mode_from(name) for name in given.get("mode") or (None,)))
+    found = db.eval(
+        *given["datasets"],
+        profile=tuple(given.get("profile") or ()),
+        mode=modes,
+        split=_split(given),
+        by=given.get("by") or "document",
+        queries=given.get("queries"),
+        run_file=given.pairs("run_file", form="NAME=PATH", example="bm25=bm25.trec"),
+        vectors=given.get("vectors"),
+        progress=progress,
+    )
+    facts = _facts(db, given, modes)
     for path, write in outputs.items():
         write_file(path, [write(evaluate.report.report_of(found, facts))])
     written = [*outputs, *(_exported(found, exports) if exports else ())]
@@ -67,35 +71,8 @@ def eval_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
 # --- what is asked for ----------------------------------------------------------------------
 
 
-def _plan(db: Recollection, given: Given) -> "evaluate.evaluate.Plan":
-    profiles = _profiles(db, given.get("profile") or ())
-    modes = tuple(dict.fromkeys(mode_from(name) for name in given.get("mode") or (None,)))
-    most = given.get("queries")
-    if most is not None and most < 1:
-        raise InputError(f"--queries {most} asks nothing", hint="leave it out to ask all of them")
-    paths = [Path(path).expanduser() for path in given["datasets"]]
-    sets = evaluate.evaluate.read_sets(
-        paths, split=_split(given), most=most or 0, by_session=given.get("by") == "session"
-    )
-    files = given.pairs("run_file", form="NAME=PATH", example="bm25=bm25.trec")
-    run_files = evaluate.evaluate.read_run_files({name: Path(path).expanduser() for name, path in files.items()}, sets)
-    clash = sorted(run_files.keys() & profiles.keys())
-    if clash:
-        raise InputError(f"{clash[0]} is a profile and a run", hint="give the run another name")
-    return evaluate.evaluate.Plan(sets=sets, profiles=profiles, modes=modes, run_files=run_files)
-
-
 def _split(given: Given) -> Any:
     return given.get("split") or "all"
-
-
-def _profiles(db: Recollection, names: Sequence[str]) -> Mapping[str, Profile]:
-    """Return the profiles by what they are called here: two files of one name are told apart by their paths."""
-    if not names:
-        return {db.profile.name: db.profile}
-    loaded = {name: load_profile(name) for name in names}
-    called = [profile.name for profile in loaded.values()]
-    return {profile.name if called.count(profile.name) == 1 else name: profile for name, profile in loaded.items()}
 
 
 def _outputs(texts: Sequence[str]) -> Mapping[Path, "Callable[[evaluate.markup.Report], str]"]:
@@ -120,26 +97,17 @@ def _folder(text: str | None) -> Path | None:
     return folder
 
 
-def _embedder(
-    db: Recollection, modes: Sequence[Mode], folder: str | None
-) -> "evaluate.cache.DiskCachedEmbedder | None":
-    """Return the model in use, with its vectors kept; who chose none can ask for words alone."""
-    if modes == ("keyword",) or (db.models.name == "none" and "semantic" not in modes):
-        return None
-    cache = evaluate.cache
-    return cache.DiskCachedEmbedder(db.models.required(), Path(folder).expanduser() if folder else cache.user_cache())
-
-
 # --- what is told and written ---------------------------------------------------------------
 
 
-def _facts(db: Recollection, given: Given, embedder: "evaluate.cache.DiskCachedEmbedder | None") -> Mapping[str, str]:
+def _facts(db: Recollection, given: Given, modes: Sequence[Mode]) -> Mapping[str, str]:
     most = given.get("queries")
+    model = db.models.required() if evaluate.plan.needs_model(db.models, modes) else None
     return {
         "date": db.now().date().isoformat(),
         "split": _split(given) + (f", the first {most} queries of each set only" if most else ""),
         "scored by": given.get("by") or "document",
-        "model": "none" if embedder is None else f"{db.models.name} ({embedder.fingerprint})",
+        "model": "none" if model is None else f"{db.models.name} ({model.fingerprint})",
         "latency": evaluate.report.TIMED,
         **evaluate.report.machine(),
     }

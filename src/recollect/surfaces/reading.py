@@ -171,7 +171,7 @@ def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
     told = db.inject(
         given["task"],
         description=given.get("description") or "",
-        tags=tuple(given.get("tag") or ()),
+        tag=tuple(given.get("tag") or ()),
         session=given.get("session"),
         style=given.get("style") or "markdown",
         budget=given.get("budget") or 500,
@@ -248,7 +248,7 @@ def timeline(db: Recollection, given: Given, _: Progress | None) -> Answer:
 def facts(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """List the facts that memories state: subject, predicate, object."""
     types = tuple(given["type"]) if given.get("type") else None
-    return _stated(db.facts(subject=given.get("subject"), types=types, limit=given.get("limit") or 100))
+    return _stated(db.facts(subject=given.get("subject"), type=types, limit=given.get("limit") or 100))
 
 
 @operation(

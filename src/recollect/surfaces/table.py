@@ -9,11 +9,12 @@ from types import ModuleType
 from typing import Any, Final, Literal, TypeVar
 
 from recollect.errors import InputError, QueryError
+from recollect.options import filter_from, span_of
 from recollect.recollection import Recollection
 from recollect.records import FILTER_FIELDS, Filter, Progress
 from recollect.replies import Mode
 from recollect.surfaces.layout import Page, plain
-from recollect.text.dates import parse_moment
+from recollect.text.dates import TimeSpan
 
 T = TypeVar("T")
 MODES: Final[Mapping[str, Mode]] = {
@@ -128,24 +129,13 @@ class Given:
 
     def where(self, **called: str) -> Filter:
         """Return the filter that the parameters of FILTERS describe."""
-        since, until, on, as_of = (self.moment(name) for name in ("since", "until", "on", "as_of"))
-        return Filter(
-            **self.filters(**called),
-            as_of=as_of and as_of.end,
-            since=max((span.start for span in (since, on) if span), default=None),
-            until=min((span.end for span in (until, on) if span), default=None),
-            include_superseded=bool(self.get("include_superseded")),
-        )
+        dates = self.chosen(("since", "until", "on", "as_of", "include_superseded"))
+        named: dict[str, Any] = self.filters(**called)
+        return filter_from({"where": Filter(**named), **dates}, now=self.now)
 
-    def moment(self, name: str) -> Any:
+    def moment(self, name: str) -> TimeSpan | None:
         """Return the span of time that was given as *name*, or nothing."""
-        text = self.get(name)
-        if not text:
-            return None
-        span = parse_moment(text, now=self.now)
-        if span is None:
-            raise QueryError(f"{name}: {text!r} is not a date", hint="such as 2026-05-01, 3d, yesterday, last week")
-        return span
+        return span_of(self.get(name), name, now=self.now)
 
     def pairs(self, name: str, *, form: str, example: str) -> dict[str, str]:
         """Return the texts that were given as *name*, which all have the *form* KEY=VALUE, as a mapping."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.upkeep.facts import Conflict
 
 DEGRADED = {
-    "no_model": "no embedding model can be used: answered by words alone",
+    "no_model": "answered by words alone: no embedding model is installed; get one with: recollect model install",
     "model_failed": "the embedding model failed: answered by words alone",
     "vectors_pending": "some memories have no vector yet: run `recollect embed`",
     "fts_unavailable": "the word index is not available: the text itself was searched",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, date, datetime
 from typing import Final, TypeVar
 
 from recollect.errors import InputError, StoreError
@@ -84,7 +84,7 @@ def selection(
     ids: int | Iterable[int] | None = None,
     source: str | None = None,
     project: str | None = None,
-    older_than: datetime | str | None = None,
+    older_than: datetime | date | str | None = None,
     now: datetime,
 ) -> Selection:
     """Return what a request selects within *scope*; a project out of it is not to be had."""
@@ -106,10 +106,12 @@ def _whole(ids: int | Iterable[int]) -> tuple[int, ...]:
     return rows
 
 
-def moment(text: datetime | str | None, *, now: datetime) -> datetime | None:
+def moment(text: datetime | date | str | None, *, now: datetime) -> datetime | None:
     """Return when the span that *text* names begins; a moment is itself."""
     if text is None or isinstance(text, datetime):
         return text
+    if isinstance(text, date):
+        return datetime(text.year, text.month, text.day, tzinfo=now.tzinfo or UTC)
     span = parse_moment(text, now=now)
     if span is None:
         raise InputError(f"{text!r} is not a date", hint="such as 90d, 2026-05-01, last year")

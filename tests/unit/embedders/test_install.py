@@ -12,7 +12,7 @@ import pytest
 from tiny_models import TEXT, WIDTH, tiny, write_model, write_published
 
 from local_server import Answer, Asked, serving
-from recollect.embedders.install import fetcher, file_lock, install, list_models, problems, verify
+from recollect.embedders.install import fetcher, file_lock, install, install_from_any, list_models, problems, verify
 from recollect.embedders.manifest import Checksum, Package, catalogue, read_manifest
 from recollect.embedders.models import FILE, load
 from recollect.embedders.onnx import OnnxEmbedder
@@ -43,6 +43,24 @@ def test_a_model_is_built_from_its_published_files(published: Path, models: Path
     assert names(place) == ["model.onnx", FILE, "tokenizer.json"]
     assert problems(place) == ()
     assert len(OnnxEmbedder(place).embed_passages([TEXT])[0]) == WIDTH
+
+
+def test_where_one_source_fails_the_next_is_tried(published: Path, models: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    place = install_from_any("tiny", models, sources=[str(tmp_path / "empty"), str(published)], among=tiny(published))
+
+    assert problems(place) == ()
+
+
+def test_where_every_source_fails_the_first_reason_is_told(published: Path, models: Path, tmp_path: Path) -> None:
+    for name in ("one", "other"):
+        (tmp_path / name).mkdir()
+
+    with pytest.raises(ModelError, match="one"):
+        install_from_any(
+            "tiny", models, sources=[str(tmp_path / "one"), str(tmp_path / "other")], among=tiny(published)
+        )
 
 
 def test_installing_again_changes_nothing(published: Path, models: Path) -> None:

@@ -118,7 +118,7 @@ def test_a_text_that_is_left_is_found(tmp_path: Path) -> None:
     recall = Recall(query="the ocelot of Zanzibar", mode="m", outcome="none", at=db.now())
     db.store.log_recall([recall])
 
-    report = db.purge(verify=True, traces=["ocelot of Zan", "engine7 drives"])
+    report = db.purge(verify=True, trace=["ocelot of Zan", "engine7 drives"])
 
     assert not report.is_clean
     assert report.traces[0].endswith("holds 'ocelot of Zan'")
@@ -132,7 +132,7 @@ def test_an_erasure_that_was_interrupted_is_finished_by_verifying(tmp_path: Path
     left = words_in(tmp_path)
 
     with opened(tmp_path) as again:
-        report = again.purge(verify=True, traces=["quetzalcoatl"])
+        report = again.purge(verify=True, trace=["quetzalcoatl"])
 
         assert report.is_clean
         assert left != {}

@@ -115,7 +115,7 @@ def test_a_weak_answer_and_a_missing_model_are_never_hidden() -> None:
     weak = replace(REPLY, outcome="weak", degraded="no_model")
 
     assert reply_text(weak).splitlines()[:2] == [
-        "(no embedding model can be used: answered by words alone)",
+        "(answered by words alone: no embedding model is installed; get one with: recollect model install)",
         "No clear answer; the nearest memories:",
     ]
     assert "embedding" not in reply_text(replace(weak, mode="keyword"))

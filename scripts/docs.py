@@ -1,0 +1,40 @@
+"""Write what is made from the code: docs/api.md, the JSON Schema of the answers, the man page; --check only looks."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from manual import manual_page
+from recollect.surfaces.schema import answers_schema
+from reference import reference
+
+ROOT = Path(__file__).parent.parent
+
+
+def pages() -> Mapping[str, str]:
+    """Return each page that is made, by its path."""
+    return {
+        "docs/api.md": reference(),
+        "share/man/man1/recollect.1": manual_page(),
+        "src/recollect/schemas/answers.json": json.dumps(answers_schema(), ensure_ascii=False, indent=1) + "\n",
+    }
+
+
+def main() -> None:
+    """Write the pages that are not up to date, or name them."""
+    check, stale = "--check" in sys.argv[1:], 0
+    for name, text in pages().items():
+        path = ROOT / name
+        if path.is_file() and path.read_text(encoding="utf-8") == text:
+            continue
+        stale += 1
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        sys.stdout.write(f"{name} is out of date; run: make docs\n" if check else f"written: {name}\n")
+    sys.exit(1 if check and stale else 0)
+
+
+if __name__ == "__main__":
+    main()

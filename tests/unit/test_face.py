@@ -1,0 +1,208 @@
+"""The Python face: a method for every verb, a keyword for every option, dates as people write them."""
+
+import inspect
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import recollect
+from kit import NOON
+from recollect import Filter, Recollection
+from recollect.embedders import install
+from recollect.options import FilterOptions, SearchOptions
+from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.table import FILTERS, Operation
+
+SEVERAL: Mapping[str, tuple[str, ...]] = {
+    "backup": ("backup", "backup_to"),
+    "consolidate": ("consolidate", "undo_consolidation"),
+    "export": ("archive", "export"),
+    "lens": ("create_lens", "lenses", "drop_lens"),
+    "log": ("recalls", "never_recalled", "never_used", "unanswered", "prune_log"),
+    "tune": ("tune", "tuning", "untune"),
+}
+"""Verbs that do one of several things; each is a method of its own."""
+FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
+    "model": (install.list_models, install.install, install.verify, Recollection.prune_vectors),
+    "recover": (recollect.recover,),
+}
+"""Verbs that touch no open store: models belong to the machine."""
+OTHERWISE: Mapping[str, str] = {
+    "keep_secrets": "redact=False",
+    "no_embed": "embed=False",
+    "weight": "weights, a mapping",
+    "explain": "every hit carries its shares and factors",
+    "yes": "nobody is asked",
+}
+"""Options that Python has under another name, or has no need of, in every verb."""
+OTHERWISE_IN: Mapping[str, Mapping[str, str]] = {
+    "backup": {"to": "backup_to(folder)"},
+    "consolidate": {"dry_run": "apply=False, as it is unless told", "undo": "undo_consolidation()"},
+    "eval": {"export": "evaluate.runs.as_trec", "output": "evaluate.markup.as_html"},
+    "export": {"all": "everything", "skip_damaged": "recover() first"},
+    "pin": {"off": "pinned=False"},
+    "tune": {"from": "tune()", "show": "tuning()", "undo": "untune()"},
+}
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Iterator[Recollection]:
+    with recollect.open(tmp_path / "notes.db", model="none", clock=lambda: NOON) as opened:
+        opened.add("The port of the lighthouse is 5432", type="config", tag="net,sea", date="2026-05-01", source="a.md")
+        opened.add("We decided to paint the lighthouse", type="decision", date=date(2026, 5, 3))
+        opened.add("The lighthouse has a new keeper", date=datetime(2026, 5, 4, 9, tzinfo=UTC), project="sea")
+        yield opened
+
+
+def methods(operation: Operation) -> list[Callable[..., Any]]:
+    name = operation.name.replace("-", "_")
+    if operation.name in FUNCTIONS:
+        return list(FUNCTIONS[operation.name])
+    own = name if hasattr(Recollection, name) else f"{name}_"
+    return [getattr(Recollection, each) for each in SEVERAL.get(operation.name, (own,))]
+
+
+def keywords(operation: Operation) -> set[str]:
+    return {name for each in methods(operation) for name in inspect.signature(each).parameters}
+
+
+@pytest.mark.parametrize("name", sorted(OPERATIONS))
+def test_every_option_of_a_verb_is_a_keyword_of_its_method(name: str) -> None:
+    operation = OPERATIONS[name]
+    options = {each.name for each in operation.parameters if not each.place}
+
+    missing = options - keywords(operation)
+
+    assert missing - set(OTHERWISE) - set(OTHERWISE_IN.get(name, ())) == set()
+
+
+@pytest.mark.parametrize("name", sorted(set(OPERATIONS) - set(FUNCTIONS) - set(SEVERAL)))
+def test_a_method_takes_what_has_a_place_in_that_place(name: str) -> None:
+    operation = OPERATIONS[name]
+    (method,) = methods(operation)
+    kinds = (
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        inspect.Parameter.POSITIONAL_ONLY,
+        inspect.Parameter.VAR_POSITIONAL,
+    )
+
+    placed = [each for each in inspect.signature(method).parameters.values() if each.kind in kinds][1:]
+
+    assert len(placed) >= sum(each.place for each in operation.parameters)
+
+
+def test_the_exceptions_are_still_needed() -> None:
+    options = {each.name for operation in OPERATIONS.values() for each in operation.parameters}
+    named = {verb: {each.name for each in OPERATIONS[verb].parameters} for verb in OTHERWISE_IN}
+
+    assert set(OTHERWISE) <= options
+    assert {verb: set(some) - named[verb] for verb, some in OTHERWISE_IN.items() if set(some) - named[verb]} == {}
+
+
+def test_no_public_method_takes_keywords_that_it_does_not_name() -> None:
+    public = [each for name, each in inspect.getmembers(Recollection, inspect.isfunction) if not name.startswith("_")]
+
+    open_ended = [
+        each.__name__
+        for each in [*public, recollect.open, recollect.recover, recollect.aio.open]
+        for parameter in inspect.signature(each).parameters.values()
+        if parameter.kind == parameter.VAR_KEYWORD
+        or (parameter.annotation in (Any, parameter.empty) and parameter.name != "self")
+    ]
+
+    assert open_ended == []
+
+
+def test_every_filter_of_the_command_line_is_a_keyword() -> None:
+    assert {each.name for each in FILTERS} <= set(FilterOptions.__annotations__)
+    assert set(FilterOptions.__annotations__) <= set(SearchOptions.__annotations__)
+
+
+@pytest.mark.parametrize(
+    ("options", "found"),
+    [
+        ({"type": "config"}, {1}),
+        ({"type": ["config", "decision"]}, {1, 2}),
+        ({"tag": "sea"}, {1}),
+        ({"source": "a.md"}, {1}),
+        ({"project": "sea"}, {3}),
+        ({"project": ["sea", "default"]}, {1, 2, 3}),
+        ({"since": "2026-05-03"}, {2, 3}),
+        ({"since": date(2026, 5, 3)}, {2, 3}),
+        ({"since": datetime(2026, 5, 3, 1, tzinfo=UTC)}, {3}),
+        ({"until": "2026-05-03"}, {1, 2}),
+        ({"until": date(2026, 5, 1)}, {1}),
+        ({"until": datetime(2026, 5, 3, tzinfo=UTC)}, {1}),
+        ({"on": "yesterday"}, {2}),
+        ({"on": date(2026, 5, 1)}, {1}),
+        ({"on": datetime(2026, 5, 4, 23, tzinfo=UTC)}, {3}),
+        ({"since": "2026-05-01", "on": "today"}, {3}),
+        ({"as_of": "2026-05-02"}, {1}),
+        ({"where": Filter(types=("decision",))}, {2}),
+        ({"where": Filter(types=("decision",)), "since": "2026-05-04"}, set()),
+        ({"where": Filter(types=("decision",)), "type": "config"}, {1}),
+        ({"since": None, "type": None, "project": None}, {1, 2, 3}),
+        ({"type": []}, set()),
+    ],
+)
+def test_filters_are_plain_keywords(db: Recollection, options: Any, found: set[int]) -> None:
+    searched = {hit.id for hit in db.search("lighthouse", **options).hits}
+    listed = {memory.id for memory in db.list(**options).memories}
+    injected = set(db.inject("lighthouse", precise=False, **_for_inject(options)).ids)
+
+    assert searched == listed == found
+    assert injected <= found
+
+
+def _for_inject(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {"only_tag" if name == "tag" else name: value for name, value in options.items()}
+
+
+def test_a_project_narrows_what_is_in_view_and_never_widens_it(db: Recollection) -> None:
+    sea = db.in_project("sea")
+
+    assert [memory.id for memory in sea.list(project="sea").memories] == [3]
+    assert sea.list(project="default").memories == ()
+    assert sea.search("lighthouse", project="default").hits == ()
+
+
+def test_a_memory_is_dated_and_tagged_in_every_way(db: Recollection) -> None:
+    days = ["2026-05-01", date(2026, 5, 1), datetime(2026, 5, 1, tzinfo=UTC), "3d"]
+    rows = [db.add(f"boat number {number}", date=day).id for number, day in enumerate(days)]
+    tagged = db.add("a tagged boat", tag=["a, b", "c"], tags="d", valid_until="2026-06-01")
+
+    first, tags = datetime(2026, 5, 1, tzinfo=UTC), db.show(tagged.id).memory
+
+    assert [db.show(row).memory.observed_at for row in rows] == [first, first, first, first]
+    assert tags.tags == ("a", "b", "c", "d")
+    assert tags.valid_until == datetime(2026, 6, 2, tzinfo=UTC)
+
+
+def test_a_lens_is_made_of_the_filters_of_a_search(db: Recollection) -> None:
+    made = db.create_lens("work", type="decision", since=date(2026, 5, 2), boost={"tag:sea": 2.0})
+
+    assert db.lenses() == (made,)
+    assert [hit.id for hit in db.search("lighthouse", lens="work").hits] == [2]
+
+
+def test_a_type_checker_knows_every_keyword(tmp_path: Path) -> None:
+    folder, source = Path(__file__).parent.parent / "typing", Path(recollect.__file__).parent.parent
+    wrong = (folder / "wrong.py").read_text(encoding="utf-8").splitlines()
+    bad = {number for number, line in enumerate(wrong, 1) if line.startswith("    ")}
+
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "mypy", f"--cache-dir={tmp_path}", "--no-error-summary", "face.py", "wrong.py"],
+        cwd=folder,
+        env={"MYPYPATH": str(source)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    told = [line.split(":")[:2] for line in done.stdout.splitlines() if ": error:" in line]
+    assert {(path, int(line)) for path, line in told} == {("wrong.py", number) for number in bad}, done.stdout
