@@ -623,7 +623,7 @@ class Recollection:
         source: str | None = None,
         confidence: float | None = None,
         observed_at: datetime | None = None,
-        metadata: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, object] | None = None,
         redact: bool = True,
         embed: bool = True,
     ) -> "remember.edit.EditResult":

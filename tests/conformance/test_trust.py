@@ -417,7 +417,7 @@ def test_a_conflict_is_listed_with_both_sides_and_their_origin(db: Recollection)
 
     text, value = told(db, "conflicts")
 
-    assert text == f"#{agents} [note] (from an agent) {HIGHER}\n  against #{owner} [note] {LIMIT}"
+    assert text == f"#{agents} [note] (from an agent) {HIGHER}\n  contradicts #{owner} [note] {LIMIT}"
     assert [(each["kind"], each["one"]["id"], each["other"]["id"]) for each in value["conflicts"]] == [
         ("memory", agents, owner)
     ]

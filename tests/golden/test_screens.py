@@ -145,3 +145,11 @@ def test_whoever_stops_an_import_is_told_what_is_in(folder: Path) -> None:
     ]
     with recollect.open(folder / "notes.db", model="none") as db:
         assert db.search("words", mode="keyword").total == 3
+
+
+def test_whoever_says_no_is_told_that_nothing_was_changed(folder: Path) -> None:
+    asked = on_a_screen("purge", "#1", folder=folder, until="[y/N]", typed="n\n")
+
+    assert (asked.code, asked.lines[-1]) == (130, "stopped: nothing was changed")
+    assert asked.lines[0].startswith("would erase 1 memories")
+    assert on_a_screen("show", "1", folder=folder).code == 0

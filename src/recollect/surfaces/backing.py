@@ -19,7 +19,10 @@ def backup(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Write a checked copy of the whole store while others go on; `restore-backup` puts it back."""
     path, folder, keep = given.get("path"), given.get("to"), given.get("keep")
     if bool(path) == bool(folder):
-        raise InputError("say where to", hint="such as: recollect backup notes.bak.db, or --to backups --keep 7")
+        raise InputError(
+            "name one file, or one folder with --to",
+            hint="such as: recollect backup notes.bak.db, or --to backups --keep 7",
+        )
     if path and keep is not None:
         raise InputError("--keep needs --to", hint="such as: recollect backup --to backups --keep 7")
     if folder:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from recollect.recollection import Recollection
     from recollect.surfaces.table import Answer, Operation
 
+WHOLE = "what was changed is whole"
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
 
 
@@ -208,7 +209,7 @@ def _kept(operation: "Operation | None", done: int, total: int, what: str) -> st
     if what == "vectors" and operation is not None and operation.name != "embed":
         return f"all is stored and found by its words; {done} of {total} vectors are made, recollect embed goes on"
     told = operation.stopped if operation is not None else ""
-    return told.format(done=max(0, done - 1), total=total) or "each change was made whole or not at all"
+    return told.format(done=max(0, done - 1), total=total) or WHOLE
 
 
 def _width() -> int:
@@ -291,8 +292,9 @@ def _run(words: list[str]) -> None:
         cli.main(args=words, prog_name="recollect", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         _say(error.format_message())
-    except (click.Abort, KeyboardInterrupt):
-        _tell("stopped", "nothing was changed that is not told above")
+    except (click.Abort, KeyboardInterrupt) as stop:
+        refused = isinstance(stop, click.Abort) and stop.__cause__ is None
+        _tell("stopped", "nothing was changed" if refused else WHOLE)
         sys.exit(EXIT_STOPPED)
     except Exception as error:  # noqa: BLE001  (the last door: whatever it is, people get one line)
         _complain(_understood(error), as_json="--json" in words)

@@ -115,12 +115,12 @@ def _next(keep: str | None, program: str, *, by_words_alone: bool) -> tuple[str,
     store = keep or "demo.db"
     steps = [
         *([] if keep else [(f"{program} demo --keep {store}", "keep the sample store")]),
-        (f"{program} --db {store} search 'who owns offline mode' --explain", "ask it, and see why"),
+        (f"{program} --db {store} search who owns offline mode --explain", "ask it, and see why"),
         (f"{program} --db {store} list --type decision", "read what was decided"),
         *([(f"{program} model install", "search by meaning too (90 MB)")] if by_words_alone else []),
         (f"{program} import ~/notes", "your own notes, into your own store"),
         (f"{program} add 'We ship on Tuesdays' --type decision", "remember one thing"),
-        (f"{program} search 'when do we ship?' --json", "the answer for a program"),
+        (f"{program} search when do we ship --json", "the answer for a program"),
         (f"{program} --help", "everything else"),
     ]
     width = max(len(command) for command, _ in steps)

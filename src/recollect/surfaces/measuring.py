@@ -80,7 +80,9 @@ def _outputs(texts: Sequence[str]) -> Mapping[Path, "Callable[[evaluate.markup.R
     paths = [Path(text).expanduser() for text in texts]
     for path in paths:
         if path.suffix not in writers:
-            raise InputError(f"--output {path} is no kind of report", hint=f"end its name in {' or '.join(writers)}")
+            raise InputError(
+                f"--output {path}: a report is Markdown or HTML", hint=f"end its name in {' or '.join(writers)}"
+            )
         _folder(str(path.parent))
     return {path: writers[path.suffix] for path in paths}
 
@@ -145,7 +147,7 @@ def tune(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     if given.get("show") or given.get("undo"):
         others = [name for name in ("judged", "from", "dry_run") if given.get(name)]
         if others or (given.get("show") and given.get("undo")):
-            raise InputError("--show and --undo stand alone", hint="see: recollect tune --help")
+            raise InputError("--show and --undo take no other options", hint="see: recollect tune --help")
         return _undo(db) if given.get("undo") else _show(db)
     if given.get("judged") and given.get("from"):
         raise InputError("--from feedback and --judged are two ways to say the same", hint="give one of them")

@@ -57,13 +57,13 @@ BLOCKED = {
     "limit": "it ranks below the limit",
     "imprecise": "it probably does not answer",
     "floor": "it scores under the floor",
-    "confidence": "its facts are not sure enough any more",
+    "confidence": "the confidence of its facts has faded too far",
     "near_repeat": "a hit above it says nearly the same",
     "similarity": "its meaning is too far from the query's",
-    "depth": "it ranks too deep in each list to be a candidate",
-    "weight": "only a list without weight found it",
+    "depth": "it ranks too low in each list to be looked at",
+    "weight": "only a ranking found it whose weight is 0",
     "excluded": "the query excludes one of its words",
-    "no_match": "no list knows it",
+    "no_match": "neither its words nor its meaning match the query",
     "scope": "its project is not searched",
     "lens": "the lens leaves it out",
     "forgotten": "it was forgotten",
@@ -129,7 +129,9 @@ def why_text(told: "Why") -> str:
     ranks = [f"  by {each.ranking}: rank {each.rank or '-'}, score {each.score or 0:.4g}" for each in told.lists]
     if told.found:
         return "\n".join([head, *ranks])
-    return "\n".join([f"{head}: {BLOCKED[told.blocked_by or 'no_match']}", *ranks, f"  found if {told.surfaces_if}"])
+    return "\n".join(
+        [f"{head}: {BLOCKED[told.blocked_by or 'no_match']}", *ranks, f"  it would be found if {told.surfaces_if}"]
+    )
 
 
 # --- changes --------------------------------------------------------------------------------
@@ -222,7 +224,7 @@ def conflict_line(conflict: "Conflict") -> str:
     one, other = (
         fact_line(side) if isinstance(side, Fact) else one_line(side) for side in (conflict.one, conflict.other)
     )
-    return f"{one}\n  against {other}"
+    return f"{one}\n  contradicts {other}"
 
 
 def recall_line(recall: Recall) -> str:

@@ -221,8 +221,8 @@ def test_a_backup_is_written_told_and_put_back(run: Run, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("backup",), "say where to"),
-        (("backup", "a.db", "--to", "b"), "say where to"),
+        (("backup",), "name one file, or one folder with --to"),
+        (("backup", "a.db", "--to", "b"), "name one file, or one folder with --to"),
         (("backup", "a.db", "--keep", "3"), "--keep needs --to"),
         (("backup", "--to", "kept", "--keep", "0"), "cannot keep 0 backups"),
         (("restore-backup", "absent.db"), "is no backup"),

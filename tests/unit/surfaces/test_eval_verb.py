@@ -316,7 +316,7 @@ def test_a_baseline_that_found_nothing_fails_loudly(evaluate: Run, tmp_path: Pat
         (["--queries", "0"], "--queries 0 asks nothing"),
         (["--run-file", "bm25"], "--run-file 'bm25' is not NAME=PATH"),
         (["--run-file", "x=nowhere.trec"], "cannot read nowhere.trec"),
-        (["--output", "report.pdf"], "--output report.pdf is no kind of report"),
+        (["--output", "report.pdf"], "--output report.pdf: a report is Markdown or HTML"),
         (["--output", "{set}/corpus.jsonl/report.md"], "cannot write to"),
         (["--export", "{set}/corpus.jsonl"], "cannot write to"),
         (["--split", "half"], "'half' is not one of"),
