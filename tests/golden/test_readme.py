@@ -44,7 +44,10 @@ def test_its_program_runs(tmp_path: Path) -> None:
         [sys.executable, "-c", program],
         cwd=tmp_path,
         env={
-            **{"HOME": str(tmp_path), "PATH": "", "RECOLLECT_CONFIG": "", "RECOLLECT_MODEL": "none"},
+            "HOME": str(tmp_path),
+            "PATH": "",
+            "RECOLLECT_CONFIG": "",
+            "RECOLLECT_MODEL": "none",
             "PYTHONPATH": str(Path(recollect.__file__).parents[1]),
         },
         capture_output=True,
