@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+import recollect
 from recollect.surfaces.cli import cli
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
@@ -42,7 +43,13 @@ def test_its_program_runs(tmp_path: Path) -> None:
     done = subprocess.run(  # noqa: S603
         [sys.executable, "-c", program],
         cwd=tmp_path,
-        env={"HOME": str(tmp_path), "PATH": "", "RECOLLECT_CONFIG": "", "RECOLLECT_MODEL": "none"},
+        env={
+            "HOME": str(tmp_path),
+            "PATH": "",
+            "RECOLLECT_CONFIG": "",
+            "RECOLLECT_MODEL": "none",
+            "PYTHONPATH": str(Path(recollect.__file__).parents[1]),
+        },
         capture_output=True,
         text=True,
         check=False,

@@ -31,6 +31,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     call = "from recollect.surfaces.cli import main; main()"
     program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -c "{call}" "$@"\n', encoding="utf-8")
     program.chmod(0o755)
+    printed = subprocess.run([program, "completion", "bash"], capture_output=True, text=True, check=True)  # noqa: S603
+    (made / "completion.bash").write_text(printed.stdout, encoding="utf-8")
     return made
 
 
@@ -48,7 +50,7 @@ def press(folder: Path, surroundings: dict[str, str]) -> Press:
     def pressed(*words: str, **more: str) -> list[str]:
         line = ["recollect", *words]
         script = (
-            'source <(recollect completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
+            'source completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
             'COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; compopt() { :; }; '
             f'_recollect_completion recollect "{"${!#}"}" ""; printf "%s\\n" "${{COMPREPLY[@]}}"'
         )
