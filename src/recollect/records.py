@@ -673,8 +673,21 @@ class Source:
     pieces: tuple[Piece, ...] = ()
     device: int = 0
     root: str = ""
+    stamp: str = ""
+    """What the file system said of the file; while it says the same, nobody reads the file again. Blank: unknown."""
 
     @property
     def held(self) -> tuple[Piece, ...]:
         """The pieces that it holds now."""
         return tuple(piece for piece in self.pieces if not piece.gone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceHead:
+    """An imported source without its pieces: what is known of its file, and how many pieces it holds now."""
+
+    fingerprint: str
+    device: int = 0
+    root: str = ""
+    stamp: str = ""
+    held: int = 0

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +29,7 @@ __all__ = [
     "named",
     "parts",
     "read_file",
+    "read_parts",
     "sign",
     "with_context",
 ]
@@ -49,14 +50,14 @@ FORMATS: Final = (
         read=whole("markdown", "read_markdown"),
         suffixes=(".md", ".markdown", ".mdx"),
     ),
-    Format(name="json", about="JSON", read=whole("json_text", "read_json"), suffixes=JSON),
-    Format(name="jsonl", about="JSON Lines", read=whole("json_text", "read_jsonl"), suffixes=JSONL),
+    Format(name="json", about="JSON", read=parts("json_text", "json_parts"), suffixes=JSON),
+    Format(name="jsonl", about="JSON Lines", read=parts("json_text", "jsonl_parts"), suffixes=JSONL),
     Format(name="yaml", about="YAML", read=whole("yaml_text", "read_yaml"), suffixes=(".yaml", ".yml")),
-    Format(name="csv", about="a table", read=whole("csv_text", "read_csv"), suffixes=(".csv", ".tsv")),
+    Format(name="csv", about="a table", read=parts("csv_text", "csv_parts"), suffixes=(".csv", ".tsv")),
     Format(
         name="text",
         about="plain text",
-        read=whole("plain", "read_plain"),
+        read=parts("plain", "plain_parts"),
         suffixes=(".txt", ".text", ".rst", ".log", ".org", ""),
     ),
 )
@@ -80,16 +81,21 @@ def format_of(path: Path) -> Format | None:
     return next((each for each in FORMATS if each.fits(glimpse)), None)
 
 
-def read_file(path: Path, form: Format | None = None) -> Parsed:
-    """Return the memories in the file at *path*, read as *form* or as what it looks like; else it is read as text.
+def read_parts(path: Path, form: Format | None = None) -> Iterator[Parsed]:
+    """Yield the memories in the file at *path*, read as *form* or as what it looks like; else it is read as text.
 
     A date in the file's name is when its memories were true unless they say otherwise. Raise FileError when the file
-    cannot be read at all.
+    cannot be read at all. A collection comes in parts, of which none is kept here.
     """
     # A name that is not UTF-8 could not be stored as it is.
     source = os.fsencode(path.absolute().as_posix()).decode("utf-8", "backslashreplace")
     chosen = form or format_of(path) or BY_NAME["text"]
-    return _joined(chosen.read(path, Origin(source=source, date=date_in_name(path.name))))
+    yield from chosen.read(path, Origin(source=source, date=date_in_name(path.name)))
+
+
+def read_file(path: Path, form: Format | None = None) -> Parsed:
+    """Return all the memories in the file at *path* at once, as `read_parts` reads them."""
+    return _joined(read_parts(path, form))
 
 
 def _joined(found: Iterable[Parsed]) -> Parsed:

@@ -3,11 +3,14 @@
 import json
 import math
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, TextIO
 
 from recollect.errors import FileError
-from recollect.remember.formats.entries import of_object, parse
+from recollect.remember.find_files import LARGEST, lines_of, open_text, read_text, size_of
+from recollect.remember.formats.batches import LONGEST, batches
+from recollect.remember.formats.entries import of_object, parse, parse_parts
 from recollect.remember.formats.record import Entry, Origin, Parsed
 from recollect.remember.formats.values import DEEPEST, plain
 
@@ -32,24 +35,102 @@ def read_json(text: str, origin: Origin) -> Parsed:
     except (ValueError, RecursionError) as error:
         if _is_lines(text):
             return read_jsonl(text, origin)
-        raise FileError(
-            f"{origin.source} is not JSON: {_where(error)}{_what(error)}", hint="check it with: python -m json.tool"
-        ) from error
+        raise _no_json(origin, error) from error
     return parse(entries, origin=origin)
+
+
+def _no_json(origin: Origin, error: Exception) -> FileError:
+    return FileError(
+        f"{origin.source} is not JSON: {_where(error)}{_what(error)}", hint="check it with: python -m json.tool"
+    )
 
 
 def read_jsonl(text: str, origin: Origin) -> Parsed:
     """Return one memory for each line; a line that is not JSON is a problem and stops no other."""
-    entries: list[Entry] = []
-    problems: list[str] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line or line.isspace():
-            continue
+    found = list(_of_lines(enumerate(text.split("\n"), start=1)))
+    entries = [entry for entry, _, _ in found if entry is not None]
+    return parse(entries, origin=origin, problems=[problem for _, problem, _ in found if problem is not None])
+
+
+def jsonl_parts(path: Path, origin: Origin) -> Iterator[Parsed]:
+    """Yield one memory for each line of a file of any size, in parts."""
+    yield from parse_parts(batches(_of_lines(lines_of(path))), origin=origin)
+
+
+def json_parts(path: Path, origin: Origin) -> Iterator[Parsed]:
+    """Yield the memories of a JSON file: a document of one object at once, a long list in parts."""
+    if size_of(path) <= LARGEST:
+        yield read_json(read_text(path), origin)
+        return
+    with open_text(path) as file:
+        head = file.read(LONGEST)
+    if head.lstrip()[:1] == "[":
+        yield from parse_parts(batches(_of_elements(path, origin)), origin=origin)
+    elif _is_lines(head):
+        yield from jsonl_parts(path, origin)
+    else:
+        read_text(path)  # which says that it is too large
+
+
+def _of_lines(lines: Iterable[tuple[int, str | None]]) -> Iterator[tuple[Entry | None, str | None, int]]:
+    """Yield the entry in each of *lines* or what is wrong with it, and how long the line is."""
+    for number, line in lines:
+        if line is None:
+            yield None, f"line {number}: more than {LARGEST // 2**20} MB", 0
+        elif line and not line.isspace():
+            try:
+                yield Entry(value=_made_plain(_DECODER.decode(line), line), line=number), None, len(line)
+            except (ValueError, RecursionError) as error:
+                yield None, f"line {number}: not JSON ({_what(error)})", len(line)
+
+
+def elements_of(path: Path) -> Iterator[tuple[object, int, int]]:
+    """Yield each element of the list that a JSON file of any size is, with its line and its length.
+
+    An element of more than 10 MB, and what is no JSON, raise ValueError.
+    """
+    with open_text(path) as file:
+        text = file.read(LONGEST)
+        at, line, first = _skip(text, _expect(text, _skip(text, 0), "[")), 1, True
+        while True:
+            if len(text) - at < LONGEST // 2 and (more := file.read(LONGEST)):
+                line += text.count("\n", 0, at)
+                text, at = text[at:] + more, 0
+            if text[at : at + 1] == "]" and first:
+                break
+            value, end, text = _element(text, at, file)
+            yield _made_plain(value, text[at:end]), line + text.count("\n", 0, at), end - at
+            at, first = _skip(text, end), False
+            if text[at : at + 1] == "]":
+                break
+            at = _skip(text, _expect(text, at, ","))
+        _finish(text + file.read(1), at + 1)
+
+
+def _element(text: str, at: int, file: TextIO) -> tuple[object, int, str]:
+    """Return the value that begins at *at*, where it ends, and the text, with more of the file where it needs it."""
+    while True:
         try:
-            entries.append(Entry(value=_made_plain(_DECODER.decode(line), line), line=number))
-        except (ValueError, RecursionError) as error:
-            problems.append(f"line {number}: not JSON ({_what(error)})")
-    return parse(entries, origin=origin, problems=problems)
+            value, end = _DECODER.raw_decode(text, at)
+        except ValueError:
+            end = len(text)
+        else:
+            if end < len(text):  # else a number may go on
+                return value, end, text
+        more = file.read(LONGEST) if len(text) - at <= LARGEST else ""
+        if not more:
+            if len(text) - at > LARGEST:
+                raise ValueError(f"an element of more than {LARGEST // 2**20} MB")
+            return *_DECODER.raw_decode(text, at), text
+        text += more
+
+
+def _of_elements(path: Path, origin: Origin) -> Iterator[tuple[Entry, None, int]]:
+    try:
+        for value, line, length in elements_of(path):
+            yield Entry(value=value, line=line), None, length
+    except (ValueError, RecursionError) as error:
+        raise _no_json(origin, error) from error
 
 
 def decode(text: str) -> object:
