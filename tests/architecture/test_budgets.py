@@ -11,22 +11,22 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 2_050,
+    ".": 2_100,
     "embedders": 1_370,
     "evaluate": 1_900,
     "recall": 420,
-    "remember": 5_150,
+    "remember": 5_500,
     "rerankers": 200,
     "search": 2_900,
     "stores": 3_950,
-    "surfaces": 1_850,
+    "surfaces": 1_930,
     "text": 2_450,
     "upkeep": 830,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
-QUESTIONS = 40
+QUESTIONS = 44
 """How many a store answers in all."""
 IMPORTS = 18
 """How many modules of ours and of others one module may know."""

@@ -13,8 +13,8 @@ from recollect.remember.find_files import LeadsOut, Refused, find_files
 from recollect.remember.formats import SUFFIXES, read_parts
 from recollect.remember.redact import FoundSecret
 from recollect.remember.restore_archive import archive_version, restore_archive
-from recollect.remember.sync_file import FileReport, fingerprint_of, stamp_of, sync_file
-from recollect.remember.sync_source import SourceFile, SourceIndex, remove_source
+from recollect.remember.sync_file import FileReport, fingerprint_of, modified_at, stamp_of, sync_file
+from recollect.remember.sync_source import SLICE, SourceFile, SourceIndex, remove_source
 from recollect.remember.vanished import Seen, Vanished, device_of, find_vanished
 from recollect.replies import Degraded
 
@@ -38,11 +38,31 @@ class ImportReport:
     errors: list[Problem] = field(default_factory=list)
     degraded: Degraded | None = None
     """Why memories have no vectors yet though they should; they are stored, and found by their words."""
+    sources: set[tuple[str, str]] = field(default_factory=set)
+    """The files that were read, or are as they were when they were read, each with the project it was imported for."""
+    restored: bool = False
+    """Whether an archive of our own was among the files."""
+    renewed: list[SourceFile] = field(default_factory=list)
+    """The unchanged files of which something else is recorded from now on."""
+    embedded: int = 0
+    """How many memories got their vectors after the import."""
+    waiting: int = 0
+    """How many memories of the store still wait for vectors of the model in use."""
 
     @property
     def redacted(self) -> int:
         """How many secrets were taken out."""
         return len(self.secrets)
+
+    def add(self, other: "ImportReport") -> None:
+        """Count what *other* did too."""
+        self.files.update(other.files)
+        self.memories.update(other.memories)
+        self.secrets += other.secrets
+        self.errors += other.errors
+        self.sources |= other.sources
+        self.restored |= other.restored
+        self.degraded = self.degraded or other.degraded
 
     def fail(self, path: Path, reason: str) -> None:
         """Count a file that could not be read."""
@@ -85,6 +105,7 @@ def import_files(
         if progress is not None:
             progress(number, len(files), path.name)
         _import_file(path, name, seen, recorded, context, index, report, progress)
+    _renew(report.renewed, context, index)
     _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
     return report
 
@@ -139,10 +160,11 @@ def _import_file(
     if fingerprint and held is not None and held.fingerprint == fingerprint:
         report.files["skipped"] += 1
         report.memories["unchanged"] += held.held
+        report.sources.add((index.project, name))
         if (held.device, held.root, held.stamp) != (file.device, file.root, file.stamp):
-            context.store.change_source(name, file.holding(), project=index.project)
+            report.renewed.append(file)
         return
-    told = FileReport()
+    told = FileReport(modified=modified_at(path, context.now))
     try:
         for done in sync_file(file, read_parts(path), context, index, told):
             if progress is not None:
@@ -151,9 +173,18 @@ def _import_file(
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
     else:
         report.files["imported"] += 1
+        report.sources.add((index.project, name))
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in told.all_problems)
     report.memories.update(told.memories)
     report.secrets += told.secrets
+
+
+def _renew(files: Sequence[SourceFile], context: IngestContext, index: SourceIndex) -> None:
+    """Record what is known of unchanged *files* now, many in one transaction."""
+    for start in range(0, len(files), SLICE):
+        with context.store.transaction():
+            for file in files[start : start + SLICE]:
+                context.store.change_source(file.name, file.holding(), project=index.project)
 
 
 def _import_archive(
@@ -166,6 +197,7 @@ def _import_archive(
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
         return
     report.files["imported"] += 1
+    report.restored = True
     report.memories += restored.memories
     report.secrets += restored.secrets
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in restored.problems)

@@ -6,14 +6,14 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from recollect.errors import FileError, RecollectError
-from recollect.records import Memory, Piece
+from recollect.records import MTIME, OBSERVED_FROM, Memory, Piece
 from recollect.remember.context import Draft, IngestContext
 from recollect.remember.formats import Exported, Parsed
 from recollect.remember.ingest import decide_early, ingest_drafts, secrets_of
@@ -35,6 +35,8 @@ from recollect.remember.sync_source import (
 
 MOST_PROBLEMS: Final = 100
 """How many parts of one file that cannot be read are told one by one; the others are counted."""
+EARLIEST: Final = datetime(1990, 1, 1, tzinfo=UTC)
+"""What is said to be older comes from a clock that was not set, or from an archive that keeps no times."""
 RECENT: Final = 2.0
 """A file that changed so many seconds ago may change once more without its times telling."""
 
@@ -43,6 +45,8 @@ RECENT: Final = 2.0
 class FileReport:
     """What became of one file."""
 
+    modified: datetime | None = None
+    """When the file was last changed: the date of what tells no other."""
     memories: Counter[str] = field(default_factory=Counter)
     secrets: list[FoundSecret] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -98,7 +102,8 @@ def sync_file(
     for part in chain(_drained(first), (following,), coming):
         for start in range(0, len(part.memories), SLICE):
             with without_gc():
-                drafts = [_prepare(each, None, context) for each in part.memories[start : start + SLICE]]
+                memories = part.memories[start : start + SLICE]
+                drafts = [_prepare(_dated(each, report.modified), None, context) for each in memories]
                 report.count(stream.add(drafts), drafts)
             done += len(drafts)
             yield done
@@ -168,7 +173,8 @@ def _whole(
     """Bring *file* up to date with all that it holds; return how many memories that is."""
     memories, exported = found
     with without_gc():
-        drafts = [_prepare(memory, exported.get(at), context) for at, memory in enumerate(memories)]
+        dated = [each if at in exported else _dated(each, report.modified) for at, each in enumerate(memories)]
+        drafts = [_prepare(memory, exported.get(at), context) for at, memory in enumerate(dated)]
         before = pieces_of(file.name, context, index)
         if exported:
             ready = ready_drafts(drafts, before, context)
@@ -244,6 +250,22 @@ def stamp_of(path: Path, now: datetime) -> str:
     if not stat.S_ISREG(status.st_mode) or max(status.st_ctime, status.st_mtime) > now.timestamp() - RECENT:
         return ""
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+
+
+def modified_at(path: Path, now: datetime) -> datetime | None:
+    """Return when *path* was last changed; None where that cannot be true."""
+    try:
+        modified = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except (OSError, ValueError, OverflowError):
+        return None
+    return modified if EARLIEST <= modified <= now else None
+
+
+def _dated(memory: Memory, modified: datetime | None) -> Memory:
+    """Return *memory* with the date of its file, marked as such, where it has none of its own."""
+    if modified is None or memory.observed_at is not None:
+        return memory
+    return replace(memory, observed_at=modified, metadata={**memory.metadata, OBSERVED_FROM: MTIME})
 
 
 def fingerprint_of(path: Path) -> str:

@@ -17,6 +17,7 @@ from recollect.surfaces.terminal import visible_line, visible_streams, write_sty
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
+    from recollect.remember.import_files import ImportReport
     from recollect.surfaces.table import Answer, Operation, Parameter
 
 GLOBAL = {
@@ -144,9 +145,16 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
         with _bar(wanted=operation.slow) as progress:
             db.models.progress = progress
             answer = _consented(operation, db, values) or operation.answer(db, values, progress)
+        if answer.then is not None and not chosen["as_json"]:
+            _print(answer, as_json=False)
+        if answer.then is not None:
+            with _bar(wanted=operation.slow) as progress:
+                answer = answer.then(progress)
         _print(answer, as_json=bool(chosen["as_json"]))
     if db.models.notice:
         _say(visible_line(f"note: {db.models.notice}"), err=True)
+    if answer.stopped:
+        sys.exit(EXIT_STOPPED)
     if not answer.found:
         sys.exit(EXIT_NOTHING)
     if not answer.healthy:
@@ -232,6 +240,32 @@ def demo(keep: str | None, **given: Any) -> None:
 
 
 _global_options(demo)
+
+
+@cli.command()
+def watch(**given: Any) -> None:
+    """Follow the roots: import what changes below them until Ctrl-C; one line for each change."""
+    from recollect.surfaces.text import changed_text  # noqa: PLC0415
+    from recollect.surfaces.watching import follow, until_signalled  # noqa: PLC0415
+    from recollect.surfaces.writing import import_value  # noqa: PLC0415
+
+    chosen = _chosen(given)
+
+    def told(report: "ImportReport") -> None:
+        line = json.dumps(serialise(import_value(report)), ensure_ascii=False)
+        if changed := line if chosen["as_json"] else changed_text(report):
+            _say(changed)
+
+    from recollect.surfaces.serialise import serialise  # noqa: PLC0415
+
+    with _open(chosen) as db, until_signalled() as stop:
+        roots = db.roots()
+        _say(visible_line(f"watching {', '.join(each.path for each in roots)}; stop with Ctrl-C"), err=True)
+        follow(db, stop=stop, told=told, trouble=lambda error: _say(visible_line(f"error: {error}"), err=True))
+    _say("stopped; everything imported so far is kept", err=True)
+
+
+_global_options(watch)
 
 
 def _program() -> str:

@@ -53,6 +53,10 @@ class Answer:
     healthy: bool = True
     problems: tuple[str, ...] = ()
     stream: bool = False
+    then: "Callable[[Progress | None], Answer] | None" = None
+    """What is still to be done once this is told, such as vectors; a program gets the last answer alone."""
+    stopped: bool = False
+    """Whether somebody stopped it before its end."""
 
 
 def listed(found: Sequence[T], line: Callable[[T], str], *, empty: str, **value: Any) -> Answer:

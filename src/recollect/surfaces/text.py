@@ -236,9 +236,34 @@ def import_text(report: "ImportReport", *, root: str = "") -> str:
         "any more; to forget what is gone: recollect import --prune": files["withheld"],
         f"{_count(files['links'], 'link')} not followed out of the folder; to follow: recollect import "
         "--follow-links": files["links"],
-        LATER: bool(report.degraded),
     }
     return "\n".join([text, *(line for line, number in told.items() if number)])
+
+
+def changed_text(report: "ImportReport") -> str:
+    """Return in one line what an import changed; nothing where it changed nothing."""
+    counted = {name: report.memories[name] for name in ("new", "updated", "removed", "revived", "withheld")}
+    told = [f"{number} {name}" for name, number in counted.items() if number]
+    failed = [f"{_count(report.files['failed'], 'file')} failed: {report.errors[0].reason}"] if report.errors else []
+    return ", ".join([*told, *failed])
+
+
+def root_line(root: Mapping[str, Any]) -> str:
+    """Return a root: its path, and what is not usual about it."""
+    project = f"project {root['project']}" if root["project"] else ""
+    trust = "" if root["trust"] == "owner" else f"trust {root['trust']}"
+    links, secrets = "follows links" * root["follow_links"], "keeps secrets" * (not root["redact"])
+    more = ", ".join(filter(None, (project, trust, links, secrets)))
+    return f"{root['path']} ({more})" if more else str(root["path"])
+
+
+def embedded_text(report: "ImportReport", *, stopped: bool = False) -> str:
+    """Return what the vectors of an import came to: how many were made, how many memories wait for theirs."""
+    made = [f"meaning: {_count(report.embedded, 'memory')} can be found by meaning too"] if report.embedded else []
+    if report.waiting or report.degraded:
+        waiting = f"{_count(report.waiting, 'memory')} wait for vectors and are " if report.waiting else ""
+        made.append(f"{'stopped; ' if stopped else ''}{waiting}{LATER}")
+    return "\n".join(made)
 
 
 def _count(number: int, what: str) -> str:

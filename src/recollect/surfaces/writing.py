@@ -1,6 +1,7 @@
 """Verbs that write: what is remembered, how one memory is changed, what is said of it, and the lenses."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import InputError
@@ -59,12 +60,13 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 
 @operation(
-    Parameter(name="paths", kind="paths", place=True, about="files and folders"),
+    Parameter(name="paths", kind="paths", place=True, optional=True, about="files and folders; if none, all the roots"),
     TRUST,
     KEEP_SECRETS,
     NO_EMBED,
     Parameter(name="prune", kind="flag", about="forget what is gone even if it is all or most below a folder"),
     Parameter(name="follow_links", kind="flag", about="follow links that lead out of a folder"),
+    Parameter(name="once", kind="flag", about="do not keep the paths as roots"),
     slow=True,
 )
 def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
@@ -72,20 +74,51 @@ def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer
     redact, embed = not given.get("keep_secrets"), not given.get("no_embed")
     prune, follow = bool(given.get("prune")), bool(given.get("follow_links"))
     trust: Trust = given.get("trust") or "owner"
-    report = db.import_(
-        *given["paths"],
-        redact=redact,
-        embed=embed,
-        trust=trust,
-        prune=prune,
-        follow_links=follow,
-        progress=progress,
-    )
+    paths = given.get("paths") or ()
+    if paths:
+        report = db.import_(
+            *paths,
+            redact=redact,
+            embed=embed,
+            trust=trust,
+            prune=prune,
+            follow_links=follow,
+            defer=True,
+            progress=progress,
+        )
+    else:
+        report = db.import_roots(prune=prune, embed=embed, defer=True, progress=progress)
+    if paths and not given.get("once") and report.sources:
+        _keep_roots(db, paths, report, trust=trust, redact=redact, follow_links=follow)
     return Answer(
         value=import_value(report),
         text=lambda: text.import_text(report, root=text.here()),
         healthy=not report.errors,
         problems=tuple(f"{problem.path}: {problem.reason}" for problem in report.errors),
+        then=(lambda progress: _embedded(db, report, progress)) if embed else None,
+    )
+
+
+def _keep_roots(db: Recollection, paths: Sequence[str], report: "ImportReport", **how: Any) -> None:
+    """Keep those of *paths* from which something was imported; archives are none, nor are paths with a secret."""
+    for path in paths:
+        place = Path(path).expanduser().absolute().as_posix().rstrip("/")
+        if any(name == place or name.startswith(f"{place}/") for _, name in report.sources):
+            db.keep_root(path, **how)
+
+
+def _embedded(db: Recollection, report: "ImportReport", progress: Progress | None) -> Answer:
+    """Make the vectors of what was imported; whoever stops that keeps those that are made."""
+    stopped = False
+    try:
+        db.embed_imported(report, progress=progress)
+    except KeyboardInterrupt:
+        stopped = True
+    return Answer(
+        value=import_value(report),
+        text=lambda: text.embedded_text(report, stopped=stopped),
+        healthy=not report.errors,
+        stopped=stopped,
     )
 
 
@@ -99,8 +132,53 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
         "redacted": report.redacted,
         **({"secrets": report.secrets} if report.secrets else {}),
         "errors": report.errors,
+        "vectors": {"made": report.embedded, "waiting": report.waiting},
         **({"degraded": report.degraded} if report.degraded else {}),
     }
+
+
+def _keep(db: Recollection, given: Given) -> Answer:
+    kept = db.keep_root(
+        _root_path(given), trust=given.get("trust") or "owner", follow_links=bool(given.get("follow_links"))
+    )
+    return Answer(value=kept, text=lambda: f"{kept.path} is a root now; import it with: recollect import")
+
+
+def _list_roots(db: Recollection, _: Given) -> Answer:
+    kept = [serialise(each) for each in db.roots()]
+    return listed(kept, text.root_line, empty="No roots; recollect import PATH keeps PATH as one.", roots=kept)
+
+
+def _remove(db: Recollection, given: Given) -> Answer:
+    path = _root_path(given)
+    db.drop_root(path)
+    told = f"{path} is no root any more; its memories stay"
+    return Answer(value={"path": path, "dropped": True}, text=lambda: told)
+
+
+def _root_path(given: Given) -> str:
+    path = given.get("path")
+    if not path:
+        raise InputError("say which file or folder", hint="see: recollect roots list")
+    return str(path)
+
+
+ROOTS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
+    "list": _list_roots,
+    "add": _keep,
+    "remove": _remove,
+}
+
+
+@operation(
+    Parameter(name="action", kind="choice", choices=tuple(ROOTS), place=True, about="what to do"),
+    Parameter(name="path", place=True, optional=True, about="a file or folder"),
+    TRUST,
+    Parameter(name="follow_links", kind="flag", about="follow links that lead out of the folder"),
+)
+def roots(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """List, add or remove roots: what `import` without a path imports again, and `watch` follows."""
+    return ROOTS[given["action"]](db, given)
 
 
 @operation(Parameter(name="text", place=True, about="a worker's output"), slow=True)

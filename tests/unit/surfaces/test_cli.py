@@ -266,6 +266,7 @@ def test_import_counts_in_the_shape_of_the_design(run: Run, tmp_path: Path) -> N
         "links": 0,
         "redacted": 0,
         "errors": [],
+        "vectors": {"made": 0, "waiting": 0},
     }
     assert second.out == (
         "0 new, 0 updated, 2 unchanged, 0 removed memories from 2 files (0 imported, 2 unchanged, 0 failed)\n"
