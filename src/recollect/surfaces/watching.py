@@ -36,12 +36,13 @@ def follow(db: Recollection, *, stop: threading.Event, told: Told, trouble: Call
     try:
         _import(db, stop, told, trouble)
         while not stop.is_set():
-            here = _places(db.roots())
+            here, caught_up = _places(db.roots()), False
             for changed in _changes(here, _ignored(db), stop):
-                if changed:
+                moved = _places(db.roots()) != here
+                if changed or moved or not caught_up:  # what changed before the watch began is not told
                     _import(db, stop, told, trouble)
-                elif _places(db.roots()) != here:
-                    _import(db, stop, told, trouble)
+                    caught_up = True
+                if moved:
                     break
     except Stopped:
         return

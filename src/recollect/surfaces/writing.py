@@ -138,9 +138,8 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
 
 
 def _keep(db: Recollection, given: Given) -> Answer:
-    kept = db.keep_root(
-        _root_path(given), trust=given.get("trust") or "owner", follow_links=bool(given.get("follow_links"))
-    )
+    follow = bool(given.get("follow_links"))
+    kept = db.keep_root(_root_path(given), trust=given.get("trust") or "owner", follow_links=follow)
     return Answer(value=kept, text=lambda: f"{kept.path} is a root now; import it with: recollect import")
 
 

@@ -90,39 +90,74 @@ def elements_of(path: Path) -> Iterator[tuple[object, int, int]]:
     An element of more than 10 MB, and what is no JSON, raise ValueError.
     """
     with open_text(path) as file:
-        text = file.read(LONGEST)
-        at, line, first = _skip(text, _expect(text, _skip(text, 0), "[")), 1, True
-        while True:
-            if len(text) - at < LONGEST // 2 and (more := file.read(LONGEST)):
-                line += text.count("\n", 0, at)
-                text, at = text[at:] + more, 0
-            if text[at : at + 1] == "]" and first:
-                break
-            value, end, text = _element(text, at, file)
-            yield _made_plain(value, text[at:end]), line + text.count("\n", 0, at), end - at
-            at, first = _skip(text, end), False
-            if text[at : at + 1] == "]":
-                break
-            at = _skip(text, _expect(text, at, ","))
-        _finish(text + file.read(1), at + 1)
-
-
-def _element(text: str, at: int, file: TextIO) -> tuple[object, int, str]:
-    """Return the value that begins at *at*, where it ends, and the text, with more of the file where it needs it."""
-    while True:
+        window = _Window(file)
         try:
-            value, end = _DECODER.raw_decode(text, at)
-        except ValueError:
-            end = len(text)
-        else:
-            if end < len(text):  # else a number may go on
-                return value, end, text
-        more = file.read(LONGEST) if len(text) - at <= LARGEST else ""
-        if not more:
-            if len(text) - at > LARGEST:
+            window.expect("[")
+            mark = window.mark()
+            while mark != "]":
+                yield window.value()
+                mark = window.mark()
+                if mark != "]":
+                    window.expect(",")
+                    window.mark()
+            window.expect("]")
+            if window.mark():
+                window.fail("Extra data")
+        except json.JSONDecodeError as error:
+            raise ValueError(f"line {window.line + error.lineno - 1}: {error.msg}") from error
+
+
+class _Window:
+    """What is in memory of a long JSON text, and where in it the reading is."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file, self._text, self._at = file, file.read(LONGEST), 0
+        self.line = 1
+        """The line that the window begins on."""
+        self._counted, self._lines = 0, 0
+
+    def mark(self) -> str:
+        """Go to the next character that is not blank and return it; nothing at the end."""
+        self._at = _skip(self._text, self._at)
+        while self._at == len(self._text) and self._more():
+            self._at = _skip(self._text, self._at)
+        return self._text[self._at : self._at + 1]
+
+    def expect(self, mark: str) -> None:
+        """Go past *mark*."""
+        self.mark()
+        self._at = _expect(self._text, self._at, mark)
+
+    def value(self) -> tuple[object, int, int]:
+        """Return the value that begins here, its line and its length, and go past it."""
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except ValueError:
+                end = len(self._text)
+            if end < len(self._text):  # else a number may go on
+                break
+            if end - self._at > LARGEST:
                 raise ValueError(f"an element of more than {LARGEST // 2**20} MB")
-            return *_DECODER.raw_decode(text, at), text
-        text += more
+            if not self._more():
+                value, end = _DECODER.raw_decode(self._text, self._at)
+                break
+        start, self._at = self._at, end
+        self._lines += self._text.count("\n", self._counted, start)
+        self._counted = start
+        return _made_plain(value, self._text[start:end]), self.line + self._lines, end - start
+
+    def fail(self, said: str) -> None:
+        """Say what is wrong here."""
+        raise json.JSONDecodeError(said, self._text, self._at)
+
+    def _more(self) -> bool:
+        """Take more of the file into the window, without what was read; return whether there was more."""
+        more = self._file.read(LONGEST)
+        if more:
+            self.line += self._text.count("\n", 0, self._at)
+            self._text, self._at, self._counted, self._lines = self._text[self._at :] + more, 0, 0, 0
+        return bool(more)
 
 
 def _of_elements(path: Path, origin: Origin) -> Iterator[tuple[Entry, None, int]]:
