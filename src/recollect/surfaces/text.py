@@ -261,7 +261,7 @@ def embedded_text(report: "ImportReport", *, stopped: bool = False) -> str:
     """Return what the vectors of an import came to: how many were made, how many memories wait for theirs."""
     made = [f"meaning: {_count(report.embedded, 'memory')} can be found by meaning too"] if report.embedded else []
     if report.waiting or report.degraded:
-        waiting = f"{_count(report.waiting, 'memory')} wait for vectors and are " if report.waiting else ""
+        waiting = f"{_count(report.waiting, 'memory')} without vectors yet; " if report.waiting else ""
         made.append(f"{'stopped; ' if stopped else ''}{waiting}{LATER}")
     return "\n".join(made)
 
