@@ -218,7 +218,7 @@ class Recollection:
             results = tuple(replace(each, degraded=degraded) for each in results)
         return results
 
-    def import_(
+    def import_(  # noqa: PLR0913 - each is an option of its own
         self,
         *paths: str | Path,
         redact: bool = True,
@@ -226,17 +226,25 @@ class Recollection:
         trust: Trust = "owner",
         prune: bool = False,
         follow_links: bool = False,
+        as_: str | None = None,
+        from_: str | None = None,
+        dry_run: bool = False,
         progress: Progress | None = None,
     ) -> "remember.import_files.ImportReport":
         """Import files and folders; again and again if you like, only what changed is written.
 
         Files that are gone take their memories with them; all or most of those below a root only if told to *prune*.
-        Links that lead out of a folder are passed over unless told to *follow_links*.
+        Links that lead out of a folder are passed over unless told to *follow_links*. Files are read as what they look
+        like, or as the format called *as_*; `from_="claude-code"` finds what a program keeps in its usual place. A
+        *dry_run* tells what would be read, and changes nothing.
         """
-        self._fetch_model(progress, wanted=embed)
-        context = self._ingest_context(embed=embed, redact=redact, trust=trust)
-        report = remember.import_files.import_files(paths, context, progress, prune=prune, follow_links=follow_links)
-        if embed:
+        paths, reading = remember.reading.resolved(paths, as_=as_, from_=from_, dry_run=dry_run)
+        self._fetch_model(progress, wanted=embed and not dry_run)
+        context = self._ingest_context(embed=embed and not dry_run, redact=redact, trust=trust)
+        report = remember.import_files.import_files(
+            paths, context, progress, prune=prune, follow_links=follow_links, reading=reading
+        )
+        if embed and not dry_run:
             report.degraded = self._embed_if_possible(progress)
         return report
 

@@ -5,17 +5,18 @@ import hashlib
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from recollect.errors import FileError, InputError, RecollectError
 from recollect.records import Memory, Piece, Progress, Source
 from recollect.remember.context import DEFAULT, Draft, IngestContext
-from recollect.remember.find_files import LARGEST, LeadsOut, Refused, find_files
-from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
+from recollect.remember.find_files import LARGEST, LeadsOut, Passed, Refused, find_files, suffix_of
+from recollect.remember.formats import Exported, Format, Parsed, read_file
 from recollect.remember.ingest import decide_early, ingest_drafts, secrets_of
+from recollect.remember.reading import AS_FOUND, Reading
 from recollect.remember.redact import SHARED, FoundSecret
 from recollect.remember.restore_archive import archive_version, restore_archive
 from recollect.remember.restore_export import restore_export
@@ -43,6 +44,15 @@ class Problem:
     reason: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRead:
+    """What a file was taken for, and how many memories are in it."""
+
+    path: str
+    format: str
+    memories: int = 0
+
+
 @dataclass(slots=True, kw_only=True)
 class ImportReport:
     """What an import did."""
@@ -54,6 +64,24 @@ class ImportReport:
     errors: list[Problem] = field(default_factory=list)
     degraded: Degraded | None = None
     """Why memories have no vectors yet though they should; they are stored, and found by their words."""
+    read: list[FileRead] = field(default_factory=list)
+    """What each file that was read was taken for."""
+    passed_over: Passed = field(default_factory=Counter)
+    """How many files in folders were not read, by the ending that no format reads or by another reason."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """How much inside the files was left out on purpose, by what it was: tool results, lines of an unknown kind."""
+    size: int = 0
+    """How many bytes the files have that would be read; only when nothing but that was asked."""
+
+    @property
+    def formats(self) -> Counter[str]:
+        """How many files were taken for what, the most first."""
+        return Counter(dict(Counter(each.format for each in self.read).most_common()))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there was nothing to import: no file, none that is gone, none in trouble."""
+        return not (self.files["scanned"] or self.files["removed"] or self.files["withheld"] or self.errors)
 
     @property
     def redacted(self) -> int:
@@ -64,6 +92,13 @@ class ImportReport:
         """Count a file that could not be read."""
         self.files["failed"] += 1
         self.errors.append(Problem(path=str(path), reason=reason))
+
+    def took(self, path: Path, form: str, parsed: Parsed) -> None:
+        """Note what a file was taken for, and what was left out of it."""
+        self.read.append(FileRead(path=str(path), format=form, memories=len(parsed.memories)))
+        self.left_out.update(parsed.skipped)
+        if not (parsed.memories or parsed.skipped or parsed.problems):
+            self.passed_over["empty"] += 1
 
     def count(self, diff: SourceDiff, drafts: Sequence[Draft]) -> None:
         """Count what a file brought."""
@@ -88,11 +123,13 @@ def import_files(
     *,
     prune: bool = False,
     follow_links: bool = False,
+    reading: Reading = AS_FOUND,
 ) -> ImportReport:
     """Import *paths*; one bad file never stops the rest, a store in trouble stops it all.
 
     What vanished is forgotten, unless its folder is away or it is all or most of a root: that takes *prune*. Links
-    that lead out of a folder named are followed only with *follow_links*.
+    that lead out of a folder named are followed only with *follow_links*. Files are read as *reading* says; where
+    that leaves some out, nothing is forgotten.
     """
     if context.profile.dedup == "words":
         # There a vector only proposes links, and looking for each draft would cost more than all else of an import;
@@ -103,7 +140,9 @@ def import_files(
     recorded: dict[str, Source] = {}
     for root in roots:
         recorded |= context.store.sources(below=_name(root, context), project=index.project)
-    found = list(find_files(roots, suffixes=SUFFIXES, follow_links=follow_links))
+    walk = find_files(roots, suffixes=reading.suffixes, follow_links=follow_links, passed=report.passed_over)
+    named = frozenset(roots)
+    found = [each for each in walk if not isinstance(each, Path) or _is_wanted(each, named, reading, report)]
     files = {each: _name(each, context) for each in found if isinstance(each, Path)}
     refused = [_name(each.path, context) for each in found if isinstance(each, Refused)]
     seen = _seen(files, refused, [_name(root, context) for root in roots])
@@ -111,14 +150,40 @@ def import_files(
         if isinstance(each, Refused):
             report.fail(each.path, each.reason)
     report.files["links"] = sum(isinstance(each, LeadsOut) for each in found)
+    if reading.dry_run:
+        _rehearse(files, recorded, reading, report)
+        return report
     for number, (path, name) in enumerate(files.items(), start=1):
         report.files["scanned"] += 1
         if progress is not None:
             progress(number, len(files), path.name)
         with _without_gc():
-            _import_file(path, _source_file(path, name, seen, recorded), recorded, context, index, report, progress)
-    _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
+            _import_file(
+                path, _source_file(path, name, seen, recorded), recorded, context, index, report, progress, reading
+            )
+    if not reading.is_partial:
+        _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
     return report
+
+
+def _is_wanted(path: Path, named: Collection[Path], reading: Reading, report: ImportReport) -> bool:
+    """Tell whether a file is read, and count it where it is not."""
+    wanted = reading.wants(path, named=path in named)
+    if not wanted:
+        report.passed_over[suffix_of(path.name)] += 1
+    return wanted
+
+
+def _rehearse(
+    files: Mapping[Path, str], recorded: Mapping[str, Source], reading: Reading, report: ImportReport
+) -> None:
+    """Tell what would be read, how large it is, and how much of it was imported before."""
+    for path, name in files.items():
+        report.files["scanned"] += 1
+        report.files["known"] += name in recorded
+        report.read.append(FileRead(path=str(path), format=reading.chosen(path).name))
+        with suppress(OSError):
+            report.size += path.stat().st_size
 
 
 def _seen(files: Mapping[Path, str], refused: Sequence[str], roots: Sequence[str]) -> Seen:
@@ -171,19 +236,21 @@ def _import_file(
     index: SourceIndex,
     report: ImportReport,
     progress: Progress | None,
+    reading: Reading,
 ) -> None:
-    if archive_version(path) is not None:
+    if reading.form is None and archive_version(path) is not None:
         _import_archive(path, context, index, report, progress)
         return
     held = recorded.get(file.name)
-    if file.fingerprint and held is not None and held.fingerprint == file.fingerprint:
+    if reading.form is None and file.fingerprint and held is not None and held.fingerprint == file.fingerprint:
         report.files["skipped"] += 1
         report.memories["unchanged"] += len(held.held)
         if (held.device, held.root) != (file.device, file.root):
             index.record(file, before=held.pieces, after=held.pieces)
         return
     try:
-        parsed = _read(path)
+        form = reading.chosen(path)
+        parsed = _read(path, form)
         drafts = [_prepare(memory, parsed.exported.get(at), context) for at, memory in enumerate(parsed.memories)]
         before = pieces_of(file.name, context, index)
         if parsed.exported:
@@ -195,6 +262,7 @@ def _import_file(
     except InputError as error:
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
         return
+    report.took(path, form.name, parsed)
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in parsed.problems)
     report.count(diff, drafts)
 
@@ -235,6 +303,7 @@ def _import_archive(
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
         return
     report.files["imported"] += 1
+    report.read.append(FileRead(path=str(path), format="archive", memories=restored.memories.total()))
     report.memories += restored.memories
     report.secrets += restored.secrets
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in restored.problems)
@@ -252,9 +321,9 @@ def _fingerprint(path: Path) -> str:
         return ""
 
 
-def _read(path: Path) -> Parsed:
+def _read(path: Path, form: Format) -> Parsed:
     try:
-        return read_file(path)
+        return read_file(path, form)
     except RecollectError:
         raise
     except Exception as error:  # a fault in one reader must not cost the other files

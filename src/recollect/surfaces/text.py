@@ -1,5 +1,6 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -49,6 +50,11 @@ DECISIONS = {
     "updates": "remembered; it supersedes",
     "conflicts": "remembered; it conflicts with",
 }
+NOTHING_READ: Final = (
+    "nothing was read: no file here is of a format that is known (a file that you name is read as text)"
+)
+KINDS: Final = 6
+"""How many kinds of files are told one by one."""
 HELD = {"owner": "the owner's", "agent": "an agent's", "untrusted": "untrusted"}
 FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
 BLOCKED = {
@@ -221,8 +227,8 @@ def _secret(found: "FoundSecret", root: str) -> str:
     return f"{found.kind} in {found.field} of #{found.memory_id}{place}"
 
 
-def import_text(report: "ImportReport", *, root: str = "") -> str:
-    """Return what an import did."""
+def import_text(report: "ImportReport", *, root: str = "", verbose: bool = False) -> str:
+    """Return what an import did; with *verbose* also what each file was taken for."""
     files, memories = report.files, report.memories
     text = (
         f"{memories['new']} new, {memories['updated']} updated, {memories['unchanged']} unchanged, "
@@ -238,7 +244,42 @@ def import_text(report: "ImportReport", *, root: str = "") -> str:
         "--follow-links": files["links"],
         LATER: bool(report.degraded),
     }
-    return "\n".join([text, *(line for line, number in told.items() if number)])
+    lines = (line for line, number in told.items() if number)
+    text = NOTHING_READ if report.is_idle else text
+    return "\n".join([text, *_read_lines(report, root, verbose=verbose), *_passed_lines(report), *lines])
+
+
+def rehearsal_text(report: "ImportReport", *, root: str = "", verbose: bool = False) -> str:
+    """Return what an import would read, and where that is."""
+    known = f", {report.files['known']} of them known already" if report.files["known"] else ""
+    text = f"{_count(report.files['scanned'], 'file')}, {report.size / 1024**2:.1f} MB{known}"
+    folders = {str(Path(each.path).absolute().parent) for each in report.read}
+    common = [f"in {_path(os.path.commonpath(folders), root)}"] if folders else []
+    return "\n".join([text, *common, *_read_lines(report, root, verbose=verbose), *_passed_lines(report)])
+
+
+def _read_lines(report: "ImportReport", root: str, *, verbose: bool) -> list[str]:
+    """Return what the files were taken for, by format and, if wanted, one by one."""
+    if not report.read:
+        return []
+    lines = [f"read as: {_kinds(report.formats)}"]
+    if verbose:
+        lines += [f"  {_path(each.path, root)}: {each.format}" for each in report.read]
+    return lines
+
+
+def _passed_lines(report: "ImportReport") -> list[str]:
+    """Return what was not read, by kind: files of a folder, and what stands in the files."""
+    readers = {f"{kind} (no reader)" if kind.startswith(".") else kind: n for kind, n in report.passed_over.items()}
+    told = {"skipped": readers, "left out of the files": report.left_out}
+    return [f"{what}: {_kinds(counts)}" for what, counts in told.items() if any(counts.values())]
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    """Return how many there are of each kind, the most first; of many kinds the first few."""
+    most = sorted(((kind, n) for kind, n in counts.items() if n), key=lambda each: (-each[1], each[0]))
+    more = sum(n for _, n in most[KINDS:])
+    return ", ".join([*(f"{n:,} {kind}" for kind, n in most[:KINDS]), *([f"{more:,} others"] if more else [])])
 
 
 def _count(number: int, what: str) -> str:

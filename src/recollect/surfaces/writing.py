@@ -9,7 +9,19 @@ from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.surfaces import text
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.table import FILTERS, ID, SESSION, Answer, Given, Parameter, listed, operation, whole_number
+from recollect.surfaces.table import (
+    DRY_RUN,
+    FILTERS,
+    ID,
+    SESSION,
+    Answer,
+    Given,
+    Later,
+    Parameter,
+    listed,
+    operation,
+    whole_number,
+)
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport
@@ -59,21 +71,40 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 
 @operation(
-    Parameter(name="paths", kind="paths", place=True, about="files and folders"),
+    Parameter(name="paths", kind="paths", place=True, optional=True, about="files and folders"),
+    Parameter(
+        name="from_",
+        choices=Later("recollect.remember.places", "PLACES"),
+        about="what a program keeps in its usual place: claude-code, codex, gemini, chatgpt, claude-ai, …",
+    ),
+    Parameter(
+        name="as_",
+        choices=Later("recollect.remember.formats", "BY_NAME"),
+        about="read the files as this format, whatever they look like: codex, csv, text, …",
+    ),
     TRUST,
     KEEP_SECRETS,
     NO_EMBED,
     Parameter(name="prune", kind="flag", about="forget what is gone even if it is all or most below a folder"),
     Parameter(name="follow_links", kind="flag", about="follow links that lead out of a folder"),
+    Parameter(name="verbose", kind="flag", about="tell of every file what it was taken for"),
+    DRY_RUN,
+    Parameter(name="yes", kind="flag", about="do not ask before a first import of many files"),
     slow=True,
 )
 def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
-    """Import Markdown, text, JSON, JSONL, YAML, CSV and chat transcripts; only what changed is written."""
+    """Import notes, documents, chats, exports and sessions of agents; only what changed is written."""
+    if not (given.get("paths") or given.get("from_")):
+        raise InputError("say what to import", hint="name files or folders, or --from claude-code")
     redact, embed = not given.get("keep_secrets"), not given.get("no_embed")
     prune, follow = bool(given.get("prune")), bool(given.get("follow_links"))
     trust: Trust = given.get("trust") or "owner"
+    dry, verbose = bool(given.get("dry_run")), bool(given.get("verbose"))
     report = db.import_(
-        *given["paths"],
+        *(given.get("paths") or ()),
+        as_=given.get("as_"),
+        from_=given.get("from_"),
+        dry_run=dry,
         redact=redact,
         embed=embed,
         trust=trust,
@@ -82,11 +113,34 @@ def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer
         progress=progress,
     )
     return Answer(
-        value=import_value(report),
-        text=lambda: text.import_text(report, root=text.here()),
+        value=rehearsal_value(report) if dry else import_value(report),
+        text=lambda: (text.rehearsal_text if dry else text.import_text)(report, root=text.here(), verbose=verbose),
+        found=not report.is_idle,
+        question=FIRST if given.get("from_") and _is_first_of_many(report) else "",
         healthy=not report.errors,
         problems=tuple(f"{problem.path}: {problem.reason}" for problem in report.errors),
     )
+
+
+FIRST: Final = "Import them?"
+MANY: Final = 20
+"""How many files are asked about before they are imported from a place for the first time."""
+
+
+def _is_first_of_many(report: "ImportReport") -> bool:
+    return report.files["scanned"] > MANY and not report.files["known"]
+
+
+def rehearsal_value(report: "ImportReport") -> dict[str, Any]:
+    """Return what an import would read."""
+    return {
+        "files": {name: report.files[name] for name in ("scanned", "known", "failed")},
+        "bytes": report.size,
+        "formats": report.formats,
+        "read": [{"path": each.path, "format": each.format} for each in report.read],
+        "passed_over": report.passed_over,
+        "errors": report.errors,
+    }
 
 
 def import_value(report: "ImportReport") -> dict[str, Any]:
@@ -98,6 +152,10 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
         "links": report.files["links"],
         "redacted": report.redacted,
         **({"secrets": report.secrets} if report.secrets else {}),
+        "formats": report.formats,
+        "read": report.read,
+        "passed_over": report.passed_over,
+        "left_out": report.left_out,
         "errors": report.errors,
         **({"degraded": report.degraded} if report.degraded else {}),
     }
