@@ -96,7 +96,7 @@ class ImportReport:
     def took(self, path: Path, form: str, parsed: Parsed) -> None:
         """Note what a file was taken for, and what was left out of it."""
         self.read.append(FileRead(path=str(path), format=form, memories=len(parsed.memories)))
-        self.left_out.update(parsed.skipped)
+        self.left_out += Counter(parsed.skipped)
         if not (parsed.memories or parsed.skipped or parsed.problems):
             self.passed_over["empty"] += 1
 

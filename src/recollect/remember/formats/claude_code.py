@@ -80,6 +80,7 @@ class _Titles:
 
 
 def _take(record: Record, number: int, session: Session) -> None:
+    record = _unqueued(record)
     left_out = _left_out(record)
     message = record.get("message")
     if left_out or not isinstance(message, dict):
@@ -98,6 +99,17 @@ def _take(record: Record, number: int, session: Session) -> None:
     at = as_moment(record.get("timestamp"))
     uuid = text_of(record.get("uuid")) or None
     session.say(Said(speaker=str(record["type"]), words=words, at=at, id=uuid, line=number, about=about))
+
+
+def _unqueued(record: Record) -> Record:
+    """Return *record*, as a turn of the user where it is what was typed while the agent was at work."""
+    queued = record.get("attachment")
+    if not isinstance(queued, dict) or (queued.get("type"), queued.get("commandMode")) != ("queued_command", "prompt"):
+        return record
+    origin = queued.get("origin")
+    if queued.get("isMeta") is True or (isinstance(origin, dict) and origin.get("kind", "human") != "human"):
+        return record
+    return {**record, "type": "user", "message": {"role": "user", "content": queued.get("prompt")}}
 
 
 def _left_out(record: Record) -> str:

@@ -7,7 +7,7 @@ from typing import Final
 
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.transcript import Session, blocks_of, joined, opened, records_of, sampled, text_of, told
+from recollect.remember.formats.transcript import Session, blocks_of, joined, opened, records_of, text_of, told
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
 
@@ -18,7 +18,7 @@ _STAMP: Final = re.compile(r"<timestamp>(.*?)</timestamp>", re.DOTALL)
 
 def is_cursor(glimpse: Glimpse) -> bool:
     """Tell whether a file is a transcript of Cursor: it lies in its folder, or its first turn is marked."""
-    turns = [record for record in sampled(glimpse) if _is_turn(record)]
+    turns = [record for record in glimpse.records if _is_turn(record)]
     marked = any("<user_query>" in text_of(block.get("text")) for turn in turns[:1] for block in _blocks(turn))
     return bool(turns) and (marked or "agent-transcripts" in glimpse.path.parts)
 

@@ -1,6 +1,5 @@
 """Read what agents record of their sessions: lines of JSON, of which only what people and agents said is kept."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -22,10 +21,11 @@ from recollect.text.firewall import strip_rendered
 
 LONGEST: Final = 64 * 1024 * 1024
 """How many bytes a line, or one conversation of an export, may have; pictures and tool results stand in them."""
+_RENDERED: Final = ("recollect:memories", "(confidence:", "<memory id=")
+"""One of these stands in all that recollect renders; to look for more takes long."""
 _LONG_TURN: Final = 4000
 _PIECE: Final = 2000
 _PART: Final = 400
-_SAMPLED: Final = 20
 
 
 class Lines(Protocol):
@@ -48,10 +48,12 @@ class Session:
 
     def say(self, each: Said) -> None:
         """Keep a turn without what recollect itself had recalled in it; a very long one in pieces."""
-        stripped = strip_rendered(each.words)
-        if stripped.dropped:
+        words = each.words
+        if any(mark in words for mark in _RENDERED):
+            stripped = strip_rendered(words)
+            words = stripped.text
             self.skipped["recalled memory"] += stripped.dropped
-        self.said += in_pieces(replace(each, words=stripped.text.strip()))
+        self.said += in_pieces(replace(each, words=words.strip()))
 
     def parts(self, origin: Origin, *, agent: str) -> Iterator[Parsed]:
         """Yield the memories of the session, some hundred at a time, and with the first what was left out."""
@@ -132,17 +134,6 @@ def _record(raw: bytes, number: int, session: Session) -> Record | None:
 # --- signs ----------------------------------------------------------------------------------
 
 
-def sampled(glimpse: Glimpse) -> Iterator[Record]:
-    """Yield the records among the first lines of a file, as far as the glimpse reaches."""
-    for line in glimpse.text.split("\n")[:_SAMPLED]:
-        try:
-            value = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict):
-            yield value
-
-
 def bears(glimpse: Glimpse, is_ours: Callable[[Record], bool], **keys: str) -> bool:
     """Tell whether a file has a record of ours among its first lines; where none is seen whole, one with these *keys*.
 
@@ -151,9 +142,8 @@ def bears(glimpse: Glimpse, is_ours: Callable[[Record], bool], **keys: str) -> b
     """
     if not glimpse.text.lstrip().startswith("{"):
         return False
-    records = list(sampled(glimpse))
-    if records:
-        return any(map(is_ours, records))
+    if glimpse.records:
+        return any(map(is_ours, glimpse.records))
     return all(has_key(glimpse.text, key, value) for key, value in keys.items())
 
 

@@ -229,6 +229,31 @@ def test_what_the_program_writes_in_the_users_place_is_left_out(
     assert [memory.content for memory in memories] == said
 
 
+@pytest.mark.parametrize(
+    ("attachment", "said"),
+    [
+        (
+            {"type": "queued_command", "commandMode": "prompt", "prompt": "Also fix the docs"},
+            ["user: Also fix the docs"],
+        ),
+        ({"type": "queued_command", "commandMode": "prompt", "prompt": "x", "origin": {"kind": "hook"}}, []),
+        ({"type": "queued_command", "commandMode": "task-notification", "prompt": "x"}, []),
+        ({"type": "hook_success", "content": "x"}, []),
+    ],
+)
+def test_what_was_typed_while_the_agent_was_at_work_is_a_turn(
+    tmp_path: Path, attachment: dict[str, object], said: list[str]
+) -> None:
+    line = {key: value for key, value in claude_line(2, "user", "").items() if key != "message"}
+    queued = {**line, "type": "attachment", "attachment": attachment}
+    path = written(tmp_path / "s.jsonl", [claude_line(1, "user", "Fix the code"), queued])
+
+    parsed = read_file(path)
+
+    assert [memory.content for memory in parsed.memories] == ["user: Fix the code", *said]
+    assert parsed.skipped["attachment line"] == 1 - len(said)
+
+
 def test_what_recollect_recalled_is_not_read_again(tmp_path: Path) -> None:
     body = "- [decision] We ship on Tuesdays (confidence: 0.90, age: 3d)"
     recalled = f"## Relevant Memories\n{opening(body)}\n{body}\n{closing(body)}\n\nWhen do we ship?"
