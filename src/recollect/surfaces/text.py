@@ -271,8 +271,15 @@ def _read_lines(report: "ImportReport", root: str, *, verbose: bool) -> list[str
 def _passed_lines(report: "ImportReport") -> list[str]:
     """Return what was not read, by kind: files of a folder, and what stands in the files."""
     readers = {f"{kind} (no reader)" if kind.startswith(".") else kind: n for kind, n in report.passed_over.items()}
-    told = {"skipped": readers, "left out of the files": report.left_out}
+    left_out = {_plural(kind, n): n for kind, n in report.left_out.items()}
+    told = {"skipped": readers, "left out of the files": left_out}
     return [f"{what}: {_kinds(counts)}" for what, counts in told.items() if any(counts.values())]
+
+
+def _plural(kind: str, number: int) -> str:
+    """Return what so many of a *kind* are called: tool results, turns of a subagent."""
+    head, of, rest = kind.partition(" of ")
+    return f"{_count(number, head).partition(' ')[2]}{of}{rest}"
 
 
 def _kinds(counts: Mapping[str, int]) -> str:

@@ -37,7 +37,9 @@ def transcript(path: Path, *said: str) -> Path:
         for number, text in enumerate(said)
     ]
     tool = {"type": "tool_result", "tool_use_id": "t", "content": "42"}
-    lines.append({**lines[0], "uuid": "t", "message": {"role": "user", "content": [tool]}})
+    for number in range(2):
+        lines.append({**lines[0], "uuid": f"t{number}", "message": {"role": "user", "content": [tool]}})
+    lines.append({**lines[0], "uuid": "s", "isSidechain": True})
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), encoding="utf-8")
     return path
 
@@ -59,7 +61,7 @@ def test_an_import_tells_what_it_read_the_files_as_and_what_it_left_out(run: Run
         f"  {notes}/s.jsonl: claude-code",
         f"  {notes}/void.txt: text",
         "skipped: 2 .png (no reader), 2 hidden, 1 empty, 1 ignored",
-        "left out of the files: 1 tool result",
+        "left out of the files: 2 tool results, 1 turn of a subagent",
     ]
     assert told.code == 0
 
@@ -73,7 +75,7 @@ def test_the_same_stands_in_the_json(run: Run, tmp_path: Path) -> None:
     assert value["formats"] == {"markdown": 1, "claude-code": 1}
     assert value["read"][1] == {"path": f"{notes}/s.jsonl", "format": "claude-code", "memories": 1}
     assert value["passed_over"] == {".png": 1}
-    assert value["left_out"] == {"tool result": 1}
+    assert value["left_out"] == {"tool result": 2, "turn of a subagent": 1}
 
 
 @pytest.mark.parametrize("files", [{"p_dot_png": "", "q_dot_sqlite": ""}, {}])

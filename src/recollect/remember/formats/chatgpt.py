@@ -20,10 +20,10 @@ _LEFT_OUT: Final = {
     "tether_browsing_display": "tool result",
     "tether_browsing_code": "tool call",
     "system_error": "tool result",
-    "thoughts": "thinking",
-    "reasoning_recap": "thinking",
-    "user_editable_context": "instructions",
-    "model_editable_context": "instructions",
+    "thoughts": "thought",
+    "reasoning_recap": "thought",
+    "user_editable_context": "instruction",
+    "model_editable_context": "instruction",
 }
 # Marks of citations, which only the page of the maker turns into links.
 _CITATIONS: Final = re.compile("\ue200[^\ue200\ue201]{0,500}\ue201|\u3010\\d{1,4}\u2020[^\u3010\u3011]{0,200}\u3011")
@@ -122,6 +122,6 @@ def _part(part: object, session: Session) -> str:
     if isinstance(part, dict):
         words = text_of(part.get("text"))
         if not words:
-            session.skipped["image or file"] += 1
+            session.skipped["attached file"] += 1
         return words
     return text_of(part)

@@ -13,7 +13,7 @@ from recollect.text.dates import as_moment
 
 AGENT: Final = "claude-ai"
 _SPEAKERS: Final = {"human": "user", "user": "user", "assistant": "assistant"}
-_BLOCKS: Final = {"tool_use": "tool call", "tool_result": "tool result", "thinking": "thinking"}
+_BLOCKS: Final = {"tool_use": "tool call", "tool_result": "tool result", "thinking": "thought"}
 
 
 def is_claude_ai(glimpse: Glimpse) -> bool:
@@ -54,7 +54,7 @@ def _take(message: Record, speaker: str, session: Session, record: Record) -> No
             place = f"{own}/{number}" if own else None
             session.say(Said(speaker=speaker, words=words, at=at, id=place, about=told(attachment=name)))
         else:
-            session.skipped["image or file"] += 1
+            session.skipped["attached file"] += 1
     # What was attached stands before, so that the answer follows its question.
     session.say(Said(speaker=speaker, words=_words(message, session), at=at, id=own or None))
 

@@ -19,8 +19,8 @@ _BLOCKS: Final = {
     "server_tool_use": "tool call",
     "tool_result": "tool result",
     "web_search_tool_result": "tool result",
-    "thinking": "thinking",
-    "redacted_thinking": "thinking",
+    "thinking": "thought",
+    "redacted_thinking": "thought",
     "image": "image",
     "document": "document",
 }

@@ -29,7 +29,7 @@ from recollect.text.dates import as_moment
 AGENT: Final = "codex"
 _KINDS: Final = frozenset({"session_meta", "response_item", "turn_context", "event_msg", "compacted"})
 _ITEMS: Final = {
-    "reasoning": "thinking",
+    "reasoning": "thought",
     "function_call": "tool call",
     "custom_tool_call": "tool call",
     "local_shell_call": "tool call",
@@ -119,7 +119,7 @@ def _take_item(item: Record, at: object, number: int, session: Session, about: R
     if kind != "message":
         session.skipped[_ITEMS.get(str(kind), "unknown line")] += 1
     elif role not in ("user", "assistant"):
-        session.skipped["instructions"] += 1
+        session.skipped["instruction"] += 1
     elif words := _words(item, session):
         known = {name: value for name, value in about.items() if name != "subagent"}
         own = f"{session.id}:{number}" if session.id else None
@@ -133,7 +133,7 @@ def _words(item: Record, session: Session) -> str:
         if block.get("type") not in _TEXTS:
             session.skipped["image" if "image" in str(block.get("type")) else "unknown block"] += 1
         elif _SCAFFOLDING.match(text):
-            session.skipped["instructions"] += 1
+            session.skipped["instruction"] += 1
         else:
             texts.append(_REQUEST.sub("", text))
     return joined(texts)

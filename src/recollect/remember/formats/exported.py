@@ -2,10 +2,13 @@
 
 import json
 import re
+import struct
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from io import TextIOWrapper
+from lzma import LZMAError
 from pathlib import Path
 from typing import IO, Any, Final
 from zipfile import BadZipFile, ZipFile, ZipInfo
@@ -28,7 +31,7 @@ _MOST: Final = 8 * 1024**3
 """How many bytes the conversations in an archive may have, unpacked."""
 _RATIO: Final = 200
 """How many times as large as packed they may be."""
-_BROKEN: Final = (BadZipFile, OSError, EOFError, RuntimeError, NotImplementedError, ValueError)
+_BROKEN: Final = (BadZipFile, OSError, EOFError, RuntimeError, ValueError, LZMAError, struct.error, zlib.error)
 """What an archive raises that is damaged, locked or packed in a way nobody reads."""
 
 

@@ -82,7 +82,7 @@ class _Log:
         gone = ids[ids.index(back) :] if back in self._messages else []
         for each in gone:
             del self._messages[each]
-        session.skipped["message taken back"] += len(gone)
+        session.skipped["withdrawn message"] += len(gone)
 
     def tell(self, session: Session) -> None:
         """Give *session* what was said."""
@@ -109,6 +109,6 @@ class _Log:
         session.skipped["tool call"] += len(calls) if isinstance(calls, list) else 0
         words = joined(block.get("text") for block in blocks_of(message.get("content")) if not block.get("thought"))
         if words.startswith(_SCAFFOLDING):
-            session.skipped["instructions"] += 1
+            session.skipped["instruction"] += 1
             return ""
         return words

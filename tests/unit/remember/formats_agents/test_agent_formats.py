@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -170,7 +171,7 @@ def test_a_transcript_keeps_what_was_said_and_counts_the_rest(tmp_path: Path) ->
     }
     assert parsed.skipped == {
         "file-history-snapshot line": 1,
-        "thinking": 1,
+        "thought": 1,
         "tool call": 1,
         "tool result": 1,
         "meta line": 1,
@@ -314,7 +315,7 @@ def test_a_rollout_keeps_messages_once_and_counts_the_rest(tmp_path: Path) -> No
         "branch": "main",
         "model": "gpt-5-codex",
     }
-    assert parsed.skipped == {"instructions": 2, "event": 2, "thinking": 1, "tool call": 1, "tool result": 1}
+    assert parsed.skipped == {"instruction": 2, "event": 2, "thought": 1, "tool call": 1, "tool result": 1}
 
 
 def test_the_same_rollout_plain_and_packed_is_the_same_memories(db: Recollection, tmp_path: Path) -> None:
@@ -378,9 +379,9 @@ def test_what_was_taken_back_is_gone_and_what_was_compressed_stays(tmp_path: Pat
 
     assert [memory.external_id for memory in parsed.memories] == ["m1", "m2", "m5", "m6"]
     assert {memory.title for memory in parsed.memories} == {"Nightly backups"}
-    assert parsed.skipped["message taken back"] == 2
+    assert parsed.skipped["withdrawn message"] == 2
     assert parsed.skipped["notice"] == 1
-    assert parsed.skipped["instructions"] == 1
+    assert parsed.skipped["instruction"] == 1
 
 
 # --- ChatGPT and Claude.ai ------------------------------------------------------------------
@@ -401,10 +402,10 @@ def test_only_the_branch_that_was_last_shown_is_read(tmp_path: Path) -> None:
     }
     assert parsed.skipped == {
         "message of another branch": 1,
-        "instructions": 1,
+        "instruction": 1,
         "tool call": 1,
         "tool result": 1,
-        "image or file": 1,
+        "attached file": 1,
     }
 
 
@@ -558,6 +559,25 @@ def test_whatever_a_session_holds_it_is_read_or_refused_in_one_line(
     cleaned = [clean(memory) for memory in read_file(path, BY_NAME[name]).memories]
 
     assert all(memory.content for memory in cleaned)
+    assert isinstance(format_of(path), type(BY_NAME[name]) | None)
+
+
+@pytest.mark.parametrize("sample", ["chatgpt packed", "claude-ai packed", "codex packed"])
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_whatever_a_packed_file_holds_it_is_read_or_refused_in_one_line(
+    tmp_path_factory: pytest.TempPathFactory, sample: str, data: st.DataObject
+) -> None:
+    name, make = SAMPLES[sample]
+    path = make(tmp_path_factory.mktemp("law"))
+    raw = bytearray(path.read_bytes())
+    for at in data.draw(st.lists(st.integers(0, len(raw) - 1), max_size=6)):
+        raw[at] = data.draw(st.integers(0, 255))
+    path.write_bytes(raw[: data.draw(st.integers(0, len(raw)) | st.just(len(raw)))])
+
+    with suppress(FileError):
+        read_file(path, BY_NAME[name])
+
     assert isinstance(format_of(path), type(BY_NAME[name]) | None)
 
 
