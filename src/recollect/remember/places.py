@@ -1,12 +1,13 @@
 """Know where programs keep what can be imported: a table of places, each a folder and what is read below it."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from recollect.errors import FileError, InputError
+from recollect.remember.formats import format_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +80,8 @@ def paths_of(name: str, environment: Mapping[str, str]) -> tuple[Path, ...]:
     """Return what there is to import of the program called *name*; say where it was looked for if that is nothing."""
     place = place_named(name)
     homes = tuple(_homes(place, environment))
-    found = [path for home in homes for below in place.below for path in sorted(_matches(home, below))]
+    near = (path for home in homes for below in place.below for path in sorted(_matches(home, below)))
+    found = [path for path in near if path.is_dir() or _is_of(path, place.formats)]
     if not found:
         told = " or ".join(str(home) for home in homes)
         other = f", or set {place.variable}" if place.variable else ""
@@ -93,6 +95,12 @@ def _homes(place: Place, environment: Mapping[str, str]) -> Iterator[Path]:
     named = [each.strip() for each in environment.get(place.variable, "").split(",") if each.strip()]
     for each in named or place.homes:
         yield Path(each).expanduser() / (place.inside if named else "")
+
+
+def _is_of(path: Path, formats: Container[str]) -> bool:
+    """Tell whether a file is of one of *formats*: beside an export there are other downloads."""
+    form = format_of(path)
+    return form is not None and form.name in formats
 
 
 def _matches(home: Path, below: str) -> list[Path]:

@@ -286,7 +286,7 @@ def _kinds(counts: Mapping[str, int]) -> str:
     """Return how many there are of each kind, the most first; of many kinds the first few."""
     most = sorted(((kind, n) for kind, n in counts.items() if n), key=lambda each: (-each[1], each[0]))
     more = sum(n for _, n in most[KINDS:])
-    return ", ".join([*(f"{n:,} {kind}" for kind, n in most[:KINDS]), *([f"{more:,} others"] if more else [])])
+    return ", ".join([*(f"{n:,} {kind}" for kind, n in most[:KINDS]), *([f"{more:,} more"] if more else [])])
 
 
 def _count(number: int, what: str) -> str:

@@ -90,12 +90,7 @@ def _take(record: Record, number: int, session: Session) -> None:
     if not words:
         return
     session.id = session.id or text_of(record.get("sessionId"))
-    about = told(
-        session=record.get("sessionId"),
-        cwd=record.get("cwd"),
-        branch=record.get("gitBranch"),
-        model=message.get("model"),
-    )
+    about = told(cwd=record.get("cwd"), branch=record.get("gitBranch"), model=message.get("model"))
     at = as_moment(record.get("timestamp"))
     uuid = text_of(record.get("uuid")) or None
     session.say(Said(speaker=str(record["type"]), words=words, at=at, id=uuid, line=number, about=about))

@@ -121,7 +121,9 @@ def _take_item(item: Record, at: object, number: int, session: Session, about: R
     elif role not in ("user", "assistant"):
         session.skipped["instruction"] += 1
     elif words := _words(item, session):
-        known = {name: value for name, value in about.items() if name != "subagent"}
+        known = told(cwd=about.get("cwd"), branch=about.get("branch"), model=about.get("model"))
+        if role == "user":
+            known.pop("model", None)
         own = f"{session.id}:{number}" if session.id else None
         session.say(Said(speaker=str(role), words=words, at=as_moment(at), id=own, line=number, about=known))
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.transcript import Session, blocks_of, joined, opened, records_of, text_of, told
+from recollect.remember.formats.transcript import Session, blocks_of, joined, opened, records_of, text_of
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
 
@@ -60,6 +60,5 @@ def _take(record: Record, number: int, session: Session) -> None:
         at=as_moment(stamp[1].strip()) if stamp else None,
         id=f"{session.id}:{number}",
         line=number,
-        about=told(session=session.id),
     )
     session.say(said)

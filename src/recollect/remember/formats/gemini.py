@@ -93,7 +93,7 @@ class _Log:
         for own, (line, message) in self._messages.items():
             words = self._words(message, session)
             if words:
-                about = told(session=session.id, cwd=cwd, model=message.get("model"))
+                about = told(cwd=cwd, model=message.get("model"))
                 at = as_moment(message.get("timestamp"))
                 speaker = _SPEAKERS[str(message["type"])]
                 session.say(Said(speaker=speaker, words=words, at=at, id=own, line=line, about=about))

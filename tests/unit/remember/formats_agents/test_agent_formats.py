@@ -121,6 +121,7 @@ def test_a_file_is_known_by_its_contents_and_a_second_import_changes_nothing(
     assert first.memories["new"] >= 2
     assert first.errors == []
     assert [report.memories["new"] + report.memories["updated"] for report in (second, third)] == [0, 0]
+    assert first.secrets == []
     assert {memory.tags for memory in db.list().memories} == {(name,)}
 
 
@@ -164,7 +165,6 @@ def test_a_transcript_keeps_what_was_said_and_counts_the_rest(tmp_path: Path) ->
     assert {memory.title for memory in parsed.memories} == {"Flaky checkout test"}
     assert {memory.thread for memory in parsed.memories} == {f"claude-code:{SESSION}"}
     assert parsed.memories[1].metadata == {
-        "session": SESSION,
         "cwd": "/srv/shop",
         "branch": "fix/checkout",
         "model": "claude-opus-4",
@@ -310,7 +310,6 @@ def test_a_rollout_keeps_messages_once_and_counts_the_rest(tmp_path: Path) -> No
         "assistant: The relay listens on port 2525, not on 25.",
     ]
     assert parsed.memories[1].metadata == {
-        "session": "019a-7c",
         "cwd": "/srv/mailer",
         "branch": "main",
         "model": "gpt-5-codex",
