@@ -219,7 +219,7 @@ class Recollection:
             results = tuple(replace(each, degraded=degraded) for each in results)
         return results
 
-    def import_(
+    def import_(  # noqa: PLR0913 - each is an option of its own
         self,
         *paths: str | Path,
         redact: bool = True,
@@ -227,6 +227,9 @@ class Recollection:
         trust: Trust = "owner",
         prune: bool = False,
         follow_links: bool = False,
+        as_: str | None = None,
+        from_: str | None = None,
+        dry_run: bool = False,
         defer: bool = False,
         background: bool = False,
         progress: Progress | None = None,
@@ -234,15 +237,21 @@ class Recollection:
         """Import files and folders; again and again if you like, only what changed is written.
 
         Files that are gone take their memories with them; all or most of those below a root only if told to *prune*.
-        Links that lead out of a folder are passed over unless told to *follow_links*. Everything can be found by its
-        words first; then the memories of these files get their vectors: here, in the *background* (`flush` waits), or,
-        where that is *deferred*, by `embed_imported`.
+        Links that lead out of a folder are passed over unless told to *follow_links*. Files are read as what they look
+        like, or as the format called *as_*; `from_="claude-code"` finds what a program keeps in its usual place. A
+        *dry_run* tells what would be read, and changes nothing. Everything can be found by its words first; then the
+        memories of these files get their vectors: here, in the *background* (`flush` waits), or, where that is
+        *deferred*, by `embed_imported`.
         """
+        paths, reading = remember.reading.resolved(paths, as_=as_, from_=from_, dry_run=dry_run)
+        embedding = embed and not dry_run
         if self.profile.dedup == "bm25":  # which compares by meaning what it imports
-            self._fetch_model(progress, wanted=embed)
-        context = self._ingest_context(embed=embed, redact=redact, trust=trust)
-        report = remember.import_files.import_files(paths, context, progress, prune=prune, follow_links=follow_links)
-        if embed and not defer:
+            self._fetch_model(progress, wanted=embedding)
+        context = self._ingest_context(embed=embedding, redact=redact, trust=trust)
+        report = remember.import_files.import_files(
+            paths, context, progress, prune=prune, follow_links=follow_links, reading=reading
+        )
+        if embedding and not defer:
             self.embed_imported(report, background=background, progress=progress)
         return report
 
@@ -251,6 +260,7 @@ class Recollection:
         *,
         prune: bool = False,
         embed: bool = True,
+        dry_run: bool = False,
         defer: bool = False,
         background: bool = False,
         progress: Progress | None = None,
@@ -263,29 +273,45 @@ class Recollection:
         for group in remember.roots.by_options(kept):
             view = self.in_project(group[0].project) if group[0].project else self
             report = view.import_(
-                *(each.path for each in group),
+                *(each.path for each in group if each.path),
                 **group[0].options,
                 prune=prune,
                 embed=embed,
+                dry_run=dry_run,
                 defer=True,
                 progress=progress,
             )
             total.add(report)
-        if embed and not defer:
+        if embed and not (defer or dry_run):
             self.embed_imported(total, background=background, progress=progress)
         return total
 
     def keep_root(
-        self, path: str | Path, *, trust: Trust = "owner", redact: bool = True, follow_links: bool = False
+        self,
+        path: str | Path = "",
+        *,
+        trust: Trust = "owner",
+        redact: bool = True,
+        follow_links: bool = False,
+        as_: str | None = None,
+        from_: str | None = None,
     ) -> "remember.roots.Root":
-        """Keep the file or folder *path* as a root: `import_roots` and `recollect watch` import it again."""
-        place = remember.import_files.source_of(Path(path).expanduser())
-        if self._ingest_context(embed=False).source_name(place) != place:
-            raise InputError(
-                "this path looks as if it held a secret, so it is not kept", hint="rename it, or import it by its path"
-            )
+        """Keep a file or folder, or what the program *from_* keeps, as a root: `import_roots` imports it again.
+
+        The options are those of `import_`, and are told to it then.
+        """
+        remember.reading.resolved([path] if path else [], as_=as_, from_=from_, dry_run=False)
+        place = remember.import_files.source_of(Path(path).expanduser()) if path else ""
+        if not (place or from_) or self._ingest_context(embed=False).source_name(place) != place:
+            raise InputError("this path cannot be kept", hint="name a file or folder whose path holds no secret")
         root = remember.roots.Root(
-            path=place, project=self._notes, trust=trust, redact=redact, follow_links=follow_links
+            path=place,
+            project=self._notes,
+            trust=trust,
+            redact=redact,
+            follow_links=follow_links,
+            as_=as_,
+            from_=from_,
         )
         remember.roots.keep_root(root, self.store)
         return root
@@ -297,8 +323,9 @@ class Recollection:
 
     def drop_root(self, path: str | Path) -> None:
         """Keep a root no longer; the memories that came from it stay."""
+        kept = {each.name for each in self.roots()}
         place = remember.import_files.source_of(Path(path).expanduser())
-        remember.roots.drop_root(place, self.store, project=self._notes)
+        remember.roots.drop_root(str(path) if str(path) in kept else place, self.store, project=self._notes)
 
     def embed_imported(
         self,

@@ -82,6 +82,11 @@ def is_telemetry_forbidden() -> bool:
     return os.environ.get("ORT_DISABLE_TELEMETRY") == "1"
 
 
+def environment_of(*names: str) -> Mapping[str, str]:
+    """Return those of the variables *names* that are set: they tell other programs where to keep things."""
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
 def home_folder() -> Path:
     """Return the user's data folder for us."""
     from platformdirs import user_data_path  # noqa: PLC0415  (costs a start that names its store nothing)

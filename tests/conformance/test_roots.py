@@ -75,6 +75,29 @@ def test_a_root_is_imported_again_as_it_was_imported(db: Recollection, tmp_path:
     assert {db.show(row).memory.trust for row in (1, 2)} == {"agent"}
 
 
+def test_a_root_is_read_again_as_the_format_it_was_read_as(db: Recollection, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a="# Not a heading\n\nThe port is 8080.")
+    kept = db.keep_root(folder / "a.md", as_="text")
+
+    db.import_roots()
+
+    assert db.roots() == (kept,)
+    assert {db.show(row).memory.content for row in (1, 2)} == {"# Not a heading", "The port is 8080."}
+
+
+def test_what_a_program_keeps_is_a_root_by_its_name(
+    db: Recollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = write(tmp_path / "claude", CLAUDE="Use tabs.")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(place))
+
+    kept = db.keep_root(from_="claude-code")
+    report = db.import_roots()
+    db.drop_root("claude-code")
+
+    assert (kept.name, kept.path, report.memories["new"], db.roots()) == ("claude-code", "", 1, ())
+
+
 def test_roots_belong_to_a_project(db: Recollection, tmp_path: Path) -> None:
     ours, theirs = write(tmp_path / "ours", a="Ours."), write(tmp_path / "theirs", a="Theirs.")
     db.in_project("ours").keep_root(ours)
@@ -127,7 +150,7 @@ def test_a_root_that_is_away_is_told_and_nothing_is_forgotten(db: Recollection, 
 
 
 def test_a_path_that_holds_a_secret_is_not_kept(db: Recollection, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="looks as if it held a secret"):
+    with pytest.raises(InputError, match="this path cannot be kept"):
         db.keep_root(tmp_path / TOKEN)
 
 

@@ -6,7 +6,9 @@ Nothing found on the way stops the walk: what cannot be entered is reported as `
 
 import codecs
 import os
+import re
 import stat
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -62,6 +64,13 @@ class LeadsOut:
 
 
 Found = Path | Refused | LeadsOut
+Passed = Counter[str]
+"""How many files and folders a walk passed over, by the ending that no format reads or by another reason."""
+HIDDEN, IGNORED, SPECIAL, OTHER = "hidden", "ignored", "not a regular file", "other"
+WORKING: Final = "subagents and tool results"
+"""What an agent leaves below the folder of a session, beside what was said."""
+_ENDING: Final = re.compile(r"\.[a-z0-9+_-]{1,12}")
+_SESSION: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,18 +91,22 @@ class _Step:
     ignores: tuple[_Ignores, ...] = ()
 
 
-def find_files(paths: Sequence[Path], *, suffixes: Container[str], follow_links: bool = False) -> Iterator[Found]:
+def find_files(
+    paths: Sequence[Path], *, suffixes: Container[str], follow_links: bool = False, passed: Passed | None = None
+) -> Iterator[Found]:
     """Walk *paths*, files and folders, and yield each readable file once, sorted by path.
 
     A file named in *paths* is always yielded; one met in a folder only when its suffix is one of *suffixes*, its name
     is not hidden and no ignore file names it. A folder is entered once, however many links lead to it; a link that
-    leads out of the folder named is followed only when *follow_links* says so.
+    leads out of the folder named is followed only when *follow_links* says so. What is passed over in folders is
+    counted in *passed*.
     """
     seen: set[object] = set()
+    passed = Counter() if passed is None else passed
     for path in sorted(set(paths)):
         steps = [_Step(path=os.fspath(path), within="" if follow_links else _real(path))]
         while steps:
-            below, found = _visit(steps.pop(), suffixes, seen)
+            below, found = _visit(steps.pop(), suffixes, seen, passed)
             yield from found
             steps.extend(reversed(below))
 
@@ -178,7 +191,7 @@ def _real(path: Path) -> str:
         return os.fspath(path)
 
 
-def _visit(step: _Step, suffixes: Container[str], seen: set[object]) -> tuple[list[_Step], list[Found]]:
+def _visit(step: _Step, suffixes: Container[str], seen: set[object], passed: Passed) -> tuple[list[_Step], list[Found]]:
     """Return what lies below *step* and what it is itself: a file, a refusal, or neither."""
     path = Path(step.path)
     try:
@@ -192,28 +205,44 @@ def _visit(step: _Step, suffixes: Container[str], seen: set[object]) -> tuple[li
         if not folder:
             return [], [path]
         ignores, refused = _ignores_of(step)
-        below, out = _entries(replace(step, ignores=ignores), suffixes)
+        below, out = _entries(replace(step, ignores=ignores), suffixes, passed)
     except (OSError, ValueError) as error:
         return [], [Refused(path=path, reason=_reason(error)[0])]
     return below, [*refused, *out]
 
 
-def _entries(folder: _Step, suffixes: Container[str]) -> tuple[list[_Step], list[LeadsOut]]:
+def _entries(folder: _Step, suffixes: Container[str], passed: Passed) -> tuple[list[_Step], list[LeadsOut]]:
     """Return what is to be visited in *folder*, and the links that lead out of it."""
     with os.scandir(folder.path) as entries:
-        names = sorted((entry.name, entry) for entry in entries if not entry.name.startswith("."))
+        names = sorted((entry.name, entry) for entry in entries)
     steps: list[_Step] = []
     out: list[LeadsOut] = []
     for name, entry in names:
         path = os.path.join(folder.path, name)  # noqa: PTH118 - one string per entry is enough
-        is_folder = _is_folder(entry)
-        wanted = is_folder or (suffix_of(name) in suffixes and _is_file(entry))
-        if wanted and not _is_ignored(path, folder.ignores, folder=is_folder):
-            if folder.within and entry.is_symlink() and not _is_within(path, folder.within):
-                out.append(LeadsOut(path=Path(path)))
-            else:
-                steps.append(_Step(path=path, within=folder.within, ignores=folder.ignores))
+        is_folder = not name.startswith(".") and _is_folder(entry)
+        if unwanted := _unwanted(entry, suffixes, folder=is_folder):
+            passed[unwanted] += 1
+        elif _is_ignored(path, folder.ignores, folder=is_folder):
+            passed[IGNORED] += 1
+        elif folder.within and entry.is_symlink() and not _is_within(path, folder.within):
+            out.append(LeadsOut(path=Path(path)))
+        else:
+            steps.append(_Step(path=path, within=folder.within, ignores=folder.ignores))
     return steps, out
+
+
+def _unwanted(entry: "os.DirEntry[str]", suffixes: Container[str], *, folder: bool) -> str:
+    """Return why *entry* is passed over whatever an ignore file says; blank where it is wanted."""
+    name = entry.name
+    if name.startswith("."):
+        return HIDDEN
+    if folder:
+        within = os.path.basename(os.path.dirname(entry.path))  # noqa: PTH119, PTH120 - see above
+        return WORKING if name in ("subagents", "tool-results") and _SESSION.fullmatch(within) else ""
+    suffix = suffix_of(name)
+    if suffix not in suffixes:
+        return suffix if _ENDING.fullmatch(suffix) else OTHER
+    return "" if _is_file(entry) else SPECIAL
 
 
 def _is_within(path: str, folder: str) -> bool:

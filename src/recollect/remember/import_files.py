@@ -2,15 +2,17 @@
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from recollect.errors import InputError
 from recollect.records import Progress, SourceHead
 from recollect.remember.context import DEFAULT, IngestContext
-from recollect.remember.find_files import LeadsOut, Refused, find_files
-from recollect.remember.formats import SUFFIXES, read_parts
+from recollect.remember.find_files import LeadsOut, Passed, Refused, find_files, suffix_of
+from recollect.remember.formats import read_parts
+from recollect.remember.reading import AS_FOUND, Reading
 from recollect.remember.redact import FoundSecret
 from recollect.remember.restore_archive import archive_version, restore_archive
 from recollect.remember.sync_file import FileReport, fingerprint_of, modified_at, stamp_of, sync_file
@@ -25,6 +27,15 @@ class Problem:
 
     path: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRead:
+    """What a file was taken for, and how many memories are in it."""
+
+    path: str
+    format: str
+    memories: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +59,24 @@ class ImportReport:
     """How many memories got their vectors after the import."""
     waiting: int = 0
     """How many memories of the store still wait for vectors of the model in use."""
+    read: list[FileRead] = field(default_factory=list)
+    """What each file that was read was taken for."""
+    passed_over: Passed = field(default_factory=Counter)
+    """How many files in folders were not read, by the ending that no format reads or by another reason."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """How much inside the files was left out on purpose, by what it was: tool results, lines of an unknown kind."""
+    size: int = 0
+    """How many bytes the files have that would be read; only when nothing but that was asked."""
+
+    @property
+    def formats(self) -> Counter[str]:
+        """How many files were taken for what, the most first."""
+        return Counter(dict(Counter(each.format for each in self.read).most_common()))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there was nothing to import: no file, none that is gone, none in trouble."""
+        return not (self.files["scanned"] or self.files["removed"] or self.files["withheld"] or self.errors)
 
     @property
     def redacted(self) -> int:
@@ -63,11 +92,22 @@ class ImportReport:
         self.sources |= other.sources
         self.restored |= other.restored
         self.degraded = self.degraded or other.degraded
+        self.read += other.read
+        self.passed_over.update(other.passed_over)
+        self.left_out.update(other.left_out)
+        self.size += other.size
 
     def fail(self, path: Path, reason: str) -> None:
         """Count a file that could not be read."""
         self.files["failed"] += 1
         self.errors.append(Problem(path=str(path), reason=reason))
+
+    def took(self, path: Path, form: str, told: FileReport) -> None:
+        """Note what a file was taken for, what became of it, and what was left out of it."""
+        self.read.append(FileRead(path=str(path), format=form, memories=told.found))
+        self.left_out += told.skipped
+        if not (told.found or told.skipped or told.problems):
+            self.passed_over["empty"] += 1
 
 
 def import_files(
@@ -77,11 +117,13 @@ def import_files(
     *,
     prune: bool = False,
     follow_links: bool = False,
+    reading: Reading = AS_FOUND,
 ) -> ImportReport:
     """Import *paths*; one bad file never stops the rest, a store in trouble stops it all.
 
     What vanished is forgotten, unless its folder is away or it is all or most of a root: that takes *prune*. Links
-    that lead out of a folder named are followed only with *follow_links*.
+    that lead out of a folder named are followed only with *follow_links*. Files are read as *reading* says; where
+    that leaves some out, nothing is forgotten.
     """
     if context.profile.dedup == "words":
         # There a vector only proposes links, and looking for each draft would cost more than all else of an import;
@@ -92,7 +134,9 @@ def import_files(
     recorded: dict[str, SourceHead] = {}
     for root in roots:
         recorded |= context.store.source_heads(below=_name(root, context), project=index.project)
-    found = list(find_files(roots, suffixes=SUFFIXES, follow_links=follow_links))
+    walk = find_files(roots, suffixes=reading.suffixes, follow_links=follow_links, passed=report.passed_over)
+    named = frozenset(roots)
+    found = [each for each in walk if not isinstance(each, Path) or _is_wanted(each, named, reading, report)]
     files = {each: _name(each, context) for each in found if isinstance(each, Path)}
     refused = [_name(each.path, context) for each in found if isinstance(each, Refused)]
     seen = _seen(files, refused, [_name(root, context) for root in roots])
@@ -100,14 +144,38 @@ def import_files(
         if isinstance(each, Refused):
             report.fail(each.path, each.reason)
     report.files["links"] = sum(isinstance(each, LeadsOut) for each in found)
+    if reading.dry_run:
+        _rehearse(files, recorded, reading, report)
+        return report
     for number, (path, name) in enumerate(files.items(), start=1):
         report.files["scanned"] += 1
         if progress is not None:
             progress(number, len(files), path.name)
-        _import_file(path, name, seen, recorded, context, index, report, progress)
+        _import_file(path, name, seen, recorded, context, index, report, progress, reading)
     _renew(report.renewed, context, index)
-    _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
+    if not reading.is_partial:
+        _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
     return report
+
+
+def _is_wanted(path: Path, named: Collection[Path], reading: Reading, report: ImportReport) -> bool:
+    """Tell whether a file is read, and count it where it is not."""
+    wanted = reading.wants(path, named=path in named)
+    if not wanted:
+        report.passed_over[suffix_of(path.name)] += 1
+    return wanted
+
+
+def _rehearse(
+    files: Mapping[Path, str], recorded: Mapping[str, SourceHead], reading: Reading, report: ImportReport
+) -> None:
+    """Tell what would be read, how large it is, and how much of it was imported before."""
+    for path, name in files.items():
+        report.files["scanned"] += 1
+        report.files["known"] += name in recorded
+        report.read.append(FileRead(path=str(path), format=reading.chosen(path).name))
+        with suppress(OSError):
+            report.size += path.stat().st_size
 
 
 def _seen(files: Mapping[Path, str], refused: Sequence[str], roots: Sequence[str]) -> Seen:
@@ -140,7 +208,7 @@ def _name(path: Path, context: IngestContext) -> str:
     return context.source_name(source_of(path))
 
 
-def _import_file(
+def _import_file(  # noqa: PLR0913, PLR0917  (each is a part of its own)
     path: Path,
     name: str,
     seen: Seen,
@@ -149,15 +217,16 @@ def _import_file(
     index: SourceIndex,
     report: ImportReport,
     progress: Progress | None,
+    reading: Reading,
 ) -> None:
     held, stamp = recorded.get(name), stamp_of(path, context.now)
-    known = held is not None and bool(stamp) and held.stamp == stamp
-    if not known and archive_version(path) is not None:
+    known = reading.form is None and held is not None and bool(stamp) and held.stamp == stamp
+    if reading.form is None and not known and archive_version(path) is not None:
         _import_archive(path, context, index, report, progress)
         return
     fingerprint = held.fingerprint if known and held is not None else fingerprint_of(path)
     file = _source_file(name, seen, held, fingerprint=fingerprint, stamp=stamp)
-    if fingerprint and held is not None and held.fingerprint == fingerprint:
+    if reading.form is None and fingerprint and held is not None and held.fingerprint == fingerprint:
         report.files["skipped"] += 1
         report.memories["unchanged"] += held.held
         report.sources.add((index.project, name))
@@ -166,7 +235,8 @@ def _import_file(
         return
     told = FileReport(modified=modified_at(path, context.now))
     try:
-        for done in sync_file(file, read_parts(path), context, index, told):
+        form = reading.chosen(path)
+        for done in sync_file(file, read_parts(path, form), context, index, told):
             if progress is not None:
                 progress(report.files["scanned"], len(seen.devices), f"{path.name}: {done:,} memories")
     except InputError as error:
@@ -174,6 +244,7 @@ def _import_file(
     else:
         report.files["imported"] += 1
         report.sources.add((index.project, name))
+        report.took(path, form.name, told)
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in told.all_problems)
     report.memories.update(told.memories)
     report.secrets += told.secrets
@@ -198,6 +269,7 @@ def _import_archive(
         return
     report.files["imported"] += 1
     report.restored = True
+    report.read.append(FileRead(path=str(path), format="archive", memories=restored.memories.total()))
     report.memories += restored.memories
     report.secrets += restored.secrets
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in restored.problems)

@@ -53,6 +53,8 @@ class FileReport:
     skipped: Counter[str] = field(default_factory=Counter)
     told: set[tuple[str, str]] = field(default_factory=set)
     """What was taken out of what all memories of the file have alike, such as its name: that is told once."""
+    found: int = 0
+    """How many memories were read."""
     more: int = 0
     """How many problems are not told one by one."""
 
@@ -75,6 +77,7 @@ class FileReport:
         self.problems += part.problems[:room]
         self.more += len(part.problems[room:])
         self.skipped.update(part.skipped)
+        self.found += len(part.memories)
 
     @property
     def all_problems(self) -> list[str]:

@@ -102,7 +102,7 @@ def _parameter(parameter: "Parameter") -> click.Parameter:
             callback=_countable,
         )
     flag, several = parameter.kind == "flag", parameter.kind == "texts"
-    name, off = parameter.name.replace("_", "-"), parameter.off.replace("_", "-")
+    name, off = parameter.name.strip("_").replace("_", "-"), parameter.off.replace("_", "-")
     return click.Option(
         [f"--{name}/--{off}" if off else f"--{name}", parameter.name],
         is_flag=flag,
@@ -144,7 +144,7 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
         values = {"project": chosen["project"], **given}
         with _bar(wanted=operation.slow) as progress:
             db.models.progress = progress
-            answer = _consented(operation, db, values) or operation.answer(db, values, progress)
+            answer = _consented(operation, db, values, progress) or operation.answer(db, values, progress)
         if answer.then is not None and not chosen["as_json"]:
             _print(answer, as_json=False)
         if answer.then is not None:
@@ -161,15 +161,21 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
         sys.exit(EXIT_TROUBLE if operation.name in ("doctor", "purge", "recover") else EXIT_INPUT)
 
 
-def _consented(operation: "Operation", db: "Recollection", values: Mapping[str, Any]) -> "Answer | None":
+def _consented(
+    operation: "Operation", db: "Recollection", values: Mapping[str, Any], progress: Progress | None
+) -> "Answer | None":
     """Show what cannot be undone to whoever sits at a terminal, ask, and do it; where nobody is asked, do nothing."""
     if values.get("yes", True) or values.get("dry_run") or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
+    if values.get("from_", "") is None:  # files that somebody named are meant
+        return None
     rehearsed = operation.answer(db, {**values, "dry_run": True})
+    if not rehearsed.question:
+        return None
     click.echo(rehearsed.text(), err=True)
     if rehearsed.found:
-        click.confirm("Go on? Nothing brings it back", abort=True, err=True)
-    return operation.answer(db, {**values, "yes": True})
+        click.confirm(rehearsed.question, abort=True, err=True)
+    return operation.answer(db, {**values, "yes": True}, progress)
 
 
 def _print(answer: "Answer", *, as_json: bool) -> None:
@@ -260,7 +266,7 @@ def watch(**given: Any) -> None:
 
     with _open(chosen) as db, until_signalled() as stop:
         roots = db.roots()
-        _say(visible_line(f"watching {', '.join(each.path for each in roots)}; stop with Ctrl-C"), err=True)
+        _say(visible_line(f"watching {', '.join(each.name for each in roots)}; stop with Ctrl-C"), err=True)
         follow(db, stop=stop, told=told, trouble=lambda error: _say(visible_line(f"error: {error}"), err=True))
     _say("stopped; everything imported so far is kept", err=True)
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, TypeVar
@@ -33,11 +34,27 @@ class Parameter:
     about: str
     kind: Literal["text", "texts", "number", "share", "flag", "choice", "paths"] = "text"
     default: Any = None
-    choices: tuple[str, ...] = ()
+    choices: Sequence[str] = ()
     place: bool = False
     optional: bool = False
     off: str = ""
     """What a flag that is on by default is called when it is turned off."""
+
+
+class Later(Sequence[str]):
+    """Choices that are asked for when somebody wants to know them: a start that does not costs nothing."""
+
+    def __init__(self, module: str, table: str) -> None:
+        self._module, self._table = module, table
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(getattr(import_module(self._module), self._table))
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._names()[at]
+
+    def __len__(self) -> int:
+        return len(self._names())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +74,8 @@ class Answer:
     """What is still to be done once this is told, such as vectors; a program gets the last answer alone."""
     stopped: bool = False
     """Whether somebody stopped it before its end."""
+    question: str = "Go on? Nothing brings it back"
+    """What a rehearsal asks before it is done in earnest; blank where there is nothing to ask."""
 
 
 def listed(found: Sequence[T], line: Callable[[T], str], *, empty: str, **value: Any) -> Answer:

@@ -65,7 +65,7 @@ def _import(db: Recollection, stop: threading.Event, told: Told, trouble: Callab
 
 def _places(kept: Iterable["Root"]) -> frozenset[str]:
     """Return the folders in which changes of the roots show; that of a file is the one above it."""
-    found = (Path(root.path) for root in kept)
+    found = (Path(place) for root in kept for place in root.places)
     return frozenset(str(path if path.is_dir() else path.parent) for path in found if path.exists())
 
 

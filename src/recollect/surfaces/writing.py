@@ -10,7 +10,19 @@ from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.surfaces import text
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.table import FILTERS, ID, SESSION, Answer, Given, Parameter, listed, operation, whole_number
+from recollect.surfaces.table import (
+    DRY_RUN,
+    FILTERS,
+    ID,
+    SESSION,
+    Answer,
+    Given,
+    Later,
+    Parameter,
+    listed,
+    operation,
+    whole_number,
+)
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport
@@ -19,6 +31,16 @@ KEEP_SECRETS: Final = Parameter(name="keep_secrets", kind="flag", about="do not 
 NO_EMBED: Final = Parameter(name="no_embed", kind="flag", about="leave the vectors for later")
 TRUST: Final = Parameter(
     name="trust", kind="choice", choices=("owner", "agent", "untrusted"), about="whose word it is (owner)"
+)
+FROM: Final = Parameter(
+    name="from_",
+    choices=Later("recollect.remember.places", "PLACES"),
+    about="what a program keeps in its usual place: claude-code, codex, gemini, chatgpt, claude-ai, …",
+)
+AS: Final = Parameter(
+    name="as_",
+    choices=Later("recollect.remember.formats", "BY_NAME"),
+    about="read the files as this format, whatever they look like: codex, csv, text, …",
 )
 FIELDS: Final = (
     Parameter(name="type", about="note, decision, gotcha, preference, …"),
@@ -61,50 +83,52 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 @operation(
     Parameter(name="paths", kind="paths", place=True, optional=True, about="files and folders; if none, all the roots"),
+    FROM,
+    AS,
     TRUST,
     KEEP_SECRETS,
     NO_EMBED,
     Parameter(name="prune", kind="flag", about="forget what is gone even if it is all or most below a folder"),
     Parameter(name="follow_links", kind="flag", about="follow links that lead out of a folder"),
     Parameter(name="once", kind="flag", about="do not keep the paths as roots"),
+    Parameter(name="verbose", kind="flag", about="tell of every file what it was taken for"),
+    DRY_RUN,
+    Parameter(name="yes", kind="flag", about="do not ask before a first import of many files"),
     slow=True,
 )
 def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
-    """Import Markdown, text, JSON, JSONL, YAML, CSV and chat transcripts; only what changed is written."""
+    """Import notes, documents, chats, exports and sessions of agents; only what changed is written."""
     redact, embed = not given.get("keep_secrets"), not given.get("no_embed")
     prune, follow = bool(given.get("prune")), bool(given.get("follow_links"))
     trust: Trust = given.get("trust") or "owner"
+    dry, verbose = bool(given.get("dry_run")), bool(given.get("verbose"))
+    how = {"trust": trust, "redact": redact, "follow_links": follow, **given.chosen(("as_", "from_"))}
     paths = given.get("paths") or ()
-    if paths:
-        report = db.import_(
-            *paths,
-            redact=redact,
-            embed=embed,
-            trust=trust,
-            prune=prune,
-            follow_links=follow,
-            defer=True,
-            progress=progress,
-        )
+    if paths or given.get("from_"):
+        report = db.import_(*paths, **how, dry_run=dry, embed=embed, prune=prune, defer=True, progress=progress)
     else:
-        report = db.import_roots(prune=prune, embed=embed, defer=True, progress=progress)
-    if paths and not given.get("once") and report.sources:
-        _keep_roots(db, paths, report, trust=trust, redact=redact, follow_links=follow)
+        report = db.import_roots(dry_run=dry, prune=prune, embed=embed, defer=True, progress=progress)
+    if not (dry or given.get("once")):
+        _keep_roots(db, paths, report, how)
     return Answer(
-        value=import_value(report),
-        text=lambda: text.import_text(report, root=text.here()),
+        value=rehearsal_value(report) if dry else import_value(report),
+        text=lambda: (text.rehearsal_text if dry else text.import_text)(report, root=text.here(), verbose=verbose),
+        found=not report.is_idle,
+        question=FIRST if given.get("from_") and _is_first_of_many(report) else "",
         healthy=not report.errors,
         problems=tuple(f"{problem.path}: {problem.reason}" for problem in report.errors),
-        then=(lambda progress: _embedded(db, report, progress)) if embed else None,
+        then=(lambda progress: _embedded(db, report, progress)) if embed and not dry else None,
     )
 
 
-def _keep_roots(db: Recollection, paths: Sequence[str], report: "ImportReport", **how: Any) -> None:
-    """Keep those of *paths* from which something was imported; archives are none, nor are paths with a secret."""
+def _keep_roots(db: Recollection, paths: Sequence[str], report: "ImportReport", how: Mapping[str, Any]) -> None:
+    """Keep as roots what something was imported from; an archive is none, nor is a path with a secret in it."""
     for path in paths:
         place = Path(path).expanduser().absolute().as_posix().rstrip("/")
         if any(name == place or name.startswith(f"{place}/") for _, name in report.sources):
             db.keep_root(path, **how)
+    if how.get("from_") and report.sources:
+        db.keep_root(**how)
 
 
 def _embedded(db: Recollection, report: "ImportReport", progress: Progress | None) -> Answer:
@@ -117,9 +141,31 @@ def _embedded(db: Recollection, report: "ImportReport", progress: Progress | Non
     return Answer(
         value=import_value(report),
         text=lambda: text.embedded_text(report, stopped=stopped),
+        found=not report.is_idle,
         healthy=not report.errors,
         stopped=stopped,
     )
+
+
+FIRST: Final = "Import them?"
+MANY: Final = 20
+"""How many files are asked about before they are imported from a place for the first time."""
+
+
+def _is_first_of_many(report: "ImportReport") -> bool:
+    return report.files["scanned"] > MANY and not report.files["known"]
+
+
+def rehearsal_value(report: "ImportReport") -> dict[str, Any]:
+    """Return what an import would read."""
+    return {
+        "files": {name: report.files[name] for name in ("scanned", "known", "failed")},
+        "bytes": report.size,
+        "formats": report.formats,
+        "read": [{"path": each.path, "format": each.format} for each in report.read],
+        "passed_over": report.passed_over,
+        "errors": report.errors,
+    }
 
 
 def import_value(report: "ImportReport") -> dict[str, Any]:
@@ -131,6 +177,10 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
         "links": report.files["links"],
         "redacted": report.redacted,
         **({"secrets": report.secrets} if report.secrets else {}),
+        "formats": report.formats,
+        "read": report.read,
+        "passed_over": report.passed_over,
+        "left_out": report.left_out,
         "errors": report.errors,
         "vectors": {"made": report.embedded, "waiting": report.waiting},
         **({"degraded": report.degraded} if report.degraded else {}),
@@ -138,9 +188,9 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
 
 
 def _keep(db: Recollection, given: Given) -> Answer:
-    follow = bool(given.get("follow_links"))
-    kept = db.keep_root(_root_path(given), trust=given.get("trust") or "owner", follow_links=follow)
-    return Answer(value=kept, text=lambda: f"{kept.path} is a root now; import it with: recollect import")
+    how = given.chosen(("trust", "follow_links", "as_", "from_"))
+    kept = db.keep_root(given.get("path") or "", **how)
+    return Answer(value=kept, text=lambda: f"{kept.name} is a root now; import it with: recollect import")
 
 
 def _list_roots(db: Recollection, _: Given) -> Answer:
@@ -172,6 +222,8 @@ ROOTS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 @operation(
     Parameter(name="action", kind="choice", choices=tuple(ROOTS), place=True, about="what to do"),
     Parameter(name="path", place=True, optional=True, about="a file or folder"),
+    FROM,
+    AS,
     TRUST,
     Parameter(name="follow_links", kind="flag", about="follow links that lead out of the folder"),
 )

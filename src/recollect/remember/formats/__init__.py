@@ -40,6 +40,55 @@ JSONL: Final = (".jsonl", ".ndjson")
 FORMATS: Final = (
     # What one program writes, recognised by its contents, stands before the general forms below.
     # --- agents and assistants
+    Format(
+        name="claude-code",
+        about="Claude Code transcript",
+        read=parts("claude_code", "read_claude_code"),
+        suffixes=(".jsonl",),
+        sign=sign("claude_code", "is_claude_code"),
+    ),
+    Format(
+        name="codex",
+        about="Codex rollout",
+        read=parts("codex", "read_codex"),
+        suffixes=(".jsonl", ".zst"),
+        sign=sign("codex", "is_codex"),
+    ),
+    Format(
+        name="gemini",
+        about="Gemini CLI session",
+        read=parts("gemini", "read_gemini"),
+        suffixes=(".jsonl", ".json"),
+        sign=sign("gemini", "is_gemini"),
+    ),
+    Format(
+        name="cursor",
+        about="Cursor transcript",
+        read=parts("cursor", "read_cursor"),
+        suffixes=(".jsonl",),
+        sign=sign("cursor", "is_cursor"),
+    ),
+    Format(
+        name="chatgpt",
+        about="ChatGPT export",
+        read=parts("chatgpt", "read_chatgpt"),
+        suffixes=(".json", ".zip"),
+        sign=sign("chatgpt", "is_chatgpt"),
+    ),
+    Format(
+        name="claude-ai",
+        about="Claude.ai export",
+        read=parts("claude_ai", "read_claude_ai"),
+        suffixes=(".json", ".zip"),
+        sign=sign("claude_ai", "is_claude_ai"),
+    ),
+    Format(
+        name="agent-memory",
+        about="an agent's memory file",
+        read=whole("agent_memory", "read_agent_memory"),
+        suffixes=(".md",),
+        sign=sign("agent_memory", "is_agent_memory"),
+    ),
     # --- people: chats, mail
     # --- memory stores and tools
     # --- documents
