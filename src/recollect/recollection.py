@@ -276,11 +276,12 @@ class Recollection:
         context = self._ingest_context(embed=embed, given=given, redact=redact)
         results = remember.ingest.ingest([context.own(draft) for draft in drafts], context, vectors=vectors)
         if embed and any(each.written for each in results):
-            degraded = self._embed_if_possible(None)
+            own = {each.id for each in results}  # what waits of an import is not a matter of this moment
+            degraded = self._embed_if_possible(None, wanted=own.intersection)
             results = tuple(replace(each, degraded=degraded) for each in results)
         return results
 
-    def import_(
+    def import_(  # noqa: PLR0913 - each is an option of its own
         self,
         *paths: str | Path,
         redact: bool = True,
@@ -288,24 +289,136 @@ class Recollection:
         trust: Trust = "owner",
         prune: bool = False,
         follow_links: bool = False,
+        as_: str | None = None,
+        from_: str | None = None,
+        dry_run: bool = False,
+        defer: bool = False,
+        background: bool = False,
         progress: Progress | None = None,
     ) -> "remember.import_files.ImportReport":
         """Import files and folders; again and again if you like, only what changed is written.
 
         Files that are gone take their memories with them; all or most of those below a root only if told to *prune*.
-        Links that lead out of a folder are passed over unless told to *follow_links*.
+        Links that lead out of a folder are passed over unless told to *follow_links*. Files are read as what they look
+        like, or as the format called *as_*; `from_="claude-code"` finds what a program keeps in its usual place. A
+        *dry_run* tells what would be read, and changes nothing. Everything can be found by its words first; then the
+        memories of these files get their vectors: here, in the *background* (`flush` waits), or, where that is
+        *deferred*, by `embed_imported`.
 
         Example:
             >>> report = db.import_("notes")
             >>> report.files["imported"], report.memories["new"]
             (1, 1)
         """
-        self._fetch_model(progress, wanted=embed)
-        context = self._ingest_context(embed=embed, redact=redact, trust=trust)
-        report = remember.import_files.import_files(paths, context, progress, prune=prune, follow_links=follow_links)
-        if embed:
-            report.degraded = self._embed_if_possible(progress)
+        paths, reading = remember.reading.resolved(paths, as_=as_, from_=from_, dry_run=dry_run)
+        embedding = embed and not dry_run
+        if self.profile.dedup == "bm25":  # which compares by meaning what it imports
+            self._fetch_model(progress, wanted=embedding)
+        context = self._ingest_context(embed=embedding, redact=redact, trust=trust)
+        report = remember.import_files.import_files(
+            paths, context, progress, prune=prune, follow_links=follow_links, reading=reading
+        )
+        if embedding and not defer:
+            self.embed_imported(report, background=background, progress=progress)
         return report
+
+    def import_roots(
+        self,
+        *,
+        prune: bool = False,
+        embed: bool = True,
+        dry_run: bool = False,
+        defer: bool = False,
+        background: bool = False,
+        progress: Progress | None = None,
+    ) -> "remember.import_files.ImportReport":
+        """Import every root again, each as it was imported and for its project; see `keep_root`."""
+        kept = self.roots()
+        if not kept:
+            raise InputError("no roots are kept here", hint="name files or folders: recollect import PATH")
+        total = remember.import_files.ImportReport()
+        for group in remember.roots.by_options(kept):
+            view = self.in_project(group[0].project) if group[0].project else self
+            report = view.import_(
+                *(each.path for each in group if each.path),
+                **group[0].options,
+                prune=prune,
+                embed=embed,
+                dry_run=dry_run,
+                defer=True,
+                progress=progress,
+            )
+            total.add(report)
+        if embed and not (defer or dry_run):
+            self.embed_imported(total, background=background, progress=progress)
+        return total
+
+    def keep_root(
+        self,
+        path: str | Path = "",
+        *,
+        trust: Trust = "owner",
+        redact: bool = True,
+        follow_links: bool = False,
+        as_: str | None = None,
+        from_: str | None = None,
+    ) -> "remember.roots.Root":
+        """Keep a file or folder, or what the program *from_* keeps, as a root: `import_roots` imports it again.
+
+        The options are those of `import_`, and are told to it then.
+        """
+        remember.reading.resolved([path] if path else [], as_=as_, from_=from_, dry_run=False)
+        place = remember.import_files.source_of(Path(path).expanduser()) if path else ""
+        if not (place or from_) or self._ingest_context(embed=False).source_name(place) != place:
+            raise InputError("this path cannot be kept", hint="name a file or folder whose path holds no secret")
+        root = remember.roots.Root(
+            path=place,
+            project=self._notes,
+            trust=trust,
+            redact=redact,
+            follow_links=follow_links,
+            as_=as_,
+            from_=from_,
+        )
+        remember.roots.keep_root(root, self.store)
+        return root
+
+    def roots(self) -> "tuple[remember.roots.Root, ...]":
+        """Return the roots of the project chosen, or of all projects."""
+        names = [self.project] if self.project is not None else sorted({"", *self.store.projects()})
+        return tuple(each for name in names for each in remember.roots.roots(self.store, project=name))
+
+    def drop_root(self, path: str | Path) -> None:
+        """Keep a root no longer; the memories that came from it stay."""
+        kept = {each.name for each in self.roots()}
+        place = remember.import_files.source_of(Path(path).expanduser())
+        remember.roots.drop_root(str(path) if str(path) in kept else place, self.store, project=self._notes)
+
+    def embed_imported(
+        self,
+        report: "remember.import_files.ImportReport",
+        *,
+        background: bool = False,
+        progress: Progress | None = None,
+    ) -> int:
+        """Give vectors to the memories of an import that have none, and of no others; return how many took one.
+
+        *report* tells in the end how many still wait. What was made by then is kept when this is interrupted.
+        """
+        wanted = None if report.restored else remember.embed.held_by(report.sources, self.store)
+        before = self._waiting()
+        try:
+            if report.restored or report.sources:
+                report.degraded = self._embed_if_possible(progress, wanted=wanted, background=background)
+        finally:
+            report.waiting = self._waiting()
+            report.embedded = max(0, before - report.waiting)
+        return report.embedded
+
+    def _waiting(self) -> int:
+        """Return how many memories have no vectors of the model in use; 0 where none is in use."""
+        embedder = None if self.models.name == "none" else self.models.current()
+        return 0 if embedder is None else remember.embed.waiting(self.store, embedder.fingerprint, scope=self.scope)
 
     def embed(self, progress: Progress | None = None) -> int:
         """Give a vector to every memory that has none of the model in use; return how many took one.
@@ -316,12 +429,16 @@ class Recollection:
             >>> db.embed()
             1
         """
+        return self._embed(progress)
+
+    def _embed(self, progress: Progress | None, wanted: "remember.embed.Wanted | None" = None) -> int:
         self.models.ready(now=self.now(), progress=progress)
         return remember.embed.embed_pending(
             store=self.store,
             embedder=self.models.required(),
             model=self._named(self.models.name) or "",
             context_weights=self.profile.embed.context_weights,
+            wanted=wanted,
             progress=progress,
         )
 
@@ -343,19 +460,21 @@ class Recollection:
         if wanted and not self.background:
             self.models.ready(now=self.now(), progress=progress)
 
-    def _embed_if_possible(self, progress: Progress | None) -> Degraded | None:
+    def _embed_if_possible(
+        self, progress: Progress | None, *, wanted: "remember.embed.Wanted | None" = None, background: bool = False
+    ) -> Degraded | None:
         """Give what is stored by now its vectors; what prevents that is told and not raised."""
-        if self.background:
-            self._writer.submit(lambda: self._embed_now(None))
+        if background or self.background:
+            self._writer.submit(lambda: self._embed_now(None, wanted))
             return None
-        return self._embed_now(progress)
+        return self._embed_now(progress, wanted)
 
-    def _embed_now(self, progress: Progress | None) -> Degraded | None:
+    def _embed_now(self, progress: Progress | None, wanted: "remember.embed.Wanted | None" = None) -> Degraded | None:
         self.models.failure = None
         try:
             if self.models.ready(now=self.now(), progress=progress) is None:
                 return None if self.models.name == "none" else "no_model"
-            self.embed(progress)
+            self._embed(progress, wanted)
         except RecollectError as error:
             self.models.failure = error
             return "model_failed" if isinstance(error, ModelError) else "vectors_pending"

@@ -23,6 +23,12 @@ FIELDS: Final = ("title", "body", "before", "after", "around", "section", "tags"
 """The columns of the keyword index: where a word may stand, and so what it may weigh."""
 
 
+OBSERVED_FROM: Final = "observed_from"
+"""The key in the metadata that tells where a memory has its date from, if not from what it says."""
+MTIME: Final = "mtime"
+"""Its value where the date is that of the file; a weak one: it orders, filters and is shown, no more."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What stood around a memory where it was found: the turns before and after it, and those beyond."""
@@ -62,6 +68,11 @@ class Memory:
     valid_until: datetime | None = None
     superseded_by: int | None = None
     superseded_at: datetime | None = None
+
+    @property
+    def stated_at(self) -> datetime | None:
+        """When it was observed as far as it says so itself; the date of its file is no statement."""
+        return None if self.metadata.get(OBSERVED_FROM) == MTIME else self.observed_at
 
     @property
     def when(self) -> datetime:
@@ -673,8 +684,21 @@ class Source:
     pieces: tuple[Piece, ...] = ()
     device: int = 0
     root: str = ""
+    stamp: str = ""
+    """What the file system said of the file; while it says the same, nobody reads the file again. Blank: unknown."""
 
     @property
     def held(self) -> tuple[Piece, ...]:
         """The pieces that it holds now."""
         return tuple(piece for piece in self.pieces if not piece.gone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceHead:
+    """An imported source without its pieces: what is known of its file, and how many pieces it holds now."""
+
+    fingerprint: str
+    device: int = 0
+    root: str = ""
+    stamp: str = ""
+    held: int = 0

@@ -92,6 +92,11 @@ def editor() -> str:
     return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
 
 
+def environment_of(*names: str) -> Mapping[str, str]:
+    """Return those of the variables *names* that are set: they tell other programs where to keep things."""
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
 def home_folder() -> Path:
     """Return the user's data folder for us."""
     from platformdirs import user_data_path  # noqa: PLC0415  (costs a start that names its store nothing)

@@ -15,7 +15,7 @@ CODE = {
     "embedders": 1_390,
     "evaluate": 1_900,
     "recall": 420,
-    "remember": 5_150,
+    "remember": 6_400,
     "rerankers": 200,
     "search": 2_900,
     "stores": 3_950,
@@ -26,7 +26,7 @@ CODE = {
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
-QUESTIONS = 40
+QUESTIONS = 44
 """How many a store answers in all."""
 IMPORTS = 18
 """How many modules of ours and of others one module may know."""

@@ -378,7 +378,7 @@ def test_a_fault_in_a_reader_is_that_files_problem(
     def fall(*_: object) -> None:
         raise RecursionError("too\ndeep")
 
-    monkeypatch.setattr(csv_text, "read_csv", fall)
+    monkeypatch.setattr(csv_text, "csv_parts", fall)
     folder = write(tmp_path / "notes", a_csv="x\ny\n", b_md="fine")
 
     done = db.import_(folder)

@@ -167,6 +167,8 @@ def test_a_change_of_model_keeps_the_old_vectors_serving_until_the_new_are_there
     changed.add("Docker deployment by night")
     mixed = changed.search("docker deployment", mode="semantic")
 
+    changed.embed()
+
     assert ids(untouched) == before
     assert set(before) <= {*ids(mixed)}
     generations = {each.model: (each.memories, each.pending) for each in db.store.generations(scope=ALL_PROJECTS)}

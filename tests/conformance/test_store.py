@@ -25,6 +25,7 @@ from recollect.records import (
     Revise,
     Scope,
     Source,
+    SourceHead,
     Word,
 )
 from recollect.stores.contract import Store
@@ -395,6 +396,70 @@ def test_what_one_project_imported_is_nothing_to_another(store: Store) -> None:
     store.record_source("notes/a.md", Source(fingerprint=""), project="mine")
     assert store.sources(below="notes", project="yours") == {"notes/a.md": yours}
     assert (mine.held, yours.held) == (mine.pieces, ())
+
+
+def _piece(words: bytes, row: int, *, gone: bool = False) -> Piece:
+    return Piece(digest=words, memory_id=row, gone=gone)
+
+
+def test_a_source_is_known_without_its_pieces(store: Store) -> None:
+    pieces = (_piece(b"a", 1), _piece(b"b", 2, gone=True), _piece(b"c", 3))
+    source = Source(fingerprint="f", pieces=pieces, device=4, root="/n", stamp="10 20 30 40")
+    store.record_source("/n/a.jsonl", source, project="p")
+
+    heads = store.source_heads(below="/n", project="p")
+
+    head = SourceHead(fingerprint="f", device=4, root="/n", stamp="10 20 30 40", held=2)
+    assert (heads, store.source_heads(below="/n", project="q")) == ({"/n/a.jsonl": head}, {})
+    assert store.sources(below="/n", project="p") == {"/n/a.jsonl": source}
+
+
+def test_pieces_are_found_by_place_and_by_digest(store: Store) -> None:
+    pieces = (_piece(b"a", 1), _piece(b"b", 2), _piece(b"a", 3, gone=True), _piece(b"c", 4))
+    store.record_source("/n/a.jsonl", Source(fingerprint="f", pieces=pieces), project="p")
+
+    page = store.pieces("/n/a.jsonl", project="p", after=0, limit=2)
+    found = store.pieces("/n/a.jsonl", project="p", digests=[b"a", b"c", b"z"])
+
+    assert list(page.items()) == [(1, pieces[1]), (2, pieces[2])]
+    assert list(found.items()) == [(0, pieces[0]), (2, pieces[2]), (3, pieces[3])]
+    assert store.pieces("/n/a.jsonl", project="q") == store.pieces("/n/b.jsonl", project="p") == {}
+
+
+def test_a_source_grows_and_changes_piece_by_piece(store: Store) -> None:
+    head = Source(fingerprint="", device=1)
+    store.record_source("/n/a.jsonl", replace(head, pieces=(_piece(b"a", 1), _piece(b"b", 2))), project="p")
+    before = store.version()
+
+    first = store.change_source(
+        "/n/a.jsonl",
+        Source(fingerprint="f", device=2, stamp="s", pieces=(_piece(b"c", 3),)),
+        project="p",
+        changed={0: _piece(b"a", 1, gone=True), 1: None},
+    )
+
+    assert (first, store.version() > before) == (2, True)
+    assert store.pieces("/n/a.jsonl", project="p") == {0: _piece(b"a", 1, gone=True), 2: _piece(b"c", 3)}
+    assert store.source_heads(below="/n", project="p")["/n/a.jsonl"] == SourceHead(
+        fingerprint="f", device=2, stamp="s", held=1
+    )
+
+
+def test_a_source_that_is_left_without_pieces_is_forgotten(store: Store) -> None:
+    store.change_source("/n/a.jsonl", Source(fingerprint="f", pieces=(_piece(b"a", 1),)), project="p")
+
+    store.change_source("/n/a.jsonl", Source(fingerprint="f"), project="p", changed={0: None})
+
+    assert (store.sources(below="/n", project="p"), store.source_heads(below="/n", project="p")) == ({}, {})
+
+
+def test_who_holds_a_memory_is_told_for_every_project(store: Store) -> None:
+    for project, name, gone in (("q", "/b", False), ("p", "/b", False), ("p", "/a", False), ("p", "/c", True)):
+        store.record_source(name, Source(fingerprint="", pieces=(_piece(b"a", 7, gone=gone),) * 2), project=project)
+
+    held = store.holders([7, 8])
+
+    assert held == {7: (("p", "/a"), ("p", "/b"), ("q", "/b"))}
 
 
 def test_the_tally_counts_what_is_there(store: Store) -> None:

@@ -11,6 +11,7 @@ from two_projects import MARK, THEIR_ID, THEIRS
 
 from recollect.recall.lens import Lens
 from recollect.records import Filter, Memory
+from recollect.remember.import_files import ImportReport
 
 Values = Mapping[str, Any]
 Call = tuple[tuple[Any, ...], Mapping[str, Any]]
@@ -50,6 +51,11 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
             {"paths": [str(folder / "notes")]},
             {"paths": [str(folder / "notes")], "prune": True, "follow_links": True},
             {"paths": [str(folder / "nowhere")]},
+            {},
+        ),
+        "roots": (
+            *({"action": each, "path": str(folder / "notes")} for each in ("add", "list", "remove")),
+            {"action": "remove", "path": f"/root{MARK}"},
         ),
         "capture": ({"text": "[MEMORY] type=gotcha: Lock the lighthouse before the storm"}, {"text": "nothing"}),
         "forget": (*ONE, {"id": ["20", f"#{THEIR_ID}"]}),
@@ -142,8 +148,10 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "doctor": plain,
         "edit": (((THEIR_ID,), {"content": "x"}), ((20,), {"content": "The lighthouse port is 5432"})),
         "drop_lens": ((("none",), {}), ((f"lens{MARK}",), {})),
+        "drop_root": (((folder / "notes",), {}), (("/theirs",), {})),
         "embed": plain,
         "eval": (((folder / "nowhere",), {"mode": "keyword"}),),
+        "embed_imported": (((ImportReport(sources={(THEIRS, "/theirs")}),), {}),),
         "export": plain,
         "facts": (*plain, ((), {"subject": "Owner"})),
         "feedback": (((THEIR_ID, "useful"), {"session": f"session{MARK}"}),),
@@ -152,9 +160,11 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "generations": plain,
         "how_it_works": found,
         "import_": (((folder / "notes",), {"prune": True, "follow_links": True}),),
+        "import_roots": (plain[0], ((), {"prune": True})),
         "in_project": ((("ours",), {}),),
         "inject": ((("the lighthouse port",), {"session": "talk", "limit": 50, "budget": 5000}),),
         "keep_lens": (((Lens(name="kept"),), {}),),
+        "keep_root": (((folder / "notes",), {"trust": "agent"}),),
         "last_backup": plain,
         "lenses": plain,
         "list": (*plain, ((), {"where": seen, "limit": 1000})),
@@ -171,6 +181,7 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "related": (*one, *(((row,), {"limit": 50}) for row in range(13, 30))),
         "restore": one,
         "restore_backup": (((folder / "notes.db",), {}), ((folder / "notes.db",), {"dry_run": True})),
+        "roots": plain,
         "search": found,
         "show": tuple(((row,), {}) for row in range(1, 40)),
         "stale": (((), {"below": 1.0, "days": 0}),),

@@ -30,6 +30,7 @@ def whole(db: Recollection) -> list[object]:
     return [
         *(theirs.show(row) for row in rows),
         theirs.lenses(),
+        theirs.roots(),
         theirs.tuning(),
         theirs.recalls(limit=100),
         theirs.unanswered(),
@@ -74,6 +75,7 @@ def _fill(db: Recollection, folder: Path) -> None:
     db.add_all([Memory(content=f"Turn {at} of the lighthouse talk{MARK}", thread="talk", turn=at) for at in range(3)])
     db.forget(db.add(f"A forgotten lighthouse gone{MARK}").id, reason=f"reason{MARK}")
     db.keep_lens(Lens(name=f"lens{MARK}", tags=(f"tag{MARK}",), boosts={f"type:type{MARK}": 2.0}))
+    db.keep_root(f"/root{MARK}")
     db.search(f"lighthouse query{MARK}", session=f"session{MARK}", lens=f"lens{MARK}")
     db.search(f"unheard{MARK} words{MARK}", session="talk", mode="keyword")
     db.inject("the lighthouse port", session="talk")

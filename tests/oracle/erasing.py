@@ -105,6 +105,8 @@ def _drop_pieces(state: State, gone: Mapping[int, Memory], scope: Scope, sources
         kept = tuple(each for each in source.pieces if not asked and each.memory_id not in gone)
         if kept != source.pieces:
             touched.add(name)
+            numbered = zip(state.places[project, name], source.pieces, strict=True)
+            state.places[project, name] = tuple(at for at, piece in numbered if piece in kept)
             state.sources[project, name] = replace(source, pieces=kept)
         if not kept:
             del state.sources[project, name]

@@ -21,6 +21,7 @@ class State:
     facts: dict[int, tuple[Fact, ...]] = field(default_factory=dict)
     stated: dict[int, int] = field(default_factory=dict)
     sources: dict[tuple[str, str], Source] = field(default_factory=dict)
+    places: dict[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
     generations: dict[str, Generation] = field(default_factory=dict)
     vectors: dict[tuple[str, int], tuple[Passage, ...]] = field(default_factory=dict)
     notes: dict[tuple[str, str, str], str] = field(default_factory=dict)

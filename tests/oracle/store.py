@@ -34,10 +34,12 @@ from recollect.records import (
     Memory,
     Page,
     Passage,
+    Piece,
     Progress,
     Recall,
     Scope,
     Source,
+    SourceHead,
     StoreStats,
     SubstringQuery,
     Usage,
@@ -49,7 +51,7 @@ from recollect.records import (
 )
 from recollect.stores.bm25 import by_field, matching, postings_of, rank, stats_of, thousandths
 from recollect.stores.change import folded, logged
-from recollect.stores.contract import ALIKE, ANSWERING, Analyse, too_wide
+from recollect.stores.contract import ALIKE, ANSWERING, NOTHING_CHANGED, Analyse, too_wide
 from recollect.stores.facets import FACETS, as_facets, as_vocabulary
 from recollect.vectors import WIDTH, matrix
 
@@ -455,9 +457,49 @@ class OracleStore:
 
     def record_source(self, name: str, source: Source, *, project: str) -> None:
         with self._changing() as state:
-            state.sources.pop((project, name), None)
-            if source.pieces:
-                state.sources[project, name] = source
+            _record(state, (project, name), source, dict(enumerate(source.pieces)))
+
+    def source_heads(self, *, below: str, project: str) -> dict[str, SourceHead]:
+        found = self.sources(below=below, project=project)
+        return {
+            name: SourceHead(
+                fingerprint=each.fingerprint,
+                device=each.device,
+                root=each.root,
+                stamp=each.stamp,
+                held=len(each.held),
+            )
+            for name, each in found.items()
+        }
+
+    def pieces(
+        self, name: str, *, project: str, digests: Sequence[bytes] | None = None, after: int = -1, limit: int = 2**62
+    ) -> dict[int, Piece]:
+        with self._lock:
+            held = _pieces(self._state, (project, name))
+            wanted = {
+                at: piece for at, piece in held.items() if (at > after if digests is None else piece.digest in digests)
+            }
+            return dict(list(wanted.items())[:limit])
+
+    def change_source(
+        self, name: str, source: Source, *, project: str, changed: Mapping[int, Piece | None] = NOTHING_CHANGED
+    ) -> int:
+        with self._changing() as state:
+            held = _pieces(state, (project, name))
+            first = max(held, default=-1) + 1
+            held |= dict(enumerate(source.pieces, start=first))
+            kept = {at: piece for at, piece in (held | dict(changed)).items() if piece is not None}
+            _record(state, (project, name), source, kept)
+            return first
+
+    def holders(self, ids: Sequence[int]) -> dict[int, tuple[tuple[str, str], ...]]:
+        with self._lock:
+            held = {(piece.memory_id, key) for key, each in self._state.sources.items() for piece in each.held}
+            return {
+                row: tuple(sorted(key for it, key in held if it == row))
+                for row in sorted({row for row, _ in held} & set(ids))
+            }
 
     def put_note(self, kind: str, name: str, value: Mapping[str, object] | None, *, project: str = "") -> bool:
         with self._lock:
@@ -549,3 +591,17 @@ def _best_passage(row: int, passages: Sequence[Passage], vector: bytes, *, in_co
 
 def _plain(value: object) -> object:
     return dict(value) if isinstance(value, Mapping) else str(value)
+
+
+def _pieces(state: State, key: tuple[str, str]) -> dict[int, Piece]:
+    """Return the pieces of a source by their place."""
+    source = state.sources.get(key)
+    return {} if source is None else dict(zip(state.places[key], source.pieces, strict=True))
+
+
+def _record(state: State, key: tuple[str, str], source: Source, pieces: Mapping[int, Piece]) -> None:
+    """Keep a source with its *pieces*; without any it is forgotten."""
+    state.sources.pop(key, None)
+    if pieces:
+        state.places[key] = tuple(sorted(pieces))
+        state.sources[key] = replace(source, pieces=tuple(pieces[at] for at in sorted(pieces)))

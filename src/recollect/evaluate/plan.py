@@ -33,7 +33,7 @@ def make_plan(
     run_files = read_run_files({name: _path(path) for name, path in run_file.items()}, sets)
     clash = sorted(run_files.keys() & profiles.keys())
     if clash:
-        raise InputError(f"{clash[0]} is a profile and a run", hint="give the run another name")
+        raise InputError(f"{clash[0]} is the name of a profile and of a run", hint="give the run another name")
     return Plan(sets=sets, profiles=profiles, modes=tuple(dict.fromkeys(modes)), run_files=run_files)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from recollect.lazy import lazily
 
 if TYPE_CHECKING:
-    from recollect.remember import clean, context, edit, embed, import_files, ingest, redact
+    from recollect.remember import clean, context, edit, embed, import_files, ingest, redact, roots
 
-__all__ = ["clean", "context", "edit", "embed", "import_files", "ingest", "redact"]
+__all__ = ["clean", "context", "edit", "embed", "import_files", "ingest", "redact", "roots"]
 __getattr__ = lazily(__name__)

@@ -1,13 +1,19 @@
 """Giving vectors to what has none: the same for new memories, for repairs and for a change of model."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import islice
 
 from recollect.embedders.contract import Embedder
 from recollect.errors import InputError
-from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage, Progress
+from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage, Progress, Scope
 from recollect.stores.contract import Store
 from recollect.vectors import pack
 
+Wanted = Callable[[Sequence[int]], Collection[int]]
+"""How to tell which of some memories are wanted."""
+PAGE = 10_000
+"""How many memories that have no vectors are asked for at once."""
 BATCH = 128
 """How many memories are embedded between two writes: so much is done again after a sudden end."""
 SHORT = 200
@@ -24,11 +30,13 @@ def embed_pending(
     embedder: Embedder,
     model: str,
     context_weights: tuple[float, ...] = (),
+    wanted: Wanted | None = None,
     progress: Progress | None = None,
 ) -> int:
-    """Embed every live memory that has no vector of this model; return how many took one.
+    """Embed every live memory that has no vector of this model, or those that are *wanted*; return how many took one.
 
-    Where *context_weights* are given, turns of conversations have context vectors with these weights in the end.
+    Where *context_weights* are given, turns of conversations have context vectors with these weights in the end. What
+    is embedded is kept when it ends early.
     """
     generation = Generation(
         fingerprint=embedder.fingerprint,
@@ -37,15 +45,47 @@ def embed_pending(
         context_weights=context_weights or None,
     )
     store.put_vectors(generation, ())
-    total = _count_pending(store, embedder.fingerprint) if progress is not None else 0
-    done, last = 0, 0
-    while ids := store.pending(embedder.fingerprint, after=last, limit=BATCH):
+    total = 0
+    if progress is not None:
+        total = _count(store, embedder.fingerprint, wanted)
+    done = 0
+    for ids in _batches(_pending(store, embedder.fingerprint, wanted)):
         memories = list(store.load(ids, scope=ALL_PROJECTS).values())
         done += sum(store.put_vectors(generation, part) for part in _slices(embed_memories(memories, embedder)))
-        last = ids[-1]
         if progress is not None:
-            progress(min(done, total), total, "vectors")
+            progress(min(done, total), total, "meaning")
     return done
+
+
+def _pending(store: Store, fingerprint: str, wanted: Wanted | None) -> Iterator[int]:
+    """Yield the memories that have no vectors of this model and are *wanted*."""
+    last = 0
+    while ids := store.pending(fingerprint, after=last, limit=PAGE):
+        chosen = ids if wanted is None else wanted(ids)
+        yield from (row for row in ids if row in chosen)
+        last = ids[-1]
+
+
+def _batches(ids: Iterator[int]) -> Iterator[list[int]]:
+    while batch := list(islice(ids, BATCH)):
+        yield batch
+
+
+def _count(store: Store, fingerprint: str, wanted: Wanted | None) -> int:
+    """Return how many memories have no vectors of this model and are *wanted*."""
+    if wanted is None:
+        return waiting(store, fingerprint)
+    return sum(1 for _ in _pending(store, fingerprint, wanted))
+
+
+def held_by(sources: AbstractSet[tuple[str, str]], store: Store) -> Wanted:
+    """Return how to tell which memories one of *sources* holds, each a project and a name."""
+
+    def held(ids: Sequence[int]) -> Collection[int]:
+        found = store.holders(ids)
+        return {row for row, each in found.items() if not sources.isdisjoint(each)}
+
+    return held
 
 
 def _slices(embedded: Sequence[EmbeddedMemory]) -> Iterator[list[EmbeddedMemory]]:
@@ -62,11 +102,12 @@ def _slices(embedded: Sequence[EmbeddedMemory]) -> Iterator[list[EmbeddedMemory]
         yield part
 
 
-def _count_pending(store: Store, fingerprint: str) -> int:
-    for generation in store.generations(scope=ALL_PROJECTS):
+def waiting(store: Store, fingerprint: str, *, scope: Scope = ALL_PROJECTS) -> int:
+    """Return how many memories of *scope* have no vectors of this model."""
+    for generation in store.generations(scope=scope):
         if generation.fingerprint == fingerprint:
             return generation.pending
-    return store.stats(scope=ALL_PROJECTS).memories
+    return store.stats(scope=scope).memories
 
 
 def embed_memories(memories: Sequence[Memory], embedder: Embedder) -> list[EmbeddedMemory]:
@@ -106,15 +147,15 @@ def outdated_generations(store: Store, embedder: Embedder) -> tuple[Generation, 
     Vectors that callers brought are nobody's to make again, so they are never outdated.
     """
     others = _others(store, embedder)
-    return others if others and not _count_pending(store, embedder.fingerprint) else ()
+    return others if others and not waiting(store, embedder.fingerprint) else ()
 
 
 def prune(*, store: Store, embedder: Embedder, dry_run: bool = False) -> tuple[Generation, ...]:
     """Drop the vectors of other models than this one; return their generations."""
-    waiting = _count_pending(store, embedder.fingerprint)
-    if waiting and _others(store, embedder):
+    left = waiting(store, embedder.fingerprint)
+    if left and _others(store, embedder):
         raise InputError(
-            f"{waiting} memories have no vectors of the model in use yet, and those of another model stand in",
+            f"{left} memories have no vectors of the model in use yet, and those of another model stand in",
             hint="run first: recollect embed",
         )
     outdated = outdated_generations(store, embedder)

@@ -6,22 +6,26 @@ Nothing found on the way stops the walk: what cannot be entered is reported as `
 
 import codecs
 import os
+import re
 import stat
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final, TextIO
 
 from recollect.errors import FileError
 from recollect.remember.ignore import Pattern, read_patterns, verdict
 
 LARGEST: Final = 10 * 1024 * 1024
-"""How many bytes a file may have."""
+"""How many bytes a document may have, and one record of a collection; a collection may have as many as it likes."""
 
 IGNORE_FILES: Final = (".gitignore", ".recollectignore")
 LARGEST_IGNORE: Final = 100 * 1024
 """How many bytes an ignore file may have."""
 
+_BLOCK: Final = 1024 * 1024
 _PROBE: Final = 512
 _MOST_CONTROL: Final = 0.3
 _CONTROL: Final = bytes(set(range(32)) - set(b"\t\n\r\f\b\x1b"))
@@ -60,6 +64,13 @@ class LeadsOut:
 
 
 Found = Path | Refused | LeadsOut
+Passed = Counter[str]
+"""How many files and folders a walk passed over, by the ending that no format reads or by another reason."""
+HIDDEN, IGNORED, SPECIAL, OTHER = "hidden", "ignored", "not a regular file", "other"
+WORKING: Final = "subagents and tool results"
+"""What an agent leaves below the folder of a session, beside what was said."""
+_ENDING: Final = re.compile(r"\.[a-z0-9+_-]{1,12}")
+_SESSION: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,18 +91,22 @@ class _Step:
     ignores: tuple[_Ignores, ...] = ()
 
 
-def find_files(paths: Sequence[Path], *, suffixes: Container[str], follow_links: bool = False) -> Iterator[Found]:
+def find_files(
+    paths: Sequence[Path], *, suffixes: Container[str], follow_links: bool = False, passed: Passed | None = None
+) -> Iterator[Found]:
     """Walk *paths*, files and folders, and yield each readable file once, sorted by path.
 
     A file named in *paths* is always yielded; one met in a folder only when its suffix is one of *suffixes*, its name
     is not hidden and no ignore file names it. A folder is entered once, however many links lead to it; a link that
-    leads out of the folder named is followed only when *follow_links* says so.
+    leads out of the folder named is followed only when *follow_links* says so. What is passed over in folders is
+    counted in *passed*.
     """
     seen: set[object] = set()
+    passed = Counter() if passed is None else passed
     for path in sorted(set(paths)):
         steps = [_Step(path=os.fspath(path), within="" if follow_links else _real(path))]
         while steps:
-            below, found = _visit(steps.pop(), suffixes, seen)
+            below, found = _visit(steps.pop(), suffixes, seen, passed)
             yield from found
             steps.extend(reversed(below))
 
@@ -102,19 +117,61 @@ def read_text(path: Path) -> str:
     UTF-8, and UTF-16 or UTF-32 with a byte order mark, are read. A NUL becomes U+FFFD: no store keeps one.
     """
     raw = _read_bytes(path)
-    encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
-    if encoding == "utf-8" and _is_binary(raw[:_PROBE]):
-        raise FileError(f"{shown(path)} is binary, not text", hint="convert it to text or Markdown first")
+    encoding = _encoding(path, raw)
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         line = raw[: error.start].decode(encoding, "ignore").count("\n") + 1
-        raise FileError(
-            f"{shown(path)} is not {encoding.removesuffix('-sig').upper()} text: "
-            f"byte 0x{raw[error.start]:02X} on line {line}",
-            hint="save it as UTF-8, for example: iconv -f latin1 -t utf-8",
-        ) from error
+        raise _no_text(path, encoding, raw[error.start], line) from error
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "\ufffd")
+
+
+def size_of(path: Path) -> int:
+    """Return how many bytes the file *path* has; 0 where it cannot be read, which reading it will report."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return 0
+
+
+def open_text(path: Path) -> TextIO:
+    r"""Open *path*, however large, to be read as text with line ends as "\n"; raise FileError as `read_text` does.
+
+    All of it is looked at first, in blocks, so that a file that is no text is refused before any of it is used.
+    """
+    encoding = _checked(path)
+    return path.open(encoding=encoding)
+
+
+def _checked(path: Path) -> str:
+    """Return how the text of *path* is encoded; raise FileError where it is none."""
+    lines = 0
+    with _opened(path) as file:
+        head = file.read(_BLOCK)
+        encoding = _encoding(path, head)
+        decoder = codecs.getincrementaldecoder(encoding)()
+        try:
+            while head:
+                lines += decoder.decode(head).count("\n")
+                head = file.read(_BLOCK)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError as error:
+            raw: bytes = error.object
+            line = lines + raw[: error.start].decode(encoding, "ignore").count("\n") + 1
+            raise _no_text(path, encoding, raw[error.start], line) from error
+    return encoding
+
+
+def lines_of(path: Path, *, longest: int = LARGEST) -> Iterator[tuple[int, str | None]]:
+    """Yield the lines of a text file of any size with their numbers; None for one of more than *longest* characters."""
+    with open_text(path) as file:
+        number = 0
+        while line := file.readline(longest + 1):
+            number += 1
+            whole = len(line) <= longest or line.endswith("\n")
+            yield number, line.removesuffix("\n").replace("\0", "\ufffd") if whole else None
+            while not whole and line and not line.endswith("\n"):
+                line = file.readline(longest)
 
 
 def shown(path: Path | str) -> str:
@@ -134,7 +191,7 @@ def _real(path: Path) -> str:
         return os.fspath(path)
 
 
-def _visit(step: _Step, suffixes: Container[str], seen: set[object]) -> tuple[list[_Step], list[Found]]:
+def _visit(step: _Step, suffixes: Container[str], seen: set[object], passed: Passed) -> tuple[list[_Step], list[Found]]:
     """Return what lies below *step* and what it is itself: a file, a refusal, or neither."""
     path = Path(step.path)
     try:
@@ -148,28 +205,44 @@ def _visit(step: _Step, suffixes: Container[str], seen: set[object]) -> tuple[li
         if not folder:
             return [], [path]
         ignores, refused = _ignores_of(step)
-        below, out = _entries(replace(step, ignores=ignores), suffixes)
+        below, out = _entries(replace(step, ignores=ignores), suffixes, passed)
     except (OSError, ValueError) as error:
         return [], [Refused(path=path, reason=_reason(error)[0])]
     return below, [*refused, *out]
 
 
-def _entries(folder: _Step, suffixes: Container[str]) -> tuple[list[_Step], list[LeadsOut]]:
+def _entries(folder: _Step, suffixes: Container[str], passed: Passed) -> tuple[list[_Step], list[LeadsOut]]:
     """Return what is to be visited in *folder*, and the links that lead out of it."""
     with os.scandir(folder.path) as entries:
-        names = sorted((entry.name, entry) for entry in entries if not entry.name.startswith("."))
+        names = sorted((entry.name, entry) for entry in entries)
     steps: list[_Step] = []
     out: list[LeadsOut] = []
     for name, entry in names:
         path = os.path.join(folder.path, name)  # noqa: PTH118 - one string per entry is enough
-        is_folder = _is_folder(entry)
-        wanted = is_folder or (suffix_of(name) in suffixes and _is_file(entry))
-        if wanted and not _is_ignored(path, folder.ignores, folder=is_folder):
-            if folder.within and entry.is_symlink() and not _is_within(path, folder.within):
-                out.append(LeadsOut(path=Path(path)))
-            else:
-                steps.append(_Step(path=path, within=folder.within, ignores=folder.ignores))
+        is_folder = not name.startswith(".") and _is_folder(entry)
+        if unwanted := _unwanted(entry, suffixes, folder=is_folder):
+            passed[unwanted] += 1
+        elif _is_ignored(path, folder.ignores, folder=is_folder):
+            passed[IGNORED] += 1
+        elif folder.within and entry.is_symlink() and not _is_within(path, folder.within):
+            out.append(LeadsOut(path=Path(path)))
+        else:
+            steps.append(_Step(path=path, within=folder.within, ignores=folder.ignores))
     return steps, out
+
+
+def _unwanted(entry: "os.DirEntry[str]", suffixes: Container[str], *, folder: bool) -> str:
+    """Return why *entry* is passed over whatever an ignore file says; blank where it is wanted."""
+    name = entry.name
+    if name.startswith("."):
+        return HIDDEN
+    if folder:
+        within = os.path.basename(os.path.dirname(entry.path))  # noqa: PTH119, PTH120 - see above
+        return WORKING if name in ("subagents", "tool-results") and _SESSION.fullmatch(within) else ""
+    suffix = suffix_of(name)
+    if suffix not in suffixes:
+        return suffix if _ENDING.fullmatch(suffix) else OTHER
+    return "" if _is_file(entry) else SPECIAL
 
 
 def _is_within(path: str, folder: str) -> bool:
@@ -243,7 +316,25 @@ def _is_ignored(path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bo
 # --- reading --------------------------------------------------------------------------------
 
 
-def _read_bytes(path: Path) -> bytes:
+def _encoding(path: Path, head: bytes) -> str:
+    """Return how a text that begins with *head* is encoded; raise FileError where it is no text."""
+    encoding = next((name for mark, name in _MARKS if head.startswith(mark)), "utf-8")
+    if encoding == "utf-8" and _is_binary(head[:_PROBE]):
+        raise FileError(f"{shown(path)} is binary, not text", hint="convert it to text or Markdown first")
+    return encoding
+
+
+def _no_text(path: Path, encoding: str, byte: int, line: int) -> FileError:
+    named = encoding.removesuffix("-sig").upper()
+    return FileError(
+        f"{shown(path)} is not {named} text: byte 0x{byte:02X} on line {line}",
+        hint="save it as UTF-8, for example: iconv -f latin1 -t utf-8",
+    )
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Open the regular file *path*; what prevents that or the reading of it is a FileError."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -252,12 +343,20 @@ def _read_bytes(path: Path) -> bytes:
             # Opening a pipe would wait for its other end.
             raise FileError(f"{shown(path)} is not a regular file", hint="name a file with text in it")
         with path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
+            yield file
+    except UnicodeError:
+        raise
     except (OSError, ValueError) as error:
         reason, hint = _reason(error)
         raise FileError(f"cannot read {shown(path)}: {reason}", hint=hint) from error
+
+
+def _read_bytes(path: Path) -> bytes:
+    with _opened(path) as file:
+        raw = file.read(LARGEST + 1)
+        whole = os.fstat(file.fileno()).st_size
     if len(raw) > LARGEST:
-        size = max(status.st_size, len(raw)) / 1024 / 1024
+        size = max(whole, len(raw)) / 1024 / 1024
         raise FileError(f"{shown(path)} is too large: {size:.1f} MB", hint="the limit is 10 MB; split the file")
     return raw
 

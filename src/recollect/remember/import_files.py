@@ -1,36 +1,22 @@
 """Import files and folders as memories. Idempotent; changed and vanished files are noticed."""
 
-import gc
-import hashlib
 import os
-import stat
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from recollect.errors import FileError, InputError, RecollectError
-from recollect.records import Memory, Piece, Progress, Source
-from recollect.remember.context import DEFAULT, Draft, IngestContext
-from recollect.remember.find_files import LARGEST, LeadsOut, Refused, find_files
-from recollect.remember.formats import SUFFIXES, Exported, Parsed, read_file
-from recollect.remember.ingest import decide_early, ingest_drafts, secrets_of
-from recollect.remember.redact import SHARED, FoundSecret
+from recollect.errors import InputError
+from recollect.records import Progress, SourceHead
+from recollect.remember.context import DEFAULT, IngestContext
+from recollect.remember.find_files import LeadsOut, Passed, Refused, find_files, suffix_of
+from recollect.remember.formats import read_parts
+from recollect.remember.reading import AS_FOUND, Reading
+from recollect.remember.redact import FoundSecret
 from recollect.remember.restore_archive import archive_version, restore_archive
-from recollect.remember.restore_export import restore_export
-from recollect.remember.sync_source import (
-    SourceDiff,
-    SourceFile,
-    SourceIndex,
-    piece_key,
-    pieces_of,
-    ready_drafts,
-    remove_source,
-    slices,
-    source_diff,
-    sync_source,
-)
+from recollect.remember.sync_file import FileReport, fingerprint_of, modified_at, stamp_of, sync_file
+from recollect.remember.sync_source import SLICE, SourceFile, SourceIndex, remove_source
 from recollect.remember.vanished import Seen, Vanished, device_of, find_vanished
 from recollect.replies import Degraded
 
@@ -41,6 +27,15 @@ class Problem:
 
     path: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRead:
+    """What a file was taken for, and how many memories are in it."""
+
+    path: str
+    format: str
+    memories: int = 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,32 +49,65 @@ class ImportReport:
     errors: list[Problem] = field(default_factory=list)
     degraded: Degraded | None = None
     """Why memories have no vectors yet though they should; they are stored, and found by their words."""
+    sources: set[tuple[str, str]] = field(default_factory=set)
+    """The files that were read, or are as they were when they were read, each with the project it was imported for."""
+    restored: bool = False
+    """Whether an archive of our own was among the files."""
+    renewed: list[SourceFile] = field(default_factory=list)
+    """The unchanged files of which something else is recorded from now on."""
+    embedded: int = 0
+    """How many memories got their vectors after the import."""
+    waiting: int = 0
+    """How many memories of the store still wait for vectors of the model in use."""
+    read: list[FileRead] = field(default_factory=list)
+    """What each file that was read was taken for."""
+    passed_over: Passed = field(default_factory=Counter)
+    """How many files in folders were not read, by the ending that no format reads or by another reason."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """How much inside the files was left out on purpose, by what it was: tool results, lines of an unknown kind."""
+    size: int = 0
+    """How many bytes the files have that would be read; only when nothing but that was asked."""
+
+    @property
+    def formats(self) -> Counter[str]:
+        """How many files were taken for what, the most first."""
+        return Counter(dict(Counter(each.format for each in self.read).most_common()))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there was nothing to import: no file, none that is gone, none in trouble."""
+        return not (self.files["scanned"] or self.files["removed"] or self.files["withheld"] or self.errors)
 
     @property
     def redacted(self) -> int:
         """How many secrets were taken out."""
         return len(self.secrets)
 
+    def add(self, other: "ImportReport") -> None:
+        """Count what *other* did too."""
+        self.files.update(other.files)
+        self.memories.update(other.memories)
+        self.secrets += other.secrets
+        self.errors += other.errors
+        self.sources |= other.sources
+        self.restored |= other.restored
+        self.degraded = self.degraded or other.degraded
+        self.read += other.read
+        self.passed_over.update(other.passed_over)
+        self.left_out.update(other.left_out)
+        self.size += other.size
+
     def fail(self, path: Path, reason: str) -> None:
         """Count a file that could not be read."""
         self.files["failed"] += 1
         self.errors.append(Problem(path=str(path), reason=reason))
 
-    def count(self, diff: SourceDiff, drafts: Sequence[Draft]) -> None:
-        """Count what a file brought."""
-        self.files["imported"] += 1
-        self.memories["new"] += len(diff.new)
-        self.memories["updated"] += len(diff.updated)
-        self.memories["unchanged"] += diff.unchanged
-        self.memories["removed"] += diff.removed
-        self.memories["repeated"] += diff.repeated
-        self.memories["revived"] += diff.revived
-        told: set[tuple[str, str]] = set()
-        for place in (*diff.new, *diff.updated):
-            for each in secrets_of(drafts[place], diff.ids[place]):
-                if each.field not in SHARED or (each.field, each.kind) not in told:
-                    self.secrets.append(each)
-                told.add((each.field, each.kind))
+    def took(self, path: Path, form: str, told: FileReport) -> None:
+        """Note what a file was taken for, what became of it, and what was left out of it."""
+        self.read.append(FileRead(path=str(path), format=form, memories=told.found))
+        self.left_out += told.skipped
+        if not (told.found or told.skipped or told.problems):
+            self.passed_over["empty"] += 1
 
 
 def import_files(
@@ -89,11 +117,13 @@ def import_files(
     *,
     prune: bool = False,
     follow_links: bool = False,
+    reading: Reading = AS_FOUND,
 ) -> ImportReport:
     """Import *paths*; one bad file never stops the rest, a store in trouble stops it all.
 
     What vanished is forgotten, unless its folder is away or it is all or most of a root: that takes *prune*. Links
-    that lead out of a folder named are followed only with *follow_links*.
+    that lead out of a folder named are followed only with *follow_links*. Files are read as *reading* says; where
+    that leaves some out, nothing is forgotten.
     """
     if context.profile.dedup == "words":
         # There a vector only proposes links, and looking for each draft would cost more than all else of an import;
@@ -101,10 +131,12 @@ def import_files(
         context = replace(context, embedder=None)
     roots = [Path(path).expanduser() for path in paths]
     report, index = ImportReport(), SourceIndex(context.store, project=context.project or DEFAULT)
-    recorded: dict[str, Source] = {}
+    recorded: dict[str, SourceHead] = {}
     for root in roots:
-        recorded |= context.store.sources(below=_name(root, context), project=index.project)
-    found = list(find_files(roots, suffixes=SUFFIXES, follow_links=follow_links))
+        recorded |= context.store.source_heads(below=_name(root, context), project=index.project)
+    walk = find_files(roots, suffixes=reading.suffixes, follow_links=follow_links, passed=report.passed_over)
+    named = frozenset(roots)
+    found = [each for each in walk if not isinstance(each, Path) or _is_wanted(each, named, reading, report)]
     files = {each: _name(each, context) for each in found if isinstance(each, Path)}
     refused = [_name(each.path, context) for each in found if isinstance(each, Refused)]
     seen = _seen(files, refused, [_name(root, context) for root in roots])
@@ -112,14 +144,38 @@ def import_files(
         if isinstance(each, Refused):
             report.fail(each.path, each.reason)
     report.files["links"] = sum(isinstance(each, LeadsOut) for each in found)
+    if reading.dry_run:
+        _rehearse(files, recorded, reading, report)
+        return report
     for number, (path, name) in enumerate(files.items(), start=1):
         report.files["scanned"] += 1
         if progress is not None:
             progress(number, len(files), path.name)
-        with _without_gc():
-            _import_file(path, _source_file(path, name, seen, recorded), recorded, context, index, report, progress)
-    _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
+        _import_file(path, name, seen, recorded, context, index, report, progress, reading)
+    _renew(report.renewed, context, index)
+    if not reading.is_partial:
+        _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
     return report
+
+
+def _is_wanted(path: Path, named: Collection[Path], reading: Reading, report: ImportReport) -> bool:
+    """Tell whether a file is read, and count it where it is not."""
+    wanted = reading.wants(path, named=path in named)
+    if not wanted:
+        report.passed_over[suffix_of(path.name)] += 1
+    return wanted
+
+
+def _rehearse(
+    files: Mapping[Path, str], recorded: Mapping[str, SourceHead], reading: Reading, report: ImportReport
+) -> None:
+    """Tell what would be read, how large it is, and how much of it was imported before."""
+    for path, name in files.items():
+        report.files["scanned"] += 1
+        report.files["known"] += name in recorded
+        report.read.append(FileRead(path=str(path), format=reading.chosen(path).name))
+        with suppress(OSError):
+            report.size += path.stat().st_size
 
 
 def _seen(files: Mapping[Path, str], refused: Sequence[str], roots: Sequence[str]) -> Seen:
@@ -135,23 +191,11 @@ def _seen(files: Mapping[Path, str], refused: Sequence[str], roots: Sequence[str
     )
 
 
-def _source_file(path: Path, name: str, seen: Seen, recorded: Mapping[str, Source]) -> SourceFile:
-    """Return *path* as it is recorded from now on; its root stays the one that found it first."""
-    root = recorded[name].root if name in recorded else ""
+def _source_file(name: str, seen: Seen, held: SourceHead | None, *, fingerprint: str, stamp: str) -> SourceFile:
+    """Return the file *name* as it is recorded from now on; its root stays the one that found it first."""
+    root = "" if held is None else held.root
     device = seen.devices[name]
-    return SourceFile(name=name, fingerprint=_fingerprint(path), device=device, root=root or seen.root_of(name))
-
-
-@contextmanager
-def _without_gc() -> Iterator[None]:
-    """Pause the collector of cycles: a file becomes many values without any, which it would go through in vain."""
-    running = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if running:
-            gc.enable()
+    return SourceFile(name=name, fingerprint=fingerprint, stamp=stamp, device=device, root=root or seen.root_of(name))
 
 
 def source_of(path: Path) -> str:
@@ -164,76 +208,54 @@ def _name(path: Path, context: IngestContext) -> str:
     return context.source_name(source_of(path))
 
 
-def _import_file(
+def _import_file(  # noqa: PLR0913, PLR0917  (each is a part of its own)
     path: Path,
-    file: SourceFile,
-    recorded: Mapping[str, Source],
+    name: str,
+    seen: Seen,
+    recorded: Mapping[str, SourceHead],
     context: IngestContext,
     index: SourceIndex,
     report: ImportReport,
     progress: Progress | None,
+    reading: Reading,
 ) -> None:
-    if archive_version(path) is not None:
+    held, stamp = recorded.get(name), stamp_of(path, context.now)
+    known = reading.form is None and held is not None and bool(stamp) and held.stamp == stamp
+    if reading.form is None and not known and archive_version(path) is not None:
         _import_archive(path, context, index, report, progress)
         return
-    held = recorded.get(file.name)
-    if file.fingerprint and held is not None and held.fingerprint == file.fingerprint:
+    fingerprint = held.fingerprint if known and held is not None else fingerprint_of(path)
+    file = _source_file(name, seen, held, fingerprint=fingerprint, stamp=stamp)
+    if reading.form is None and fingerprint and held is not None and held.fingerprint == fingerprint:
         report.files["skipped"] += 1
-        report.memories["unchanged"] += len(held.held)
-        if (held.device, held.root) != (file.device, file.root):
-            index.record(file, before=held.pieces, after=held.pieces)
+        report.memories["unchanged"] += held.held
+        report.sources.add((index.project, name))
+        if (held.device, held.root, held.stamp) != (file.device, file.root, file.stamp):
+            report.renewed.append(file)
         return
+    told = FileReport(modified=modified_at(path, context.now))
     try:
-        parsed = _read(path)
-        drafts = [_prepare(memory, parsed.exported.get(at), context) for at, memory in enumerate(parsed.memories)]
-        before = pieces_of(file.name, context, index)
-        if parsed.exported:
-            ready = ready_drafts(drafts, before, context)
-            with context.store.transaction():
-                diff = _restore(file, ready, parsed.exported, context, index)
-        else:
-            diff = _sync(file, drafts, before, context, index)
+        form = reading.chosen(path)
+        for done in sync_file(file, read_parts(path, form), context, index, told):
+            if progress is not None:
+                progress(report.files["scanned"], len(seen.devices), f"{path.name}: {done:,} memories")
     except InputError as error:
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
-        return
-    report.errors.extend(Problem(path=str(path), reason=problem) for problem in parsed.problems)
-    report.count(diff, drafts)
+    else:
+        report.files["imported"] += 1
+        report.sources.add((index.project, name))
+        report.took(path, form.name, told)
+    report.errors.extend(Problem(path=str(path), reason=problem) for problem in told.all_problems)
+    report.memories.update(told.memories)
+    report.secrets += told.secrets
 
 
-def _sync(
-    file: SourceFile,
-    drafts: Sequence[Draft],
-    before: Sequence[Piece],
-    context: IngestContext,
-    index: SourceIndex,
-) -> SourceDiff:
-    """Bring *file* up to date slice by slice; an import that ends between two of them goes on there.
-
-    Until the last slice the source has no fingerprint, so that the next import reads it again.
-    """
-    diffs, start = [], 0
-    for stop in slices(drafts, before):
-        ready = ready_drafts(drafts[start:stop], before, context)
-        decided = decide_early([draft for draft in ready if draft.tokens is not None], context)
+def _renew(files: Sequence[SourceFile], context: IngestContext, index: SourceIndex) -> None:
+    """Record what is known of unchanged *files* now, many in one transaction."""
+    for start in range(0, len(files), SLICE):
         with context.store.transaction():
-            told = file if stop == len(drafts) else replace(file, fingerprint="")
-            diffs.append(sync_source(told, [*drafts[:start], *ready], context, index, decided=decided))
-        start = stop
-    new, updated = (tuple(at for diff in diffs for at in getattr(diff, name)) for name in ("new", "updated"))
-    removed, revived, repeated = (
-        sum(getattr(diff, name) for diff in diffs) for name in ("removed", "revived", "repeated")
-    )
-    unchanged = len(drafts) - len(new) - len(updated) - revived
-    ids = {place: row for diff in diffs for place, row in diff.ids.items()}
-    return SourceDiff(
-        new=new,
-        updated=updated,
-        unchanged=unchanged,
-        removed=removed,
-        revived=revived,
-        repeated=repeated,
-        ids=ids,
-    )
+            for file in files[start : start + SLICE]:
+                context.store.change_source(file.name, file.holding(), project=index.project)
 
 
 def _import_archive(
@@ -246,59 +268,16 @@ def _import_archive(
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
         return
     report.files["imported"] += 1
+    report.restored = True
+    report.read.append(FileRead(path=str(path), format="archive", memories=restored.memories.total()))
     report.memories += restored.memories
     report.secrets += restored.secrets
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in restored.problems)
 
 
-def _fingerprint(path: Path) -> str:
-    """Return a digest of the bytes of *path*; blank where reading it will say what is wrong with it."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST:
-            return ""
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
-    except (OSError, ValueError):
-        return ""
-
-
-def _read(path: Path) -> Parsed:
-    try:
-        return read_file(path)
-    except RecollectError:
-        raise
-    except Exception as error:  # a fault in one reader must not cost the other files
-        said = " ".join(f"{type(error).__name__}: {error}".split())
-        raise FileError(f"it cannot be understood: {said}", hint="please report this") from error
-
-
-def _prepare(memory: Memory, exported: Exported | None, context: IngestContext) -> Draft:
-    """Return *memory* ready to be stored; only an export of our own may say that it is less trusted than its writer."""
-    return context.prepare(context.assign(memory, trust=None if exported is None else memory.trust))
-
-
-def _restore(
-    file: SourceFile,
-    drafts: Sequence[Draft],
-    exported: Mapping[int, Exported],
-    context: IngestContext,
-    index: SourceIndex,
-) -> SourceDiff:
-    """Restore an export of our own; records of another kind in the same file are ingested as new ones."""
-    ours = sorted(exported)
-    others = [place for place in range(len(drafts)) if place not in exported]
-    results = dict(zip(ours, restore_export([(drafts[at], exported[at]) for at in ours], context), strict=True))
-    results |= zip(others, ingest_drafts([drafts[at] for at in others], context), strict=True)
-    pieces = [Piece(digest=piece_key(draft.memory), memory_id=results[at].id) for at, draft in enumerate(drafts)]
-    index.record(file, before=pieces_of(file.name, context, index), after=pieces)
-    return source_diff(results, total=len(drafts))
-
-
 def _remove_vanished(vanished: Vanished, context: IngestContext, index: SourceIndex, report: ImportReport) -> None:
     """Forget what came from files that are no longer there, and count what is kept all the same."""
     for source in vanished.gone:
-        with context.store.transaction():
-            report.memories["removed"] += remove_source(source, context, index)
+        report.memories["removed"] += remove_source(source, context, index)
         report.files["removed"] += 1
     report.files["withheld"], report.memories["withheld"] = len(vanished.withheld), vanished.memories

@@ -417,9 +417,9 @@ class _Restoring:
                 self.done.problems.append(f"line {line.number}: not a source")
                 continue
             named, above = self.context.source_name(file.name), self.context.source_name(file.root)
-            if named not in self.context.store.sources(below=named, project=project):
+            if not self.context.store.pieces(named, project=project, limit=1):
                 held = [self._piece(_mapping(each)) for each in pieces]
-                self.index.record(replace(file, name=named, root=above), before=(), after=held, project=project)
+                self.index.record(replace(file, name=named, root=above), held, project=project)
 
     def _project(self, line: _Line, default: str) -> str:
         """Return the project that what stands in *line* goes to: the one chosen, else its own."""

@@ -26,45 +26,44 @@ class SourceFile:
     fingerprint: str = ""
     device: int = 0
     root: str = ""
+    stamp: str = ""
+
+    def holding(self, pieces: Iterable[Piece] = ()) -> Source:
+        """Return what is recorded of it when it holds *pieces*."""
+        return Source(
+            fingerprint=self.fingerprint, device=self.device, root=self.root, stamp=self.stamp, pieces=tuple(pieces)
+        )
+
+    def unfinished(self) -> "SourceFile":
+        """Return it as one that is not read to its end, so that the next import reads it again."""
+        return replace(self, fingerprint="", stamp="")
 
 
 class SourceIndex:
-    """Which sources hold which memories: read when first asked for, then kept up to date by `record`."""
+    """Which sources hold which memories, and what each consists of, for the project of an import."""
 
     def __init__(self, store: Store, *, project: str) -> None:
-        self._store = store
+        self.store = store
         self.project = project
-        self._holders: dict[str, dict[int, set[str]]] = {}
 
-    def holders(self, memory: Memory) -> set[Holder]:
-        """Return the sources that hold *memory*, of this project, of its own and of none."""
-        projects = {self.project, memory.project, DEFAULT}
-        return {(project, name) for project in projects for name in self._of(project).get(memory.id, ())}
+    def holders(self, memories: Iterable[Memory]) -> dict[int, set[Holder]]:
+        """Return the sources that hold each of *memories*, of this project, of its own and of none."""
+        given = {memory.id: memory for memory in memories}
+        held = self.store.holders(list(given)) if given else {}
+        return {
+            row: {each for each in held.get(row, ()) if each[0] in {self.project, memory.project, DEFAULT}}
+            for row, memory in given.items()
+        }
 
-    def other(self, memory: Memory, source: str) -> str | None:
-        """Return a source besides *source* that holds *memory*, if any does."""
-        return min((name for _, name in self.holders(memory) - {(self.project, source)}), default=None)
+    def others(self, memories: Iterable[Memory], source: str) -> dict[int, str]:
+        """Return for each of *memories* that a source besides *source* holds the first of those."""
+        held = self.holders(memories)
+        names = {row: {name for _, name in each - {(self.project, source)}} for row, each in held.items()}
+        return {row: min(each) for row, each in names.items() if each}
 
-    def _of(self, project: str) -> dict[int, set[str]]:
-        if project not in self._holders:
-            holders = self._holders[project] = defaultdict(set)
-            for name, source in self._store.sources(below="/", project=project).items():
-                for piece in source.held:
-                    holders[piece.memory_id].add(name)
-        return self._holders[project]
-
-    def record(
-        self, file: SourceFile, *, before: Sequence[Piece], after: Sequence[Piece], project: str | None = None
-    ) -> None:
-        """Store that *file* no longer holds *before* but *after*, in this project or another."""
-        source = Source(fingerprint=file.fingerprint, device=file.device, root=file.root, pieces=tuple(after))
-        self._store.record_source(file.name, source, project=project or self.project)
-        holders = self._holders.get(project or self.project)
-        if holders is not None:
-            for piece in before:
-                holders.get(piece.memory_id, set()).discard(file.name)
-            for piece in source.held:
-                holders.setdefault(piece.memory_id, set()).add(file.name)
+    def record(self, file: SourceFile, pieces: Iterable[Piece], *, project: str | None = None) -> None:
+        """Store that *file* consists of *pieces*, in this project or another."""
+        self.store.record_source(file.name, file.holding(pieces), project=project or self.project)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,24 +96,26 @@ def sync_source(
     source, before = file.name, pieces_of(file.name, context, index)
     keys = [piece_key(draft.memory) for draft in drafts]
     unchanged, left = _match(before, keys)
-    unchanged, revived = _return(unchanged, drafts, context)
+    unchanged, revived = returned(unchanged, drafts, context)
     gone = [piece for piece in left if not piece.gone]
     held = context.store.load([piece.memory_id for piece in gone], scope=context.scope) if gone else {}
-    own = _changeable(held, source, context)
-    edited = _pair_edits(drafts, unchanged, [piece for piece in gone if _is_sole(piece, own, source, index)])
+    own = changeable(held, source, context)
+    shared = index.others(own.values(), source)
+    sole = [piece for piece in gone if piece.memory_id in own and piece.memory_id not in shared]
+    edited = _pair_edits(drafts, unchanged, sole)
     fresh = [place for place in range(len(drafts)) if place not in unchanged and place not in edited]
     results = dict(zip(fresh, ingest_drafts([drafts[at] for at in fresh], context, decided=decided), strict=True))
     ids = {place: piece.memory_id for place, piece in (unchanged | edited).items()}
     ids |= {place: result.id for place, result in results.items()}
     lost = {row: memory for row, memory in own.items() if row not in set(ids.values())}
-    losses = list(_losses(lost, source, index))
+    losses = list(losses_of(lost, source, index))
     revisions = [_revision(drafts[at].memory, own[piece.memory_id], context) for at, piece in edited.items()]
     writes: list[Write] = [*revisions, *losses, *revived]
     if writes:
         context.store.apply(writes, at=context.now)
     pieces = [Piece(digest=key, memory_id=ids[at], section=drafts[at].memory.section) for at, key in enumerate(keys)]
     here = set(ids.values())
-    index.record(file, before=before, after=[*pieces, *_gone(piece for piece in left if piece.memory_id not in here)])
+    index.record(file, [*pieces, *_gone(piece for piece in left if piece.memory_id not in here)])
     return source_diff(results, edited=edited, total=len(drafts), losses=losses, revived=len(revived), ids=ids)
 
 
@@ -154,23 +155,44 @@ def remove_source(source: str, context: IngestContext, index: SourceIndex) -> in
 
     Its pieces stay recorded as gone, so that what comes back is known.
     """
-    before = pieces_of(source, context, index)
-    held = context.store.load(sorted({piece.memory_id for piece in before}), scope=context.scope)
-    own = _changeable(held, source, context)
-    writes = list(_losses(own, source, index))
-    if writes:
-        context.store.apply(writes, at=context.now)
-    index.record(SourceFile(name=source), before=before, after=_gone(before))
-    return sum(isinstance(write, Forget) for write in writes)
+    removed = 0
+    for page in pages(source, context, index):
+        with context.store.transaction():
+            held = context.store.load(sorted({piece.memory_id for piece in page.values()}), scope=context.scope)
+            writes = list(losses_of(changeable(held, source, context), source, index))
+            if writes:
+                context.store.apply(writes, at=context.now)
+            gone = dict(zip(page, _gone(page.values()), strict=True))
+            file = SourceFile(name=source).holding()
+            context.store.change_source(source, file, project=index.project, changed=gone)
+        removed += sum(isinstance(write, Forget) for write in writes)
+    return removed
+
+
+PAGE: Final = 2500
+"""How many pieces of a source are looked at together."""
+
+
+def pages(source: str, context: IngestContext, index: SourceIndex) -> Iterator[dict[int, Piece]]:
+    """Yield what was imported from *source* for this project, as far as the context sees it, in parts, by place."""
+    last = -1
+    while page := context.store.pieces(source, project=index.project, after=last, limit=PAGE):
+        last = max(page)
+        if seen := visible(page, context):
+            yield seen
+
+
+def visible(found: Mapping[int, Piece], context: IngestContext) -> dict[int, Piece]:
+    """Return those of the pieces *found* whose memories the context sees."""
+    if context.project is None:
+        return dict(found)
+    seen = context.store.load(sorted({piece.memory_id for piece in found.values()}), scope=context.scope)
+    return {place: piece for place, piece in found.items() if piece.memory_id in seen}
 
 
 def pieces_of(source: str, context: IngestContext, index: SourceIndex) -> tuple[Piece, ...]:
     """Return what was imported from *source* for this project, as far as the context sees it."""
-    held = context.store.sources(below=source, project=index.project).get(source)
-    if held is None or context.project is None:
-        return () if held is None else held.pieces
-    seen = context.store.load([piece.memory_id for piece in held.pieces], scope=context.scope)
-    return tuple(piece for piece in held.pieces if piece.memory_id in seen)
+    return tuple(visible(context.store.pieces(source, project=index.project), context).values())
 
 
 def _gone(pieces: Iterable[Piece]) -> list[Piece]:
@@ -222,7 +244,7 @@ def _match(before: Sequence[Piece], keys: Sequence[bytes]) -> tuple[dict[int, Pi
     return unchanged, [before[at] for at in sorted(at for places in left.values() for at in places)]
 
 
-def _return(
+def returned(
     matched: Mapping[int, Piece], drafts: Sequence[Draft], context: IngestContext
 ) -> tuple[dict[int, Piece], list[Restore]]:
     """Return *matched* without what is to be read anew, and what brings back the memories whose text has come back.
@@ -265,15 +287,10 @@ def _held_by_others(memories: Sequence[Memory], context: IngestContext) -> set[t
     return taken
 
 
-def _changeable(held: Mapping[int, Memory], source: str, context: IngestContext) -> dict[int, Memory]:
+def changeable(held: Mapping[int, Memory], source: str, context: IngestContext) -> dict[int, Memory]:
     """Return the live memories that belong to *source*, without what is trusted further than this import."""
     live = {row: memory for row, memory in held.items() if memory.source == source and memory.deleted_at is None}
     return {row: memory for row, memory in live.items() if may_change(context.trust, memory)}
-
-
-def _is_sole(piece: Piece, own: Mapping[int, Memory], source: str, index: SourceIndex) -> bool:
-    """Return whether the memory of *piece* belongs to *source* alone, so that an edit may change it."""
-    return piece.memory_id in own and index.other(own[piece.memory_id], source) is None
 
 
 def _pair_edits(drafts: Sequence[Draft], unchanged: Collection[int], gone: Sequence[Piece]) -> dict[int, Piece]:
@@ -295,13 +312,14 @@ def _revision(new: Memory, old: Memory, context: IngestContext) -> Revise:
     return Revise(memory=memory, facts=context.facts(memory))
 
 
-def _losses(lost: Mapping[int, Memory], source: str, index: SourceIndex) -> Iterator[Write]:
+def losses_of(lost: Mapping[int, Memory], source: str, index: SourceIndex) -> Iterator[Write]:
     """Yield what follows when the memories *lost*, which belong to *source*, no longer stand in it.
 
     One is forgotten, unless it is pinned; where another source says the same, it belongs to that one from now on.
     """
+    others = index.others(lost.values(), source)
     for row, memory in sorted(lost.items()):
-        other = index.other(memory, source)
+        other = others.get(row)
         if other is None and not memory.pinned:
             yield Forget(id=row, detail={"reason": REASON, "source": source})
         elif other is not None:

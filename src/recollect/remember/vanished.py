@@ -6,16 +6,18 @@ that is not there. And where all below a root would go, or most of it, somebody 
 
 import os
 import stat
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from recollect.records import Memory, Source
+from recollect.records import SourceHead
 from recollect.remember.context import IngestContext
+from recollect.remember.marks import Marks
 from recollect.remember.secret_rules import MARK
-from recollect.remember.sync_source import SourceIndex
+from recollect.remember.sync_source import SourceIndex, pages
 
 FEW: Final = 5
 """So many files may go from below a root whatever share of it they are, unless they are all."""
@@ -60,7 +62,7 @@ def device_of(folder: Path) -> int:
 
 
 def find_vanished(
-    recorded: Mapping[str, Source], seen: Seen, context: IngestContext, index: SourceIndex, *, prune: bool
+    recorded: Mapping[str, SourceHead], seen: Seen, context: IngestContext, index: SourceIndex, *, prune: bool
 ) -> Vanished:
     """Return which of the sources *recorded* below the roots are gone; with *prune* none is kept for caution's sake."""
     held = {name: source for name, source in recorded.items() if source.held}
@@ -72,11 +74,13 @@ def find_vanished(
     if prune:
         return Vanished(gone=tuple(away))
     missing = {name for name in away if _is_absent(name, renumbered.get(held[name].device, held[name].device))}
-    lost, moved = _losses([name for name in away if name not in missing], held, context, index)
+    lost, moved = _losses([name for name in away if name not in missing], context, index)
     kept = held.keys() - lost.keys() | moved
     cautious = {name for group in _groups(held, seen) if _is_too_much(group, lost, kept) for name in group}
     withheld = tuple(name for name in away if name in missing or (name in cautious and lost[name]))
-    rows = {row for name in withheld for row in lost.get(name) or _rows(held[name])}
+    rows = Marks()
+    for name in withheld:
+        rows.update(lost.get(name) or _rows(name, context, index))
     return Vanished(gone=tuple(name for name in away if name not in withheld), withheld=withheld, memories=len(rows))
 
 
@@ -106,28 +110,32 @@ def _is_absent(name: str, device: int) -> bool:
     return True
 
 
-def _rows(source: Source) -> set[int]:
-    return {piece.memory_id for piece in source.held}
+def _rows(name: str, context: IngestContext, index: SourceIndex) -> Iterator[int]:
+    """Yield the memories that the source *name* holds."""
+    for page in pages(name, context, index):
+        yield from (piece.memory_id for piece in page.values() if not piece.gone)
 
 
 def _losses(
-    away: Sequence[str], held: Mapping[str, Source], context: IngestContext, index: SourceIndex
-) -> tuple[dict[str, set[int]], set[str]]:
+    away: Sequence[str], context: IngestContext, index: SourceIndex
+) -> tuple[dict[str, "array[int]"], set[str]]:
     """Return for each source that is *away* the memories that would be forgotten, and which live on elsewhere."""
     gone = {(index.project, name) for name in away}
-    rows = sorted({row for name in away for row in _rows(held[name])})
-    memories = context.store.load(rows, scope=context.scope) if rows else {}
+    lost, moved = {name: array("q") for name in away}, set()
+    for name in away:
+        for page in pages(name, context, index):
+            rows = {piece.memory_id for piece in page.values() if not piece.gone}
+            memories = context.store.load(sorted(rows), scope=context.scope) if rows else {}
+            live = {row: memory for row, memory in memories.items() if memory.deleted_at is None}
+            held = index.holders(live.values())
+            moved |= {name for row in live if held[row] - gone}
+            lost[name].extend(
+                row for row, each in live.items() if (index.project, each.source) in gone and held[row] <= gone
+            )
+    return lost, moved
 
-    def is_lost(memory: Memory) -> bool:
-        own = memory.deleted_at is None and (index.project, memory.source) in gone
-        return own and index.holders(memory) <= gone
 
-    lost = {row for row, memory in memories.items() if is_lost(memory)}
-    moved = {row for row, memory in memories.items() if memory.deleted_at is None and index.holders(memory) - gone}
-    return {name: _rows(held[name]) & lost for name in away}, {name for name in away if _rows(held[name]) & moved}
-
-
-def _groups(held: Mapping[str, Source], seen: Seen) -> Iterator[list[str]]:
+def _groups(held: Mapping[str, SourceHead], seen: Seen) -> Iterator[list[str]]:
     """Yield the sources below each root of this import, and below each root of an earlier one."""
     groups: dict[str, list[str]] = {}
     for name, source in held.items():
@@ -136,7 +144,7 @@ def _groups(held: Mapping[str, Source], seen: Seen) -> Iterator[list[str]]:
     yield from groups.values()
 
 
-def _is_too_much(group: Sequence[str], lost: Mapping[str, set[int]], kept: AbstractSet[str]) -> bool:
+def _is_too_much(group: Sequence[str], lost: Mapping[str, "array[int]"], kept: AbstractSet[str]) -> bool:
     """Tell whether so much of what was below a root would be forgotten that it may well be a mistake."""
     going = [name for name in group if lost.get(name)]
     return bool(going) and (kept.isdisjoint(group) or (len(going) > FEW and len(going) > SHARE * len(group)))

@@ -60,7 +60,7 @@ def _absent(names: tuple[str, ...], memory: Memory, frequencies: Mapping[str, in
 
 def _dates_told(memory: Memory) -> Iterator[str]:
     """Yield the month and the year before those of *memory*, where it looks back: "last month", "two weeks ago"."""
-    when = memory.observed_at
+    when = memory.stated_at
     if when is not None and LOOKS_BACK.search(memory.content):
         yield MONTH_NAMES[when.month - 2]
         yield str(when.year - 1)
@@ -86,7 +86,7 @@ def _meant(name: str, held: TokenAnalysis, frequencies: Mapping[str, int]) -> bo
 
 def _answers(kind: ValueKind, question: str, memory: Memory) -> bool:
     """Return whether *memory* holds a value of *kind*: in its words, its fields, the turns beside it, or its date."""
-    if kind.dated and memory.observed_at is not None and PAST.search(question):
+    if kind.dated and memory.stated_at is not None and PAST.search(question):
         return True
     fields = dict(field_texts(memory))
     told = (memory.content, *(fields[name] for name in _TELLING if name in fields))

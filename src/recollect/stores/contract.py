@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from recollect.errors import InputError, UnknownMemory
@@ -31,10 +32,12 @@ from recollect.records import (
     Memory,
     Page,
     Passage,
+    Piece,
     Progress,
     Recall,
     Scope,
     Source,
+    SourceHead,
     StoreStats,
     SubstringQuery,
     TokenizedMemory,
@@ -58,6 +61,9 @@ ANSWERING = frozenset({"lens", "tuning"})
 
 LEDGERS = frozenset({LEDGER})
 """The kinds of notes whose keys are ids of memories."""
+
+
+NOTHING_CHANGED: Mapping[int, Piece | None] = MappingProxyType({})
 
 
 def unknown(row: int) -> UnknownMemory:
@@ -305,6 +311,33 @@ class SourceLedger(Protocol):
 
     def record_source(self, name: str, source: Source, *, project: str) -> None:
         """Remember what the source *name* of *project* now consists of; no pieces means that it is forgotten."""
+        ...
+
+    def source_heads(self, *, below: str, project: str) -> dict[str, SourceHead]:
+        """Return what `sources` returns without the pieces, which are only counted."""
+        ...
+
+    def pieces(
+        self, name: str, *, project: str, digests: Sequence[bytes] | None = None, after: int = -1, limit: int = 2**62
+    ) -> dict[int, Piece]:
+        """Return the pieces of a source behind the place *after*, or those of some *digests*, by their place, in order.
+
+        A place is a number that a piece keeps until the source is recorded anew.
+        """
+        ...
+
+    def change_source(
+        self, name: str, source: Source, *, project: str, changed: Mapping[int, Piece | None] = NOTHING_CHANGED
+    ) -> int:
+        """Add the pieces of *source* behind those that are there, and tell of its file what *source* tells.
+
+        What is *changed* takes the place of the piece there, None leaves it empty. Return the place of the first that
+        was added. A source that is left without pieces is forgotten.
+        """
+        ...
+
+    def holders(self, ids: Sequence[int]) -> dict[int, tuple[tuple[str, str], ...]]:
+        """Return the project and the name of each source that holds a memory of *ids* now, by memory, sorted."""
         ...
 
 

@@ -20,6 +20,7 @@ from recollect.surfaces.terminal import is_screen, redraw, visible_line, visible
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
+    from recollect.remember.import_files import ImportReport
     from recollect.surfaces.table import Answer, Operation
 
 WHOLE = "what was changed is whole"
@@ -61,11 +62,18 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
         values = {"project": chosen["project"], **given}
         with _bar(operation) as progress:
             db.models.progress = progress
-            answer = _prepared(operation, db, values) or operation.answer(db, values, progress)
+            answer = _prepared(operation, db, values, progress) or operation.answer(db, values, progress)
+        if answer.then is not None and form != "json":
+            _print(answer, form=form)
+        if answer.then is not None:
+            with _bar(operation) as progress:
+                answer = answer.then(progress)
         if not (operation.name == "open" and form == "text" and _edits(answer)):
             _print(answer, form=form)
     if db.models.notice:
         _tell("note", db.models.notice)
+    if answer.stopped:
+        sys.exit(EXIT_STOPPED)
     if not answer.found:
         sys.exit(EXIT_NOTHING)
     if not answer.healthy:
@@ -107,14 +115,16 @@ def _require_model(name: str | None) -> None:
         raise InputError(f"there is no model {name!r}", hint=f"{hint}installed: {here}; or name a folder with a model")
 
 
-def _prepared(operation: "Operation", db: "Recollection", values: dict[str, Any]) -> "Answer | None":
+def _prepared(
+    operation: "Operation", db: "Recollection", values: dict[str, Any], progress: Progress | None
+) -> "Answer | None":
     """Ask whoever sits at a terminal for what is missing: consent to what cannot be undone, or the new words."""
     if operation.name == "edit" and is_screen(sys.stdin) and is_screen(sys.stdout):
         from recollect.surfaces.editing import edit_words, is_unchanged  # noqa: PLC0415  (few edit)
 
         if is_unchanged(values):
             values["content"] = edit_words(db.show(values["id"]).memory.content)
-    return _consented(operation, db, values)
+    return _consented(operation, db, values, progress)
 
 
 def _edits(answer: "Answer") -> bool:
@@ -124,15 +134,21 @@ def _edits(answer: "Answer") -> bool:
     return is_screen(sys.stdout) and is_screen(sys.stdin) and open_source(answer.value["source"], answer.value["line"])
 
 
-def _consented(operation: "Operation", db: "Recollection", values: Mapping[str, Any]) -> "Answer | None":
+def _consented(
+    operation: "Operation", db: "Recollection", values: Mapping[str, Any], progress: Progress | None
+) -> "Answer | None":
     """Show what cannot be undone to whoever sits at a terminal, ask, and do it; where nobody is asked, do nothing."""
     if values.get("yes", True) or values.get("dry_run") or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return None
+    if values.get("from_", "") is None:  # files that somebody named are meant
+        return None
     rehearsed = operation.answer(db, {**values, "dry_run": True})
+    if not rehearsed.question:
+        return None
     _show(page_of(rehearsed.text()), err=True)
     if rehearsed.found:
-        click.confirm("Go on? It cannot be undone", abort=True, err=True)
-    return operation.answer(db, {**values, "yes": True})
+        click.confirm(rehearsed.question, abort=True, err=True)
+    return operation.answer(db, {**values, "yes": True}, progress)
 
 
 def _print(answer: "Answer", *, form: str) -> None:
@@ -256,6 +272,32 @@ def demo(keep: str | None, **given: Any) -> None:
 
 
 global_options(demo)
+
+
+@cli.command()
+def watch(**given: Any) -> None:
+    """Follow the roots: import what changes below them until Ctrl-C; one line for each change."""
+    from recollect.surfaces.text import changed_text  # noqa: PLC0415
+    from recollect.surfaces.watching import follow, until_signalled  # noqa: PLC0415
+    from recollect.surfaces.writing import import_value  # noqa: PLC0415
+
+    chosen = _chosen(given)
+
+    def told(report: "ImportReport") -> None:
+        line = json.dumps(serialise(import_value(report)), ensure_ascii=False)
+        if changed := line if chosen["as_json"] else changed_text(report):
+            _say(changed)
+
+    from recollect.surfaces.serialise import serialise  # noqa: PLC0415
+
+    with _open(chosen) as db, until_signalled() as stop:
+        roots = db.roots()
+        _say(visible_line(f"watching {', '.join(each.name for each in roots)}; stop with Ctrl-C"), err=True)
+        follow(db, stop=stop, told=told, trouble=lambda error: _say(visible_line(f"error: {error}"), err=True))
+    _say("stopped; everything imported so far is kept", err=True)
+
+
+global_options(watch)
 
 
 def _program() -> str:

@@ -106,7 +106,7 @@ class Commands(click.Group):
                 formatter.write_dl([(name, about.split("\n\n")[0]) for name, about in rows])
 
 
-GROUPS_OF_OTHERS: Final = {"demo": "daily", "completion": "care"}
+GROUPS_OF_OTHERS: Final = {"demo": "daily", "watch": "daily", "completion": "care"}
 
 
 def _operations() -> "Mapping[str, Operation]":
@@ -213,7 +213,7 @@ def _argument(parameter: "Parameter") -> click.Parameter:
 
 def _option(parameter: "Parameter") -> click.Option:
     flag, several = parameter.kind == "flag", parameter.kind == "texts"
-    name, off = parameter.name.replace("_", "-"), parameter.off.replace("_", "-")
+    name, off = parameter.name.strip("_").replace("_", "-"), parameter.off.replace("_", "-")
     names = [f"--{name}/--{off}" if off else f"--{name}", parameter.name]
     return click.Option(
         [f"-{parameter.short}", *names] if parameter.short else names,

@@ -31,6 +31,7 @@ SHAPES: Final[Mapping[str, str]] = {
     ),
     "FoundSecret": "field kind id=memory_id source",
     "IngestResult": "id decision of redacted updated=revised? secrets? supersedes? evidence=trust_evidence? degraded?",
+    "Root": "path project trust redact follow_links as=as_? from=from_?",
     "Lens": f"name projects? {_FILTERS} since? until? boosts",
     "Memory": f"{_MEMORY} origin?",
     "Recall": "query session lens mode outcome at hits",

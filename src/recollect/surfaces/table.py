@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, TypeVar
@@ -36,7 +37,7 @@ class Parameter:
     kind: Literal["text", "texts", "words", "number", "share", "flag", "choice", "paths", "id", "ids"] = "text"
     """What it takes; *words* are joined to one text, an id may be written #26, *ids* are one id or several."""
     default: Any = None
-    choices: tuple[str, ...] = ()
+    choices: Sequence[str] = ()
     place: bool = False
     optional: bool = False
     off: str = ""
@@ -58,6 +59,22 @@ class Parameter:
             raise InputError(f"{self.name} cannot be {value}", hint=f"give {what} {bounds}")
 
 
+class Later(Sequence[str]):
+    """Choices that are asked for when somebody wants to know them: a start that does not costs nothing."""
+
+    def __init__(self, module: str, table: str) -> None:
+        self._module, self._table = module, table
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(getattr(import_module(self._module), self._table))
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._names()[at]
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
     """What an operation returns: a value that `serialise` makes JSON of, and how it is told to people.
@@ -74,6 +91,12 @@ class Answer:
     healthy: bool = True
     problems: tuple[str, ...] = ()
     stream: bool = False
+    then: "Callable[[Progress | None], Answer] | None" = None
+    """What is still to be done once this is told, such as vectors; a program gets the last answer alone."""
+    stopped: bool = False
+    """Whether somebody stopped it before its end."""
+    question: str = "Go on? It cannot be undone"
+    """What a rehearsal asks before it is done in earnest; blank where there is nothing to ask."""
 
 
 def listed(found: Sequence[T], line: Callable[[T], str], *, empty: str, **value: Any) -> Answer:

@@ -1,5 +1,6 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -51,6 +52,11 @@ DECISIONS = {
     "conflicts": "remembered; it conflicts with",
 }
 UPDATED = "updated: the memory with this external id says this now"
+NOTHING_READ: Final = (
+    "nothing was read: no file here is of a format that is known (a file that you name is read as text)"
+)
+KINDS: Final = 6
+"""How many kinds of files are told one by one."""
 HELD = {"owner": "the owner's", "agent": "an agent's", "untrusted": "untrusted"}
 FOUND_BY = {"bm25": "words", "semantic": "meaning", "hybrid": "words and meaning", "browse": "date"}
 BLOCKED = {
@@ -176,8 +182,8 @@ def _secret(found: "FoundSecret", root: str) -> str:
     return f"{found.kind} in {found.field} of #{found.memory_id}{place}"
 
 
-def import_text(report: "ImportReport", *, root: str = "") -> str:
-    """Return what an import did."""
+def import_text(report: "ImportReport", *, root: str = "", verbose: bool = False) -> str:
+    """Return what an import did; with *verbose* also what each file was taken for."""
     files, memories = report.files, report.memories
     repeated = memories["repeated"]
     counts = {name: memories[name] for name in ("new", "updated", "unchanged", "removed")}
@@ -195,9 +201,78 @@ def import_text(report: "ImportReport", *, root: str = "") -> str:
         "any more; to forget what is gone: recollect import --prune": files["withheld"],
         f"{_count(files['links'], 'link')} not followed out of the folder; to follow: recollect import "
         "--follow-links": files["links"],
-        LATER: bool(report.degraded),
     }
-    return "\n".join([text, *(line for line, number in told.items() if number)])
+    lines = (line for line, number in told.items() if number)
+    text = NOTHING_READ if report.is_idle else text
+    return "\n".join([text, *_read_lines(report, root, verbose=verbose), *_passed_lines(report), *lines])
+
+
+def rehearsal_text(report: "ImportReport", *, root: str = "", verbose: bool = False) -> str:
+    """Return what an import would read, and where that is."""
+    known = f", {report.files['known']} of them known already" if report.files["known"] else ""
+    text = f"{_count(report.files['scanned'], 'file')}, {report.size / 1024**2:.1f} MB{known}"
+    folders = {str(Path(each.path).absolute().parent) for each in report.read}
+    common = [f"in {_path(os.path.commonpath(folders), root)}"] if folders else []
+    return "\n".join([text, *common, *_read_lines(report, root, verbose=verbose), *_passed_lines(report)])
+
+
+def _read_lines(report: "ImportReport", root: str, *, verbose: bool) -> list[str]:
+    """Return what the files were taken for, by format and, if wanted, one by one."""
+    if not report.read:
+        return []
+    lines = [f"read as: {_kinds(report.formats)}"]
+    if verbose:
+        lines += [f"  {_path(each.path, root)}: {each.format}" for each in report.read]
+    return lines
+
+
+def _passed_lines(report: "ImportReport") -> list[str]:
+    """Return what was not read, by kind: files of a folder, and what stands in the files."""
+    readers = {f"{kind} (no reader)" if kind.startswith(".") else kind: n for kind, n in report.passed_over.items()}
+    left_out = {_plural(kind, n): n for kind, n in report.left_out.items()}
+    told = {"skipped": readers, "left out of the files": left_out}
+    return [f"{what}: {_kinds(counts)}" for what, counts in told.items() if any(counts.values())]
+
+
+def _plural(kind: str, number: int) -> str:
+    """Return what so many of a *kind* are called: tool results, turns of a subagent."""
+    head, of, rest = kind.partition(" of ")
+    return f"{_count(number, head).partition(' ')[2]}{of}{rest}"
+
+
+def _kinds(counts: Mapping[str, int]) -> str:
+    """Return how many there are of each kind, the most first; of many kinds the first few."""
+    most = sorted(((kind, n) for kind, n in counts.items() if n), key=lambda each: (-each[1], each[0]))
+    more = sum(n for _, n in most[KINDS:])
+    return ", ".join([*(f"{n:,} {kind}" for kind, n in most[:KINDS]), *([f"{more:,} more"] if more else [])])
+
+
+def changed_text(report: "ImportReport") -> str:
+    """Return in one line what an import changed; nothing where it changed nothing."""
+    counted = {name: report.memories[name] for name in ("new", "updated", "removed", "revived", "withheld")}
+    told = [f"{number} {name}" for name, number in counted.items() if number]
+    failed = [f"{_count(report.files['failed'], 'file')} failed: {report.errors[0].reason}"] if report.errors else []
+    return ", ".join([*told, *failed])
+
+
+def root_line(root: Mapping[str, Any]) -> str:
+    """Return a root: its path, and what is not usual about it."""
+    project = f"project {root['project']}" if root["project"] else ""
+    trust = "" if root["trust"] == "owner" else f"trust {root['trust']}"
+    links, secrets = "follows links" * root["follow_links"], "keeps secrets" * (not root["redact"])
+    form = f"read as {root['as']}" if root.get("as") else ""
+    more = ", ".join(filter(None, (project, trust, form, links, secrets)))
+    name = root["path"] or f"from {root['from']}"
+    return f"{name} ({more})" if more else str(name)
+
+
+def embedded_text(report: "ImportReport", *, stopped: bool = False) -> str:
+    """Return what the vectors of an import came to: how many were made, how many memories wait for theirs."""
+    made = [f"meaning: {_count(report.embedded, 'memory')} can be found by meaning too"] if report.embedded else []
+    if report.waiting or report.degraded:
+        waiting = f"{_count(report.waiting, 'memory')} without vectors yet; " if report.waiting else ""
+        made.append(f"{'stopped; ' if stopped else ''}{waiting}{LATER}")
+    return "\n".join(made)
 
 
 def _count(number: int, what: str) -> str:

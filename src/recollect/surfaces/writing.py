@@ -1,6 +1,7 @@
 """Verbs that write: what is remembered, how one memory is changed, what is said of it, and the lenses."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import InputError
@@ -10,12 +11,14 @@ from recollect.records import Progress, Trust
 from recollect.surfaces import text
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import (
+    DRY_RUN,
     FILTERS,
     ID,
     IDS,
     SESSION,
     Answer,
     Given,
+    Later,
     Parameter,
     for_each,
     listed,
@@ -30,6 +33,16 @@ KEEP_SECRETS: Final = Parameter(name="keep_secrets", kind="flag", about="do not 
 NO_EMBED: Final = Parameter(name="no_embed", kind="flag", about="leave the vectors for later")
 TRUST: Final = Parameter(
     name="trust", kind="choice", choices=("owner", "agent", "untrusted"), about="whose word it is (owner)"
+)
+FROM: Final = Parameter(
+    name="from_",
+    choices=Later("recollect.remember.places", "PLACES"),
+    about="what a program keeps in its usual place: claude-code, codex, gemini, chatgpt, claude-ai, …",
+)
+AS: Final = Parameter(
+    name="as_",
+    choices=Later("recollect.remember.formats", "BY_NAME"),
+    about="read the files as this format, whatever they look like: codex, csv, text, …",
 )
 FIELDS: Final = (
     Parameter(name="type", about="note, decision, gotcha, preference, …"),
@@ -72,36 +85,92 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 
 @operation(
-    Parameter(name="paths", kind="paths", place=True, about="files and folders"),
+    Parameter(name="paths", kind="paths", place=True, optional=True, about="files and folders; if none, all the roots"),
+    FROM,
+    AS,
     TRUST,
     KEEP_SECRETS,
     NO_EMBED,
     Parameter(name="prune", kind="flag", about="forget what is gone even if it is all or most below a folder"),
     Parameter(name="follow_links", kind="flag", about="follow links that lead out of a folder"),
+    Parameter(name="once", kind="flag", about="do not keep the paths as roots"),
+    Parameter(name="verbose", kind="flag", about="tell of every file what it was taken for"),
+    DRY_RUN,
+    Parameter(name="yes", kind="flag", about="do not ask before a first import of many files"),
     slow=True,
     makes=True,
     stopped="the first {done} of {total} files are in and stay; the same command goes on from there",
 )
 def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
-    """Import Markdown, text, JSON, JSONL, YAML, CSV and chat transcripts; only what changed is written."""
+    """Import notes, documents, chats, exports and sessions of agents; only what changed is written."""
     redact, embed = not given.get("keep_secrets"), not given.get("no_embed")
     prune, follow = bool(given.get("prune")), bool(given.get("follow_links"))
     trust: Trust = given.get("trust") or "owner"
-    report = db.import_(
-        *given["paths"],
-        redact=redact,
-        embed=embed,
-        trust=trust,
-        prune=prune,
-        follow_links=follow,
-        progress=progress,
-    )
+    dry, verbose = bool(given.get("dry_run")), bool(given.get("verbose"))
+    how = {"trust": trust, "redact": redact, "follow_links": follow, **given.chosen(("as_", "from_"))}
+    paths = given.get("paths") or ()
+    if paths or given.get("from_"):
+        report = db.import_(*paths, **how, dry_run=dry, embed=embed, prune=prune, defer=True, progress=progress)
+    else:
+        report = db.import_roots(dry_run=dry, prune=prune, embed=embed, defer=True, progress=progress)
+    if not (dry or given.get("once")):
+        _keep_roots(db, paths, report, how)
     return Answer(
-        value=import_value(report),
-        text=lambda: text.import_text(report, root=text.here()),
+        value=rehearsal_value(report) if dry else import_value(report),
+        text=lambda: (text.rehearsal_text if dry else text.import_text)(report, root=text.here(), verbose=verbose),
+        found=not report.is_idle,
+        question=FIRST if given.get("from_") and _is_first_of_many(report) else "",
         healthy=not report.errors,
         problems=tuple(f"{problem.path}: {problem.reason}" for problem in report.errors),
+        then=(lambda progress: _embedded(db, report, progress)) if embed and not dry else None,
     )
+
+
+def _keep_roots(db: Recollection, paths: Sequence[str], report: "ImportReport", how: Mapping[str, Any]) -> None:
+    """Keep as roots what something was imported from; an archive is none, nor is a path with a secret in it."""
+    for path in paths:
+        place = Path(path).expanduser().absolute().as_posix().rstrip("/")
+        if any(name == place or name.startswith(f"{place}/") for _, name in report.sources):
+            db.keep_root(path, **how)
+    if how.get("from_") and report.sources:
+        db.keep_root(**how)
+
+
+def _embedded(db: Recollection, report: "ImportReport", progress: Progress | None) -> Answer:
+    """Make the vectors of what was imported; whoever stops that keeps those that are made."""
+    stopped = False
+    try:
+        db.embed_imported(report, progress=progress)
+    except KeyboardInterrupt:
+        stopped = True
+    return Answer(
+        value=import_value(report),
+        text=lambda: text.embedded_text(report, stopped=stopped),
+        found=not report.is_idle,
+        healthy=not report.errors,
+        stopped=stopped,
+    )
+
+
+FIRST: Final = "Import them?"
+MANY: Final = 20
+"""How many files are asked about before they are imported from a place for the first time."""
+
+
+def _is_first_of_many(report: "ImportReport") -> bool:
+    return report.files["scanned"] > MANY and not report.files["known"]
+
+
+def rehearsal_value(report: "ImportReport") -> dict[str, Any]:
+    """Return what an import would read."""
+    return {
+        "files": {name: report.files[name] for name in ("scanned", "known", "failed")},
+        "bytes": report.size,
+        "formats": report.formats,
+        "read": [{"path": each.path, "format": each.format} for each in report.read],
+        "passed_over": report.passed_over,
+        "errors": report.errors,
+    }
 
 
 def import_value(report: "ImportReport") -> dict[str, Any]:
@@ -113,9 +182,60 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
         "links": report.files["links"],
         "redacted": report.redacted,
         **({"secrets": report.secrets} if report.secrets else {}),
+        "formats": report.formats,
+        "read": report.read,
+        "passed_over": report.passed_over,
+        "left_out": report.left_out,
         "errors": report.errors,
+        "vectors": {"made": report.embedded, "waiting": report.waiting},
         **({"degraded": report.degraded} if report.degraded else {}),
     }
+
+
+def _keep(db: Recollection, given: Given) -> Answer:
+    how = given.chosen(("trust", "follow_links", "as_", "from_"))
+    kept = db.keep_root(given.get("path") or "", **how)
+    return Answer(value=kept, text=lambda: f"{kept.name} is a root now; import it with: recollect import")
+
+
+def _list_roots(db: Recollection, _: Given) -> Answer:
+    kept = [serialise(each) for each in db.roots()]
+    return listed(kept, text.root_line, empty="No roots; recollect import PATH keeps PATH as one.", roots=kept)
+
+
+def _remove(db: Recollection, given: Given) -> Answer:
+    path = _root_path(given)
+    db.drop_root(path)
+    told = f"{path} is no root any more; its memories stay"
+    return Answer(value={"path": path, "dropped": True}, text=lambda: told)
+
+
+def _root_path(given: Given) -> str:
+    path = given.get("path")
+    if not path:
+        raise InputError("say which file or folder", hint="see: recollect roots list")
+    return str(path)
+
+
+ROOTS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
+    "list": _list_roots,
+    "add": _keep,
+    "remove": _remove,
+}
+
+
+@operation(
+    Parameter(name="action", kind="choice", choices=tuple(ROOTS), place=True, about="what to do"),
+    Parameter(name="path", place=True, optional=True, about="a file or folder"),
+    FROM,
+    AS,
+    TRUST,
+    Parameter(name="follow_links", kind="flag", about="follow links that lead out of the folder"),
+    makes=True,
+)
+def roots(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """List, add or remove roots: what `import` without a path imports again, and `watch` follows."""
+    return ROOTS[given["action"]](db, given)
 
 
 @operation(

@@ -7,7 +7,7 @@ from datetime import date
 from functools import lru_cache, partial, wraps
 from typing import Final, NamedTuple, TypeVar
 
-from recollect.records import Memory, TokenizedMemory
+from recollect.records import OBSERVED_FROM, Memory, TokenizedMemory
 from recollect.text.code import looks_like_code
 from recollect.text.dates import MONTH_NAMES
 from recollect.text.minhash import minhash, token_hash
@@ -95,7 +95,7 @@ def _keys(content: str, *, terms: _Terms) -> tuple[tuple[int, ...], bool]:
 
 def field_texts(memory: Memory) -> Iterator[tuple[str, str]]:
     """Return the text of each field but the body, where there is any."""
-    context, metadata, observed = memory.context, memory.metadata, memory.observed_at
+    context, metadata, observed = memory.context, memory.metadata, memory.stated_at
     texts = (
         ("title", _lines(memory.title, metadata.get(_TITLE))),
         ("before", context.before),
@@ -132,7 +132,7 @@ def _lines(text: str, more: object) -> str:
 
 def _extra(metadata: Mapping[str, object]) -> Iterator[str]:
     """Yield the values that have no field of their own, in an order that does not depend on the mapping's."""
-    rest = sorted(set(metadata) - {_TITLE, _PATH, *_FIRST}, key=str)
+    rest = sorted(set(metadata) - {_TITLE, _PATH, OBSERVED_FROM, *_FIRST}, key=str)
     for key in (*_FIRST, *rest):
         yield from plain_values(metadata.get(key))
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FileError
-from recollect.remember.find_files import LARGEST, Refused, find_files, read_text
+from recollect.remember.find_files import LARGEST, Passed, Refused, find_files, read_text
 from recollect.remember.formats import SUFFIXES
 
 
@@ -57,6 +57,25 @@ def write(root: Path, *names: str) -> None:
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"this is {name}", encoding="utf-8")
+
+
+def test_what_is_passed_over_is_counted_by_its_ending_or_the_reason(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.png", "c.PNG", "d/e.bin", ".hidden/f.md", ".g.md", "h/i.md", "j.#odd name", "k.log")
+    (tmp_path / ".gitignore").write_text("h/\n*.log\n", encoding="utf-8")
+    os.mkfifo(tmp_path / "pipe.md")
+    passed = Passed()
+
+    found = list(find_files([tmp_path], suffixes=SUFFIXES, passed=passed))
+
+    assert found == [tmp_path / "a.md"]
+    assert passed == {
+        ".png": 2,
+        ".bin": 1,
+        "hidden": 3,
+        "ignored": 2,
+        "other": 1,
+        "not a regular file": 1,
+    }
 
 
 def found_in(root: Path) -> list[str]:

@@ -134,14 +134,26 @@ def turns(path: Path, count: int) -> Path:
     return path
 
 
-def test_a_long_file_is_written_in_slices(watched: Watched, tmp_path: Path) -> None:
+def test_a_long_document_is_written_in_slices(watched: Watched, tmp_path: Path) -> None:
+    count, path = 2 * sync_source.SLICE + 10, tmp_path / "notes.md"
+    path.write_text("".join(f"# Part {at}\n\nokay {at}\n\n" for at in range(count)))
+
+    with counted_calls() as calls:
+        report = watched.import_(path)
+
+    assert {name: number for name, number in report.items() if number} == {"new": count}
+    assert calls["sync_source"] == 3
+
+
+def test_a_long_collection_is_written_part_by_part(watched: Watched, tmp_path: Path) -> None:
     count = 2 * sync_source.SLICE + 10
 
     with counted_calls() as calls:
         report = watched.import_(turns(tmp_path / "talk.jsonl", count))
 
     assert {name: number for name, number in report.items() if number} == {"new": count}
-    assert calls["sync_source"] == 3
+    assert (calls["sync_source"], calls["decide_early"]) == (0, 6)
+    assert not any(watched.waited)
 
 
 def test_an_import_that_ended_between_two_slices_goes_on_there(watched: Watched, tmp_path: Path) -> None:
@@ -158,11 +170,11 @@ def test_an_import_that_ended_between_two_slices_goes_on_there(watched: Watched,
     assert len(watched.contents()) == count
 
 
-def test_what_is_gone_from_a_long_file_is_forgotten_in_one_transaction(watched: Watched, tmp_path: Path) -> None:
-    count = sync_source.SLICE + 10
-    path = turns(tmp_path / "talk.jsonl", count)
+def test_what_is_gone_from_a_long_document_is_forgotten_in_one_transaction(watched: Watched, tmp_path: Path) -> None:
+    count, path = sync_source.SLICE + 10, tmp_path / "notes.md"
+    path.write_text("".join(f"# Part {at}\n\nokay {at}\n\n" for at in range(count)))
     watched.import_(path)
-    path.write_text("".join(path.read_text().splitlines(keepends=True)[1:]))
+    path.write_text(path.read_text().split("\n\n", 2)[2])
 
     with counted_calls() as calls:
         report = watched.import_(path)

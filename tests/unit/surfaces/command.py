@@ -68,7 +68,7 @@ def apart(*words: str, folder: Path, **more: str) -> Ran:
     return Ran(code=done.returncode, out=done.stdout.decode(), err=done.stderr.decode())
 
 
-def on_a_terminal(*words: str, folder: Path, typed: str | None = None) -> tuple[int, str]:
+def on_a_terminal(*words: str, folder: Path, typed: str | None = None, **more: str) -> tuple[int, str]:
     """Run a command with a terminal for standard error; return its exit code and what it drew there.
 
     Where something is *typed*, the terminal is standard input too.
@@ -79,7 +79,7 @@ def on_a_terminal(*words: str, folder: Path, typed: str | None = None) -> tuple[
         stdin=subprocess.DEVNULL if typed is None else theirs,
         stdout=subprocess.DEVNULL,
         stderr=theirs,
-        env=surroundings(folder, {}),
+        env=surroundings(folder, more),
     )
     os.close(theirs)
     os.write(ours, (typed or "").encode())
@@ -115,7 +115,7 @@ def commands(operation: Operation, folder: Path, text: str) -> Iterator[list[str
         yield [operation.name, *(word for words in some for word in words)]
     words = [word for each in placed for word in arguments(each, folder, text)[0]]
     for option in operation.parameters:
-        name = f"--{option.name.replace('_', '-')}"
+        name = f"--{option.name.strip('_').replace('_', '-')}"
         if not option.place and option.kind == "flag":
             yield [operation.name, name, *words]
         elif not option.place:

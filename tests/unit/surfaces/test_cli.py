@@ -268,7 +268,15 @@ def test_import_counts_in_the_shape_of_the_design(run: Run, tmp_path: Path) -> N
         "withheld": {"files": 0, "memories": 0},
         "links": 0,
         "redacted": 0,
+        "formats": {"markdown": 1, "text": 1},
+        "read": [
+            {"path": str(folder / "a.md"), "format": "markdown", "memories": 1},
+            {"path": str(folder / "b.txt"), "format": "text", "memories": 1},
+        ],
+        "passed_over": {},
+        "left_out": {},
         "errors": [],
+        "vectors": {"made": 0, "waiting": 0},
     }
     assert second.out == ("2 unchanged memories from 2 files (2 of them unchanged)\n")
     assert (first.code, second.code) == (0, 0)
@@ -316,7 +324,9 @@ def test_every_operation_takes_json_and_has_help(run: Run) -> None:
         assert "--json" in told.out
         assert OPERATIONS[name].about in " ".join(told.out.split())
         assert all(
-            f"--{each.name.replace('_', '-')} " in told.out for each in OPERATIONS[name].parameters if not each.place
+            f"--{each.name.strip('_').replace('_', '-')} " in told.out
+            for each in OPERATIONS[name].parameters
+            if not each.place
         )
 
 

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -29,6 +29,7 @@ __all__ = [
     "named",
     "parts",
     "read_file",
+    "read_parts",
     "sign",
     "with_context",
 ]
@@ -39,6 +40,55 @@ JSONL: Final = (".jsonl", ".ndjson")
 FORMATS: Final = (
     # What one program writes, recognised by its contents, stands before the general forms below.
     # --- agents and assistants
+    Format(
+        name="claude-code",
+        about="Claude Code transcript",
+        read=parts("claude_code", "read_claude_code"),
+        suffixes=(".jsonl",),
+        sign=sign("claude_code", "is_claude_code"),
+    ),
+    Format(
+        name="codex",
+        about="Codex rollout",
+        read=parts("codex", "read_codex"),
+        suffixes=(".jsonl", ".zst"),
+        sign=sign("codex", "is_codex"),
+    ),
+    Format(
+        name="gemini",
+        about="Gemini CLI session",
+        read=parts("gemini", "read_gemini"),
+        suffixes=(".jsonl", ".json"),
+        sign=sign("gemini", "is_gemini"),
+    ),
+    Format(
+        name="cursor",
+        about="Cursor transcript",
+        read=parts("cursor", "read_cursor"),
+        suffixes=(".jsonl",),
+        sign=sign("cursor", "is_cursor"),
+    ),
+    Format(
+        name="chatgpt",
+        about="ChatGPT export",
+        read=parts("chatgpt", "read_chatgpt"),
+        suffixes=(".json", ".zip"),
+        sign=sign("chatgpt", "is_chatgpt"),
+    ),
+    Format(
+        name="claude-ai",
+        about="Claude.ai export",
+        read=parts("claude_ai", "read_claude_ai"),
+        suffixes=(".json", ".zip"),
+        sign=sign("claude_ai", "is_claude_ai"),
+    ),
+    Format(
+        name="agent-memory",
+        about="an agent's memory file",
+        read=whole("agent_memory", "read_agent_memory"),
+        suffixes=(".md",),
+        sign=sign("agent_memory", "is_agent_memory"),
+    ),
     # --- people: chats, mail
     # --- memory stores and tools
     # --- documents
@@ -49,14 +99,14 @@ FORMATS: Final = (
         read=whole("markdown", "read_markdown"),
         suffixes=(".md", ".markdown", ".mdx"),
     ),
-    Format(name="json", about="JSON", read=whole("json_text", "read_json"), suffixes=JSON),
-    Format(name="jsonl", about="JSON Lines", read=whole("json_text", "read_jsonl"), suffixes=JSONL),
+    Format(name="json", about="JSON", read=parts("json_text", "json_parts"), suffixes=JSON),
+    Format(name="jsonl", about="JSON Lines", read=parts("json_text", "jsonl_parts"), suffixes=JSONL),
     Format(name="yaml", about="YAML", read=whole("yaml_text", "read_yaml"), suffixes=(".yaml", ".yml")),
-    Format(name="csv", about="a table", read=whole("csv_text", "read_csv"), suffixes=(".csv", ".tsv")),
+    Format(name="csv", about="a table", read=parts("csv_text", "csv_parts"), suffixes=(".csv", ".tsv")),
     Format(
         name="text",
         about="plain text",
-        read=whole("plain", "read_plain"),
+        read=parts("plain", "plain_parts"),
         suffixes=(".txt", ".text", ".rst", ".log", ".org", ""),
     ),
 )
@@ -80,16 +130,21 @@ def format_of(path: Path) -> Format | None:
     return next((each for each in FORMATS if each.fits(glimpse)), None)
 
 
-def read_file(path: Path, form: Format | None = None) -> Parsed:
-    """Return the memories in the file at *path*, read as *form* or as what it looks like; else it is read as text.
+def read_parts(path: Path, form: Format | None = None) -> Iterator[Parsed]:
+    """Yield the memories in the file at *path*, read as *form* or as what it looks like; else it is read as text.
 
     A date in the file's name is when its memories were true unless they say otherwise. Raise FileError when the file
-    cannot be read at all.
+    cannot be read at all. A collection comes in parts, of which none is kept here.
     """
     # A name that is not UTF-8 could not be stored as it is.
     source = os.fsencode(path.absolute().as_posix()).decode("utf-8", "backslashreplace")
     chosen = form or format_of(path) or BY_NAME["text"]
-    return _joined(chosen.read(path, Origin(source=source, date=date_in_name(path.name))))
+    yield from chosen.read(path, Origin(source=source, date=date_in_name(path.name)))
+
+
+def read_file(path: Path, form: Format | None = None) -> Parsed:
+    """Return all the memories in the file at *path* at once, as `read_parts` reads them."""
+    return _joined(read_parts(path, form))
 
 
 def _joined(found: Iterable[Parsed]) -> Parsed:

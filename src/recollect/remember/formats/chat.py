@@ -156,6 +156,55 @@ def with_context(memories: Sequence[Memory]) -> tuple[Memory, ...]:
     return tuple(filled)
 
 
+MOST_THREADS: Final = 10_000
+"""How many threads are kept open at a time."""
+MOST_HELD: Final = 8_000_000
+"""How many characters the turns have at most that are kept for them."""
+
+
+class Threads:
+    """Turns that come in parts: each gets the turns around it as context, also those of another part.
+
+    The last two of a thread wait for the two after them, until the end, or until too many threads are open.
+    """
+
+    def __init__(self) -> None:
+        self._tails: dict[str, tuple[list[Memory], list[Memory]]] = {}
+        self._held = 0
+
+    def add(self, turns: Sequence[Memory]) -> list[Memory]:
+        """Return the turns whose neighbours are known by now, in context; those that waited come first."""
+        threads: dict[str, list[Memory]] = {}
+        for turn in turns:
+            threads.setdefault(turn.thread or "", []).append(turn)
+        ready: list[Memory] = []
+        for thread, new in threads.items():
+            ready += self._pass(thread, new, wait=2)
+        while len(self._tails) > MOST_THREADS or self._held > MOST_HELD:
+            ready += self._pass(next(iter(self._tails)), (), wait=0)
+        return ready
+
+    def end(self) -> list[Memory]:
+        """Return the turns that still wait, in the context that there is."""
+        return [turn for thread in list(self._tails) for turn in self._pass(thread, (), wait=0)]
+
+    def _pass(self, thread: str, new: Sequence[Memory], *, wait: int) -> list[Memory]:
+        """Return the turns of a thread but the last that *wait*, which are kept with the two before them."""
+        told, waiting = self._tails.pop(thread, ([], []))
+        self._held -= _length(told) + _length(waiting)
+        turns = sorted([*waiting, *new], key=lambda turn: (turn.turn is None, turn.turn or 0))
+        filled = with_context([*told, *turns])[len(told) :]
+        done = max(0, len(turns) - wait)
+        if wait:
+            self._tails[thread] = tail = [*told, *turns[:done]][-2:], turns[done:]
+            self._held += _length(tail[0]) + _length(tail[1])
+        return list(filled[:done])
+
+
+def _length(turns: Sequence[Memory]) -> int:
+    return sum(len(turn.content) for turn in turns)
+
+
 def _in_context(memory: Memory, said: Sequence[str]) -> Memory:
     """Return *memory* between the two turns before it and the two after it."""
     far_before, before, _, after, far_after = said

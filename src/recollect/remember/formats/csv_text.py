@@ -1,39 +1,67 @@
 """Read tables: one memory for each row, with the header's names as keys."""
 
 import csv
-import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, dropwhile
+from pathlib import Path
 from typing import Final
 
+from recollect.records import Memory
+from recollect.remember.find_files import LARGEST, lines_of
+from recollect.remember.formats.batches import batches
 from recollect.remember.formats.record import Origin, Parsed, Record, as_memory
 from recollect.remember.formats.values import clean
 
 _DELIMITERS: Final = ",;\t|"
-_LARGEST: Final = 2**31 - 1
 
 
 def read_csv(text: str, origin: Origin) -> Parsed:
     """Return one memory for each row that says something; the delimiter is the one the header uses most."""
-    problems: list[str] = []
-    memories = (as_memory(record, origin=origin, line=line) for line, record in _records(text, problems))
-    return Parsed(memories=tuple(filter(None, memories)), problems=tuple(problems))
+    return _joined(_parts(enumerate(text.split("\n"), start=1), origin))
 
 
-def _records(text: str, problems: list[str]) -> Iterator[tuple[int, Record]]:
-    """Yield each row as a record, with the line it begins on; a mistake ends the table and is one of *problems*."""
+def csv_parts(path: Path, origin: Origin) -> Iterator[Parsed]:
+    """Yield one memory for each row of a file of any size, in parts."""
+    yield from _parts(lines_of(path), origin)
+
+
+def _joined(parts: Iterable[Parsed]) -> Parsed:
+    found = list(parts)
+    memories = tuple(memory for part in found for memory in part.memories)
+    return Parsed(memories=memories, problems=tuple(problem for part in found for problem in part.problems))
+
+
+def _parts(lines: Iterable[tuple[int, str | None]], origin: Origin) -> Iterator[Parsed]:
+    for memories, problems in batches(_memories(lines, origin)):
+        yield Parsed(memories=tuple(memories), problems=tuple(problems))
+
+
+def _memories(
+    lines: Iterable[tuple[int, str | None]], origin: Origin
+) -> Iterator[tuple[Memory | None, str | None, int]]:
+    """Yield the memory of each row, and how long the row is; a mistake ends the table and is told."""
     # The module's own limit of 128 KB a field would refuse files that we accept.
-    csv.field_size_limit(_LARGEST)
-    body = text.lstrip("\n")
-    skipped = len(text) - len(body)
-    reader = csv.reader(io.StringIO(body), delimiter=max(_DELIMITERS, key=body.split("\n", 1)[0].count))
+    csv.field_size_limit(LARGEST)
+    coming = dropwhile(lambda line: line[1] == "", lines)
+    number, first = next(coming, (1, ""))
+    told = chain([first], (line for _, line in coming))
+    reader = csv.reader((_within(line) for line in told), delimiter=max(_DELIMITERS, key=(first or "").count))
     try:
         header = _names(next(reader, ()))
         last = reader.line_num
         for row in reader:
-            line, last = skipped + last + 1, reader.line_num
-            yield line, _record(header, row)
+            line, last = number + last, reader.line_num
+            memory = as_memory(_record(header, row), origin=origin, line=line)
+            yield memory, None, sum(map(len, row))
     except csv.Error as error:
-        problems.append(f"line {skipped + reader.line_num}: not CSV ({error})")
+        yield None, f"line {number - 1 + reader.line_num}: not CSV ({error})", 0
+
+
+def _within(line: str | None) -> str:
+    """Return *line* with its end, unless it is too long to be one."""
+    if line is None:
+        raise csv.Error(f"a line of more than {LARGEST // 2**20} MB")
+    return f"{line}\n"
 
 
 def _record(header: Sequence[str], row: Sequence[str]) -> Record:

@@ -1,8 +1,7 @@
 """Make memories of the entries of a structured file: records, turns, exported memories, bare values."""
 
 from base64 import b64decode
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -21,7 +20,9 @@ from recollect.records import (
     Trust,
 )
 from recollect.remember.formats.chat import (
+    MOST_THREADS,
     TURN_NAMES,
+    Threads,
     as_turn,
     is_conversation,
     is_turn,
@@ -52,18 +53,29 @@ _ID_NAMES: Final = FIELDS["external_id"][0]
 _FIELD_NAMES: Final = frozenset(name for names, _ in FIELDS.values() for name in names)
 
 
+Batch = tuple[Sequence[Entry], Sequence[str]]
+"""Entries that follow each other, and what could not be read between them, a line each."""
+
+
 def parse(entries: Sequence[Entry], *, origin: Origin, problems: Sequence[str] = ()) -> Parsed:
     """Return what *entries* say, in their order; one that cannot be read is a problem and stops no other."""
-    mostly_turns = sum(is_turn(entry.value) for entry in entries) * 2 > len(entries)
-    makers = [_choose(entry.value, mostly_turns=mostly_turns) for entry in entries]
-    file = _File(origin=origin, several=sum(maker in _CONVERSATIONS for maker in makers) > 1)
-    found = list(problems)
-    for make, entry in zip(makers, entries, strict=True):
-        try:
-            make(entry, file)
-        except ValueError as error:
-            found.append(f"line {entry.line}: {error}")
-    return file.parsed(found)
+    return next(parse_parts([(entries, problems)], origin=origin), Parsed())
+
+
+def parse_parts(batches: Iterable[Batch], *, origin: Origin) -> Iterator[Parsed]:
+    """Yield what the entries of each of *batches* say; the first of them decides what kind of file it is.
+
+    A turn whose neighbours are still to come follows with them.
+    """
+    coming = iter(batches)
+    batch = next(coming, None)
+    file: _File | None = None
+    while batch is not None:
+        entries, problems = batch
+        file = file or _File.begun(entries, origin)
+        found = [*problems, *file.read(entries)]
+        batch = next(coming, None)
+        yield file.parsed(found, last=batch is None)
 
 
 def of_object(pairs: Sequence[Entry], *, line: int) -> tuple[Entry, ...]:
@@ -104,12 +116,33 @@ class _File:
     """The memories of a file so far, its conversations numbered where there are several without a name."""
 
     origin: Origin
+    mostly_turns: bool
     several: bool
     memories: list[Memory] = field(default_factory=list)
     turns: list[int] = field(default_factory=list)
     conversations: int = 0
-    numbers: Counter[str] = field(default_factory=Counter)
+    numbers: dict[str, int] = field(default_factory=dict)
+    """The number of the last turn of each thread; of very many threads only the last that spoke are kept."""
+    full: bool = False
     exported: dict[int, Exported] = field(default_factory=dict)
+    threads: Threads | None = None
+
+    @classmethod
+    def begun(cls, entries: Sequence[Entry], origin: Origin) -> "_File":
+        """Return a file that begins with *entries*."""
+        mostly_turns = sum(is_turn(entry.value) for entry in entries) * 2 > len(entries)
+        makers = [_choose(entry.value, mostly_turns=mostly_turns) for entry in entries]
+        several = sum(maker in _CONVERSATIONS for maker in makers) > 1
+        return cls(origin=origin, mostly_turns=mostly_turns, several=several)
+
+    def read(self, entries: Sequence[Entry]) -> Iterator[str]:
+        """Add what *entries* say, and yield what cannot be understood."""
+        for entry in entries:
+            make = _choose(entry.value, mostly_turns=self.mostly_turns)
+            try:
+                make(entry, self)
+            except ValueError as error:
+                yield f"line {entry.line}: {error}"
 
     def add(self, memory: Memory | None) -> None:
         """Keep *memory* if there is one."""
@@ -119,24 +152,41 @@ class _File:
     def part(self, *names: str | None, session: str | None = None) -> str | None:
         """Return the name of the next conversation: *names*, or its number where nothing else tells it apart."""
         self.conversations += 1
-        number = str(self.conversations) if self.several and session is None and not any(names) else None
+        several = self.several or self.conversations > 1
+        number = str(self.conversations) if several and session is None and not any(names) else None
         return "#".join(filter(None, (*names, number))) or None
 
     def add_turn(self, value: object, *, line: int, part: str | None = None) -> None:
         """Keep the turn in *value* as the next of its thread: its file, its part of it, its session."""
         thread = "#".join(filter(None, (self.origin.source, part, session_of(opened(value)))))
-        turn = as_turn(value, origin=self.origin, line=line, thread=thread, turn=self.numbers[thread] + 1)
+        # A thread that was let go of counts on by its lines, which are more than its turns.
+        number = self.numbers.pop(thread, line if self.full else 0) + 1
+        turn = as_turn(value, origin=self.origin, line=line, thread=thread, turn=number)
+        self.numbers[thread] = number - (turn is None)
+        if len(self.numbers) > MOST_THREADS:
+            del self.numbers[next(iter(self.numbers))]
+            self.full = True
         if turn is not None:
-            self.numbers[thread] += 1
             self.turns.append(len(self.memories))
             self.memories.append(turn)
 
-    def parsed(self, problems: Sequence[str]) -> Parsed:
-        """Return everything, with the turns put in context."""
-        memories = list(self.memories)
-        for index, turn in zip(self.turns, with_context([memories[index] for index in self.turns]), strict=True):
-            memories[index] = turn
-        return Parsed(memories=tuple(memories), problems=tuple(problems), exported=self.exported)
+    def parsed(self, problems: Sequence[str], *, last: bool) -> Parsed:
+        """Return what was added since the last time, with the turns put in context."""
+        memories, exported = list(self.memories), self.exported
+        turns = [memories[index] for index in self.turns]
+        if last and self.threads is None:
+            for index, turn in zip(self.turns, with_context(turns), strict=True):
+                memories[index] = turn
+        elif turns or last:
+            spoken = set(self.turns)
+            others = [index for index in range(len(memories)) if index not in spoken]
+            places = {index: place for place, index in enumerate(others)}
+            exported = {places[index]: each for index, each in exported.items()}
+            self.threads = self.threads or Threads()
+            ready = [*self.threads.add(turns), *(self.threads.end() if last else ())]
+            memories = [*(memories[index] for index in others), *ready]
+        self.memories, self.turns, self.exported = [], [], {}
+        return Parsed(memories=tuple(memories), problems=tuple(problems), exported=exported)
 
 
 # --- one maker for each kind of entry -------------------------------------------------------

@@ -3,7 +3,8 @@
 The modules of formats are loaded when a file of theirs is met: an import of Markdown does not load what reads PDF.
 """
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
@@ -17,6 +18,8 @@ PathReader = Callable[[Path, Origin], Iterator[Parsed]]
 """How a file becomes memories, in parts: a document has one part, a collection as many as it likes."""
 HEAD: Final = 64 * 1024
 """How many bytes at the beginning of a file tell what it is."""
+SAMPLED: Final = 20
+"""How many lines do."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,25 @@ class Glimpse:
         """The first bytes as text, with what is none left out."""
         return self.head.decode("utf-8-sig", "ignore")
 
+    @cached_property
+    def records(self) -> tuple[dict[str, Any], ...]:
+        """The records among the first lines, where the file is one of JSON Lines."""
+        return tuple(_records(self.text.split("\n")[:SAMPLED]))
+
     @property
     def suffix(self) -> str:
         """The end of the file's name, in lower case."""
         return suffix_of(self.path.name)
+
+
+def _records(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    for line in lines:
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

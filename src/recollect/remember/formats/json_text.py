@@ -3,11 +3,14 @@
 import json
 import math
 import re
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final, TextIO
 
 from recollect.errors import FileError
-from recollect.remember.formats.entries import of_object, parse
+from recollect.remember.find_files import LARGEST, lines_of, open_text, read_text, size_of
+from recollect.remember.formats.batches import LONGEST, batches
+from recollect.remember.formats.entries import of_object, parse, parse_parts
 from recollect.remember.formats.record import Entry, Origin, Parsed
 from recollect.remember.formats.values import DEEPEST, plain
 
@@ -32,24 +35,137 @@ def read_json(text: str, origin: Origin) -> Parsed:
     except (ValueError, RecursionError) as error:
         if _is_lines(text):
             return read_jsonl(text, origin)
-        raise FileError(
-            f"{origin.source} is not JSON: {_where(error)}{_what(error)}", hint="check it with: python -m json.tool"
-        ) from error
+        raise _no_json(origin, error) from error
     return parse(entries, origin=origin)
+
+
+def _no_json(origin: Origin, error: Exception) -> FileError:
+    return FileError(
+        f"{origin.source} is not JSON: {_where(error)}{_what(error)}", hint="check it with: python -m json.tool"
+    )
 
 
 def read_jsonl(text: str, origin: Origin) -> Parsed:
     """Return one memory for each line; a line that is not JSON is a problem and stops no other."""
-    entries: list[Entry] = []
-    problems: list[str] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line or line.isspace():
-            continue
+    found = list(_of_lines(enumerate(text.split("\n"), start=1)))
+    entries = [entry for entry, _, _ in found if entry is not None]
+    return parse(entries, origin=origin, problems=[problem for _, problem, _ in found if problem is not None])
+
+
+def jsonl_parts(path: Path, origin: Origin) -> Iterator[Parsed]:
+    """Yield one memory for each line of a file of any size, in parts."""
+    yield from parse_parts(batches(_of_lines(lines_of(path))), origin=origin)
+
+
+def json_parts(path: Path, origin: Origin) -> Iterator[Parsed]:
+    """Yield the memories of a JSON file: a document of one object at once, a long list in parts."""
+    if size_of(path) <= LARGEST:
+        yield read_json(read_text(path), origin)
+        return
+    with open_text(path) as file:
+        head = file.read(LONGEST)
+    if head.lstrip()[:1] == "[":
+        yield from parse_parts(batches(_of_elements(path, origin)), origin=origin)
+    elif _is_lines(head):
+        yield from jsonl_parts(path, origin)
+    else:
+        read_text(path)  # which says that it is too large
+
+
+def _of_lines(lines: Iterable[tuple[int, str | None]]) -> Iterator[tuple[Entry | None, str | None, int]]:
+    """Yield the entry in each of *lines* or what is wrong with it, and how long the line is."""
+    for number, line in lines:
+        if line is None:
+            yield None, f"line {number}: more than {LARGEST // 2**20} MB", 0
+        elif line and not line.isspace():
+            try:
+                yield Entry(value=_made_plain(_DECODER.decode(line), line), line=number), None, len(line)
+            except (ValueError, RecursionError) as error:
+                yield None, f"line {number}: not JSON ({_what(error)})", len(line)
+
+
+def elements_of(path: Path) -> Iterator[tuple[object, int, int]]:
+    """Yield each element of the list that a JSON file of any size is, with its line and its length.
+
+    An element of more than 10 MB, and what is no JSON, raise ValueError.
+    """
+    with open_text(path) as file:
+        window = _Window(file)
         try:
-            entries.append(Entry(value=_made_plain(_DECODER.decode(line), line), line=number))
-        except (ValueError, RecursionError) as error:
-            problems.append(f"line {number}: not JSON ({_what(error)})")
-    return parse(entries, origin=origin, problems=problems)
+            window.expect("[")
+            mark = window.mark()
+            while mark != "]":
+                yield window.value()
+                mark = window.mark()
+                if mark != "]":
+                    window.expect(",")
+                    window.mark()
+            window.expect("]")
+            if window.mark():
+                window.fail("Extra data")
+        except json.JSONDecodeError as error:
+            raise ValueError(f"line {window.line + error.lineno - 1}: {error.msg}") from error
+
+
+class _Window:
+    """What is in memory of a long JSON text, and where in it the reading is."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._file, self._text, self._at = file, file.read(LONGEST), 0
+        self.line = 1
+        """The line that the window begins on."""
+        self._counted, self._lines = 0, 0
+
+    def mark(self) -> str:
+        """Go to the next character that is not blank and return it; nothing at the end."""
+        self._at = _skip(self._text, self._at)
+        while self._at == len(self._text) and self._more():
+            self._at = _skip(self._text, self._at)
+        return self._text[self._at : self._at + 1]
+
+    def expect(self, mark: str) -> None:
+        """Go past *mark*."""
+        self.mark()
+        self._at = _expect(self._text, self._at, mark)
+
+    def value(self) -> tuple[object, int, int]:
+        """Return the value that begins here, its line and its length, and go past it."""
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except ValueError:
+                end = len(self._text)
+            if end < len(self._text):  # else a number may go on
+                break
+            if end - self._at > LARGEST:
+                raise ValueError(f"an element of more than {LARGEST // 2**20} MB")
+            if not self._more():
+                value, end = _DECODER.raw_decode(self._text, self._at)
+                break
+        start, self._at = self._at, end
+        self._lines += self._text.count("\n", self._counted, start)
+        self._counted = start
+        return _made_plain(value, self._text[start:end]), self.line + self._lines, end - start
+
+    def fail(self, said: str) -> None:
+        """Say what is wrong here."""
+        raise json.JSONDecodeError(said, self._text, self._at)
+
+    def _more(self) -> bool:
+        """Take more of the file into the window, without what was read; return whether there was more."""
+        more = self._file.read(LONGEST)
+        if more:
+            self.line += self._text.count("\n", 0, self._at)
+            self._text, self._at, self._counted, self._lines = self._text[self._at :] + more, 0, 0, 0
+        return bool(more)
+
+
+def _of_elements(path: Path, origin: Origin) -> Iterator[tuple[Entry, None, int]]:
+    try:
+        for value, line, length in elements_of(path):
+            yield Entry(value=value, line=line), None, length
+    except (ValueError, RecursionError) as error:
+        raise _no_json(origin, error) from error
 
 
 def decode(text: str) -> object:

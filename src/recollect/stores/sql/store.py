@@ -58,6 +58,10 @@ class SqlStore:
 
     sources = ledger.sources
     record_source = ledger.record_source
+    source_heads = ledger.source_heads
+    pieces = ledger.pieces
+    change_source = ledger.change_source
+    holders = ledger.holders
     put_note = ledger.put_note
     notes = ledger.notes
 

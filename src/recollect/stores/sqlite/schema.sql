@@ -338,3 +338,9 @@ alter table vector add column checksum integer not null default -1;
 
 insert into meta (key, value) values ('rebuilding', 0), ('rebuilder', 0);
 update meta set value = -1 where key = 'analyser';
+-- What the file system said of a file when it was imported, and pieces by their words and by the memory that holds them:
+-- a large source is compared part by part.
+
+alter table source add column stamp text not null default '';
+create index piece_by_digest on piece (project, source, digest);
+create index piece_by_memory on piece (memory_id);

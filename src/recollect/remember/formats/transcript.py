@@ -1,0 +1,179 @@
+"""Read what agents record of their sessions: lines of JSON, of which only what people and agents said is kept."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from stat import S_ISREG
+from typing import BinaryIO, Final, Protocol
+
+from recollect.errors import FileError
+from recollect.remember.chunk import chunk
+from recollect.remember.find_files import shown
+from recollect.remember.formats.format import Glimpse
+from recollect.remember.formats.json_text import decode
+from recollect.remember.formats.record import Origin, Parsed, Record
+from recollect.remember.formats.turns import Said, conversation
+from recollect.text.firewall import strip_rendered
+
+LONGEST: Final = 64 * 1024 * 1024
+"""How many bytes a line, or one conversation of an export, may have; pictures and tool results stand in them."""
+_RENDERED: Final = ("recollect:memories", "(confidence:", "<memory id=")
+"""One of these stands in all that recollect renders; to look for more takes long."""
+_LONG_TURN: Final = 4000
+_PIECE: Final = 2000
+_PART: Final = 400
+
+
+class Lines(Protocol):
+    """What lines are read from: a file, or a stream that unpacks one."""
+
+    def readline(self, size: int, /) -> bytes:
+        """Return the next line, or the next *size* bytes of it."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Session:
+    """What was read of one recorded session so far."""
+
+    id: str = ""
+    title: str = ""
+    said: list[Said] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+    def say(self, each: Said) -> None:
+        """Keep a turn without what recollect itself had recalled in it; a very long one in pieces."""
+        words = each.words
+        if any(mark in words for mark in _RENDERED):
+            stripped = strip_rendered(words)
+            words = stripped.text
+            self.skipped["recalled memory"] += stripped.dropped
+        self.said += in_pieces(replace(each, words=words.strip()))
+
+    def parts(self, origin: Origin, *, agent: str) -> Iterator[Parsed]:
+        """Yield the memories of the session, some hundred at a time, and with the first what was left out."""
+        thread = f"{agent}:{self.id}" if self.id else origin.source
+        memories = conversation(self.said, origin, thread=thread, title=self.title, tags=(agent,))
+        yield Parsed(memories=memories[:_PART], problems=tuple(self.problems), skipped=self.skipped)
+        for start in range(_PART, len(memories), _PART):
+            yield Parsed(memories=memories[start : start + _PART])
+
+
+def in_pieces(each: Said) -> tuple[Said, ...]:
+    """Return a turn as it is, or a very long one cut at good places; the pieces have ids of their own."""
+    if len(each.words) <= _LONG_TURN:
+        return (each,)
+    pieces = (piece.text for piece in chunk(each.words, max_chars=_PIECE))
+    return tuple(
+        replace(each, words=words, id=each.id and (each.id if number == 1 else f"{each.id}#{number}"))
+        for number, words in enumerate(pieces, start=1)
+    )
+
+
+def told(**about: object) -> dict[str, object]:
+    """Return what is known *about* a turn: the texts that are not blank."""
+    return {name: value for name, value in about.items() if isinstance(value, str) and value.strip()}
+
+
+# --- lines ----------------------------------------------------------------------------------
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open the file at *path* to be read in parts; say in one line why it cannot be."""
+    try:
+        if not S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its other end
+            raise FileError(f"{shown(path)} is not a regular file", hint="name a file with text in it")
+        with path.open("rb") as file:
+            yield file
+    except (OSError, EOFError) as error:
+        reason = (getattr(error, "strerror", None) or str(error) or "cannot be read").lower()
+        raise FileError(f"cannot read {shown(path)}: {reason}", hint="try again, or look at the disk") from error
+
+
+def records_of(lines: Lines, session: Session) -> Iterator[tuple[int, Record]]:
+    """Yield the number and the record of each line; what is no record is counted or told in *session*."""
+    for number in count(1):
+        raw = lines.readline(LONGEST)
+        if not raw:
+            return
+        if len(raw) == LONGEST and not raw.endswith(b"\n"):
+            _finish_line(lines)
+            session.problems.append(f"line {number}: longer than {LONGEST // 1024 // 1024} MB")
+        elif (value := _record(raw, number, session)) is not None:
+            yield number, value
+
+
+def _finish_line(lines: Lines) -> None:
+    while (rest := lines.readline(LONGEST)) and not rest.endswith(b"\n"):
+        pass
+
+
+def _record(raw: bytes, number: int, session: Session) -> Record | None:
+    if raw.isspace():
+        return None
+    try:
+        value = decode(raw.decode("utf-8-sig" if number == 1 else "utf-8", "replace").strip())
+    except ValueError:
+        if raw.endswith(b"\n"):
+            session.problems.append(f"line {number}: not JSON")
+        else:  # the session may be going on
+            session.skipped["unfinished line"] += 1
+        return None
+    if not isinstance(value, dict):
+        session.skipped["unknown line"] += 1
+        return None
+    return value
+
+
+# --- signs ----------------------------------------------------------------------------------
+
+
+def bears(glimpse: Glimpse, is_ours: Callable[[Record], bool], **keys: str) -> bool:
+    """Tell whether a file has a record of ours among its first lines; where none is seen whole, one with these *keys*.
+
+    A key may ask for the beginning of its value. Inside a text the quotes around a key would be escaped, so a key that
+    is found is one.
+    """
+    if not glimpse.text.lstrip().startswith("{"):
+        return False
+    if glimpse.records:
+        return any(map(is_ours, glimpse.records))
+    return all(has_key(glimpse.text, key, value) for key, value in keys.items())
+
+
+def has_key(text: str, key: str, value: str = "") -> bool:
+    """Tell whether a record in *text* has a *key* whose value begins so."""
+    return bool(re.search(rf'(?<!\\)"{key}"\s*:\s*{re.escape(value)}', text))
+
+
+# --- contents -------------------------------------------------------------------------------
+
+
+def blocks_of(content: object) -> Iterator[Record]:
+    """Yield the blocks of a message: its text is one, a list has them by itself."""
+    if isinstance(content, str):
+        yield {"type": "text", "text": content}
+    elif isinstance(content, dict):
+        yield content
+    elif isinstance(content, list):
+        for each in content:
+            if isinstance(each, str):
+                yield {"type": "text", "text": each}
+            elif isinstance(each, dict):
+                yield each
+
+
+def joined(texts: Iterable[object]) -> str:
+    """Return the texts that there are, a line break between them."""
+    return "\n".join(text for text in texts if isinstance(text, str) and text.strip()).strip()
+
+
+def text_of(value: object) -> str:
+    """Return *value* if it is text, else nothing."""
+    return value if isinstance(value, str) else ""

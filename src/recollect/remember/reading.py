@@ -1,0 +1,68 @@
+"""How the files of an import are read: as what they look like, or as the caller says."""
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from recollect.errors import InputError
+from recollect.remember.find_files import suffix_of
+from recollect.remember.formats import BY_NAME, FORMATS, SUFFIXES, Format, format_of, named
+from recollect.remember.places import paths_of, place_named
+from recollect.settings import environment_of
+
+_SURE: Final = frozenset(suffix for each in FORMATS if each.sign is None for suffix in each.suffixes)
+"""The endings of files that some format reads whatever is in them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How the files of an import are read."""
+
+    form: Format | None = None
+    """The format that they are read as, whatever they look like."""
+    only: frozenset[str] = frozenset()
+    """The formats that are read; where there are none, all."""
+    dry_run: bool = False
+    """Whether to tell only what would be read."""
+
+    @property
+    def suffixes(self) -> Container[str]:
+        """The endings of the files that a folder is looked through for."""
+        return SUFFIXES if self.form is None else self.form.suffixes
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether files may be there that are not looked at, so that what is not seen is not gone."""
+        return self.form is not None or bool(self.only)
+
+    def wants(self, path: Path, *, named: bool) -> bool:
+        """Tell whether a file is read; one that the caller *named* always is, as text if nothing else fits."""
+        if self.only:
+            found = format_of(path)
+            return found is not None and found.name in self.only
+        return named or self.form is not None or suffix_of(path.name) in _SURE or format_of(path) is not None
+
+    def chosen(self, path: Path) -> Format:
+        """Return the format that a file is read as."""
+        return self.form or format_of(path) or BY_NAME["text"]
+
+
+def resolved(
+    paths: Sequence[str | Path], *, as_: str | None, from_: str | None, dry_run: bool
+) -> tuple[tuple[str | Path, ...], Reading]:
+    """Return what to import and how: *paths* read as the format *as_*, or what the program *from_* keeps."""
+    form = named(as_) if as_ is not None else None
+    if from_ is None:
+        return tuple(paths), Reading(form=form, dry_run=dry_run)
+    place = place_named(from_)
+    if paths or form:
+        raise InputError(
+            f"either name files, or let those of {from_} be found", hint="leave out --from, or the paths and --as"
+        )
+    only = frozenset(place.formats)
+    return paths_of(from_, environment_of(place.variable)), Reading(only=only, dry_run=dry_run)
+
+
+AS_FOUND: Final = Reading()
+"""Files are read as what they look like."""

@@ -1,0 +1,293 @@
+"""Import one file: a document at once, a collection part by part, so that its size does not matter."""
+
+import gc
+import hashlib
+import stat
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+from recollect.errors import FileError, RecollectError
+from recollect.records import MTIME, OBSERVED_FROM, Memory, Piece
+from recollect.remember.context import Draft, IngestContext
+from recollect.remember.formats import Exported, Parsed
+from recollect.remember.ingest import decide_early, ingest_drafts, secrets_of
+from recollect.remember.redact import SHARED, FoundSecret
+from recollect.remember.restore_export import restore_export
+from recollect.remember.stream_source import SourceStream
+from recollect.remember.sync_source import (
+    SLICE,
+    SourceDiff,
+    SourceFile,
+    SourceIndex,
+    piece_key,
+    pieces_of,
+    ready_drafts,
+    slices,
+    source_diff,
+    sync_source,
+)
+
+MOST_PROBLEMS: Final = 100
+"""How many parts of one file that cannot be read are told one by one; the others are counted."""
+EARLIEST: Final = datetime(1990, 1, 1, tzinfo=UTC)
+"""What is said to be older comes from a clock that was not set, or from an archive that keeps no times."""
+RECENT: Final = 2.0
+"""A file that changed so many seconds ago may change once more without its times telling."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FileReport:
+    """What became of one file."""
+
+    modified: datetime | None = None
+    """When the file was last changed: the date of what tells no other."""
+    memories: Counter[str] = field(default_factory=Counter)
+    secrets: list[FoundSecret] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    told: set[tuple[str, str]] = field(default_factory=set)
+    """What was taken out of what all memories of the file have alike, such as its name: that is told once."""
+    found: int = 0
+    """How many memories were read."""
+    more: int = 0
+    """How many problems are not told one by one."""
+
+    def count(self, diff: SourceDiff, drafts: Sequence[Draft]) -> None:
+        """Count what a part of the file brought."""
+        self.memories["new"] += len(diff.new)
+        self.memories["updated"] += len(diff.updated)
+        self.memories["unchanged"] += diff.unchanged
+        self.memories["removed"] += diff.removed
+        self.memories["repeated"] += diff.repeated
+        self.memories["revived"] += diff.revived
+        for place in (*diff.new, *diff.updated):
+            for each in secrets_of(drafts[place], diff.ids[place]):
+                if each.field not in SHARED or (each.field, each.kind) not in self.told:
+                    self.secrets.append(each)
+                self.told.add((each.field, each.kind))
+
+    def read(self, part: Parsed) -> None:
+        """Count what could not be read, and what was left out on purpose."""
+        room = max(0, MOST_PROBLEMS - len(self.problems))
+        self.problems += part.problems[:room]
+        self.more += len(part.problems[room:])
+        self.skipped.update(part.skipped)
+        self.found += len(part.memories)
+
+    @property
+    def all_problems(self) -> list[str]:
+        """Every problem, the last of too many as a number."""
+        return [*self.problems, *([f"{self.more} more like these"] if self.more else [])]
+
+
+def sync_file(
+    file: SourceFile, parts: Iterable[Parsed], context: IngestContext, index: SourceIndex, report: FileReport
+) -> Iterator[int]:
+    """Bring *file* up to date with its *parts*, told in *report*; yield how many memories were read so far.
+
+    One part, or few memories, are compared with all that the file held before; more of them part by part.
+    """
+    coming = _understood(parts, report)
+    first = _first(coming)
+    if any(part.exported for part in first):
+        yield _whole(file, _joined(chain(first, coming)), context, index, report)
+        return
+    following = next(coming, None)
+    if following is None:
+        yield _whole(file, _joined(first), context, index, report)
+        return
+    stream, done = SourceStream(file, context, index), 0
+    for part in chain(_drained(first), (following,), coming):
+        for start in range(0, len(part.memories), SLICE):
+            with without_gc():
+                memories = part.memories[start : start + SLICE]
+                drafts = [_prepare(_dated(each, report.modified), None, context) for each in memories]
+                report.count(stream.add(drafts), drafts)
+            done += len(drafts)
+            yield done
+    report.memories["removed"] += stream.end()
+
+
+def _first(parts: Iterator[Parsed]) -> list[Parsed]:
+    """Return the parts at the beginning up to a number of memories that can be compared at once."""
+    first: list[Parsed] = []
+    count = 0
+    while count <= SLICE and (part := next(parts, None)) is not None:
+        first.append(part)
+        count += len(part.memories)
+    return first
+
+
+def _drained(parts: list[Parsed]) -> Iterator[Parsed]:
+    """Yield *parts* and keep none of them."""
+    while parts:
+        yield parts.pop(0)
+
+
+def _joined(parts: Iterable[Parsed]) -> tuple[list[Memory], dict[int, Exported]]:
+    memories: list[Memory] = []
+    exported: dict[int, Exported] = {}
+    for part in parts:
+        exported |= {len(memories) + at: each for at, each in part.exported.items()}
+        memories += part.memories
+    return memories, exported
+
+
+def _understood(parts: Iterable[Parsed], report: FileReport) -> Iterator[Parsed]:
+    """Yield *parts*, told in *report*; a fault in a reader must not cost the other files."""
+    try:
+        for part in parts:
+            report.read(part)
+            yield part
+    except RecollectError:
+        raise
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FileError(f"it cannot be understood: {said}", hint="please report this") from error
+
+
+@contextmanager
+def without_gc() -> Iterator[None]:
+    """Pause the collector of cycles: a part becomes many values without any, which it would go through in vain."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
+# --- a document -----------------------------------------------------------------------------
+
+
+def _whole(
+    file: SourceFile,
+    found: tuple[Sequence[Memory], Mapping[int, Exported]],
+    context: IngestContext,
+    index: SourceIndex,
+    report: FileReport,
+) -> int:
+    """Bring *file* up to date with all that it holds; return how many memories that is."""
+    memories, exported = found
+    with without_gc():
+        dated = [each if at in exported else _dated(each, report.modified) for at, each in enumerate(memories)]
+        drafts = [_prepare(memory, exported.get(at), context) for at, memory in enumerate(dated)]
+        before = pieces_of(file.name, context, index)
+        if exported:
+            ready = ready_drafts(drafts, before, context)
+            with context.store.transaction():
+                diff = _restore(file, ready, exported, context, index)
+        else:
+            diff = _sync(file, drafts, before, context, index)
+    report.count(diff, drafts)
+    return len(drafts)
+
+
+def _sync(
+    file: SourceFile,
+    drafts: Sequence[Draft],
+    before: Sequence[Piece],
+    context: IngestContext,
+    index: SourceIndex,
+) -> SourceDiff:
+    """Bring *file* up to date slice by slice; an import that ends between two of them goes on there.
+
+    Until the last slice the source has no fingerprint, so that the next import reads it again.
+    """
+    diffs, start = [], 0
+    for stop in slices(drafts, before):
+        ready = ready_drafts(drafts[start:stop], before, context)
+        decided = decide_early([draft for draft in ready if draft.tokens is not None], context)
+        with context.store.transaction():
+            told = file if stop == len(drafts) else file.unfinished()
+            diffs.append(sync_source(told, [*drafts[:start], *ready], context, index, decided=decided))
+        start = stop
+    new, updated = (tuple(at for diff in diffs for at in getattr(diff, name)) for name in ("new", "updated"))
+    removed, revived, repeated = (
+        sum(getattr(diff, name) for diff in diffs) for name in ("removed", "revived", "repeated")
+    )
+    unchanged = len(drafts) - len(new) - len(updated) - revived
+    ids = {place: row for diff in diffs for place, row in diff.ids.items()}
+    return SourceDiff(
+        new=new,
+        updated=updated,
+        unchanged=unchanged,
+        removed=removed,
+        revived=revived,
+        repeated=repeated,
+        ids=ids,
+    )
+
+
+def _prepare(memory: Memory, exported: Exported | None, context: IngestContext) -> Draft:
+    """Return *memory* ready to be stored; only an export of our own may say that it is less trusted than its writer."""
+    return context.prepare(context.assign(memory, trust=None if exported is None else memory.trust))
+
+
+def _restore(
+    file: SourceFile,
+    drafts: Sequence[Draft],
+    exported: Mapping[int, Exported],
+    context: IngestContext,
+    index: SourceIndex,
+) -> SourceDiff:
+    """Restore an export of our own; records of another kind in the same file are ingested as new ones."""
+    ours = sorted(exported)
+    others = [place for place in range(len(drafts)) if place not in exported]
+    results = dict(zip(ours, restore_export([(drafts[at], exported[at]) for at in ours], context), strict=True))
+    results |= zip(others, ingest_drafts([drafts[at] for at in others], context), strict=True)
+    pieces = [Piece(digest=piece_key(draft.memory), memory_id=results[at].id) for at, draft in enumerate(drafts)]
+    index.record(file, pieces)
+    return source_diff(results, total=len(drafts))
+
+
+# --- what tells that a file is the same -----------------------------------------------------
+
+
+def stamp_of(path: Path, now: datetime) -> str:
+    """Return what the file system says of *path*: while it says the same, the file is the same. Blank: it cannot tell.
+
+    The time of the last change of any kind is in it, which no program can set. A file that was changed a moment ago
+    may be changed once more within the same tick of that clock, so it is not told.
+    """
+    try:
+        status = path.stat()
+    except (OSError, ValueError):
+        return ""
+    if not stat.S_ISREG(status.st_mode) or max(status.st_ctime, status.st_mtime) > now.timestamp() - RECENT:
+        return ""
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+
+
+def modified_at(path: Path, now: datetime) -> datetime | None:
+    """Return when *path* was last changed; None where that cannot be true."""
+    try:
+        modified = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except (OSError, ValueError, OverflowError):
+        return None
+    return modified if EARLIEST <= modified <= now else None
+
+
+def _dated(memory: Memory, modified: datetime | None) -> Memory:
+    """Return *memory* with the date of its file, marked as such, where it has none of its own."""
+    if modified is None or memory.observed_at is not None:
+        return memory
+    return replace(memory, observed_at=modified, metadata={**memory.metadata, OBSERVED_FROM: MTIME})
+
+
+def fingerprint_of(path: Path) -> str:
+    """Return a digest of the bytes of *path*; blank where reading it will say what is wrong with it."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return ""
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+    except (OSError, ValueError):
+        return ""
