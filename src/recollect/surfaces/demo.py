@@ -68,7 +68,7 @@ def run_demo(
         page = (*head, *scenes, Line(), line(Piece(NEXT, "title")), *steps)
     value = {
         "store": keep,
-        "import": import_value(report),
+        "import": serialise(import_value(report)),
         "searches": serialise(replies),
     }
     return Demo(page=page, value=value)
