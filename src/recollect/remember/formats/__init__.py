@@ -40,6 +40,20 @@ FORMATS: Final = (
     # What one program writes, recognised by its contents, stands before the general forms below.
     # --- agents and assistants
     # --- people: chats, mail
+    Format(
+        name="slack",
+        about="a Slack export",
+        read=parts("slack", "read_slack"),
+        suffixes=(".json", ".zip"),
+        sign=sign("slack", "is_slack"),
+    ),
+    Format(
+        name="whatsapp",
+        about="a WhatsApp chat",
+        read=parts("whatsapp", "read_whatsapp"),
+        suffixes=(".txt", ".zip"),
+        sign=sign("whatsapp", "is_whatsapp"),
+    ),
     # --- memory stores and tools
     # --- documents
     # --- general forms
