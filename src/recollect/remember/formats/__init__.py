@@ -54,6 +54,20 @@ FORMATS: Final = (
         suffixes=(".txt", ".zip"),
         sign=sign("whatsapp", "is_whatsapp"),
     ),
+    Format(
+        name="discord",
+        about="a Discord channel",
+        read=parts("discord", "read_discord"),
+        suffixes=(".json", ".csv"),
+        sign=sign("discord", "is_discord"),
+    ),
+    Format(
+        name="mail",
+        about="e-mail",
+        read=parts("mail", "read_mail"),
+        suffixes=(".eml", ".emlx", ".mbox", ""),
+        sign=sign("mail", "is_mail"),
+    ),
     # --- memory stores and tools
     # --- documents
     # --- general forms

@@ -1,7 +1,9 @@
 """Hand on what a file holds in portions, so that memory stays bounded however long the file is."""
 
+import codecs
 import json
 import os
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -62,6 +64,79 @@ def json_document(path: Path) -> object:
     except ValueError as error:
         said = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
         raise FileError(f"{shown(path)} is not JSON: {said}", hint="check it with: python -m json.tool") from error
+
+
+def array_in(path: Path, key: str) -> Iterator[object]:
+    """Yield what stands before the array *key* of the object in the file at *path*, then each element of the array.
+
+    The file is never held as a whole. What is no such object, or ends too early, raises FileError.
+    """
+    text = _Text(path)
+    opening = text.find(re.compile(rf'"{key}"\s*:\s*\['))
+    head = text.held[: opening.start()].rstrip().rstrip(",").lstrip("\ufeff")
+    text.drop(opening.end())
+    yield _decoded(f"{head}}}", path)
+    while (mark := text.find(_NEXT))[0] != "]":
+        text.drop(mark.end() - (mark[0] != ","))
+        if mark[0] != ",":
+            yield text.value()
+
+
+_NEXT: Final = re.compile(r"[^\s]")
+
+
+class _Text:
+    """The text of a file, held only from where it is being read."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.held = ""
+        self._pieces = _pieces(path)
+
+    def find(self, pattern: re.Pattern[str]) -> re.Match[str]:
+        """Return where *pattern* comes next."""
+        while (found := pattern.search(self.held)) is None:
+            self._read_on()
+        return found
+
+    def drop(self, until: int) -> None:
+        """Let go of what stands before *until*."""
+        self.held = self.held[until:]
+
+    def value(self) -> object:
+        """Return the value that begins here, and go behind it."""
+        while True:
+            try:
+                _, end = _DECODER.raw_decode(self.held)
+            except (ValueError, RecursionError):
+                self._read_on()
+                continue
+            raw = self.held[:end]
+            self.drop(end)
+            return _decoded(raw, self.path)
+
+    def _read_on(self) -> None:
+        piece = next(self._pieces, "")
+        if not piece or len(self.held) > LONGEST_LINE:
+            raise FileError(f"{shown(self.path)} is not whole JSON", hint="check it with: python -m json.tool")
+        self.held += piece
+
+
+_DECODER: Final = json.JSONDecoder()
+
+
+def _pieces(path: Path) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    with opened(path) as file:
+        while raw := file.read(1024 * 1024):
+            yield decoder.decode(raw).replace("\0", "\ufffd")
+
+
+def _decoded(text: str, path: Path) -> object:
+    try:
+        return decode(text)
+    except ValueError as error:
+        raise FileError(f"{shown(path)} is not JSON", hint="check it with: python -m json.tool") from error
 
 
 @dataclass(slots=True, kw_only=True)
