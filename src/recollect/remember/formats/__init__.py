@@ -69,6 +69,34 @@ FORMATS: Final = (
         sign=sign("mail", "is_mail"),
     ),
     # --- memory stores and tools
+    Format(
+        name="basic-memory",
+        about="a note of basic-memory",
+        read=whole("basic_memory", "read_basic_memory"),
+        suffixes=(".md",),
+        sign=sign("basic_memory", "is_basic_memory"),
+    ),
+    Format(
+        name="mcp-memory",
+        about="the graph of the MCP memory server",
+        read=parts("knowledge_graph", "read_knowledge_graph"),
+        suffixes=(".jsonl", ".json"),
+        sign=sign("knowledge_graph", "is_knowledge_graph"),
+    ),
+    Format(
+        name="beads",
+        about="the issues of beads",
+        read=parts("beads", "read_beads"),
+        suffixes=(".jsonl",),
+        sign=sign("beads", "is_beads"),
+    ),
+    Format(
+        name="git",
+        about="the log of a git repository",
+        read=parts("git_log", "read_git"),
+        suffixes=(".log", ".txt", ""),
+        sign=sign("git_log", "is_git_log"),
+    ),
     # --- documents
     # --- general forms
     Format(

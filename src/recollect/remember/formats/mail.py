@@ -331,9 +331,9 @@ class _Stripper(HTMLParser):
         if tag in self._BLOCKS:
             self.lines.append("")
 
-    def keep(self, text: str) -> None:
+    def keep(self, data: str) -> None:
         """Keep text that is shown."""
-        words = re.sub(r"\s+", " ", text)
+        words = re.sub(r"\s+", " ", data)
         if self.hidden or not words.strip():
             self.lines[-1] += " " if words and self.lines[-1].strip() and not self.hidden else ""
             return
