@@ -35,6 +35,7 @@ __all__ = [
 
 JSON: Final = (".json",)
 JSONL: Final = (".jsonl", ".ndjson")
+SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 
 FORMATS: Final = (
     # What one program writes, recognised by its contents, stands before the general forms below.
@@ -82,6 +83,34 @@ FORMATS: Final = (
         read=parts("knowledge_graph", "read_knowledge_graph"),
         suffixes=(".jsonl", ".json"),
         sign=sign("knowledge_graph", "is_knowledge_graph"),
+    ),
+    Format(
+        name="claude-mem",
+        about="the store of claude-mem",
+        read=parts("memory_stores", "read_claude_mem"),
+        suffixes=SQLITE,
+        sign=sign("memory_stores", "is_claude_mem"),
+    ),
+    Format(
+        name="mem0",
+        about="memories of mem0",
+        read=parts("memory_stores", "read_mem0"),
+        suffixes=(*SQLITE, *JSON),
+        sign=sign("memory_stores", "is_mem0"),
+    ),
+    Format(
+        name="cortex",
+        about="the store of Cortex",
+        read=parts("memory_stores", "read_cortex"),
+        suffixes=SQLITE,
+        sign=sign("memory_stores", "is_cortex"),
+    ),
+    Format(
+        name="engram",
+        about="the store of engram",
+        read=parts("memory_stores", "read_engram"),
+        suffixes=SQLITE,
+        sign=sign("memory_stores", "is_engram"),
     ),
     Format(
         name="beads",
