@@ -125,6 +125,7 @@ FORMATS: Final = (
         read=parts("git_log", "read_git"),
         suffixes=(".log", ".txt", ""),
         sign=sign("git_log", "is_git_log"),
+        folders=True,
     ),
     # --- documents
     # --- general forms

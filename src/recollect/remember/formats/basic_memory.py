@@ -27,14 +27,13 @@ _KEYS: Final = (
 )
 _WEB: Final = re.compile(r"^(?:layout|slug|draft|publishdate):", re.MULTILINE | re.IGNORECASE)
 _HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.*\S)")
-_ITEM: Final = re.compile(r"[ \t]*[-*+] +(?P<item>\S.*?)\s*")
+_ITEM: Final = re.compile(r"[ \t]*[-*+] +(?P<item>\S.*)")
 _OBSERVATION: Final = re.compile(r"\[(?P<category>[^\[\]()]{1,80})\] +(?P<text>.*\S)")
 _RELATION: Final = re.compile(
     r"(?P<type>[^\s\[\]\"']+|\"[^\"\[\]]+\"|'[^'\[\]]+') *\[\[(?P<target>[^\[\]]+)\]\](?: *\((?P<context>[^()]*)\))?"
 )
 _CONTEXT: Final = re.compile(r"(?P<text>.*\S) *\((?P<context>[^()]*)\)")
 _TAG: Final = re.compile(r"(?<!\S)#([^\s#]+)")
-_LAST_TAGS: Final = re.compile(r"(?:\s+#[^\s#]+)+$")
 _LINK: Final = re.compile(r"\[\[([^\[\]|#]+)[^\[\]]*\]\]")
 _CLOCK: Final = re.compile(r"[\d:.,\s-]+")
 
@@ -52,7 +51,7 @@ def read_basic_memory(text: str, origin: Origin) -> Parsed:
     lines = text.split("\n")
     spans, start, section = whole_blocks(text), 0, as_line(front.get("title"))
     for number, line in enumerate(lines):
-        heading, item = _HEADING.match(line), _ITEM.fullmatch(line)
+        heading, item = _HEADING.match(line), _ITEM.fullmatch(line.rstrip())
         outside = not is_inside(start, spans)
         memory = _of_item(item["item"], front) if item and outside else None
         section = heading[1] if heading and outside else section
@@ -99,8 +98,15 @@ def _observation(category: str, text: str, front: Record) -> Memory | None:
     words = behind["text"] if behind else text
     tags = tuple(dict.fromkeys((*(as_tags(front.get("tags")) or ()), *_TAG.findall(words))))
     about = {"context": behind["context"]} if behind and behind["context"].strip() else {}
-    content = _LAST_TAGS.sub("", words).strip()
+    content = _without_last_tags(words)
     return _noted(content, front, type_=category, tags=tags, about=about) if content.strip("# ") else None
+
+
+def _without_last_tags(text: str) -> str:
+    words = text.split(" ")
+    while words and (not words[-1] or _TAG.fullmatch(words[-1])):
+        words.pop()
+    return " ".join(words).strip()
 
 
 def _relation(match: re.Match[str], front: Record) -> Memory:

@@ -202,7 +202,7 @@ def _of_lines(lines: Iterable[str], begin: int) -> _Commit:
 
 def _file(line: str) -> Iterator[str]:
     """Yield the file that a line below the message names, in the forms of --name-only, --name-status and --stat."""
-    stat = _STAT.fullmatch(line)
+    stat = _STAT.fullmatch(line) if len(line) < 1000 else None
     if stat is None:
         yield line.rpartition("\t")[2].strip()
     elif stat["path"]:

@@ -4,7 +4,9 @@ A mail is a memory: who wrote, the subject as the title, and the words that are 
 it as context, so that "I will" is found by what was asked. Attachments are named and not read.
 """
 
+import html
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +15,6 @@ from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from hashlib import blake2b
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Final
 
@@ -29,15 +30,16 @@ from recollect.text.dates import as_moment
 LARGEST_MAIL: Final = 25 * 1024 * 1024
 """How many bytes of a mail are read; what follows are attachments."""
 _LARGEST_TEXT: Final = 1024 * 1024
+_LONGEST_HEADING: Final = 20_000
 _PORTION: Final = 50
 _QUOTE: Final = 2000
 """How many characters of what a mail quotes are its context."""
 _MAILBOX: Final = re.compile(rb"From [^\n]{5,200}\n(?:[!-9;-~]{1,76}: ?[^\n]*\n)", re.DOTALL)
 _PLAIN_HEADS: Final = ("From", "Subject", "Date", "Message-ID", "To")
 _ATTRIBUTION: Final = re.compile(
-    r"(?:On|Am|Le|El|Il|Em|Op|Den|På|W dniu)\b.{5,300}?"
+    r"^(?:On|Am|Le|El|Il|Em|Op|Den|På|W dniu)\b.{5,300}?"
     r"(?:wrote|writes|schrieb|a écrit|escribió|ha scritto|escreveu|schreef|skrev|napisał\(?a?\)?)[^\n:]{0,120}:\s*",
-    re.DOTALL,
+    re.DOTALL | re.MULTILINE,
 )
 _ORIGINAL: Final = re.compile(
     r"^(?:-{2,} ?(?:Original Message|Original Appointment|Ursprüngliche Nachricht|Message d'origine|Mensaje original"
@@ -68,22 +70,20 @@ def read_mail(path: Path, origin: Origin) -> Iterator[Parsed]:
     single = path.suffix.lower() in {".eml", ".emlx"}
     mails = iter([(1, _single(path))]) if single else _mails(path)
     for portion in portions(mails, _PORTION):
-        found, problems, skipped = [], [], 0
+        found, problems, skipped = list[Memory](), list[str](), Counter[str]()
         for line, raw in portion:
             try:
-                memory = _memory(raw, origin, None if single else line)
+                made = _memory(raw, origin, None if single else line)
             except _NoMail as error:
                 problems.append(f"line {line}: {error}")
                 continue
-            skipped += memory is None
-            found += [memory] if memory else []
+            if isinstance(made, Memory):
+                found.append(made)
+            else:
+                skipped[made] += 1
         if single and problems:
             raise FileError(f"{shown(path)} is no mail", hint="a mail begins with lines such as From: and Subject:")
-        yield Parsed(
-            memories=tuple(found),
-            problems=tuple(problems),
-            skipped={"spam, trash or draft": skipped} if skipped else {},
-        )
+        yield Parsed(memories=tuple(found), problems=tuple(problems), skipped=skipped)
 
 
 def _single(path: Path) -> bytes:
@@ -120,8 +120,8 @@ class _NoMail(ValueError):
     """Say that some bytes are no mail."""
 
 
-def _memory(raw: bytes, origin: Origin, line: int | None) -> Memory | None:
-    """Return the memory of a mail; None for one that is not wanted."""
+def _memory(raw: bytes, origin: Origin, line: int | None) -> Memory | str:
+    """Return the memory of a mail; what it is, for one that is left out."""
     try:
         return _of(message_from_bytes(raw), origin, line)
     except _NoMail:
@@ -130,19 +130,19 @@ def _memory(raw: bytes, origin: Origin, line: int | None) -> Memory | None:
         raise _NoMail(f"the mail cannot be understood ({type(error).__name__})") from error
 
 
-def _of(mail: Message, origin: Origin, line: int | None) -> Memory | None:
+def _of(mail: Message, origin: Origin, line: int | None) -> Memory | str:
     if not any(name in mail for name in _PLAIN_HEADS):
         raise _NoMail("no mail: it has no heading")
     labels = [each.strip() for each in _header(mail, "X-Gmail-Labels").split(",")]
     if any(each.lower() in _UNWANTED for each in labels):
-        return None
+        return "spam, trash or draft"
     body = _body(mail)
     sender, subject = _people(mail, "From"), _header(mail, "Subject")
     ids = _ids(mail, "References") or _ids(mail, "In-Reply-To")
     own = next(iter(_ids(mail, "Message-ID")), "") or _digest(mail, body.words)
     words = body.words or subject or ", ".join(body.files)
     if not words:
-        raise _NoMail("the mail says nothing")
+        return "mail without words"
     people = {name.lower(): list(_addresses(mail, name)) for name in ("From", "To", "Cc")}
     about: dict[str, object] = {name: found for name, found in people.items() if found}
     return Memory(
@@ -162,11 +162,11 @@ def _of(mail: Message, origin: Origin, line: int | None) -> Memory | None:
 
 def _header(mail: Message, name: str) -> str:
     """Return a heading as one line of text, in whatever way it is encoded or broken."""
-    value = mail.get(name, "")
+    value = str(mail.get(name, ""))[:_LONGEST_HEADING]
     try:
         text = str(make_header(decode_header(value)))
     except (ValueError, LookupError, TypeError, AttributeError):
-        text = str(value)
+        text = value
     return " ".join(clean(text).split())
 
 
@@ -285,67 +285,49 @@ def _tidy(text: str) -> str:
     return re.sub(r"\n\s*\n\s*\n+", "\n\n", text)
 
 
-class _Stripper(HTMLParser):
-    """Keep the text of HTML: a block is a line, a quotation is marked as in plain text."""
-
-    _BLOCKS: Final = frozenset(
-        (
-            "p",
-            "div",
-            "br",
-            "tr",
-            "li",
-            "h1",
-            "h2",
-            "h3",
-            "h4",
-            "h5",
-            "h6",
-            "table",
-            "ul",
-            "ol",
-            "blockquote",
-            "hr",
-            "pre",
-        )
-    )
-    _HIDDEN: Final = frozenset({"script", "style", "head", "title"})
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.lines: list[str] = [""]
-        self.quotes = 0
-        self.hidden = 0
-
-    def handle_starttag(self, tag: str, _: list[tuple[str, str | None]]) -> None:
-        """Begin a line where a block begins."""
-        self.hidden += tag in self._HIDDEN
-        if tag in self._BLOCKS:
-            self.lines.append("")
-        self.quotes += tag == "blockquote"
-
-    def handle_endtag(self, tag: str) -> None:
-        """End the line of a block."""
-        self.hidden -= tag in self._HIDDEN and self.hidden > 0
-        self.quotes -= tag == "blockquote" and self.quotes > 0
-        if tag in self._BLOCKS:
-            self.lines.append("")
-
-    def keep(self, data: str) -> None:
-        """Keep text that is shown."""
-        words = re.sub(r"\s+", " ", data)
-        if self.hidden or not words.strip():
-            self.lines[-1] += " " if words and self.lines[-1].strip() and not self.hidden else ""
-            return
-        if not self.lines[-1] and self.quotes:
-            self.lines[-1] = "> "
-        self.lines[-1] += words if self.lines[-1].strip() else words.lstrip()
-
-    handle_data = keep
+_BLOCKS: Final = frozenset(
+    ("p", "div", "br", "tr", "li", "h1", "h2", "h3", "h4", "h5", "h6", "table", "ul", "ol", "blockquote", "hr", "pre")
+)
+_HIDING: Final = frozenset({"script", "style", "head", "title"})
+_COMMENT: Final = "!--"
+_TAG: Final = re.compile(r"/?([a-zA-Z][a-zA-Z0-9]*)")
 
 
-def _stripped(html: str) -> str:
-    stripper = _Stripper()
-    stripper.feed(html)
-    stripper.close()
-    return "\n".join(line.rstrip() for line in stripper.lines if line.strip())
+def _stripped(source: str) -> str:
+    """Return the text of HTML: a block is a line, a quotation is marked as in plain text.
+
+    Each character is looked at once, whatever is left open: the parser of the standard library takes minutes for
+    some megabytes of unclosed tags.
+    """
+    text = html.unescape("".join(_shown(source)))
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return "\n".join(line for line in lines if line.strip("> "))
+
+
+def _shown(source: str) -> Iterator[str]:
+    """Yield the text between the tags that is shown, and the ends of lines."""
+    hidden, quotes = "", 0
+    begin, *rest = source.split("<")
+    yield _one_line(begin)
+    for segment in rest:
+        if hidden == _COMMENT or segment.startswith(_COMMENT):
+            hidden, behind = _COMMENT, segment.partition("-->")[2]
+            if "-->" not in segment:
+                continue
+            hidden = ""
+        else:
+            inner, _, behind = segment.partition(">")
+            found = _TAG.match(inner)
+            name, closing = found[1].lower() if found else "", inner.startswith("/")
+            if hidden and not (closing and name == hidden):
+                continue
+            hidden = name if name in _HIDING and not closing else ""
+            quotes = max(0, quotes + (-1 if closing else 1)) if name == "blockquote" else quotes
+            if name in _BLOCKS:
+                yield "\n> " if quotes else "\n"
+        if not hidden:
+            yield _one_line(behind)
+
+
+def _one_line(text: str) -> str:
+    return text.replace("\r", " ").replace("\n", " ")

@@ -74,52 +74,48 @@ def array_in(path: Path, key: str) -> Iterator[object]:
     text = _Text(path)
     opening = text.find(re.compile(rf'"{key}"\s*:\s*\['))
     head = text.held[: opening.start()].rstrip().rstrip(",").lstrip("\ufeff")
-    text.drop(opening.end())
+    text.at = opening.end()
     yield _decoded(f"{head}}}", path)
     while (mark := text.find(_NEXT))[0] != "]":
-        text.drop(mark.end() - (mark[0] != ","))
+        text.at = mark.end() if mark[0] == "," else mark.start()
         if mark[0] != ",":
             yield text.value()
 
 
-_NEXT: Final = re.compile(r"[^\s]")
+_NEXT: Final = re.compile(r"\S")
 
 
 class _Text:
-    """The text of a file, held only from where it is being read."""
+    """The text of a file, held only from about where it is being read."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.held = ""
+        self.at = 0
         self._pieces = _pieces(path)
 
     def find(self, pattern: re.Pattern[str]) -> re.Match[str]:
         """Return where *pattern* comes next."""
-        while (found := pattern.search(self.held)) is None:
+        while (found := pattern.search(self.held, self.at)) is None:
             self._read_on()
         return found
-
-    def drop(self, until: int) -> None:
-        """Let go of what stands before *until*."""
-        self.held = self.held[until:]
 
     def value(self) -> object:
         """Return the value that begins here, and go behind it."""
         while True:
             try:
-                _, end = _DECODER.raw_decode(self.held)
+                _, end = _DECODER.raw_decode(self.held, self.at)
             except (ValueError, RecursionError):
                 self._read_on()
                 continue
-            raw = self.held[:end]
-            self.drop(end)
+            raw, self.at = self.held[self.at : end], end
             return _decoded(raw, self.path)
 
     def _read_on(self) -> None:
         piece = next(self._pieces, "")
-        if not piece or len(self.held) > LONGEST_LINE:
+        if not piece or len(self.held) - self.at > LONGEST_LINE:
             raise FileError(f"{shown(self.path)} is not whole JSON", hint="check it with: python -m json.tool")
-        self.held += piece
+        self.held, self.at = self.held[self.at :] + piece, 0
 
 
 _DECODER: Final = json.JSONDecoder()

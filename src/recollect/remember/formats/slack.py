@@ -136,16 +136,16 @@ class _Export:
     """An export: its files, and what its lists of names say, read when first asked for."""
 
     files: _Folder | _Zip
-    _days: dict[str, list[Record]] = field(default_factory=dict)
+    _days: dict[str, dict[str, Record]] = field(default_factory=dict)
     _users: Mapping[str, str] | None = None
     _channels: Mapping[str, tuple[str, str]] | None = None
 
-    def day(self, name: str) -> list[Record]:
-        """Return the messages of a day; none where there is no such file. The last few days are kept."""
+    def day(self, name: str) -> Mapping[str, Record]:
+        """Return the messages of a day by their time; none where there is no such file. The last few days are kept."""
         if name not in self._days:
             while len(self._days) >= 8:
                 self._days.pop(next(iter(self._days)))
-            self._days[name] = self._list(name)
+            self._days[name] = {text_at(each, "ts"): each for each in self._list(name)}
         return self._days[name]
 
     def user(self, key: str) -> str:
@@ -273,9 +273,9 @@ class _Channel:
         moment = _moment(ts)
         for days in (0, -1, 1) if moment else ():
             day = (moment + timedelta(days=days)).date() if moment else ""
-            for each in self.export.day(f"{self.folder}/{day}.json"):
-                if text_at(each, "ts") == ts and _reason_to_skip(each) is None:
-                    return each
+            found = self.export.day(f"{self.folder}/{day}.json").get(ts)
+            if found is not None and _reason_to_skip(found) is None:
+                return found
         return None
 
     def _said(self, record: Record) -> Said:

@@ -51,9 +51,9 @@ _DELETED: Final = re.compile(
     r"|Questo messaggio è stato eliminato|Hai eliminato questo messaggio|Dit bericht is verwijderd|null)\.?",
     re.IGNORECASE,
 )
-_EDITED: Final = re.compile(r"\s*\u200e?<[^<>:]{4,60}>\s*$")
+_EDITED: Final = re.compile(r"\u200e?<[^<>:]{4,60}>$")
 _ATTACHED: Final = re.compile(
-    r"\u200e?<[^<>:]{2,30}: (?P<ios>[^<>]{1,200})>|(?P<android>[^\n]{1,200}\.\w{2,5}) \([^()\n]{4,40}\)(?=\n|$)"
+    r"\u200e?<[^<>:]{2,30}: (?P<ios>[^<>]{1,200})>|^(?P<android>[^\n]{1,200}\.\w{2,5}) \([^()\n]{4,40}\)(?=\n|$)"
 )
 _NO_NAMES: Final = frozenset({"debug", "error", "info", "note", "todo", "trace", "warn", "warning"})
 _CHAT_NAME: Final = re.compile(
@@ -227,7 +227,7 @@ def _reason_to_skip(words: str) -> str | None:
 def _words(text: str) -> str:
     """Return what was said, with an attached file named and the mark of an edit left out."""
     named = _ATTACHED.sub(lambda match: f"File: {(match['ios'] or match['android']).strip()}", text)
-    return _MARKS.sub("", _EDITED.sub("", named)).strip()
+    return _MARKS.sub("", _EDITED.sub("", named.rstrip())).strip()
 
 
 # --- dates ----------------------------------------------------------------------------------

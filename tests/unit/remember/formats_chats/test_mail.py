@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
+from time import process_time
 
 import pytest
 from trial import changes, contents, first, store, survives, taken, written
@@ -161,6 +162,18 @@ def test_a_mail_of_apple_and_a_mailbox_without_ending_are_known(tmp_path: Path) 
 
     assert read_file(apple).memories[0].content == "Ann Meyer: Who renews the staging certificate?"
     assert (taken(bare), len(read_file(bare).memories), taken(text)) == ("mail", 2, "text")
+
+
+@pytest.mark.parametrize("piece", ["<!--", "</", "<a ", "<a b='", "<![CDATA[", "<p>", "&#"])
+def test_a_long_mail_of_tags_that_nothing_closes_is_read_at_once(tmp_path: Path, piece: str) -> None:
+    rich = f"From: a@b.example\nSubject: s\nContent-Type: text/html\n\n{piece * 200_000}"
+    path = written(tmp_path / "a.eml", rich)
+
+    begin = process_time()
+    memories = read_file(path).memories
+
+    assert len(memories) == 1
+    assert process_time() - begin < 10
 
 
 def test_what_is_no_mail_is_refused_in_one_line(tmp_path: Path) -> None:

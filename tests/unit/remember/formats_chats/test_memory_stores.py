@@ -20,9 +20,9 @@ CLAUDE_MEM: Rows = {
     ),
     "observations": (
         (
-            "id integer primary key, memory_session_id text, project text, text text, type text, title text, subtitle text,"
-            " facts text, narrative text, concepts text, files_read text, files_modified text, created_at text,"
-            " created_at_epoch integer"
+            "id integer primary key, memory_session_id text, project text, text text, type text, title text,"
+            " subtitle text, facts text, narrative text, concepts text, files_read text, files_modified text,"
+            " created_at text, created_at_epoch integer"
         ),
         [
             (
