@@ -188,6 +188,8 @@ def _plain(line: str) -> str:
 
 def _behind(line: str, head: re.Match[str]) -> str:
     """Return what stands behind the stamp, with its invisible marks: they tell WhatsApp's own words."""
+    if not _MARKS.search(line, 0, head.end() + 8):
+        return line[head.end() :]
     left, at = head.end(), 0
     while left and at < len(line):
         left -= not _MARKS.match(line[at])
