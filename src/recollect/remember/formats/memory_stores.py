@@ -103,7 +103,6 @@ def _observation(row: Record, origin: Origin, key: str) -> Made:
     about = {
         "subtitle": text_at(row, "subtitle") if text_at(row, "subtitle") not in told else "",
         "files": list(dict.fromkeys(_listed(row.get("files_modified")) + _listed(row.get("files_read")))),
-        "session": as_line(row.get("memory_session_id") or row.get("server_session_id")),
     }
     return _memory(row, origin, content, f"claude-mem:{key}", tags=_tags(row.get("concepts")), metadata=about)
 
@@ -116,13 +115,11 @@ def _summary(row: Record, origin: Origin) -> Made:
     told = {name: text_at(row, name) for name in _SUMMARY}
     lines = [f"{name.replace('_', ' ').capitalize()}: {words}" for name, words in told.items() if words]
     title = told["request"].split("\n")[0][:120]
-    key, about = f"claude-mem:summary:{row.get('id')}", {"session": as_line(row.get("memory_session_id"))}
-    return _memory(row, origin, "\n".join(lines), key, type="summary", title=title, metadata=about)
+    return _memory(row, origin, "\n".join(lines), f"claude-mem:summary:{row.get('id')}", type="summary", title=title)
 
 
 def _prompt(row: Record, origin: Origin) -> Made:
-    key, about = f"claude-mem:prompt:{row.get('id')}", {"session": as_line(row.get("content_session_id"))}
-    return _memory(row, origin, text_at(row, "prompt_text"), key, type="prompt", metadata=about)
+    return _memory(row, origin, text_at(row, "prompt_text"), f"claude-mem:prompt:{row.get('id')}", type="prompt")
 
 
 # --- mem0 -----------------------------------------------------------------------------------
@@ -259,7 +256,7 @@ def _engram_row(origin: Origin, kind: str, column: str, row: Record) -> Made | N
         return "deleted memory"
     if kind == "summary" and not text_at(row, column):
         return None  # a session that is not at its end
-    named = {"topic": "topic_key", "scope": "scope", "session": "session_id"}
+    named = {"topic": "topic_key", "scope": "scope"}
     about = {name: as_line(row.get(key)) for name, key in named.items()}
     moment = as_moment(row.get("ended_at")) or as_moment(row.get("started_at")) if kind == "summary" else None
     more = {"observed_at": moment} if moment else {}

@@ -13,10 +13,12 @@ from recollect.remember.formats import named, read_file
 
 Rows = dict[str, tuple[str, Sequence[tuple[object, ...]]]]
 
+SESSION = "5b7e9a52-2f1b-4a6e-8f3c-0d9c7e1b2a34"
+
 CLAUDE_MEM: Rows = {
     "sdk_sessions": (
         "id integer primary key, content_session_id text, memory_session_id text, project text",
-        [(1, "c-1", "m-1", "shop")],
+        [(1, "8d0f4c1e-1f0e-4a43-9a52-6c1a3f0e7b21", SESSION, "shop")],
     ),
     "observations": (
         (
@@ -26,11 +28,11 @@ CLAUDE_MEM: Rows = {
         ),
         [
             (
-                *(1, "m-1", "shop", None, "bugfix", "Cart lost its items", "Session cookie"),
+                *(1, SESSION, "shop", None, "bugfix", "Cart lost its items", "Session cookie"),
                 *('["The cookie lacked SameSite"]', "The proxy dropped the cookie.", '["auth", "cookies"]'),
                 *('["proxy.conf"]', '["src/cart.ts"]', "2026-01-02T03:04:05Z", 1767323045000),
             ),
-            (2, "m-1", "shop", None, "change", None, None, None, None, None, None, None, "", 1767323045000),
+            (2, SESSION, "shop", None, "change", None, None, None, None, None, None, None, "", 1767323045000),
         ],
     ),
     "session_summaries": (
@@ -38,11 +40,11 @@ CLAUDE_MEM: Rows = {
             "id integer primary key, memory_session_id text, project text, request text, learned text, next_steps text,"
             " created_at_epoch integer"
         ),
-        [(1, "m-1", "shop", "Repair the cart", "Proxies rewrite headers", "Add a test", 1767323099000)],
+        [(1, SESSION, "shop", "Repair the cart", "Proxies rewrite headers", "Add a test", 1767323099000)],
     ),
     "user_prompts": (
         "id integer primary key, content_session_id text, prompt_text text, created_at_epoch integer",
-        [(1, "c-1", "Why does my cart lose items overnight?", 1767323000000)],
+        [(1, "8d0f4c1e-1f0e-4a43-9a52-6c1a3f0e7b21", "Why does my cart lose items overnight?", 1767323000000)],
     ),
 }
 NEWER: Rows = {
@@ -152,7 +154,7 @@ ENGRAM: Rows = {
     "sessions": (
         "id text primary key, project text, directory text, started_at text, ended_at text, summary text",
         [
-            ("s1", "shop", "shop", "2026-01-02 03:00:00", "2026-01-02 04:00:00", "Moved the worker to arm64"),
+            (SESSION, "shop", "shop", "2026-01-02 03:00:00", "2026-01-02 04:00:00", "Moved the worker to arm64"),
             ("s2", "shop", "shop", "2026-01-03 03:00:00", None, None),
         ],
     ),
@@ -164,7 +166,7 @@ ENGRAM: Rows = {
         [
             (
                 1,
-                "s1",
+                SESSION,
                 "decision",
                 "Rate limits",
                 "Token bucket of 50 a second",
@@ -178,7 +180,7 @@ ENGRAM: Rows = {
             ),
             (
                 2,
-                "s1",
+                SESSION,
                 "note",
                 "Old",
                 "Gone",
@@ -194,7 +196,7 @@ ENGRAM: Rows = {
     ),
     "user_prompts": (
         "id integer primary key, session_id text, content text, project text, created_at text",
-        [(1, "s1", "How do we limit requests?", "shop", "2026-01-02 03:01:00")],
+        [(1, SESSION, "How do we limit requests?", "shop", "2026-01-02 03:01:00")],
     ),
 }
 
@@ -223,6 +225,7 @@ def test_the_store_of_claude_mem_is_found_again(tmp_path: Path) -> None:
         )
 
     assert (taken(path), report.memories["new"], again) == ("claude-mem", 4, {})
+    assert report.secrets == []
     assert cookie.content == "The proxy dropped the cookie.\n- The cookie lacked SameSite"
     assert (cookie.title, cookie.type, cookie.tags) == ("Cart lost its items", "bugfix", ("auth", "cookies"))
     assert (cookie.project, cookie.observed_at) == ("shop", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
@@ -312,6 +315,7 @@ def test_the_store_of_engram_is_found_again(tmp_path: Path) -> None:
         )
 
     assert (taken(path), report.memories["new"], again) == ("engram", 3, {})
+    assert report.secrets == []
     assert (bucket.title, bucket.type, bucket.metadata["topic"]) == ("Rate limits", "decision", "api/limits")
     assert bucket.observed_at == datetime(2026, 1, 5, tzinfo=UTC)
     assert (worker.type, worker.observed_at) == ("summary", datetime(2026, 1, 2, 4, tzinfo=UTC))
