@@ -16,7 +16,7 @@ from recollect.remember.formats.json_text import decode
 from recollect.remember.formats.portions import json_document, portions, records_in, text_at
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.sqlite_file import Columns, Database, columns_of, database
-from recollect.remember.formats.values import as_confidence, as_count, as_line, as_tags
+from recollect.remember.formats.values import as_confidence, as_line, as_tags
 from recollect.text.dates import as_moment
 
 Made = Memory | str
@@ -207,7 +207,8 @@ def _cortex(db: Database, _: Columns, origin: Origin) -> Iterator[Made]:
             continue
         stated = facts.get(row.get("id"), [])
         words = (" ".join(filter(None, (text_at(each, part) for part in _STATED))) for each in stated)
-        about = {"file": as_line(row.get("source_file")), "facts": list(filter(None, words))}
+        place = ":".join(filter(None, (as_line(row.get("source_file")), as_line(row.get("source_line")))))
+        about = {"file": place, "facts": list(filter(None, words))}
         yield _memory(
             row,
             origin,
@@ -215,7 +216,6 @@ def _cortex(db: Database, _: Columns, origin: Origin) -> Iterator[Made]:
             f"cortex:{as_line(row.get('content_hash')) or row.get('id')}",
             type=as_line(row.get("memory_class")) or "note",
             section=as_line(row.get("source_section")),
-            line=as_count(row.get("source_line")) or None,
             confidence=max([as_confidence(each.get("confidence")) or 0.0 for each in stated], default=0.8),
             metadata=about,
         )

@@ -112,6 +112,7 @@ MEM0: Rows = {
                 "user",
             ),
             ("h3", "m2", None, "Lives in Bonn", "ADD", "2026-01-01T00:00:00+00:00", None, 0, "ann", "user"),
+            ("h7", "m4", None, "Works at Acme", "ADD", "2026-01-03T00:00:00+00:00", None, 0, None, "user"),
             ("h4", "m3", None, "Has a cat", "ADD", "2026-01-01T00:00:00+00:00", None, 0, None, "user"),
             ("h5", "m3", "Has a cat", None, "DELETE", "2026-01-02T00:00:00+00:00", None, 1, None, "user"),
         ],
@@ -136,6 +137,8 @@ CORTEX: Rows = {
                 "home",
                 "rule",
             ),
+            (3, "Backups run at night.", "notes/b.md", 1, None, "h3", "2026-01-03 03:04:05", None, "home", "note"),
+            (4, "Ann prefers tabs.", "notes/c.md", None, None, "h4", "2026-01-04 03:04:05", None, "", None),
             (2, "Gone.", "notes/mail.md", 20, None, "h2", "2026-01-02 03:04:05", "2026-02-01 00:00:00", "home", ""),
         ],
     ),
@@ -246,7 +249,7 @@ def test_the_history_of_mem0_gives_each_memory_as_it_is_now(tmp_path: Path) -> N
 
     with store() as db:
         report, again = db.import_(path), changes(db, path)
-        drink, city = first(db, "likes coffee"), first(db, "lives in bonn")
+        drink, city, work = (first(db, each) for each in ("likes coffee", "lives in bonn", "works at"))
         grown = (
             *MEM0["history"][1],
             (
@@ -265,7 +268,8 @@ def test_the_history_of_mem0_gives_each_memory_as_it_is_now(tmp_path: Path) -> N
         built(path, {"history": (MEM0["history"][0], grown)})
         moved = changes(db, path)
 
-    assert (report.memories["new"], again, moved) == (2, {}, {"updated": 1})
+    assert (report.memories["new"], again, moved) == (3, {}, {"updated": 1})
+    assert (work.content, work.observed_at) == ("Works at Acme", datetime(2026, 1, 3, tzinfo=UTC))
     assert (drink.content, drink.observed_at) == ("Likes coffee now", datetime(2026, 2, 1, tzinfo=UTC))
     assert (city.content, city.external_id, city.metadata["actor_id"]) == ("Lives in Bonn", "mem0:m2", "ann")
     assert read_file(path).skipped == {"deleted memory": 1}
@@ -296,11 +300,15 @@ def test_the_store_of_cortex_keeps_facts_that_still_hold(tmp_path: Path) -> None
 
     with store() as db:
         report, again = db.import_(path), changes(db, path)
-        relay = first(db, "which port does the mail relay use")
+        relay, backup, ann = (first(db, each) for each in ("port of the mail relay", "backups night", "ann prefers"))
 
-    assert (taken(path), report.memories["new"], again) == ("cortex", 1, {})
-    assert relay.metadata == {"file": "notes/mail.md", "facts": ["mail relay listens on port 2525"]}
-    assert (relay.type, relay.section, relay.line, relay.project) == ("rule", "Relay", 12, "home")
+    assert (taken(path), report.memories["new"], again) == ("cortex", 3, {})
+    assert [(each.content, each.project) for each in (backup, ann)] == [
+        ("Backups run at night.", "home"),
+        ("Ann prefers tabs.", "default"),
+    ]
+    assert relay.metadata == {"file": "notes/mail.md:12", "facts": ["mail relay listens on port 2525"]}
+    assert (relay.type, relay.section, relay.project) == ("rule", "Relay", "home")
     assert relay.observed_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert read_file(path).skipped == {"deleted memory": 1}
 
@@ -321,6 +329,22 @@ def test_the_store_of_engram_is_found_again(tmp_path: Path) -> None:
     assert (worker.type, worker.observed_at) == ("summary", datetime(2026, 1, 2, 4, tzinfo=UTC))
     assert asked.type == "prompt"
     assert read_file(path).skipped == {"deleted memory": 1}
+
+
+@pytest.mark.parametrize(
+    ("rows", "table"),
+    [(CLAUDE_MEM, "session_summaries"), (CORTEX, "memories"), (ENGRAM, "user_prompts")],
+)
+def test_a_store_that_grew_adds_its_new_rows_only(tmp_path: Path, rows: Rows, table: str) -> None:
+    columns, values = rows[table]
+    path = built(tmp_path / "a.db", {**rows, table: (columns, values[1:])})
+
+    with store() as db:
+        db.import_(path)
+        built(path, rows)
+        grown = changes(db, path)
+
+    assert grown == {"new": 1}
 
 
 @pytest.mark.parametrize("mode", ["wal", "delete"])
