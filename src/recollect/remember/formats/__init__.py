@@ -33,9 +33,9 @@ __all__ = [
     "with_context",
 ]
 
+SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 JSON: Final = (".json",)
 JSONL: Final = (".jsonl", ".ndjson")
-SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 
 FORMATS: Final = (
     # What one program writes, recognised by its contents, stands before the general forms below.
