@@ -23,7 +23,7 @@ READERS = {
     **dict.fromkeys(CLOCK, ("recollection.py", "surfaces/")),
 }
 DRIVERS = {
-    "apsw": ("stores/sqlite/",),
+    "apsw": ("stores/sqlite/", "remember/formats/sqlite_file.py"),
     "click": ("surfaces/",),
     "mcp": ("surfaces/",),
     "onnx": ("embedders/",),

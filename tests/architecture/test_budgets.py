@@ -15,7 +15,7 @@ CODE = {
     "embedders": 1_390,
     "evaluate": 1_900,
     "recall": 420,
-    "remember": 6_400,
+    "remember": 8_000,
     "rerankers": 200,
     "search": 2_900,
     "stores": 3_950,

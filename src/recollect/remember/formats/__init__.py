@@ -34,6 +34,7 @@ __all__ = [
     "with_context",
 ]
 
+SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 JSON: Final = (".json",)
 JSONL: Final = (".jsonl", ".ndjson")
 
@@ -90,7 +91,92 @@ FORMATS: Final = (
         sign=sign("agent_memory", "is_agent_memory"),
     ),
     # --- people: chats, mail
+    Format(
+        name="slack",
+        about="a Slack export",
+        read=parts("slack", "read_slack"),
+        suffixes=(".json", ".zip"),
+        sign=sign("slack", "is_slack"),
+    ),
+    Format(
+        name="whatsapp",
+        about="a WhatsApp chat",
+        read=parts("whatsapp", "read_whatsapp"),
+        suffixes=(".txt", ".zip"),
+        sign=sign("whatsapp", "is_whatsapp"),
+    ),
+    Format(
+        name="discord",
+        about="a Discord channel",
+        read=parts("discord", "read_discord"),
+        suffixes=(".json", ".csv"),
+        sign=sign("discord", "is_discord"),
+    ),
+    Format(
+        name="mail",
+        about="e-mail",
+        read=parts("mail", "read_mail"),
+        suffixes=(".eml", ".emlx", ".mbox", ""),
+        sign=sign("mail", "is_mail"),
+    ),
     # --- memory stores and tools
+    Format(
+        name="basic-memory",
+        about="a note of basic-memory",
+        read=whole("basic_memory", "read_basic_memory"),
+        suffixes=(".md",),
+        sign=sign("basic_memory", "is_basic_memory"),
+    ),
+    Format(
+        name="mcp-memory",
+        about="the graph of the MCP memory server",
+        read=parts("knowledge_graph", "read_knowledge_graph"),
+        suffixes=(".jsonl", ".json"),
+        sign=sign("knowledge_graph", "is_knowledge_graph"),
+    ),
+    Format(
+        name="claude-mem",
+        about="the store of claude-mem",
+        read=parts("memory_stores", "read_claude_mem"),
+        suffixes=SQLITE,
+        sign=sign("memory_stores", "is_claude_mem"),
+    ),
+    Format(
+        name="mem0",
+        about="memories of mem0",
+        read=parts("memory_stores", "read_mem0"),
+        suffixes=(*SQLITE, *JSON),
+        sign=sign("memory_stores", "is_mem0"),
+    ),
+    Format(
+        name="cortex",
+        about="the store of Cortex",
+        read=parts("memory_stores", "read_cortex"),
+        suffixes=SQLITE,
+        sign=sign("memory_stores", "is_cortex"),
+    ),
+    Format(
+        name="engram",
+        about="the store of engram",
+        read=parts("memory_stores", "read_engram"),
+        suffixes=SQLITE,
+        sign=sign("memory_stores", "is_engram"),
+    ),
+    Format(
+        name="beads",
+        about="the issues of beads",
+        read=parts("beads", "read_beads"),
+        suffixes=(".jsonl",),
+        sign=sign("beads", "is_beads"),
+    ),
+    Format(
+        name="git",
+        about="the log of a git repository",
+        read=parts("git_log", "read_git"),
+        suffixes=(".log", ".txt", ""),
+        sign=sign("git_log", "is_git_log"),
+        folders=True,
+    ),
     # --- documents
     # --- general forms
     Format(

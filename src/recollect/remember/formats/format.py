@@ -77,6 +77,8 @@ class Format:
     read: PathReader
     suffixes: tuple[str, ...]
     sign: Callable[[Glimpse], bool] | None = None
+    folders: bool = False
+    """Whether it reads a folder itself, and not the files in it, where it is asked for by its name."""
 
     def fits(self, glimpse: Glimpse) -> bool:
         """Tell whether the file is of this format."""
