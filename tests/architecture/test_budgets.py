@@ -15,7 +15,7 @@ CODE = {
     "embedders": 1_370,
     "evaluate": 1_900,
     "recall": 420,
-    "remember": 5_150,
+    "remember": 6_350,
     "rerankers": 200,
     "search": 2_900,
     "stores": 3_950,

@@ -101,7 +101,7 @@ def read_text(path: Path) -> str:
 
     UTF-8, and UTF-16 or UTF-32 with a byte order mark, are read. A NUL becomes U+FFFD: no store keeps one.
     """
-    raw = _read_bytes(path)
+    raw = read_bytes(path)
     encoding = next((name for mark, name in _MARKS if raw.startswith(mark)), "utf-8")
     if encoding == "utf-8" and _is_binary(raw[:_PROBE]):
         raise FileError(f"{shown(path)} is binary, not text", hint="convert it to text or Markdown first")
@@ -243,7 +243,8 @@ def _is_ignored(path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bo
 # --- reading --------------------------------------------------------------------------------
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, *, largest: int = LARGEST) -> bytes:
+    """Return the bytes of *path*, at most *largest* of them, or raise FileError with a hint."""
     try:
         status = path.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -252,13 +253,14 @@ def _read_bytes(path: Path) -> bytes:
             # Opening a pipe would wait for its other end.
             raise FileError(f"{shown(path)} is not a regular file", hint="name a file with text in it")
         with path.open("rb") as file:
-            raw = file.read(LARGEST + 1)
+            raw = file.read(largest + 1)
     except (OSError, ValueError) as error:
         reason, hint = _reason(error)
         raise FileError(f"cannot read {shown(path)}: {reason}", hint=hint) from error
-    if len(raw) > LARGEST:
+    if len(raw) > largest:
         size = max(status.st_size, len(raw)) / 1024 / 1024
-        raise FileError(f"{shown(path)} is too large: {size:.1f} MB", hint="the limit is 10 MB; split the file")
+        limit = f"the limit is {largest // 1024 // 1024} MB; split the file"
+        raise FileError(f"{shown(path)} is too large: {size:.1f} MB", hint=limit)
     return raw
 
 
