@@ -17,6 +17,7 @@ _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{3,})[ \t]*")
 _NO_TITLE: Final = re.compile(r"[ \t]*(?:[-*+>|#=]|\d{1,9}[.)]|```|~~~)|[ ]{4}|\t")
+_VERSION: Final = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.])", re.IGNORECASE)
 
 _FRONT_NAMES: Final = names_of("title", "type", "tags", "project", "observed_at", "confidence", "pinned")
 
@@ -103,7 +104,19 @@ def _sections(text: str, begin: int) -> Iterator[_Section]:
         above = [each for each in above if each.rank < heading.rank] + [heading]
         line, counted = line + text.count("\n", counted, heading.end), heading.end
         path = " > ".join(each.words for each in above if each.words)
-        yield _Section(title=heading.words, path=path or None, text=text[heading.end : end], line=line)
+        yield _Section(title=_title(above), path=path or None, text=text[heading.end : end], line=line)
+
+
+def _title(above: Sequence[_Heading]) -> str:
+    """Return the words of the last heading, behind the version it is about where one above it names that.
+
+    `Added` says nothing without the release whose notes it stands in.
+    """
+    *higher, last = (each.words for each in above)
+    versions = [words for words in higher if _VERSION.search(words)]
+    if not last or not versions or _VERSION.search(last):
+        return last
+    return f"{versions[-1]}: {last}"
 
 
 def _headings(text: str, begin: int) -> Iterator[_Heading]:
