@@ -51,7 +51,7 @@ NOTES = """# Changelog of Harbor
     [
         ("how much do we pay for Backblaze", "7 USD"),
         ("which vendor costs 38 EUR", "Hetzner"),
-        ("when does Backblaze renew", "renews in May"),
+        ("when does Backblaze renew", "in May"),
         ("what do we pay Allianz", "940 EUR"),
         ("how much is parking at the station", "55 EUR"),
     ],
