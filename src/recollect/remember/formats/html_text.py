@@ -38,6 +38,8 @@ _BLOCKS: Final = frozenset(
         *("section", "summary", "ul"),
     }
 )
+_ANCHORS: Final = " \n\xa7\xb6\N{LINK SYMBOL}"
+"""The marks beside a heading by which it is linked to."""
 _DATES: Final = ("article:modified_time", "article:published_time", "dcterms.modified", "dcterms.date", "date")
 
 
@@ -235,6 +237,7 @@ class _Target:
         rank, self._heading = self._heading, 0
         code, self._pre = self._pre, 0
         words = text.strip("\n").rstrip() if code else _tidy(text)
+        words = words.strip(_ANCHORS) if rank else words
         if not words.strip():
             return
         item, self._item = self._item and not rank, False

@@ -69,7 +69,9 @@ def outlined(blocks: Iterable[Block], template: Memory, *, within: str = "") -> 
 def _of_section(section: _Section, template: Memory, within: str) -> Iterator[Memory]:
     text = "".join(section.parts)
     words = [each.words for each in section.headings if each.words]
-    path = " > ".join([within, *words] if within and words[:1] != [within] else words)
+    # The title of a page often is its heading with the site's name behind it; once is enough.
+    again = bool(words) and within.casefold().startswith(words[0].casefold())
+    path = " > ".join([within, *words] if within and not again else words)
     title = section.headings[-1].words if section.headings else ""
     for piece in chunk(text):
         if not is_rule(piece.text):

@@ -3,7 +3,8 @@
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
@@ -35,6 +36,9 @@ _DATE: Final = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d))?")
 # PDFium writes U+FFFE, older ones U+0002, for a hyphen at the end of a line.
 _HYPHEN: Final = re.compile(r"(?<=\w)[\ufffe\x02]\n?|(?<=[a-z\xdf-\xff])-\n(?=[a-z\xdf-\xff])")
 _WRAPPED: Final = re.compile(r"(?<=[^\s.!?:;])[ \t]*\n(?=[a-z\xdf-\xff(])")
+_LEADER: Final = re.compile(r"[ \t]*(?:\.[ \t]?){5,}")
+_FEWEST_PAGES: Final = 4
+_SAMPLE: Final = 12
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
@@ -66,13 +70,15 @@ def _pages(document: Any, path: Path, origin: Origin, pdfium: Any) -> Iterator[P
         content="", title=about.get("Title", ""), source=origin.source, observed_at=origin.date or _date(about)
     )
     author = {"author": about["Author"]} if about.get("Author") else {}
+    running = _running(document, count, pdfium)
     title, empty, left, end = template.title, 0, MOST_TEXT, time.monotonic() + MOST_SECONDS
     for number in range(1, count + 1):
         if number > MOST_PAGES or left < 0 or time.monotonic() > end:
             yield Parsed(problems=(f"{count - number + 1} of {count} pages were not read: the document is too large",))
             break
         title = bookmarks.get(number, title)
-        words, problem = _words(document, number, pdfium)
+        text, problem = _text(document, number, pdfium)
+        words = _tidy("\n".join(_without(text.split("\n"), running)))
         left -= len(words)
         empty += not words.strip()
         page = replace(template, title=title, section=f"p. {number}", metadata={**author, "page": number})
@@ -87,21 +93,45 @@ def _pages(document: Any, path: Path, origin: Origin, pdfium: Any) -> Iterator[P
         yield Parsed(skipped={"page without text": empty})
 
 
-def _words(document: Any, number: int, pdfium: Any) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a page, and what is wrong with it where it cannot be read."""
+def _text(document: Any, number: int, pdfium: Any) -> tuple[str, tuple[str, ...]]:
+    """Return the lines of a page, and what is wrong with it where it cannot be read."""
     try:
         with _ONE_AT_A_TIME, closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
             if text.count_chars() > _LARGEST_PAGE:
                 return "", (f"page {number}: more than {_LARGEST_PAGE:,} characters",)
-            return _tidy(text.get_text_bounded()), ()
+            lines = text.get_text_bounded().replace("\r\n", "\n").replace("\r", "\n").split("\n")
+            return "\n".join(line.strip() for line in lines).strip("\n"), ()
     except (pdfium.PdfiumError, UnicodeError) as error:
         return "", (f"page {number}: {' '.join(str(error).split())}",)
 
 
+def _running(document: Any, count: int, pdfium: Any) -> frozenset[str]:
+    """Return the lines that stand at the head or the foot of most pages, whatever their numbers."""
+    if count < _FEWEST_PAGES:
+        return frozenset()
+    some = range(1, count + 1, max(1, count // _SAMPLE))
+    pages = [_text(document, number, pdfium)[0].split("\n") for number in some]
+    held = Counter(line for page in pages for line in {_numberless(page[0]), _numberless(page[-1])})
+    return frozenset(line for line, times in held.items() if times >= _FEWEST_PAGES and 2 * times > len(pages))
+
+
+def _without(lines: Sequence[str], running: frozenset[str]) -> Sequence[str]:
+    """Return the *lines* of a page without the *running* ones at its ends."""
+    begin, end = 0, len(lines)
+    while running and begin < end and _numberless(lines[begin]) in running:
+        begin += 1
+    while running and begin < end and _numberless(lines[end - 1]) in running:
+        end -= 1
+    return lines[begin:end] or lines
+
+
+def _numberless(line: str) -> str:
+    return " ".join(re.sub(r"\d+|\b[ivxlc]+\b", "", line).split())
+
+
 def _tidy(text: str) -> str:
     """Return the text of a page with words that a line end parts joined, and lines of one sentence in one."""
-    lines = text.replace("\r\n", "\n").replace("\r", "\n")
-    joined = _HYPHEN.sub("", "\n".join(line.strip() for line in lines.split("\n")))
+    joined = _LEADER.sub(" \u2026 ", _HYPHEN.sub("", text))
     return clean(_CONTROL.sub(" ", _WRAPPED.sub(" ", joined)))
 
 

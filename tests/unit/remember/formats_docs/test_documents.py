@@ -228,6 +228,38 @@ def test_markup_without_end_takes_no_time(markup: str) -> None:
     assert len(found.blocks) <= 2
 
 
+def test_the_title_of_a_page_and_its_heading_are_told_once_and_without_marks(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_text(
+        "<title>Setup - Our Wiki</title><h2>Setup<a href='#s'>\xb6</a></h2><p>Run it.</p>", encoding="utf-8"
+    )
+
+    (memory,) = read_file(path).memories
+
+    assert (memory.title, memory.section) == ("Setup", "Setup")
+
+
+def test_what_stands_at_the_head_and_foot_of_every_page_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "manual.pdf"
+    pages = [
+        ["The Manual of Everything", f"Chapter {word} begins.", f"page {at} of 5"] for at, word in enumerate("abcde")
+    ]
+    path.write_bytes(writers.pdf(pages))
+
+    contents = [memory.content for memory in read_file(path).memories]
+
+    assert contents == [f"Chapter {word} begins." for word in "abcde"]
+
+
+def test_dots_that_lead_to_a_page_number_are_one_mark(tmp_path: Path) -> None:
+    path = tmp_path / "contents.pdf"
+    path.write_bytes(writers.pdf([["Introduction . . . . . . . . . . . . . 1"]]))
+
+    (memory,) = read_file(path).memories
+
+    assert memory.content == "Introduction \N{HORIZONTAL ELLIPSIS} 1"
+
+
 # --- hostile files --------------------------------------------------------------------------
 
 
