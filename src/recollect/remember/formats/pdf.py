@@ -43,7 +43,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read_pdf(path: Path, origin: Origin) -> Iterator[Parsed]:
-    """Yield the memories of each page: its section is `p. 3`, its title the bookmark it stands under."""
+    """Yield the memories of each page: its title is the bookmark it stands under, its section ends with `p. 3`."""
     pdfium = need("pypdfium2", extra="pdf", what="reading PDF")
     raw = read_bytes(path, largest=LARGEST_DOCUMENT)
     # The library warns of odd documents; without a handler Python would print it amid our own output.
@@ -81,7 +81,7 @@ def _pages(document: Any, path: Path, origin: Origin, pdfium: Any) -> Iterator[P
         words = _tidy("\n".join(_without(text.split("\n"), running)))
         left -= len(words)
         empty += not words.strip()
-        page = replace(template, title=title, section=f"p. {number}", metadata={**author, "page": number})
+        page = replace(template, title=title, section=_place(title, number), metadata={**author, "page": number})
         yield Parsed(
             memories=tuple(replace(each, line=None) for each in of_chunks(chunk(words), page)), problems=problem
         )
@@ -91,6 +91,10 @@ def _pages(document: Any, path: Path, origin: Origin, pdfium: Any) -> Iterator[P
         )
     if empty:
         yield Parsed(skipped={"page without text": empty})
+
+
+def _place(title: str, number: int) -> str:
+    return f"{title} > p. {number}" if title else f"p. {number}"
 
 
 def _text(document: Any, number: int, pdfium: Any) -> tuple[str, tuple[str, ...]]:

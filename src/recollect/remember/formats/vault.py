@@ -28,7 +28,7 @@ _WIKILINK: Final = re.compile(
     r"(?:\\?\|(?P<alias>[^\[\]\n]{0,200}))?\]\](?!\()"
 )
 _FILE_LINK: Final = re.compile(r"\]\(<?(?P<to>[^()<>\n:]{1,400}?\.(?:md|markdown|mdx))(?P<part>#[^()<>\s]{0,200})?>?\)")
-_TAG: Final = re.compile(r"(?<![^\s(,;])#(?P<tag>(?=[\d_/-]*[^\W\d_])\w[\w/-]{0,100})(?![\w#])")
+_TAG: Final = re.compile(r"(?<![^\s(,;])#(?P<tag>(?=[\d_-]*[^\W\d_])\w[\w/-]{0,100})(?![\w#])")
 _COLOUR: Final = re.compile(r"(?=[a-f]*\d)[0-9a-f]{3,40}", re.IGNORECASE)
 _TAG_LINE: Final = re.compile(r"[ \t]*(?:#[\w/-]+[ \t,]*)+")
 _BLOCK_ID: Final = re.compile(r"(?:(?<=\S)[ \t]+|^)\^(?=[\d-]*[A-Za-z])[A-Za-z0-9-]{2,80}[ \t]*$", re.MULTILINE)

@@ -97,9 +97,15 @@ CASES: list[tuple[Callable[[Path], Path], str, str, str | None, str]] = [
     (page, "what is the printer called", "Printing", "Office handbook > Printing", "Gutenberg"),
     (page, "who sells toner", "Toner", "Office handbook > Printing > Toner", "Inkwell"),
     (page, "reception on Friday", "Opening hours", "Office handbook > Opening hours", "Day: Friday | Reception: until"),
-    (house, "who serviced the heat pump", "Heating", "p. 1", "Ostermann in march and the filter was replaced"),
-    (house, "number of the water meter", "Water", "p. 2", "88-4711"),
-    (house, "what was the roof sealed with", "Water", "p. 3", "bitumen"),
+    (
+        house,
+        "who serviced the heat pump",
+        "Heating",
+        "Heating > p. 1",
+        "Ostermann in march and the filter was replaced",
+    ),
+    (house, "number of the water meter", "Water", "Water > p. 2", "88-4711"),
+    (house, "what was the roof sealed with", "Water", "Water > p. 3", "bitumen"),
     (contract, "notice period of the lease", "Term", "Lease > Term", "- Notice period is three months"),
     (contract, "who holds the deposit", "Deposit", "Lease > Term > Deposit", "Sparkasse"),
     (contract, "monthly costs of parking", "Costs", "Lease > Costs", "Item: Parking | Monthly: 60 euros"),
@@ -290,7 +296,7 @@ def test_what_a_large_pdf_holds_beyond_the_limit_is_told(tmp_path: Path, monkeyp
     parsed = read_file(path)
 
     assert parsed.problems == ("2 of 3 pages were not read: the document is too large",)
-    assert [memory.section for memory in parsed.memories] == ["p. 1"]
+    assert [memory.section for memory in parsed.memories] == ["Heating > p. 1"]
 
 
 def test_a_document_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ def test_related_pages_of_an_outline_are_found_both_ways(tmp_path: Path) -> None
     ("text", "tags"),
     [
         ("Buy milk #errand and #home/kitchen.", ("errand", "home/kitchen")),
-        ("Fixed #12, colour #ff0011, C# and a#b.", ()),
+        ("Fixed #12, #711/PR, colour #ff0011, C# and a#b.", ()),
         ("A `#tag` in code", ()),
         ("https://example.org/#part", ()),
         ("Über #größe-2 (#klein) #日本", ("größe-2", "klein", "日本")),
