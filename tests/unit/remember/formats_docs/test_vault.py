@@ -146,6 +146,25 @@ def test_related_pages_of_an_outline_are_found_both_ways(tmp_path: Path) -> None
     assert page["2026_03_05"] == ("links here",)
 
 
+def test_a_link_to_another_name_of_a_note_leads_to_it(tmp_path: Path) -> None:
+    calls = {"pages/Calls.md": "- Called [[Joe]] about the heating\n- Called the plumber\n"}
+
+    with opened(tmp_path, {**LOGSEQ, **calls}) as db:
+        call, page = related(db, "called about the heating"), related(db, "phone 0151")
+
+    assert call["Jonas Weber"] == ("links to Joe",)
+    assert page["Calls"] == ("links here",)
+
+
+def test_what_another_project_links_is_not_told(tmp_path: Path) -> None:
+    with opened(tmp_path, OBSIDIAN) as db:
+        other = db.in_project("other")
+        note = other.add("The NAS hums.", metadata={"links": ["NAS", "Kubernetes"]})
+        found = other.related(note.id)
+
+    assert found == ()
+
+
 # --- tags -----------------------------------------------------------------------------------
 
 
