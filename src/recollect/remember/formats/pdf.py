@@ -36,7 +36,7 @@ _DATE: Final = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d))?")
 # PDFium writes U+FFFE, older ones U+0002, for a hyphen at the end of a line.
 _HYPHEN: Final = re.compile(r"(?<=\w)[\ufffe\x02]\n?|(?<=[a-z\xdf-\xff])-\n(?=[a-z\xdf-\xff])")
 _WRAPPED: Final = re.compile(r"(?<=[^\s.!?:;])[ \t]*\n(?=[a-z\xdf-\xff(])")
-_LEADER: Final = re.compile(r"[ \t]*(?:\.[ \t]?){5,}")
+_LEADER: Final = re.compile(r"[ \t]{0,3}(?:\.[ \t]?){5,}")
 _FEWEST_PAGES: Final = 4
 _SAMPLE: Final = 12
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")

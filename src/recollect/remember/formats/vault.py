@@ -22,7 +22,7 @@ from recollect.text.code import Span, fenced_blocks
 MOST: Final = 64
 """How many links and how many tags one memory keeps."""
 
-_INLINE_CODE: Final = re.compile(r"(`{1,3})[^`\n]+\1|<!--.*?-->|\$\$.*?\$\$", re.DOTALL)
+_INLINE_CODE: Final = re.compile(r"(`{1,3})[^`\n]+\1|<!--[^<]{0,2000}-->|\$\$[^$]{1,2000}\$\$")
 _WIKILINK: Final = re.compile(
     r"(?P<tag>#)?(?P<embed>!)?\[\[(?P<name>[^\s\[\]|#^\\][^\[\]\n|#^\\]{0,200})?(?:[#^](?P<part>[^\[\]\n|]{1,200}))?"
     r"(?:\\?\|(?P<alias>[^\[\]\n]{0,200}))?\]\](?!\()"

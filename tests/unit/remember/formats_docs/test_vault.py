@@ -1,5 +1,6 @@
 """Vaults of Obsidian, Logseq and Notion: links, tags, aliases, properties, outlines, names."""
 
+import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -248,6 +249,17 @@ def test_properties_of_a_page_are_its_type_tags_and_aliases(tmp_path: Path) -> N
     assert {(each.type, each.tags) for each in memories} == {("person", ("landlord", "real estate"))}
     assert [each.content for each in memories] == ["Phone is 0151 2345", "Likes pears"]
     assert memories[0].metadata["alias"] == ["Joe"]
+
+
+@pytest.mark.parametrize("mark", ["<!--", "$$", "[[", "#a", "](a", "`", "((", "a:: ", " ^", "[[a|", "#[["])
+def test_marks_without_end_take_no_time(mark: str) -> None:
+    talk = "".join(f"{name}: {mark * 50_000}\n" for name in ("Ann", "Bob", "Ann", "Bob"))
+    begin = time.process_time()
+
+    memories = read(talk)
+
+    assert [each.turn for each in memories] == [1, 2, 3, 4]
+    assert time.process_time() - begin < 5
 
 
 MARKS = st.sampled_from(
