@@ -116,7 +116,7 @@ def read_text(path: Path) -> str:
 
     UTF-8, and UTF-16 or UTF-32 with a byte order mark, are read. A NUL becomes U+FFFD: no store keeps one.
     """
-    raw = _read_bytes(path)
+    raw = read_bytes(path)
     encoding = _encoding(path, raw)
     try:
         text = raw.decode(encoding)
@@ -351,13 +351,15 @@ def _opened(path: Path) -> Iterator[BinaryIO]:
         raise FileError(f"cannot read {shown(path)}: {reason}", hint=hint) from error
 
 
-def _read_bytes(path: Path) -> bytes:
+def read_bytes(path: Path, *, largest: int = LARGEST) -> bytes:
+    """Return the bytes of *path*, at most *largest* of them, or raise FileError with a hint."""
     with _opened(path) as file:
-        raw = file.read(LARGEST + 1)
+        raw = file.read(largest + 1)
         whole = os.fstat(file.fileno()).st_size
-    if len(raw) > LARGEST:
+    if len(raw) > largest:
         size = max(whole, len(raw)) / 1024 / 1024
-        raise FileError(f"{shown(path)} is too large: {size:.1f} MB", hint="the limit is 10 MB; split the file")
+        limit = f"the limit is {largest // 1024 // 1024} MB; split the file"
+        raise FileError(f"{shown(path)} is too large: {size:.1f} MB", hint=limit)
     return raw
 
 

@@ -1,4 +1,4 @@
-"""Memories that belong to one: near in meaning or in words, or stating something about the same subject."""
+"""Memories that belong to one: linked with it, near in meaning or words, or stating something about its subjects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,10 +8,13 @@ from recollect.records import NO_FILTER, AnyOf, FactQuery, Memory, Scope, Word
 from recollect.replies import Related
 from recollect.search.build_query import word_query
 from recollect.search.diversify import overlap, shingles
+from recollect.search.links import linked
 from recollect.search.state import SearchContext
 from recollect.text.tokenizer import read_words, significant
 from recollect.vectors import pack
 
+LINKED = 1.0
+"""What a link between two notes is worth: as much as the same words."""
 MAX_SUBJECTS = 32
 """How many subjects of a memory are looked for in others."""
 MAX_FACTS = 1000
@@ -32,9 +35,10 @@ def related(memory: Memory, context: SearchContext, *, scope: Scope, limit: int 
     most = rules.limit if limit is None or limit < 1 else min(limit, context.profile.max_limit)
     near = _nearness(memory, context, scope, depth=max(context.profile.retrieve.depth, 2 * most))
     shared = _shared_subjects(memory, context, scope)
+    links = linked(memory, context.store, scope=scope)
     scores = {
-        row: near.scores.get(row, 0.0) + rules.fact_weight * len(shared.get(row, ()))
-        for row in {*near.scores, *shared} - {memory.id}
+        row: near.scores.get(row, 0.0) + rules.fact_weight * len(shared.get(row, ())) + LINKED * (row in links)
+        for row in {*near.scores, *shared, *links} - {memory.id}
     }
     memories = context.store.load(sorted(scores), scope=scope)
     mine = shingles(memory.content)
@@ -46,7 +50,8 @@ def related(memory: Memory, context: SearchContext, *, scope: Scope, limit: int 
         if overlap(mine, shingles(memories[row].content)) <= alike
     ]
     return tuple(
-        Related(memory=memories[row], score=scores[row], reasons=_reasons(row, near, shared)) for row in kept[:most]
+        Related(memory=memories[row], score=scores[row], reasons=(*links.get(row, ()), *_reasons(row, near, shared)))
+        for row in kept[:most]
     )
 
 

@@ -722,7 +722,7 @@ def _led(found: DateMatch, text: str, now: datetime) -> DateMatch:
 # --- what records say and files are called --------------------------------------------------
 
 _ISO_DAY: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
-_IN_NAME: Final = re.compile(rf"(?<!\d){_ISO_DAY}(?!\d)")
+_IN_NAME: Final = re.compile(r"(?<!\d)([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}_[0-9]{2}_[0-9]{2})(?!\d)")
 _DAILY: Final = re.compile(rf"(?:^|/){_ISO_DAY}\.md$")
 _BRACKETED: Final = re.compile(r"\s*\([^()]{1,12}\)")
 _GMT: Final = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
@@ -757,8 +757,8 @@ def as_moment(value: object) -> datetime | None:
 
 
 def date_in_name(name: str) -> datetime | None:
-    """Return the first date YYYY-MM-DD in the *name* of a file."""
-    return next(filter(None, map(as_moment, _IN_NAME.findall(name))), None)
+    """Return the first date YYYY-MM-DD or YYYY_MM_DD in the *name* of a file."""
+    return next(filter(None, (as_moment(day.replace("_", "-")) for day in _IN_NAME.findall(name))), None)
 
 
 def file_date(source: str | None) -> date | None:

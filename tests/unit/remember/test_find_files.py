@@ -96,7 +96,7 @@ def test_files_come_sorted_by_path_whatever_their_depth(tmp_path: Path) -> None:
 
 
 def test_hidden_files_hidden_folders_and_unknown_suffixes_are_skipped(tmp_path: Path) -> None:
-    write(tmp_path, ".secret.md", ".git/notes.md", "picture.png", "code.py", "kept.MD")
+    write(tmp_path, ".secret.md", ".git/notes.md", "picture.png", "code.pyc", "kept.MD")
 
     found = found_in(tmp_path)
 

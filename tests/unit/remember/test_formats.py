@@ -74,9 +74,9 @@ def test_no_two_formats_have_the_same_name_and_every_suffix_without_a_sign_has_o
 
 def test_a_suffix_counts_in_any_case_and_an_unknown_one_is_text(tmp_path: Path) -> None:
     table = written(tmp_path / "A.CSV", "text\nhello\n")
-    code = written(tmp_path / "a.py", "one\n\ntwo")
+    other = written(tmp_path / "a.xyz", "one\n\ntwo")
 
-    memories = read_file(table).memories + read_file(code).memories
+    memories = read_file(table).memories + read_file(other).memories
 
     assert [memory.content for memory in memories] == ["hello", "one", "two"]
 

@@ -37,6 +37,44 @@ __all__ = [
 SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 JSON: Final = (".json",)
 JSONL: Final = (".jsonl", ".ndjson")
+CODE: Final = (
+    *(
+        ".py",
+        ".pyi",
+        ".js",
+        ".mjs",
+        ".cjs",
+        ".jsx",
+        ".ts",
+        ".mts",
+        ".cts",
+        ".tsx",
+        ".go",
+        ".rs",
+        ".java",
+        ".kt",
+        ".kts",
+    ),
+    *(
+        ".scala",
+        ".swift",
+        ".c",
+        ".h",
+        ".cc",
+        ".cpp",
+        ".cxx",
+        ".hh",
+        ".hpp",
+        ".hxx",
+        ".m",
+        ".cs",
+        ".php",
+        ".dart",
+        ".zig",
+    ),
+    *(".rb", ".sh", ".bash", ".zsh", ".pl", ".pm", ".r", ".jl", ".ex", ".exs", ".lua", ".sql", ".hs", ".proto"),
+)
+"""How the names of source files end; what is in them is told by `source_code`."""
 
 FORMATS: Final = (
     # What one program writes, recognised by its contents, stands before the general forms below.
@@ -178,6 +216,13 @@ FORMATS: Final = (
         folders=True,
     ),
     # --- documents
+    Format(name="html", about="HTML", read=parts("html_text", "read_html"), suffixes=(".html", ".htm", ".xhtml")),
+    Format(name="rst", about="reStructuredText", read=whole("rst", "read_rst"), suffixes=(".rst",)),
+    Format(name="pdf", about="PDF", read=parts("pdf", "read_pdf"), suffixes=(".pdf",)),
+    Format(name="docx", about="Word", read=parts("office", "read_docx"), suffixes=(".docx",)),
+    Format(name="odt", about="OpenDocument text", read=parts("office", "read_odt"), suffixes=(".odt",)),
+    Format(name="epub", about="EPUB", read=parts("epub", "read_epub"), suffixes=(".epub",)),
+    Format(name="code", about="source code", read=whole("source_code", "read_code"), suffixes=CODE),
     # --- general forms
     Format(
         name="markdown",
@@ -193,7 +238,7 @@ FORMATS: Final = (
         name="text",
         about="plain text",
         read=parts("plain", "plain_parts"),
-        suffixes=(".txt", ".text", ".rst", ".log", ".org", ""),
+        suffixes=(".txt", ".text", ".log", ".org", ""),
     ),
 )
 """Every format; the first that fits a file reads it."""

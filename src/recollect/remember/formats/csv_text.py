@@ -9,10 +9,12 @@ from typing import Final
 from recollect.records import Memory
 from recollect.remember.find_files import LARGEST, lines_of
 from recollect.remember.formats.batches import batches
-from recollect.remember.formats.record import Origin, Parsed, Record, as_memory
+from recollect.remember.formats.record import CONTENT, FIELDS, Origin, Parsed, Record, as_memory
 from recollect.remember.formats.values import clean
 
 _DELIMITERS: Final = ",;\t|"
+_REMARK: Final = "note"
+_KNOWN: Final = frozenset((*CONTENT, *(name for names, _ in FIELDS.values() for name in names)))
 
 
 def read_csv(text: str, origin: Origin) -> Parsed:
@@ -51,7 +53,8 @@ def _memories(
         last = reader.line_num
         for row in reader:
             line, last = number + last, reader.line_num
-            memory = as_memory(_record(header, row), origin=origin, line=line)
+            record = _record(header, row)
+            memory = as_memory(record, origin=origin, line=line, names=_content_names(record))
             yield memory, None, sum(map(len, row))
     except csv.Error as error:
         yield None, f"line {number - 1 + reader.line_num}: not CSV ({error})", 0
@@ -68,6 +71,12 @@ def _record(header: Sequence[str], row: Sequence[str]) -> Record:
     """Return the cells of *row* that hold something, by name; cells beyond the header count on."""
     names = (*header, *(f"column {number}" for number in range(len(header) + 1, len(row) + 1)))
     return {name: clean(cell) for name, cell in zip(names, row, strict=False) if cell and not cell.isspace()}
+
+
+def _content_names(record: Record) -> tuple[str, ...]:
+    """Return the names that a row's content may have: beside several columns of their own a note is a mere remark."""
+    own = [name for name in record if name.lower() not in _KNOWN]
+    return tuple(name for name in CONTENT if name != _REMARK) if len(own) > 1 else CONTENT
 
 
 def _names(row: Sequence[str]) -> tuple[str, ...]:

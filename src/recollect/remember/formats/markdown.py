@@ -10,12 +10,14 @@ from recollect.remember.chunk import chunk
 from recollect.remember.formats.chat import is_dialogue, with_context
 from recollect.remember.formats.plain import of_chunks, turns
 from recollect.remember.formats.record import FIELDS, Origin, Parsed, Record, fields_of, names_of
+from recollect.remember.formats.vault import is_outline, note_name, outline_items, page_properties, unmarked
 from recollect.text.code import is_inside, whole_blocks
 
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-{3,})[ \t]*")
 _NO_TITLE: Final = re.compile(r"[ \t]*(?:[-*+>|#=]|\d{1,9}[.)]|```|~~~)|[ ]{4}|\t")
+_VERSION: Final = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.])", re.IGNORECASE)
 
 _FRONT_NAMES: Final = names_of("title", "type", "tags", "project", "observed_at", "confidence", "pinned")
 
@@ -47,13 +49,18 @@ def read_markdown(text: str, origin: Origin) -> Parsed:
     turns, each section being a thread of its own.
     """
     front, begin, problems = _front_matter(text)
-    template = _template(front, origin)
+    properties, begin = page_properties(text, begin)
+    template = _template({**properties, **front}, origin)
+    if is_outline(origin.source, text[begin:]):
+        line = text.count("\n", 0, begin) + 1
+        return Parsed(memories=unmarked(tuple(of_chunks(outline_items(text[begin:]), template, line=line))))
     sections = tuple(_sections(text, begin))
     if is_dialogue([line for section in sections for line in section.text.split("\n")]):
         memories = with_context(tuple(_turns(sections, template, origin)))
     else:
-        memories = tuple(memory for section in sections for memory in _of_section(section, template))
-    return Parsed(memories=memories, problems=problems)
+        within = note_name(origin.source)
+        memories = tuple(memory for section in sections for memory in _of_section(section, template, within))
+    return Parsed(memories=unmarked(memories), problems=problems)
 
 
 # --- front matter ---------------------------------------------------------------------------
@@ -78,7 +85,8 @@ def _template(front: Record, origin: Origin) -> Memory:
     fields, used = fields_of(front, _FRONT_NAMES)
     # A section's title is its heading, so the title of the whole would be lost if it did not stay here.
     metadata = {key: value for key, value in front.items() if key not in used or key.lower() in FIELDS["title"][0]}
-    fields = {"observed_at": origin.date, **fields}
+    fields = {"observed_at": origin.date, "title": note_name(origin.source), **fields}
+    fields["tags"] = tuple(tag.lstrip("#") for tag in fields.get("tags", ()) if tag.strip("#"))
     return Memory(content="", source=origin.source, metadata=metadata, **fields)
 
 
@@ -96,7 +104,19 @@ def _sections(text: str, begin: int) -> Iterator[_Section]:
         above = [each for each in above if each.rank < heading.rank] + [heading]
         line, counted = line + text.count("\n", counted, heading.end), heading.end
         path = " > ".join(each.words for each in above if each.words)
-        yield _Section(title=heading.words, path=path or None, text=text[heading.end : end], line=line)
+        yield _Section(title=_title(above), path=path or None, text=text[heading.end : end], line=line)
+
+
+def _title(above: Sequence[_Heading]) -> str:
+    """Return the words of the last heading, behind the version it is about where one above it names that.
+
+    `Added` says nothing without the release whose notes it stands in.
+    """
+    *higher, last = (each.words for each in above)
+    versions = [words for words in higher if _VERSION.search(words)]
+    if not last or not versions or _VERSION.search(last):
+        return last
+    return f"{versions[-1]}: {last}"
 
 
 def _headings(text: str, begin: int) -> Iterator[_Heading]:
@@ -133,8 +153,13 @@ def _words(text: str) -> str:
     return bare.rstrip() if not bare or bare.endswith(" ") else words
 
 
-def _of_section(section: _Section, template: Memory) -> Iterator[Memory]:
-    return of_chunks(chunk(section.text), _headed(section, template), line=section.line)
+def _of_section(section: _Section, template: Memory, within: str) -> Iterator[Memory]:
+    """Yield the memories of *section*; the name of a note stands above its headings unless the first repeats it."""
+    headed = _headed(section, template)
+    path = headed.section
+    if within and path and not path.casefold().startswith(within.casefold()):
+        headed = replace(headed, section=f"{within} > {path}")
+    return of_chunks(chunk(section.text), headed, line=section.line)
 
 
 def _headed(section: _Section, template: Memory) -> Memory:

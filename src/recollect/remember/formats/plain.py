@@ -127,8 +127,13 @@ def paragraphs(text: str) -> Iterator[Chunk]:
 def of_chunks(chunks: Iterator[Chunk] | tuple[Chunk, ...], template: Memory, *, line: int = 1) -> Iterator[Memory]:
     """Yield a memory like *template* for each chunk that is more than a rule; *line* is that of the text's begin."""
     for piece in chunks:
-        if not _RULE.fullmatch(piece.text):
+        if not is_rule(piece.text):
             yield replace(template, content=piece.text, line=line + piece.line_offset)
+
+
+def is_rule(text: str) -> bool:
+    """Tell whether *text* is nothing but a line drawn with characters."""
+    return _RULE.fullmatch(text) is not None
 
 
 def turns(text: str, template: Memory, *, thread: str, line: int = 1, after: int = 0) -> Iterator[Memory]:

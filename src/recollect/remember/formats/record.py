@@ -95,9 +95,9 @@ def names_of(*fields: str) -> Names:
 _ALL_NAMES: Final = names_of(*FIELDS)
 
 
-def content_of(record: Record) -> tuple[str, str] | None:
-    """Return the key and the words of the surest content name in *record*; blank words only if there are no others."""
-    found = [key for key in record if key.lower() in CONTENT]
+def content_of(record: Record, names: tuple[str, ...] = CONTENT) -> tuple[str, str] | None:
+    """Return the key and the words of the surest of *names* in *record*; blank words only if there are no others."""
+    found = [key for key in record if key.lower() in names]
     if len(found) > 1:
         found.sort(key=lambda key: CONTENT.index(key.lower()))
     worded = [(key, words) for key in found if (words := as_words(record[key])) is not None]
@@ -121,13 +121,16 @@ def fields_of(record: Record, names: Names = _ALL_NAMES) -> tuple[dict[str, Any]
     return values, used
 
 
-def as_memory(record: Record, *, origin: Origin, line: int, title: str = "") -> Memory | None:
+def as_memory(
+    record: Record, *, origin: Origin, line: int, title: str = "", names: tuple[str, ...] = CONTENT
+) -> Memory | None:
     """Return the memory that *record* tells of; None when it says nothing.
 
-    Without a content name its keys become `key: value` lines. What fills no field goes to the metadata.
+    Without one of *names*, those of its content, its keys become `key: value` lines. What fills no field goes to the
+    metadata.
     """
     fields, used = fields_of(record)
-    found = content_of(record)
+    found = content_of(record, names)
     given = record.get("metadata")
     metadata = given if isinstance(given, dict) else {}
     rest = {key: value for key, value in record.items() if value is not metadata}
