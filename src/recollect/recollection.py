@@ -42,6 +42,13 @@ if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     Why = search.why.Why
 
 Clock = Callable[[], datetime]
+Answers = Callable[[Request, Profile, Callable[[Request, Profile], Reply]], Reply]
+"""How a request is answered: by what it is given to search with, or by a result that is kept."""
+
+
+def answer_anew(request: Request, profile: Profile, search: Callable[[Request, Profile], Reply]) -> Reply:
+    """Search, whatever was asked before."""
+    return search(request, profile)
 
 
 def utc_now() -> datetime:
@@ -107,12 +114,13 @@ class Recollection:
         address: str = "",
         background: bool = False,
         retention: "recall.log.Retention | None" = None,
+        answers: Answers = answer_anew,
     ) -> None:
         self.store, self.models, self.rerankers = store, models, rerankers
         self.profile = profile
         self.address, self.background = address, background
         self.retention = retention or recall.log.Retention()
-        self._clock = clock
+        self._clock, self.answers = clock, answers
         self._writer = recall.log.BackgroundWriter()
         self._tuned = evaluate.tuning.TunedProfiles(store)
         self.project = self._named(project)
@@ -297,7 +305,7 @@ class Recollection:
         *more* are fields of Request: alpha, weights, min_score, session, lens, include_facts, facets, timeout, ….
         """
         request = self._request(text=query, mode=mode, limit=limit, where=where, **more)
-        reply = self._answer(request, self.profile if profile is None else load_profile(profile))
+        reply = self.answers(request, self.profile if profile is None else load_profile(profile), self._answer)
         if request.session is not None:
             asked, kept, told = self.now(), self.retention, _unquoted(reply)
             self._writer.submit(
