@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any, Final
 
 import anyio.to_thread
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -22,12 +23,13 @@ from recollect.replies import Reply
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve.cache import ResultCache
 from recollect.surfaces.serve.doors import access_of, parameters_of
-from recollect.surfaces.serve.guard import Guard, Rules
+from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
 from recollect.surfaces.serve.idempotency import Idempotency
 from recollect.surfaces.serve.importing import import_lines
+from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import BASE, describe
 from recollect.surfaces.serve.problems import HttpError, problem
-from recollect.surfaces.serve.service import PROJECT, Caller
+from recollect.surfaces.serve.service import OWNER, PROJECT, Caller
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.surfaces.table import Answer, Operation, Parameter
 
@@ -159,15 +161,20 @@ class Server:
 
 
 def build_app(warm: WarmStore, rules: Rules) -> Guard:
-    """Return the ASGI application that offers *warm* under *rules*."""
+    """Return the ASGI application that offers *warm* under *rules*, MCP among it."""
+    mcp = build_server(warm.service, OWNER)
+    # Hosts and origins are checked by the guard in front, by the same rules for every route.
+    checks = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    tools = mcp.streamable_http_app(transport_security=checks, max_request_body_size=LARGEST)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        with warm:
+        async with mcp.session_manager.run():
             yield
 
     handlers = {404: _unknown, 405: _wrong_method, RecollectError: _failed, Exception: _broken}
-    app = Starlette(routes=Server(warm=warm).routes(), lifespan=lifespan, exception_handlers=handlers)
+    routes = [*Server(warm=warm).routes(), *tools.routes]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
     return Guard(app, rules=rules, verify=warm.verify)
 
 
