@@ -1,9 +1,12 @@
 """Memory search for AI agents and the people who run them."""
 
-from recollect.errors import InputError, ModelError, RecollectError, StoreError
-from recollect.recollection import Recollection, open, recover  # noqa: A004  (recollect.open is the way in)
-from recollect.records import Filter, Memory
-from recollect.replies import Hit, Reason, Reply
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from recollect.errors import InputError, ModelError, RecollectError, StoreError
+    from recollect.recollection import Recollection, open, recover  # noqa: A004  (recollect.open is the way in)
+    from recollect.records import Filter, Memory
+    from recollect.replies import Hit, Reason, Reply
 
 __all__ = [
     "Filter",
@@ -20,3 +23,23 @@ __all__ = [
     "recover",
 ]
 __version__ = "0.1.0"
+
+_MODULES = {
+    "errors": ("InputError", "ModelError", "RecollectError", "StoreError"),
+    "recollection": ("Recollection", "open", "recover"),
+    "records": ("Filter", "Memory"),
+    "replies": ("Hit", "Reason", "Reply"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, or a module, loaded when it is first asked for: thin programs need none of them."""
+    from importlib import import_module  # noqa: PLC0415
+
+    for module, names in _MODULES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"recollect.{module}"), name)
+            return found
+    if name in ("aio", *_MODULES):
+        return import_module(f"recollect.{name}")
+    raise AttributeError(f"module 'recollect' has no attribute {name!r}")

@@ -44,6 +44,7 @@ class AsyncRecollection:
     add_all = _threaded(Recollection.add_all)
     backup = _threaded(Recollection.backup)
     backup_to = _threaded(Recollection.backup_to)
+    brief = _threaded(Recollection.brief)
     capture = _threaded(Recollection.capture)
     changes = _threaded(Recollection.changes)
     close = _threaded(Recollection.close)

@@ -405,6 +405,18 @@ class Recollection:
             budget=budget,
         )
 
+    def brief(self, *, session: str | None = None, limit: int = 8, budget: int = 500) -> "recall.inject.Rendered":
+        """Return what a new session should know before anything is asked: what is pinned, decided, preferred."""
+        return recall.brief.brief(
+            self.store,
+            scope=self.scope,
+            now=self.now(),
+            session=self._named(session),
+            project=self._notes,
+            limit=limit,
+            budget=budget,
+        )
+
     def why(
         self, /, memory_id: int, query: str, *, mode: Mode = "hybrid", profile: str | None = None, **more: Any
     ) -> "Why":

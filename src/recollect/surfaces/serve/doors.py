@@ -8,8 +8,8 @@ from recollect.surfaces.table import Operation, Parameter
 Access = Literal["read", "write", "local"]
 
 ACCESS: Final[Mapping[Access, str]] = {
-    "read": "search decisions changes how-it-works why related inject show list timeline facts stale conflicts log "
-    "lens stats doctor export",
+    "read": "search decisions changes how-it-works why related inject brief show list timeline facts stale conflicts "
+    "log lens stats doctor export",
     "write": "add capture forget restore pin supersede feedback reinforce consolidate edit tag embed reindex purge",
     "local": "import roots watch open backup restore-backup recover model eval tune token",
 }

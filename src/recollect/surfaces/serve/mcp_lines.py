@@ -6,6 +6,7 @@ from secrets import token_hex
 from typing import Any, cast
 
 import anyio
+from mcp.server import MCPServer
 from mcp.server.stdio import stdio_server
 
 from recollect.surfaces.serve.mcp_server import build_server
@@ -16,12 +17,17 @@ async def serve_lines(
     service: Service, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     """Hold one MCP session over a connection, until its other end closes."""
-    caller = Caller(name="agent", project=header.get("project"), trust="agent")
-    server = build_server(service, caller, session=f"mcp-{token_hex(4)}")
+    server = agent_server(service, project=header.get("project"))
     stdin, stdout = cast("anyio.AsyncFile[str]", _Lines(reader)), cast("anyio.AsyncFile[str]", _Writer(writer))
     async with stdio_server(stdin, stdout) as (incoming, outgoing):
         running = server._lowlevel_server  # noqa: SLF001  (the SDK has no public way to other streams)
         await running.run(incoming, outgoing, running.create_initialization_options())
+
+
+def agent_server(service: Service, *, project: str | None) -> MCPServer:
+    """Return the MCP server for one session of an agent, bound to *project* where one is named."""
+    caller = Caller(name="agent", project=project, trust="agent")
+    return build_server(service, caller, session=f"mcp-{token_hex(4)}")
 
 
 class _Lines:

@@ -17,18 +17,13 @@ import recollect
 from recollect.errors import RecollectError
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve import mcp_replies as replies
+from recollect.surfaces.serve.handshake import INSTRUCTIONS
 from recollect.surfaces.serve.service import Caller, Service
 from recollect.trust import level
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-INSTRUCTIONS: Final = (
-    "recollect is the long-term memory of this user and their agents: decisions, preferences, gotchas, facts, past "
-    "conversations. Search it before you answer what may depend on earlier work or on the user; an empty or weak "
-    "answer means that nothing is known, so say so. Remember what was decided or learned, in one plain sentence each. "
-    "Say by feedback whether a memory was used, useful or wrong."
-)
 SEARCHING: Final = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )

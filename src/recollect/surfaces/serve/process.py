@@ -86,7 +86,13 @@ class _Process:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop.set)
-        handlers: Mapping[str, Handler] = {"ping": self._ping, "stop": self._end, "mcp": self._mcp, "call": self._call}
+        handlers: Mapping[str, Handler] = {
+            "ping": self._ping,
+            "stop": self._end,
+            "mcp": self._mcp,
+            "call": self._call,
+            "hook": self._hook,
+        }
         door = LocalDoor(self._db.address, handlers, version=recollect.__version__)
         with self._warm:
             async with self._http() as address:
@@ -186,6 +192,19 @@ class _Process:
     async def _mcp(self, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with self._use():
             await serve_lines(self._warm.service, header, reader, writer)
+
+    async def _hook(self, header: Mapping[str, Any], *_: Any) -> Mapping[str, Any]:
+        from recollect.surfaces.hook import answer, keep_later, read_event  # noqa: PLC0415
+
+        def work() -> str:
+            project = header.get("project")
+            db = self._db.in_project(project) if isinstance(project, str) and project else self._db
+            hooked = answer(read_event(str(header.get("event"))), db)
+            keep_later(hooked, db=self._db.address)
+            return hooked.output
+
+        with self._use():
+            return {"output": await asyncio.to_thread(work)}
 
     async def _call(self, header: Mapping[str, Any], *_: Any) -> Mapping[str, Any]:
         from recollect.surfaces.serve.calling import call  # noqa: PLC0415
