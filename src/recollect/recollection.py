@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -477,6 +477,37 @@ class Recollection:
             return self.retention.prune(self.store, scope=self.scope, now=self.now())
         before, size = upkeep.purge.moment(older_than, now=self.now()), upkeep.purge.in_bytes(megabytes)
         return self.store.prune_recalls(scope=self.scope, before=before, max_bytes=size)
+
+    def create_token(
+        self,
+        *,
+        name: str | None = None,
+        project: str | None = None,
+        read_only: bool = False,
+        trust: Trust = "agent",
+        lifetime: timedelta | None = None,
+    ) -> "upkeep.tokens.NewToken":
+        """Make a token for a server of this store; its secret is told this once and kept as a digest."""
+        return upkeep.tokens.create_token(
+            self.store,
+            now=self.now(),
+            name=name,
+            project=project or self.project,
+            read_only=read_only,
+            trust=trust,
+            lifetime=lifetime,
+        )
+
+    def tokens(self) -> "tuple[upkeep.tokens.Token, ...]":
+        """Return the tokens for servers of this store, by name; in a project those of the project."""
+        held = upkeep.tokens.tokens(self.store)
+        return tuple(each for each in held if self.project is None or each.project == self.project)
+
+    def revoke_token(self, name: str) -> None:
+        """Drop a token: from now on it opens nothing."""
+        if name not in {each.name for each in self.tokens()}:
+            raise InputError(f"no token is called {name!r}", hint="see: recollect token list")
+        upkeep.tokens.revoke_token(self.store, name)
 
     def restore(self, memory_id: int) -> None:
         """Bring back a memory that was forgotten, or one that another took the place of."""

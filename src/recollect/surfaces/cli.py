@@ -27,6 +27,8 @@ GLOBAL = {
     "reranker": "the folder of a cross-encoder that reads the best hits again, or none (RECOLLECT_RERANKER)",
 }
 TYPES: dict[str, Any] = {"number": click.INT, "share": click.FLOAT}
+SERVING = ("serve", "daemon", "mcp", "hook")
+"""Commands of the warm process."""
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
 
 
@@ -40,7 +42,7 @@ class _Commands(click.Group):
         """Return every command, in the order of the table."""
         from recollect.surfaces.operations import OPERATIONS  # noqa: PLC0415  (see above)
 
-        return [*OPERATIONS, *super().list_commands(ctx)]
+        return [*OPERATIONS, *super().list_commands(ctx), *SERVING]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command *cmd_name*."""
@@ -48,6 +50,10 @@ class _Commands(click.Group):
 
         if cmd_name in OPERATIONS:
             return _command(OPERATIONS[cmd_name])
+        if cmd_name in SERVING:
+            from recollect.surfaces.serving import COMMANDS  # noqa: PLC0415
+
+            return global_options(COMMANDS[cmd_name])
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -58,7 +64,7 @@ class _Commands(click.Group):
             _leave_quietly()
 
 
-def _global_options(command: click.Command) -> click.Command:
+def global_options(command: click.Command) -> click.Command:
     """Add the global options to *command*, except those that it has in a way of its own."""
     own = {each.name for each in command.params}
     others = {name: about for name, about in GLOBAL.items() if name not in own}
@@ -67,7 +73,7 @@ def _global_options(command: click.Command) -> click.Command:
     return command
 
 
-def _chosen(given: dict[str, Any], own: Container[str] = ()) -> dict[str, Any]:
+def chosen_options(given: dict[str, Any], own: Container[str] = ()) -> dict[str, Any]:
     """Take the global options out of *given*; what stands after the command wins over what stands before it.
 
     Those that the command has of its *own* stay in it.
@@ -78,10 +84,10 @@ def _chosen(given: dict[str, Any], own: Container[str] = ()) -> dict[str, Any]:
 
 def _command(operation: "Operation") -> click.Command:
     def run(**given: Any) -> None:
-        _answer(operation, given, _chosen(given, {each.name for each in operation.parameters}))
+        _answer(operation, given, chosen_options(given, {each.name for each in operation.parameters}))
 
     params: list[click.Parameter] = [_parameter(parameter) for parameter in operation.parameters]
-    return _global_options(click.Command(operation.name, callback=run, params=params, help=_help(operation)))
+    return global_options(click.Command(operation.name, callback=run, params=params, help=_help(operation)))
 
 
 def _help(operation: "Operation") -> str:
@@ -129,17 +135,19 @@ def _type(parameter: "Parameter") -> Any:
 # --- answering ------------------------------------------------------------------------------
 
 
-def _open(chosen: Mapping[str, Any]) -> "Recollection":
+def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "Recollection":
+    """Open the store that the global options choose."""
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
 
-    return open_recollection(chosen["db"], **{name: chosen[name] for name in GLOBAL if name != "db"})
+    options = {name: chosen[name] for name in GLOBAL if name != "db"}
+    return open_recollection(chosen["db"], background=background, **options)
 
 
 def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
     if given.get("text") == "-":
         given["text"] = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
     place = chosen if operation.store else {**chosen, "db": ":memory:"}
-    with _open(place) as db:
+    with open_chosen(place) as db:
         values = {"project": chosen["project"], **given}
         with _bar(wanted=operation.slow) as progress:
             db.models.progress = progress
@@ -210,7 +218,7 @@ def cli(context: click.Context, /, **chosen: Any) -> None:
     context.obj = chosen
 
 
-_global_options(cli)
+global_options(cli)
 
 
 @cli.command()
@@ -219,7 +227,7 @@ def demo(keep: str | None, **given: Any) -> None:
     """Build a sample store, search it, and show what to try next; your own store is not touched."""
     from recollect.surfaces.demo import NEXT, run_demo  # noqa: PLC0415
 
-    chosen = _chosen(given)
+    chosen = chosen_options(given)
     with _bar(wanted=True) as progress:
         shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program(), progress=progress)
     if chosen["as_json"]:
@@ -231,7 +239,7 @@ def demo(keep: str | None, **given: Any) -> None:
         _say("")
 
 
-_global_options(demo)
+global_options(demo)
 
 
 def _program() -> str:
