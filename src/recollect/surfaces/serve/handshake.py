@@ -13,11 +13,15 @@ INSTRUCTIONS = (
     "answer means that nothing is known, so say so. Remember what was decided or learned, in one plain sentence each. "
     "Say by feedback whether a memory was used, useful or wrong."
 )
-CAPABILITIES = {
-    "prompts": {"listChanged": False},
-    "resources": {"listChanged": False, "subscribe": False},
-    "tools": {"listChanged": False},
-}
+MODERN = "2026-07-28"
+"""The version that begins with a discovery, or with nothing at all."""
+_META = "io.modelcontextprotocol/"
+SERVER = {"name": "recollect", "title": "recollect", "version": __version__}
+
+
+def _capabilities(*, changing: bool) -> dict[str, Any]:
+    listed = {"listChanged": changing}
+    return {"prompts": listed, "resources": {**listed, "subscribe": changing}, "tools": listed}
 
 
 def greet(line: str) -> str | None:
@@ -26,14 +30,40 @@ def greet(line: str) -> str | None:
         asked = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(asked, dict) or asked.get("method") != "initialize" or "id" not in asked:
+    if not isinstance(asked, dict) or "id" not in asked:
         return None
-    params = asked.get("params")
-    wanted = params.get("protocolVersion") if isinstance(params, dict) else None
-    result: dict[str, Any] = {
-        "capabilities": CAPABILITIES,
+    given = asked.get("params")
+    params = given if isinstance(given, dict) else {}
+    answers = {"initialize": _initialized, "server/discover": _discovered}
+    answer = answers.get(str(asked.get("method")))
+    result = answer(params) if answer else None
+    if result is None:
+        return None
+    return json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}, separators=(",", ":"))
+
+
+def _initialized(params: dict[str, Any]) -> dict[str, Any]:
+    wanted = params.get("protocolVersion")
+    return {
+        "capabilities": _capabilities(changing=False),
         "instructions": INSTRUCTIONS,
         "protocolVersion": wanted if wanted in VERSIONS else VERSIONS[-1],
-        "serverInfo": {"name": "recollect", "title": "recollect", "version": __version__},
+        "serverInfo": SERVER,
     }
-    return json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}, separators=(",", ":"))
+
+
+def _discovered(params: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the answer to a discovery in the version we know; any other is left to the server itself."""
+    meta = params.get("_meta")
+    known = isinstance(meta, dict) and meta.get(f"{_META}protocolVersion") == MODERN
+    if not known or not isinstance(meta.get(f"{_META}clientCapabilities"), dict):
+        return None
+    return {
+        "cacheScope": "private",
+        "capabilities": _capabilities(changing=True),
+        "instructions": INSTRUCTIONS,
+        "resultType": "complete",
+        "supportedVersions": [MODERN],
+        "ttlMs": 0,
+        "_meta": {f"{_META}serverInfo": SERVER},
+    }
