@@ -27,7 +27,7 @@ GLOBAL = {
     "reranker": "the folder of a cross-encoder that reads the best hits again, or none (RECOLLECT_RERANKER)",
 }
 TYPES: dict[str, Any] = {"number": click.INT, "share": click.FLOAT}
-SERVING = ("serve", "daemon", "mcp", "hook")
+SERVING = ("serve", "daemon", "mcp", "hook", "install", "uninstall")
 """Commands of the warm process."""
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
 

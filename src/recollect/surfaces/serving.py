@@ -14,6 +14,7 @@ from recollect.errors import InputError, StoreError
 from recollect.settings import read_settings
 from recollect.surfaces.cli import chosen_options, open_chosen
 from recollect.surfaces.granting import seconds_of
+from recollect.surfaces.install.commands import install, uninstall
 from recollect.surfaces.serve.place import Place, ask, read_place
 
 STARTING: Final = 30.0
@@ -111,7 +112,9 @@ def hook(**_: Any) -> None:
     main()
 
 
-COMMANDS: Final[Mapping[str, click.Command]] = {"serve": serve, "daemon": daemon, "mcp": mcp, "hook": hook}
+COMMANDS: Final[Mapping[str, click.Command]] = {
+    each.name or "": each for each in (serve, daemon, mcp, hook, install, uninstall)
+}
 
 
 def start(db: str | None, *, idle: str | None, port: int | None) -> Place:

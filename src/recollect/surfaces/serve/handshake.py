@@ -54,8 +54,9 @@ def _initialized(params: dict[str, Any]) -> dict[str, Any]:
 
 def _discovered(params: dict[str, Any]) -> dict[str, Any] | None:
     """Return the answer to a discovery in the version we know; any other is left to the server itself."""
-    meta = params.get("_meta")
-    known = isinstance(meta, dict) and meta.get(f"{_META}protocolVersion") == MODERN
+    given = params.get("_meta")
+    meta = given if isinstance(given, dict) else {}
+    known = meta.get(f"{_META}protocolVersion") == MODERN
     if not known or not isinstance(meta.get(f"{_META}clientCapabilities"), dict):
         return None
     return {
