@@ -31,12 +31,18 @@ class Edit:
 def put_in(change: Change) -> Edit:
     """Return *change* made; made already, it changes nothing."""
     before = _read(change.path)
+    return Edit(path=change.path, before=before, after=_changed(change, before))
+
+
+def _changed(change: Change, before: str | None) -> str:
+    """Return the text of a file with *change* in it."""
     if change.table:
-        return Edit(path=change.path, before=before, after=_with_table(before or "", change))
-    value, after = _parse(change.path, before), deepcopy(_parse(change.path, before))
+        return _with_table(before or "", change)
+    value = _parse(change.path, before)
+    after = deepcopy(value)
     for entry in change.entries:
         _put(after, entry, change.path)
-    return Edit(path=change.path, before=before, after=before if after == value and before else _dump(after, before))
+    return before if before and after == value else _dump(after, before)
 
 
 def take_out(change: Change) -> Edit:
@@ -45,19 +51,18 @@ def take_out(change: Change) -> Edit:
     if before is None:
         return Edit(path=change.path, before=None, after=None)
     kept = _read(backup_of(change.path))
-    if change.table:
-        after = _without_table(before)
-        same = kept is not None and after.strip() == kept.strip()
-        return Edit(path=change.path, before=before, after=(kept if same else after) or None)
-    value = _parse(change.path, before)
-    after_value = deepcopy(value)
-    for entry in change.entries:
-        _take(after_value, entry)
-    if after_value == value:
-        return Edit(path=change.path, before=before, after=before)
-    if kept is not None and _parse(change.path, kept) == after_value:
+    if kept is not None and before == _changed(change, kept):
         return Edit(path=change.path, before=before, after=kept)
-    return Edit(path=change.path, before=before, after=_dump(after_value, before) if after_value else None)
+    if change.table:
+        left = _without_table(before)
+        return Edit(path=change.path, before=before, after=left if left.strip() else None)
+    value = _parse(change.path, before)
+    after = deepcopy(value)
+    for entry in change.entries:
+        _take(after, entry)
+    if after == value:
+        return Edit(path=change.path, before=before, after=before)
+    return Edit(path=change.path, before=before, after=_dump(after, before) if after else None)
 
 
 def write(edit: Edit) -> Path | None:
