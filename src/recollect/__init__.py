@@ -2,14 +2,12 @@
 
 from typing import TYPE_CHECKING, Any
 
-from recollect.errors import InputError, ModelError, RecollectError, StoreError
-from recollect.lazy import lazily
-from recollect.recollection import Recollection, open, recover  # noqa: A004  (recollect.open is the way in)
-from recollect.records import Filter, Memory
-from recollect.replies import Hit, Reason, Reply
-
-if TYPE_CHECKING:  # who does not await does not pay for asyncio
+if TYPE_CHECKING:
     from recollect import aio
+    from recollect.errors import InputError, ModelError, RecollectError, StoreError
+    from recollect.recollection import Recollection, open, recover  # noqa: A004  (recollect.open is the way in)
+    from recollect.records import Filter, Memory
+    from recollect.replies import Hit, Reason, Reply
 
 __all__ = [
     "Filter",
@@ -28,11 +26,22 @@ __all__ = [
 ]
 __version__ = "0.1.0"
 
-_load = lazily(__name__)
+_MODULES = {
+    "errors": ("InputError", "ModelError", "RecollectError", "StoreError"),
+    "recollection": ("Recollection", "open", "recover"),
+    "records": ("Filter", "Memory"),
+    "replies": ("Hit", "Reason", "Reply"),
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Load `recollect.aio` when it is first asked for."""
-    if name == "aio":
-        return _load(name)
-    raise AttributeError(f"recollect has no {name}")
+    """Return a public name, or a module, loaded when it is first asked for: thin programs need none of them."""
+    from importlib import import_module  # noqa: PLC0415
+
+    for module, names in _MODULES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"recollect.{module}"), name)
+            return found
+    if name in ("aio", *_MODULES):
+        return import_module(f"recollect.{name}")
+    raise AttributeError(f"module 'recollect' has no attribute {name!r}")

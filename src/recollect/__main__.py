@@ -1,5 +1,5 @@
-"""`python -m recollect`: the command line, where no script is on the path."""
+"""Run recollect as a module: `python -m recollect`."""
 
-from recollect.surfaces.cli import main
+from recollect.surfaces.front import main
 
 main()

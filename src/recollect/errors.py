@@ -5,7 +5,9 @@ RecollectError               what a caller may catch to catch all of it
 │   ├── QueryError           an option of a search has no meaning
 │   ├── FileError            a file cannot be read as memories
 │   ├── UnknownMemory        no memory has this id
-│   └── ProfileError         a profile or setting holds an unknown key or value
+│   ├── ProfileError         a profile or setting holds an unknown key or value
+│   └── AccessError          who asks may not do this
+│       └── TokenError       the token is missing, wrong, expired or revoked
 ├── StoreError               the store cannot do its work; exit code 3
 │   ├── StoreBusy            another process holds the store for too long
 │   ├── StoreDamaged         the file is not a store, or is broken
@@ -123,3 +125,15 @@ class SearchTimeout(SearchStopped):
     """Say that the search took longer than its caller allowed."""
 
     code = "timeout"
+
+
+class AccessError(InputError):
+    """Refuse who may not do what is asked."""
+
+    code = "forbidden"
+
+
+class TokenError(AccessError):
+    """Refuse a token that is missing, wrong, expired or revoked."""
+
+    code = "unauthorized"

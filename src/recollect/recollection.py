@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
@@ -55,6 +55,13 @@ if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     Why = search.why.Why
 
 Clock = Callable[[], datetime]
+Answers = Callable[[Request, Profile, Callable[[Request, Profile], Reply]], Reply]
+"""How a request is answered: by what it is given to search with, or by a result that is kept."""
+
+
+def answer_anew(request: Request, profile: Profile, search: Callable[[Request, Profile], Reply]) -> Reply:
+    """Search, whatever was asked before."""
+    return search(request, profile)
 
 
 def utc_now() -> datetime:
@@ -131,12 +138,13 @@ class Recollection:
         address: str = "",
         background: bool = False,
         retention: "recall.log.Retention | None" = None,
+        answers: Answers = answer_anew,
     ) -> None:
         self.store, self.models, self.rerankers = store, models, rerankers
         self.profile = profile
         self.address, self.background = address, background
         self.retention = retention or recall.log.Retention()
-        self._clock = clock
+        self._clock, self.answers = clock, answers
         self._writer = recall.log.BackgroundWriter()
         self._tuned = evaluate.tuning.TunedProfiles(store)
         self.project = self._named(project)
@@ -489,7 +497,7 @@ class Recollection:
             ('answered', ['We deploy on Fridays'])
         """
         name, request = options.get("profile"), self._request(query, options)
-        reply = self._answer(request, self.profile if name is None else load_profile(name))
+        reply = self.answers(request, self.profile if name is None else load_profile(name), self._answer)
         if request.session is not None:
             asked, kept, told = self.now(), self.retention, _unquoted(reply)
             self._writer.submit(
@@ -615,6 +623,23 @@ class Recollection:
             budget=budget,
         )
 
+    def brief(self, *, session: str | None = None, limit: int = 8, budget: int = 500) -> "recall.inject.Rendered":
+        """Return what a new session should know before anything is asked: what is pinned, decided, preferred.
+
+        Example:
+            >>> db.brief().ids
+            (1,)
+        """
+        return recall.brief.brief(
+            self.store,
+            scope=self.scope,
+            now=self.now(),
+            session=self._named(session),
+            project=self._notes,
+            limit=limit,
+            budget=budget,
+        )
+
     def why(self, /, memory_id: int, query: str, **options: Unpack[SearchOptions]) -> "Why":
         """Explain why a memory was or was not found: its rank in each list, what blocks it, what would help.
 
@@ -709,6 +734,37 @@ class Recollection:
             return self.retention.prune(self.store, scope=self.scope, now=self.now())
         before, size = upkeep.purge.moment(older_than, now=self.now()), upkeep.purge.in_bytes(max_size)
         return self.store.prune_recalls(scope=self.scope, before=before, max_bytes=size)
+
+    def create_token(
+        self,
+        *,
+        name: str | None = None,
+        project: str | None = None,
+        read_only: bool = False,
+        trust: Trust = "agent",
+        lifetime: timedelta | None = None,
+    ) -> "upkeep.tokens.NewToken":
+        """Make a token for a server of this store; its secret is told this once and kept as a digest."""
+        return upkeep.tokens.create_token(
+            self.store,
+            now=self.now(),
+            name=name,
+            project=project or self.project,
+            read_only=read_only,
+            trust=trust,
+            lifetime=lifetime,
+        )
+
+    def tokens(self) -> "tuple[upkeep.tokens.Token, ...]":
+        """Return the tokens for servers of this store, by name; in a project those of the project."""
+        held = upkeep.tokens.tokens(self.store)
+        return tuple(each for each in held if self.project is None or each.project == self.project)
+
+    def revoke_token(self, name: str) -> None:
+        """Drop a token: from now on it opens nothing."""
+        if name not in {each.name for each in self.tokens()}:
+            raise InputError(f"no token is called {name!r}", hint="see: recollect token list")
+        upkeep.tokens.revoke_token(self.store, name)
 
     def restore(self, memory_id: int) -> None:
         """Bring back a memory that was forgotten, or one that another took the place of.

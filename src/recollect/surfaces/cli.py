@@ -29,10 +29,10 @@ EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
 
 def _run_verb(operation: "Operation", given: dict[str, Any]) -> None:
     """Answer what was typed after the name of *operation*."""
-    _answer(operation, given, _chosen(given, {each.name for each in operation.parameters}))
+    _answer(operation, given, chosen_options(given, {each.name for each in operation.parameters}))
 
 
-def _chosen(given: dict[str, Any], own: Container[str] = ()) -> dict[str, Any]:
+def chosen_options(given: dict[str, Any], own: Container[str] = ()) -> dict[str, Any]:
     """Take the global options out of *given*; what stands after the command wins over what stands before it.
 
     Those that the command has of its *own* stay in it.
@@ -44,10 +44,12 @@ def _chosen(given: dict[str, Any], own: Container[str] = ()) -> dict[str, Any]:
 # --- answering ------------------------------------------------------------------------------
 
 
-def _open(chosen: Mapping[str, Any]) -> "Recollection":
+def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "Recollection":
+    """Open the store that the global options choose."""
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
 
-    return open_recollection(chosen["db"], **{name: chosen[name] for name in GLOBAL if name != "db"})
+    options = {name: chosen[name] for name in GLOBAL if name != "db"}
+    return open_recollection(chosen["db"], background=background, **options)
 
 
 def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
@@ -58,7 +60,7 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
     place = chosen if operation.store else {**chosen, "db": ":memory:"}
     _require_store(operation, place["db"])
     _require_model(place["model"])
-    with _open(place) as db:
+    with open_chosen(place) as db:
         values = {"project": chosen["project"], **given}
         with _bar(operation) as progress:
             db.models.progress = progress
@@ -259,7 +261,7 @@ def demo(keep: str | None, **given: Any) -> None:
     """Build a sample store, search it, and show what to try next; your own store is not touched."""
     from recollect.surfaces.demo import run_demo  # noqa: PLC0415
 
-    chosen = _chosen(given)
+    chosen = chosen_options(given)
     with _bar() as progress:
         shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program(), progress=progress)
     if chosen["as_json"]:
@@ -281,7 +283,7 @@ def watch(**given: Any) -> None:
     from recollect.surfaces.watching import follow, until_signalled  # noqa: PLC0415
     from recollect.surfaces.writing import import_value  # noqa: PLC0415
 
-    chosen = _chosen(given)
+    chosen = chosen_options(given)
 
     def told(report: "ImportReport") -> None:
         line = json.dumps(serialise(import_value(report)), ensure_ascii=False)
@@ -290,7 +292,7 @@ def watch(**given: Any) -> None:
 
     from recollect.surfaces.serialise import serialise  # noqa: PLC0415
 
-    with _open(chosen) as db, until_signalled() as stop:
+    with open_chosen(chosen) as db, until_signalled() as stop:
         roots = db.roots()
         _say(visible_line(f"watching {', '.join(each.name for each in roots)}; stop with Ctrl-C"), err=True)
         follow(db, stop=stop, told=told, trouble=lambda error: _say(visible_line(f"error: {error}"), err=True))

@@ -41,7 +41,7 @@ MEANT: Final = {
     **dict.fromkeys(("history", "log-recent"), "timeline"),
     **dict.fromkeys(("status", "count"), "stats"),
     **dict.fromkeys(("check", "fsck"), "doctor"),
-    **dict.fromkeys(("install", "models"), "model"),
+    "models": "model",
     "dump": "export",
     "tags": "tag",
     "unpin": "pin --off",
@@ -77,12 +77,16 @@ class Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return every command, in the order of the table."""
-        return [*_operations(), *super().list_commands(ctx)]
+        return [*_operations(), *super().list_commands(ctx), *SERVING]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command *cmd_name*."""
         if cmd_name in (operations := _operations()):
             return command_for(operations[cmd_name], self._run)
+        if cmd_name in SERVING:
+            from recollect.surfaces.serving import COMMANDS  # noqa: PLC0415  (few serve)
+
+            return global_options(COMMANDS[cmd_name])
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(
@@ -102,10 +106,20 @@ class Commands(click.Group):
             rows = [(name, each.about) for name, each in operations.items() if each.group == group]
             others = [name for name in super().list_commands(ctx) if GROUPS_OF_OTHERS.get(name) == group]
             rows += [(name, str(self.commands[name].help)) for name in others]
+            rows += list(SERVING.items()) if group == "agents" else []
             with formatter.section(heading):
                 formatter.write_dl([(name, about.split("\n\n")[0]) for name, about in rows])
 
 
+SERVING: Final = {
+    "serve": "Serve this store: HTTP and MCP for programs, warm answers for commands and hooks.",
+    "daemon": "Start, stop or look at the server of this store in the background.",
+    "mcp": "Serve MCP on standard input and output: the command for an agent's configuration.",
+    "hook": "Answer the hook event of a coding agent on standard input.",
+    "install": "Put recollect into the configuration of an agent or editor.",
+    "uninstall": "Take recollect out of it again: exactly what `install` put there.",
+}
+"""Commands of the warm process, and what they do; they are loaded when they are asked for."""
 GROUPS_OF_OTHERS: Final = {"demo": "daily", "watch": "daily", "completion": "care"}
 
 

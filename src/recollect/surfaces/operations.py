@@ -10,7 +10,7 @@ from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
-from recollect.surfaces import backing, erasing, measuring, reading, repairing, text, writing
+from recollect.surfaces import backing, erasing, granting, measuring, reading, repairing, text, writing
 from recollect.surfaces.repairing import readable
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import (
@@ -190,5 +190,5 @@ def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = operations_of(
-    reading, writing, repairing, sys.modules[__name__], backing, erasing, measuring
+    reading, writing, repairing, sys.modules[__name__], backing, erasing, granting, measuring
 )

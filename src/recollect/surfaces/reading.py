@@ -183,6 +183,18 @@ def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
     return Answer(value=told, text=lambda: told.text)  # to tell nothing is an answer, and no error to a hook
 
 
+@operation(
+    SESSION,
+    Parameter(name="limit", kind="number", about="how many memories at most (8)"),
+    Parameter(name="budget", kind="number", about="how many tokens at most (500)"),
+    group="agents",
+)
+def brief(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Print what a new session should know before anything is asked: what is pinned, decided, preferred."""
+    told = db.brief(session=given.get("session"), limit=given.get("limit") or 8, budget=given.get("budget") or 500)
+    return Answer(value=told, text=lambda: told.text)
+
+
 # --- memories and facts ---------------------------------------------------------------------
 
 

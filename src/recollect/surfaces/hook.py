@@ -1,0 +1,128 @@
+"""Hooks of coding agents: what a prompt should be told goes in, what a session said is kept.
+
+Claude Code, Codex, VS Code and Qwen send the same events in the same form; Gemini has other names for them. An event
+that is not known, or cannot be read, is answered by silence: a hook must never stand in an agent's way.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from recollect.errors import RecollectError
+from recollect.recollection import Recollection
+
+CHARACTERS: Final = 10_000
+"""How many characters of context agents take."""
+BUDGET: Final = 500
+"""How many tokens a prompt is told."""
+MACHINE_MADE: Final = frozenset({"system", "loop_wakeup", "schedule_wakeup", "poll_event"})
+"""Sources of prompts that no person wrote."""
+NAMES: Final[Mapping[str, str]] = {"BeforeAgent": "UserPromptSubmit", "AfterAgent": "Stop", "PreCompress": "PreCompact"}
+"""What Gemini calls the events of the others."""
+STARTS: Final = "SessionStart"
+ASKS: Final = "UserPromptSubmit"
+ENDS: Final = frozenset({"Stop", "SessionEnd", "PreCompact"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hooked:
+    """What a hook does: the line it prints, and the transcript that is to be kept, in which project."""
+
+    output: str = ""
+    transcript: Path | None = None
+    project: str | None = None
+
+
+def read_event(text: str) -> dict[str, Any]:
+    """Return the event in *text*; an empty one where there is none."""
+    try:
+        event = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return event if isinstance(event, dict) else {}
+
+
+def answer(event: Mapping[str, Any], db: Recollection) -> Hooked:
+    """Return what to do about *event*."""
+    name = str(event.get("hook_event_name") or "")
+    kind = NAMES.get(name, name)
+    if kind == STARTS:
+        return _told(name, lambda: _brief(event, db))
+    if kind == ASKS and event.get("source") not in MACHINE_MADE:
+        return _told(name, lambda: _inject(event, db))
+    if kind in ENDS and not event.get("stop_hook_active"):
+        return _kept(event, db)
+    return Hooked()
+
+
+def _told(name: str, tell: Callable[[], str]) -> Hooked:
+    """Return the output that gives an agent more context; nothing where there is nothing to tell."""
+    try:
+        text = tell()
+    except RecollectError:
+        return Hooked()
+    if not text or len(text) > CHARACTERS:
+        return Hooked()
+    told = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+    return Hooked(output=json.dumps(told, ensure_ascii=False))
+
+
+def _brief(event: Mapping[str, Any], db: Recollection) -> str:
+    return db.brief(session=_session(event), budget=BUDGET).text
+
+
+def _inject(event: Mapping[str, Any], db: Recollection) -> str:
+    prompt = event.get("prompt")
+    if not isinstance(prompt, str) or not prompt.strip():
+        return ""
+    return db.inject(prompt[:2000], session=_session(event), budget=BUDGET).text
+
+
+def _kept(event: Mapping[str, Any], db: Recollection) -> Hooked:
+    """Keep what the agent asked to remember now, and name the transcript that is to be imported."""
+    project = _project(event, db)
+    said = event.get("last_assistant_message") or event.get("prompt_response")
+    if isinstance(said, str) and said.strip():
+        with suppress(RecollectError):  # the transcript has it too
+            (db.in_project(project) if project else db).capture(said, embed=False)
+    path = event.get("transcript_path")
+    known = isinstance(path, str) and bool(path) and Path(path).is_file()
+    return Hooked(transcript=Path(str(path)) if known else None, project=project)
+
+
+def _session(event: Mapping[str, Any]) -> str | None:
+    given = event.get("session_id")
+    return given if isinstance(given, str) and given else None
+
+
+def _project(event: Mapping[str, Any], db: Recollection) -> str | None:
+    """Return the project that a session belongs to: the one chosen, else the name of the repository it runs in."""
+    if db.project is not None:
+        return db.project
+    folder = event.get("cwd")
+    if not isinstance(folder, str) or not folder:
+        return None
+    path = Path(folder)
+    root = next((each for each in (path, *path.parents) if (each / ".git").exists()), path)
+    return re.sub(r"[^\w.-]+", "-", root.name).strip("-") or None
+
+
+def keep_later(hooked: Hooked, *, db: str) -> None:
+    """Import the transcript of *hooked* in a process of its own, for which nobody waits."""
+    if hooked.transcript is None:
+        return
+    project = ("--project", hooked.project) if hooked.project else ()
+    words = ("import", str(hooked.transcript), "--trust", "agent", "--db", db, *project)
+    subprocess.Popen(  # noqa: S603  (our own program)
+        [sys.executable, "-m", "recollect", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )

@@ -1,0 +1,1 @@
+"""Put recollect into the configuration of agents and editors, and take it out again: exactly that, nothing else."""

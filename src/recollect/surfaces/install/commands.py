@@ -1,0 +1,70 @@
+"""The commands `install` and `uninstall`."""
+
+import difflib
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from recollect.errors import RecollectError
+from recollect.surfaces.cli import chosen_options
+from recollect.surfaces.install.clients import BY_NAME, Client, Place
+from recollect.surfaces.install.edit import Edit, put_in, take_out, write
+
+
+def here() -> Place:
+    """Return where things are for this user."""
+    found = shutil.which("recollect")
+    command = (str(Path(found).absolute()),) if found else (sys.executable, "-m", "recollect")
+    return Place(home=Path.home(), folder=Path.cwd(), command=command, environment=os.environ)
+
+
+@click.command()
+@click.argument("client", type=click.Choice(list(BY_NAME)))
+@click.option("--dry-run", is_flag=True, help="show what would change")
+def install(client: str, dry_run: bool, **given: Any) -> None:  # noqa: FBT001
+    """Put recollect into the configuration of CLIENT: its memory tools, and its hooks where it has any."""
+    chosen_options(given)
+    chosen = BY_NAME[client]
+    edits = [put_in(each) for each in chosen.plan(here())]
+    _do(chosen, edits, dry_run=dry_run, done="installed", after=chosen.after)
+
+
+@click.command()
+@click.argument("client", type=click.Choice(list(BY_NAME)))
+@click.option("--dry-run", is_flag=True, help="show what would change")
+def uninstall(client: str, dry_run: bool, **given: Any) -> None:  # noqa: FBT001
+    """Take recollect out of the configuration of CLIENT again: exactly what `install` put there."""
+    chosen_options(given)
+    chosen = BY_NAME[client]
+    edits = [take_out(each) for each in chosen.plan(here())]
+    _do(chosen, edits, dry_run=dry_run, done="taken out", after="")
+
+
+def _do(client: Client, edits: Sequence[Edit], *, dry_run: bool, done: str, after: str) -> None:
+    changing = [each for each in edits if each.changes]
+    if not changing:
+        click.echo(f"{client.title}: nothing to change")
+        return
+    for edit in changing:
+        if dry_run:
+            click.echo(_difference(edit))
+            continue
+        try:
+            kept = write(edit)
+        except OSError as error:
+            raise RecollectError(f"cannot write {edit.path}: {error.strerror}", hint="check its rights") from error
+        click.echo(f"{edit.path}: {done}" + (f" (before: {kept.name})" if kept else ""))
+    if after and not dry_run:
+        click.echo(f"{client.title}: {after}")
+
+
+def _difference(edit: Edit) -> str:
+    lines = difflib.unified_diff(
+        (edit.before or "").splitlines(), (edit.after or "").splitlines(), str(edit.path), str(edit.path), lineterm=""
+    )
+    return "\n".join(lines)

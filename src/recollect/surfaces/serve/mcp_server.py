@@ -1,0 +1,374 @@
+"""The operations as MCP tools, for agents: few, each with a description a model can choose by."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import wraps
+from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
+
+from mcp.server import MCPServer, ServerRequestContext
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.resolve import Elicit, Resolve
+from mcp_types import CallToolResult, ToolAnnotations
+from pydantic import BaseModel, Field
+
+import recollect
+from recollect.errors import RecollectError
+from recollect.surfaces.serialise import serialise
+from recollect.surfaces.serve import mcp_replies as replies
+from recollect.surfaces.serve.handshake import INSTRUCTIONS
+from recollect.surfaces.serve.service import Caller, Service
+from recollect.trust import level
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+SEARCHING: Final = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+WRITING: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+FORGETTING: Final = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+
+Query = Annotated[str, Field(description='what to find, in plain words; "phrases", -not and type:decision work too')]
+Project = Annotated[str | None, Field(description="only this project; all that the agent may see unless told")]
+Types = Annotated[list[str] | None, Field(description="only these types: note, decision, gotcha, preference, …")]
+Tags = Annotated[list[str] | None, Field(description="only with one of these tags")]
+Day = Annotated[str | None, Field(description="a date: 2026-05-01, 3d, yesterday, last week")]
+Limit = Annotated[int, Field(ge=1, le=100, description="how many results at most")]
+Budget = Annotated[int, Field(ge=50, le=20_000, description="how many tokens the answer may have, about")]
+Id = Annotated[str | int, Field(description="the id of a memory, as search tells it")]
+Verdict = Literal["used", "useful", "wrong"]
+
+
+CALLER: ContextVar[Caller | None] = ContextVar("caller", default=None)
+"""Who sends the request that is being answered, where that came over HTTP."""
+
+
+class Confirm(BaseModel):
+    """What a person is asked before a memory is forgotten."""
+
+    forget: bool = Field(description="hide this memory from every search; it can be restored")
+
+
+def build_server(service: Service, caller: Caller, *, session: str | None = None) -> MCPServer:
+    """Return the MCP server that offers *service* to *caller*; what it recalls is logged for *session*."""
+    server = MCPServer(
+        "recollect",
+        title="recollect",
+        instructions=INSTRUCTIONS,
+        version=recollect.__version__,
+        log_level="ERROR",
+        middleware=[_known],
+    )
+    door = _Door(service, as_agent(caller), session)
+    for tools in (_add_searches, _add_reading, _add_writing, _add_resources):
+        tools(server, door)
+    return server
+
+
+def as_agent(caller: Caller) -> Caller:
+    """Return *caller* as what comes through MCP is trusted: no further than an agent, whoever started it."""
+    return replace(caller, trust=min(caller.trust, "agent", key=level))
+
+
+async def _known(
+    ctx: ServerRequestContext[Any, Any], call_next: Callable[[ServerRequestContext[Any, Any]], Awaitable[Any]]
+) -> Any:
+    """Answer a request over HTTP for whoever its own token names."""
+    caller = getattr(getattr(ctx.request, "state", None), "caller", None)
+    CALLER.set(as_agent(caller) if isinstance(caller, Caller) else None)
+    return await call_next(ctx)
+
+
+class _Door:
+    """How tools ask: by the name of an operation, for one caller."""
+
+    def __init__(self, service: Service, caller: Caller, session: str | None) -> None:
+        self._service, self._caller, self.session = service, caller, session
+
+    def ask(self, operation: str, **given: Any) -> Any:
+        """Return what *operation* answers to what is *given*."""
+        values = {name: value for name, value in given.items() if value is not None}
+        return self._service.answer(operation, values, CALLER.get() or self._caller).value
+
+
+def _told(tool: Callable[P, T]) -> Callable[P, T]:
+    """Return *tool* so that what goes wrong is told to the model in one line and a hint."""
+
+    @wraps(tool)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return tool(*args, **kwargs)
+        except RecollectError as error:
+            raise ToolError(f"{error} ({error.hint})" if error.hint else str(error)) from error
+
+    return call
+
+
+def _number(given: str | int) -> int:
+    try:
+        return int(str(given).strip().lstrip("#"))
+    except ValueError as error:
+        raise ToolError(f"{given!r} is no id; search tells ids") from error
+
+
+# --- searches -------------------------------------------------------------------------------
+
+_SEARCHES: Final[Mapping[str, str]] = {
+    "search": "Search the memory of this user and their agents by word and by meaning: decisions, preferences, facts, "
+    "gotchas, past conversations and imported notes. Returns only what probably answers, best first, or says that "
+    "nothing is known.",
+    "decisions": "Search what was decided and why: choices, trade-offs, agreements.",
+    "changes": "Search what was changed, added, fixed, moved or removed, and when.",
+    "how_it_works": "Search how something works here: architecture, design, behaviour, procedures.",
+}
+
+
+def _add_searches(server: MCPServer, door: _Door) -> None:
+    for name, about in _SEARCHES.items():
+        server.tool(name=name, title=name.replace("_", " ").capitalize(), description=about, annotations=SEARCHING)(
+            _search(door, name.replace("_", "-"))
+        )
+
+
+def _search(door: _Door, operation: str) -> Callable[..., Any]:
+    @_told
+    def search(  # noqa: PLR0913, PLR0917  (the parameters of a tool are its signature)
+        query: Query,
+        project: Project = None,
+        type: Types = None,  # noqa: A002  (the name on every door)
+        tag: Tags = None,
+        since: Day = None,
+        until: Day = None,
+        as_of: Annotated[str | None, Field(description="what was believed on this date")] = None,
+        limit: Limit = 10,
+        budget: Budget = 2000,
+        everything: Annotated[bool, Field(description="also what matches but probably does not answer")] = False,  # noqa: FBT002
+    ) -> Annotated[CallToolResult, replies.Results]:
+        reply = door.ask(
+            operation,
+            query=query,
+            project=project,
+            type=type,
+            tag=tag,
+            since=since,
+            until=until,
+            as_of=as_of,
+            limit=limit,
+            precise=not everything,
+            session=door.session,
+            include_facts=False,
+        )
+        return replies.as_result(replies.found(reply, budget=budget))
+
+    return search
+
+
+# --- reading --------------------------------------------------------------------------------
+
+
+def _add_reading(server: MCPServer, door: _Door) -> None:
+    @server.tool(
+        title="Fetch a memory", description="Get one memory in full, by the id that search told.", annotations=SEARCHING
+    )
+    @_told
+    def fetch(id: Id) -> Annotated[CallToolResult, replies.Document]:  # noqa: A002
+        return replies.as_result(_document(door, _number(id)))
+
+    @server.tool(
+        title="What to know for a task",
+        description="Get what is worth knowing before a task, as Markdown within a token budget; blank when there is "
+        "nothing. Call it at the start of a task.",
+        annotations=SEARCHING,
+    )
+    @_told
+    def inject(
+        task: Annotated[str, Field(description="the title of the task, or the user's request")],
+        description: Annotated[str | None, Field(description="what it is about")] = None,
+        project: Project = None,
+        budget: Annotated[int, Field(ge=50, le=5000, description="how many tokens at most")] = 500,
+    ) -> Annotated[CallToolResult, replies.Told]:
+        told = door.ask(
+            "inject", task=task, description=description, project=project, budget=budget, session=door.session
+        )
+        return replies.as_result(replies.Told(text=told.text, ids=[str(each) for each in told.ids], tokens=told.tokens))
+
+    @server.tool(
+        title="Related memories",
+        description="List the memories that belong to one, nearest first, each with the reasons.",
+        annotations=SEARCHING,
+    )
+    @_told
+    def related(id: Id, limit: Limit = 10, budget: Budget = 1500) -> Annotated[CallToolResult, replies.Results]:  # noqa: A002
+        found = door.ask("related", id=_number(id), limit=limit)["related"]
+        return replies.as_result(replies.near(found, budget=budget))
+
+    @server.tool(
+        title="Why was it found?",
+        description="Explain why a memory was or was not found for a query: its rank in each list, what blocks it, "
+        "what would bring it up.",
+        annotations=SEARCHING,
+    )
+    @_told
+    def why(id: Id, query: Query) -> Annotated[CallToolResult, replies.Explained]:  # noqa: A002
+        told = serialise(door.ask("why", id=_number(id), query=query))
+        return replies.as_result(replies.Explained(**{**told, "id": str(told["id"])}))
+
+    @server.tool(
+        title="Timeline",
+        description="List memories oldest first, those that were superseded too: how something came about.",
+        annotations=SEARCHING,
+    )
+    @_told
+    def timeline(
+        query: Annotated[str | None, Field(description="what about; all of them unless told")] = None,
+        project: Project = None,
+        limit: Limit = 30,
+        budget: Budget = 2000,
+    ) -> Annotated[CallToolResult, replies.Results]:
+        found = door.ask("timeline", query=query, project=project, limit=limit)["memories"]
+        return replies.as_result(replies.listed(found, budget=budget))
+
+    @server.tool(
+        title="Statistics",
+        description="Count what is remembered: memories, projects, types.",
+        annotations=SEARCHING,
+    )
+    @_told
+    def stats(project: Project = None) -> Annotated[CallToolResult, replies.Counts]:
+        counted = door.ask("stats", project=project)
+        return replies.as_result(replies.Counts(**{name: counted[name] for name in replies.Counts.model_fields}))
+
+
+def _document(door: _Door, row: int) -> replies.Document:
+    shown = door.ask("show", id=row)
+    memory = shown.memory
+    facts = [f"{fact.subject} {fact.predicate} {fact.object}" for fact in shown.facts]
+    about = serialise(replace(memory, content=""))
+    kept = {name: value for name, value in about.items() if name != "content" and value not in (None, "", [], {})}
+    return replies.Document(
+        id=str(row),
+        title=memory.title or " ".join(memory.content.split())[:60],
+        text=memory.content,
+        url=replies.address(row),
+        metadata={**kept, **({"facts": facts} if facts else {})},
+    )
+
+
+# --- writing --------------------------------------------------------------------------------
+
+
+def _add_writing(server: MCPServer, door: _Door) -> None:
+    @server.tool(
+        title="Remember",
+        description="Remember one thing for later sessions: a decision and its reason, a preference, a gotcha, a fact. "
+        "One plain sentence or short paragraph that stands by itself. What says the same is merged, what changed "
+        "supersedes the old.",
+        annotations=WRITING,
+    )
+    @_told
+    def remember(
+        text: Annotated[str, Field(description="what to remember", min_length=1, max_length=100_000)],
+        type: Annotated[str | None, Field(description="note, decision, gotcha, preference, fact, …")] = None,  # noqa: A002
+        title: str | None = None,
+        tag: Annotated[list[str] | None, Field(description="tags")] = None,
+        project: Annotated[str | None, Field(description="the project it belongs to")] = None,
+        source: Annotated[str | None, Field(description="where it comes from: a file, a link, a person")] = None,
+        date: Day = None,
+    ) -> Annotated[CallToolResult, replies.Remembered]:
+        kept = door.ask("add", text=text, type=type, title=title, tag=tag, project=project, source=source, date=date)
+        of = None if kept.of is None else str(kept.of)
+        return replies.as_result(
+            replies.Remembered(id=str(kept.id), decision=kept.decision, of=of, redacted=kept.redacted)
+        )
+
+    @server.tool(
+        title="Feedback",
+        description="Say what became of a memory that was recalled: used (it went into the work), useful, or wrong.",
+        annotations=WRITING,
+    )
+    @_told
+    def feedback(
+        id: Id,  # noqa: A002
+        verdict: Verdict,
+        query: Annotated[str | None, Field(description="what was asked when it was recalled")] = None,
+    ) -> Annotated[CallToolResult, replies.Done]:
+        row = _number(id)
+        door.ask("feedback", id=row, verdict=verdict, query=query, session=door.session)
+        return replies.as_result(replies.Done(done=True, message=f"#{row}: {verdict}"))
+
+    _add_forget(server, door)
+
+
+def _add_forget(server: MCPServer, door: _Door) -> None:
+    def ask(id: Id, ctx: Context[Any, Any]) -> Confirm | Elicit[Confirm]:  # noqa: A002
+        """Ask the person where the client can; it is hidden, not erased, so elsewhere the agent decides."""
+        capabilities = ctx.client_capabilities
+        if capabilities is None or capabilities.elicitation is None:
+            return Confirm(forget=True)
+        return Elicit(f"Forget memory #{_number(id)}? It is hidden from every search; restore brings it back.", Confirm)
+
+    @server.tool(
+        title="Forget",
+        description="Hide a memory from every search because it is wrong or no longer wanted; `recollect restore` "
+        "brings it back. A person is asked first where that is possible. What changed is better told by remember.",
+        annotations=FORGETTING,
+    )
+    @_told
+    def forget(
+        id: Id,  # noqa: A002
+        confirm: Annotated[Confirm, Resolve(ask)],
+    ) -> Annotated[CallToolResult, replies.Done]:
+        row = _number(id)
+        if not confirm.forget:
+            return replies.as_result(replies.Done(done=False, message=f"#{row} is kept"))
+        door.ask("forget", id=row)
+        return replies.as_result(replies.Done(done=True, message=f"#{row} is forgotten; recollect restore {row}"))
+
+
+# --- resources and prompts ------------------------------------------------------------------
+
+
+def _add_resources(server: MCPServer, door: _Door) -> None:
+    @server.resource(
+        "recollect://memory/{id}",
+        name="memory",
+        title="A memory",
+        description="One memory as Markdown.",
+        mime_type="text/markdown",
+    )
+    def memory(id: str) -> str:  # noqa: A002
+        document = _document(door, _number(id))
+        lines = [f"- {name}: {value}" for name, value in document.metadata.items()]
+        return "\n".join([f"# {document.title}", "", document.text, "", *lines])
+
+    @server.resource(
+        "recollect://lenses",
+        name="lenses",
+        title="Lenses",
+        description="The named filters and boosts that are kept here.",
+        mime_type="application/json",
+    )
+    def lenses() -> dict[str, Any]:
+        return {"lenses": serialise(door.ask("lens", action="list")["lenses"])}
+
+    @server.prompt(name="recall", title="Recall", description="Answer from memory, or say that nothing is known.")
+    def recall(topic: str) -> str:
+        return (
+            f"Search the memory for: {topic}\nAnswer from what is found and name the ids. Where the outcome is weak or "
+            "none, say that nothing is known about it."
+        )
+
+    @server.prompt(
+        name="keep", title="Keep what was learned", description="Remember what this conversation decided and taught."
+    )
+    def keep() -> str:
+        return (
+            "Go through this conversation and remember each decision with its reason, each preference, each gotcha and "
+            "each lasting fact: one plain sentence each, with a type. Search first; leave out what is known already."
+        )

@@ -1,0 +1,221 @@
+"""The one warm process: a store, its index and its model behind the local door and, if wanted, behind HTTP."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Final
+
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+import recollect
+from recollect.errors import InputError, StoreError
+from recollect.recollection import Recollection
+from recollect.surfaces.serve.guard import Rules, is_loopback
+from recollect.surfaces.serve.http import build_app
+from recollect.surfaces.serve.local import Handler, LocalDoor
+from recollect.surfaces.serve.mcp_lines import serve_lines
+from recollect.surfaces.serve.place import Place, connect, read_place
+from recollect.surfaces.serve.warm_store import WarmStore
+
+STOPPING: Final = 10
+"""How many seconds requests that run may take to end when the server stops."""
+HEADERS: Final = 30
+"""How many seconds an idle connection is kept."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """How to serve: where HTTP listens, who may ask, and when to end."""
+
+    host: str = "127.0.0.1"
+    port: int = 8765
+    """0 takes a free port; None is no HTTP at all."""
+    http: bool = True
+    hosts: tuple[str, ...] = ()
+    origins: tuple[str, ...] = ()
+    require_token: bool = False
+    rate: float | None = None
+    idle: float | None = None
+    """After how many seconds without a request the server ends."""
+
+    def rules(self) -> Rules:
+        """Return how requests are guarded: beyond loopback nobody comes in without a token."""
+        own = {self.host, f"[{self.host}]"} if self.host not in ("0.0.0.0", "::", "") else set()  # noqa: S104
+        local = is_loopback(self.host)
+        known = Rules().hosts if local else frozenset()
+        return Rules(
+            hosts=known | own | {each.lower() for each in self.hosts},
+            origins=frozenset(self.origins),
+            needs_token=self.require_token or not local,
+            per_second=self.rate if self.rate is not None else None if local else 100.0,
+        )
+
+
+def serve(db: Recollection, options: ServeOptions, *, ready: Callable[[Place], object] = lambda _: None) -> None:
+    """Serve *db* until a signal, the local door or idleness ends it; *ready* is told where."""
+    refuse_second(db.address)
+    asyncio.run(_Process(db, options).run(ready))
+
+
+def refuse_second(address: str) -> None:
+    """Refuse to serve a store that is served already."""
+    place = read_place(address)
+    reached = None if place is None else connect(place)
+    if place is not None and reached is not None:
+        reached.close()
+        raise InputError(f"this store is served already, by process {place.pid}", hint="see: recollect daemon status")
+
+
+class _Process:
+    """The doors of one store, open until it is told to stop."""
+
+    def __init__(self, db: Recollection, options: ServeOptions) -> None:
+        self._db, self._options = db, options
+        self._warm = WarmStore(db)
+        self._stop = asyncio.Event()
+        self._started = self._last = monotonic()
+        self._busy = 0
+
+    async def run(self, ready: Callable[[Place], object]) -> None:
+        """Open the doors, wait, close them."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop.set)
+        handlers: Mapping[str, Handler] = {
+            "ping": self._ping,
+            "stop": self._end,
+            "mcp": self._mcp,
+            "call": self._call,
+            "hook": self._hook,
+        }
+        door = LocalDoor(self._db.address, handlers, version=recollect.__version__)
+        with self._warm:
+            async with self._http() as address:
+                ready(await door.open(pid=os.getpid(), http=address))
+                try:
+                    await self._until_stopped()
+                finally:
+                    await door.close()
+
+    async def _until_stopped(self) -> None:
+        idle = self._options.idle
+        while not self._stop.is_set():
+            left = None if idle is None else idle - (monotonic() - self._last)
+            if left is not None and left <= 0 and not self._busy:
+                return
+            try:
+                await asyncio.wait_for(self._stop.wait(), None if left is None else max(0.05, left))
+            except TimeoutError:
+                continue
+
+    @asynccontextmanager
+    async def _http(self) -> AsyncIterator[str]:
+        """Listen for HTTP, if that is wanted; give its address."""
+        if not self._options.http:
+            yield ""
+            return
+        app = self._noticed(build_app(self._warm, self._options.rules()))
+        config = uvicorn.Config(
+            app,
+            host=self._options.host,
+            port=self._options.port,
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            lifespan="on",
+            timeout_keep_alive=HEADERS,
+            timeout_graceful_shutdown=STOPPING,
+            h11_max_incomplete_event_size=64 * 1024,
+        )
+        server = _Server(config)
+        running = asyncio.create_task(server.serve())
+        while not server.started and not running.done():  # noqa: ASYNC110  (the server has no event for it)
+            await asyncio.sleep(0.01)
+        if running.done():
+            running.result()
+            raise StoreError(
+                f"cannot listen on {self._options.host}:{self._options.port}", hint="choose another: --port 0"
+            )
+        port = server.servers[0].sockets[0].getsockname()[1]
+        host = f"[{self._options.host}]" if ":" in self._options.host else self._options.host
+        try:
+            yield f"http://{host}:{port}"
+        finally:
+            server.should_exit = True
+            await running
+
+    def _noticed(self, app: ASGIApp) -> ASGIApp:
+        """Return *app* so that its requests count against idleness."""
+
+        async def noticed(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] != "http":
+                await app(scope, receive, send)
+                return
+            with self._use():
+                await app(scope, receive, send)
+
+        return noticed
+
+    @contextmanager
+    def _use(self) -> Iterator[None]:
+        """Hold off idleness while a request is under way."""
+        self._busy += 1
+        try:
+            yield
+        finally:
+            self._busy -= 1
+            self._last = monotonic()
+
+    # --- the local door ---------------------------------------------------------------------
+
+    async def _ping(self, *_: Any) -> Mapping[str, Any]:
+        cache = self._warm.answers.cache
+        place = read_place(self._db.address)
+        return {
+            "pid": os.getpid(),
+            "version": recollect.__version__,
+            "store": self._db.address,
+            "http": place.http if place else "",
+            "seconds": round(monotonic() - self._started, 1),
+            "cache": {"hits": cache.hits, "misses": cache.misses, "entries": len(cache)},
+        }
+
+    async def _end(self, *_: Any) -> Mapping[str, Any]:
+        self._stop.set()
+        return {"stopping": True}
+
+    async def _mcp(self, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with self._use():
+            await serve_lines(self._warm.service, header, reader, writer)
+
+    async def _hook(self, header: Mapping[str, Any], *_: Any) -> Mapping[str, Any]:
+        from recollect.surfaces.hook import answer, keep_later, read_event  # noqa: PLC0415
+
+        def work() -> str:
+            project = header.get("project")
+            db = self._db.in_project(project) if isinstance(project, str) and project else self._db
+            hooked = answer(read_event(str(header.get("event"))), db)
+            keep_later(hooked, db=self._db.address)
+            return hooked.output
+
+        with self._use():
+            return {"output": await asyncio.to_thread(work)}
+
+    async def _call(self, header: Mapping[str, Any], *_: Any) -> Mapping[str, Any]:
+        from recollect.surfaces.serve.calling import call  # noqa: PLC0415
+
+        with self._use():
+            return await asyncio.to_thread(call, self._warm, header)
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the process, which has other doors to close too."""
+
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
+        """Capture none."""
+        return nullcontext()

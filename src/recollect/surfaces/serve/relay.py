@@ -1,0 +1,44 @@
+"""Hand what comes on standard input to a connection, and what comes back to standard output. Only light imports."""
+
+import os
+import socket
+import sys
+import threading
+import time
+
+PARENT_SECONDS = 2.0
+"""How often to look whether the program that started this one is still there."""
+
+
+def relay(reached: socket.socket) -> None:
+    """Pass everything on, both ways, until one end closes or the parent dies."""
+    threading.Thread(target=_send, args=(reached,), daemon=True).start()
+    threading.Thread(target=leave_with_parent, daemon=True).start()
+    try:
+        while part := reached.recv(65536):
+            view = memoryview(part)
+            while view:
+                view = view[os.write(1, view) :]
+    except OSError:
+        pass
+    os._exit(0)
+
+
+def _send(reached: socket.socket) -> None:
+    """Pass standard input on; its end is the end of the session."""
+    try:
+        while part := os.read(0, 65536):
+            reached.sendall(part)
+        reached.shutdown(socket.SHUT_WR)
+    except OSError:
+        os._exit(0)
+
+
+def leave_with_parent() -> None:
+    """End when the parent does: a wrapper may hold standard input open for ever."""
+    parent = os.getppid()
+    while os.getppid() == parent and parent != 1:
+        time.sleep(PARENT_SECONDS)
+    if parent == 1 and sys.platform != "win32":
+        return  # started by init itself, as a container does
+    os._exit(0)

@@ -1,0 +1,171 @@
+"""The operations as a server offers them: for a caller with rights of its own, with values as JSON brings them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from recollect.arguments import shown
+from recollect.errors import AccessError, InputError
+from recollect.recollection import Recollection
+from recollect.records import Progress, Trust
+from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.serve.doors import CHANGES_ONE, access_of, is_writing, parameters_of
+from recollect.surfaces.table import Answer, Operation, Parameter, read_id
+from recollect.trust import TRUST_LEVELS, level, may_change
+
+PROJECT: Final = Parameter(name="project", about="the project to write to and to search")
+LONGEST: Final = 10_000
+"""How many characters a query or the name of something may have."""
+LONG: Final = frozenset({"text", "content", "description", "requirements"})
+"""What may be as long as a body."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks: how far it is trusted, what it may do, and the project it is bound to."""
+
+    name: str = "owner"
+    project: str | None = None
+    read_only: bool = False
+    trust: Trust = "owner"
+
+
+OWNER: Final = Caller()
+
+
+class Service:
+    """The operations of one store, for callers near and far."""
+
+    def __init__(self, db: Recollection) -> None:
+        self.db = db
+        self.operations: Mapping[str, Operation] = {
+            name: each for name, each in OPERATIONS.items() if access_of(each) != "local"
+        }
+
+    def answer(
+        self, name: str, given: Mapping[str, Any], caller: Caller = OWNER, progress: Progress | None = None
+    ) -> Answer:
+        """Do the operation *name* with what is *given*, if *caller* may; raise a RecollectError otherwise."""
+        operation = self.operation(name)
+        values = checked_values(operation, given)
+        self._permit(operation, values, caller)
+        if any(each.name == "trust" for each in operation.parameters):
+            values["trust"] = _trusted(values.get("trust"), caller)
+        db = self.db if caller.project is None else self.db.in_project(caller.project)
+        return operation.answer(db, values, progress)
+
+    def operation(self, name: str) -> Operation:
+        """Return the operation called *name*."""
+        found = self.operations.get(name)
+        if found is None:
+            raise InputError(f"no operation is called {name!r}", hint=f"one of {', '.join(self.operations)}")
+        return found
+
+    def _permit(self, operation: Operation, values: Mapping[str, Any], caller: Caller) -> None:
+        asked = values.get("project")
+        if caller.project is not None and asked is not None and asked != caller.project:
+            raise AccessError(f"this token is for the project {caller.project!r}", hint="use a token for that project")
+        if caller.read_only and is_writing(operation, values):
+            raise AccessError(f"{operation.name} writes, and this token may only read", hint="use another token")
+        if operation.name == "purge" and caller.trust != "owner":
+            raise AccessError("only the owner erases memories", hint="forget hides one: recollect forget")
+        if operation.name in CHANGES_ONE and caller.trust != "owner":
+            self._permit_change(_ids(values), caller)
+
+    def _permit_change(self, ids: list[int], caller: Caller) -> None:
+        db = self.db if caller.project is None else self.db.in_project(caller.project)
+        for memory in db.store.load(ids, scope=db.scope).values():
+            if not may_change(caller.trust, memory):
+                raise AccessError(
+                    f"#{memory.id} was written by somebody who is trusted further, or is pinned",
+                    hint="say what is wrong with it instead: feedback",
+                )
+
+
+def _trusted(asked: Trust | None, caller: Caller) -> Trust:
+    """Return how far what is written is trusted: as asked, and never further than who writes."""
+    return TRUST_LEVELS[min(level(asked or caller.trust), level(caller.trust))]
+
+
+def _ids(values: Mapping[str, Any]) -> list[int]:
+    """Return the ids of memories that an operation names."""
+    named = [values.get(name) for name in ("id", "ids", "by")]
+    several = [each if isinstance(each, tuple) else (each,) for each in named if each is not None]
+    return [read_id(str(each)) for group in several for each in group]
+
+
+# --- what is given --------------------------------------------------------------------------
+
+
+def checked_values(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is *given* as the operation takes it, with what it takes unless told; refuse all else."""
+    known = {each.name: each for each in (*parameters_of(operation), PROJECT)}
+    for name in given:
+        if name not in known:
+            raise InputError(f"{operation.name} takes no {name!r}", hint=f"one of {', '.join(sorted(known))}")
+    values = {name: each.default for name, each in known.items() if each.default is not None}
+    values |= {name: _checked(known[name], value) for name, value in given.items() if value is not None}
+    missing = [each.name for each in known.values() if each.place and not each.optional and each.name not in values]
+    if missing:
+        raise InputError(f"{operation.name} needs {missing[0]!r}", hint=known[missing[0]].about)
+    return {each.name: None for each in operation.parameters} | values
+
+
+def _checked(parameter: Parameter, value: Any) -> Any:
+    match parameter.kind:
+        case "flag":
+            fits = isinstance(value, bool)
+        case "number":
+            fits = _is_number(value) and abs(value) < 2**63
+        case "share":
+            fits = _is_number(value) or isinstance(value, float)
+        case "id" | "ids":
+            return _checked_ids(parameter, value)
+        case "texts" | "paths":
+            fits = _are_texts(parameter, value)
+        case "choice":
+            fits = value in parameter.choices
+        case _:
+            fits = _is_text(parameter, value)
+    if not fits:
+        raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=_wanted(parameter))
+    parameter.refuse(value)
+    return tuple(value) if parameter.kind in ("texts", "paths") else value
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _checked_ids(parameter: Parameter, value: Any) -> Any:
+    """Return an id, or several where the operation takes them; each is a number, or a text that is one."""
+    several = list(value) if parameter.kind == "ids" and isinstance(value, list | tuple) else [value]
+    if not several or not all(_is_number(each) or isinstance(each, str) for each in several):
+        raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=_wanted(parameter))
+    rows = tuple(read_id(str(each)) for each in several)
+    return rows if parameter.kind == "ids" else rows[0]
+
+
+def _are_texts(parameter: Parameter, value: Any) -> bool:
+    listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
+    return listed and all(_is_text(parameter, each) for each in value)
+
+
+def _is_text(parameter: Parameter, value: Any) -> bool:
+    return isinstance(value, str) and (parameter.name in LONG or len(value) <= LONGEST)
+
+
+def _wanted(parameter: Parameter) -> str:
+    wanted = {
+        "flag": "true or false",
+        "number": "a whole number",
+        "share": "a number",
+        "texts": "a list of texts",
+        "paths": "a list of texts",
+        "id": "a whole number",
+        "ids": "a whole number, or a list of them",
+        "choice": f"one of {', '.join(parameter.choices)}",
+        "words": f"a text of at most {LONGEST:,} characters",
+        "text": f"a text of at most {LONGEST:,} characters",
+    }
+    return wanted[parameter.kind]

@@ -1,0 +1,52 @@
+"""A store that stays open: its results kept for a moment, its frequent questions warmed, its numbers counted."""
+
+from types import TracebackType
+from typing import Self
+
+import anyio
+
+from recollect.recollection import Recollection
+from recollect.surfaces.serve.answers import Answers
+from recollect.surfaces.serve.metrics import Metrics
+from recollect.surfaces.serve.service import Caller, Service
+from recollect.surfaces.serve.warm import Warmer
+from recollect.upkeep.tokens import verify_token
+
+THREADS = 8
+"""How many operations run at the same time."""
+
+
+class WarmStore:
+    """What every door of one server shares."""
+
+    def __init__(self, db: Recollection) -> None:
+        self.db = db
+        self.answers = Answers(db.store.version)
+        db.answers = self.answers
+        self.service, self.metrics = Service(db), Metrics(self.answers)
+        self._warmer = Warmer(warm=self.answers.warm, clean=self.answers.frequencies.clean)
+        self._threads: anyio.CapacityLimiter | None = None
+
+    @property
+    def threads(self) -> anyio.CapacityLimiter:
+        """How many operations may run at once; made in the event loop that asks."""
+        if self._threads is None:
+            self._threads = anyio.CapacityLimiter(THREADS)
+        return self._threads
+
+    def __enter__(self) -> Self:
+        self._warmer.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._warmer.stop()
+        self.db.close()
+
+    def version(self) -> int:
+        """Return the version of the store."""
+        return self.db.store.version()
+
+    def verify(self, token: str) -> Caller:
+        """Return who holds *token*."""
+        known = verify_token(self.db.store, token, now=self.db.now())
+        return Caller(name=known.name, project=known.project, read_only=known.read_only, trust=known.trust)

@@ -1,0 +1,162 @@
+"""Commands that hold or reach the warm process: serve, daemon, mcp, hook."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any, Final
+
+import click
+
+from recollect import __version__
+from recollect.errors import InputError, StoreError
+from recollect.settings import read_settings
+from recollect.surfaces.cli import chosen_options, open_chosen
+from recollect.surfaces.granting import seconds_of
+from recollect.surfaces.install.commands import install, uninstall
+from recollect.surfaces.serve.place import Place, ask, read_place
+
+STARTING: Final = 30.0
+"""How many seconds a server may take to start."""
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="the address to listen on; others need tokens")
+@click.option("--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="0 takes a free one")
+@click.option("--no-http", is_flag=True, help="serve programs of this user on this machine only")
+@click.option("--idle", metavar="TIME", help="end after so long without a request: 15m, 2h, …")
+@click.option("--allow-host", multiple=True, metavar="NAME", help="a name that clients may call this server by")
+@click.option("--allow-origin", multiple=True, metavar="URL", help="a web page that may ask here")
+@click.option("--require-token", is_flag=True, help="ask for a token on loopback too")
+@click.option("--rate", type=click.FloatRange(min=0.1), metavar="N", help="requests a second for each caller")
+def serve(**given: Any) -> None:
+    """Serve this store: HTTP and MCP for programs, warm answers for commands and hooks."""
+    from recollect.surfaces.serve.process import ServeOptions  # noqa: PLC0415
+    from recollect.surfaces.serve.process import serve as run  # noqa: PLC0415
+
+    chosen, idle = chosen_options(given), given["idle"]
+    options = ServeOptions(
+        host=given["host"],
+        port=given["port"],
+        http=not given["no_http"],
+        hosts=given["allow_host"],
+        origins=given["allow_origin"],
+        require_token=given["require_token"],
+        rate=given["rate"],
+        idle=None if idle is None else seconds_of(idle),
+    )
+    with open_chosen(chosen, background=True) as db:
+        run(db, options, ready=lambda place: click.echo(_ready(place, db.address), err=True))
+
+
+def _ready(place: Place, address: str) -> str:
+    doors = [f"serving {address} as process {place.pid}"]
+    if place.http:
+        doors += [f"  HTTP {place.http}/api/v1", f"  MCP  {place.http}/mcp"]
+    return "\n".join([*doors, "  commands, hooks and `recollect mcp` use it by themselves; Ctrl-C ends it"])
+
+
+# --- the daemon -----------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("action", type=click.Choice(["start", "stop", "status"]))
+@click.option("--idle", metavar="TIME", help="end after so long without a request: 15m, 2h, … (never)")
+@click.option("--port", type=click.IntRange(0, 65535), help="offer HTTP and MCP on this port too; 0 takes a free one")
+def daemon(action: str, idle: str | None, port: int | None, **given: Any) -> None:
+    """Start, stop or look at the server of this store in the background."""
+    chosen = chosen_options(given)
+    db = chosen["db"]
+    if action == "start":
+        place = start(db, idle=idle, port=port)
+        _tell({"pid": place.pid, "http": place.http}, _ready(place, read_settings(db=db).db), chosen)
+    elif action == "stop":
+        pid = stop(db)
+        _tell({"stopped": pid}, "nothing was running" if pid is None else f"stopped process {pid}", chosen)
+    else:
+        told = status(db)
+        text = "not running; start it: recollect daemon start" if told is None else _status_text(told)
+        _tell({"running": told is not None, **(told or {})}, text, chosen)
+        if told is None:
+            sys.exit(1)
+
+
+def _tell(value: dict[str, object], text: str, chosen: Mapping[str, Any]) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2) if chosen["as_json"] else text)
+
+
+def _status_text(told: Mapping[str, Any]) -> str:
+    cache = told["cache"]
+    http = f", HTTP at {told['http']}" if told["http"] else ""
+    return (
+        f"process {told['pid']} serves {told['store']}{http}, for {told['seconds']:.0f} s; "
+        f"{cache['hits']} answers from the cache, {cache['misses']} searched"
+    )
+
+
+@click.command()
+def mcp(**_: Any) -> None:
+    """Serve MCP on standard input and output: the command for an agent's configuration."""
+    from recollect.surfaces.front import main  # noqa: PLC0415
+
+    main()
+
+
+@click.command()
+@click.option("--debug", is_flag=True, help="say what went wrong; else a hook that fails is silent")
+def hook(**_: Any) -> None:
+    """Answer the hook event of a coding agent on standard input: what to know goes out, what was said is kept."""
+    from recollect.surfaces.front import main  # noqa: PLC0415
+
+    main()
+
+
+COMMANDS: Final[Mapping[str, click.Command]] = {
+    each.name or "": each for each in (serve, daemon, mcp, hook, install, uninstall)
+}
+
+
+def start(db: str | None, *, idle: str | None, port: int | None) -> Place:
+    """Start a server of the store in the background, and wait until it answers."""
+    address = read_settings(db=db).db
+    if status(db) is not None:
+        raise InputError("this store is served already", hint="see: recollect daemon status")
+    if idle is not None:
+        seconds_of(idle)
+    words = ["serve", "--db", address, *(("--idle", idle) if idle else ())]
+    words += ["--no-http"] if port is None else ["--port", str(port)]
+    process = subprocess.Popen(  # noqa: S603  (our own program)
+        [sys.executable, "-m", "recollect", *words],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    until = time.monotonic() + STARTING
+    while time.monotonic() < until and process.poll() is None:
+        place = read_place(address)
+        if place is not None and place.pid == process.pid:
+            return place
+        time.sleep(0.05)
+    said = (process.stderr.read() if process.stderr and process.poll() is not None else b"").decode("utf-8", "replace")
+    told = " ".join(said.split()) or "it takes too long"
+    raise StoreError(f"the server did not start: {told}", hint="try: recollect serve")
+
+
+def status(db: str | None) -> dict[str, object] | None:
+    """Return what the server of the store says of itself; None where there is none."""
+    return ask(read_settings(db=db).db, {"door": "ping"}, version=__version__)
+
+
+def stop(db: str | None) -> int | None:
+    """Stop the server of the store and wait until it is gone; return its process, None where there was none."""
+    address = read_settings(db=db).db
+    place = read_place(address)
+    told = ask(address, {"door": "stop"}, version=__version__)
+    if place is None or told is None:
+        return None
+    until = time.monotonic() + STARTING
+    while read_place(address) is not None and time.monotonic() < until:
+        time.sleep(0.05)
+    return place.pid

@@ -1,0 +1,261 @@
+"""What may not pass: other hosts, other sites, no token, too much, too often, two of a header."""
+
+import socket
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from served import Served, opened, serving
+
+from recollect.surfaces.serve.guard import RateLimit, Rules, is_loopback
+from recollect.surfaces.serve.process import ServeOptions
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8765", "127.0.0.1.evil.example", "", "[::2]:80"])
+def test_a_host_that_is_not_ours_is_refused_so_that_no_name_can_be_rebound_to_us(server: Served, host: str) -> None:
+    said = server.ask("GET", "/api/v1/list", Host=host)
+
+    assert (said.status, said.code) == (421, "wrong_host")
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:9", "[::1]:9"])
+def test_the_names_of_loopback_are_ours_on_any_port(server: Served, host: str) -> None:
+    assert server.ask("GET", "/api/v1/list", Host=host).status == 200
+
+
+@pytest.mark.parametrize("path", ["/api/v1/list", "/mcp", "/healthz", "/metrics", "/api/v1/openapi.json"])
+def test_every_route_refuses_pages_of_other_sites(server: Served, path: str) -> None:
+    origin = server.ask("GET", path, Origin="https://evil.example")
+    opaque = server.ask("GET", path, Origin="null")
+    fetched = server.ask("GET", path, Sec_Fetch_Site="cross-site")
+
+    assert [each.status for each in (origin, opaque, fetched)] == [403] * 3
+
+
+def test_a_page_of_our_own_may_ask(server: Served) -> None:
+    own = f"http://127.0.0.1:{server.port}"
+
+    assert server.ask("GET", "/api/v1/list", Origin=own).status == 200
+
+
+def test_answers_carry_the_headers_that_keep_browsers_out(server: Served) -> None:
+    said = server.ask("GET", "/api/v1/list")
+
+    assert said.headers["x-content-type-options"] == "nosniff"
+    assert said.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in said.headers["content-security-policy"]
+    assert "access-control-allow-origin" not in said.headers
+
+
+def test_a_body_that_is_too_large_is_refused_by_its_header_and_by_its_bytes(server: Served) -> None:
+    large = b'{"text": "' + b"a" * 1024 * 1024 + b'"}'
+
+    declared = server.ask("POST", "/api/v1/add", large, Content_Type="application/json")
+    streamed = _chunked(server.port, b"POST /api/v1/add", large)
+
+    assert (declared.status, declared.code) == (413, "too_large")
+    assert b" 413 " in streamed.split(b"\r\n")[0]
+
+
+def _chunked(port: int, line: bytes, body: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as raw:
+        head = (
+            line
+            + b" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+        )
+        try:
+            raw.sendall(head + b"\r\n\r\n")
+            for start in range(0, len(body), 65536):
+                part = body[start : start + 65536]
+                raw.sendall(f"{len(part):x}\r\n".encode() + part + b"\r\n")
+            raw.sendall(b"0\r\n\r\n")
+        except OSError:
+            pass
+        return raw.recv(65536)
+
+
+@pytest.mark.parametrize(
+    "smuggled",
+    [
+        b"Host: localhost\r\nHost: evil.example\r\n",
+        b"Host: localhost\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n",
+        b"Host: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n",
+        b"Host: localhost\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n",
+    ],
+)
+def test_headers_that_contradict_each_other_are_refused(server: Served, smuggled: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as raw:
+        raw.sendall(b"POST /api/v1/list HTTP/1.1\r\n" + smuggled + b"Content-Type: application/json\r\n\r\n{}")
+        raw.shutdown(socket.SHUT_WR)
+        said = raw.recv(65536)
+
+    assert said.split(b" ")[1:2] == [b"400"]
+
+
+# --- tokens ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def walled(tmp_path: Path) -> Iterator[Served]:
+    """A server that wants tokens, of a store with a memory in each of two projects."""
+    with opened(tmp_path / "store.db") as db:
+        db.in_project("red").add("The red key is under the mat")
+        db.in_project("blue").add("The blue key is in the drawer")
+        with serving(db, Rules(needs_token=True)) as served:
+            yield served
+
+
+def as_holder(served: Served, **about: object) -> Served:
+    made = served.db.create_token(**about)  # type: ignore[arg-type]
+    return Served(port=served.port, db=served.db, warm=served.warm, token=made.secret)
+
+
+@pytest.mark.parametrize("path", ["/api/v1/list", "/metrics", "/api/v1/openapi.json", "/mcp"])
+def test_without_a_token_nothing_is_told_but_health(walled: Served, path: str) -> None:
+    said = walled.ask("GET", path)
+
+    assert (said.status, said.code) == (401, "unauthorized")
+    assert said.headers["www-authenticate"].startswith("Bearer")
+    assert walled.ask("GET", "/healthz").status == 200
+
+
+@pytest.mark.parametrize("token", ["wrong", "rct.bot", "rct.bot.wrong", "rct..", "Bearer", "é"])
+def test_a_wrong_token_is_refused_in_the_same_words_as_any_other(walled: Served, token: str) -> None:
+    walled.db.create_token(name="bot")
+
+    said = walled.ask("GET", "/api/v1/list", Authorization=f"Bearer {token}".encode().decode("latin-1"))
+
+    assert (said.status, said.value["detail"]) == (401, "the token is not valid")
+
+
+def test_a_token_that_was_revoked_opens_nothing_from_then_on(walled: Served) -> None:
+    holder = as_holder(walled, name="bot")
+    before = holder.ask("GET", "/api/v1/list").status
+
+    walled.db.revoke_token("bot")
+
+    assert (before, holder.ask("GET", "/api/v1/list").status) == (200, 401)
+
+
+def test_a_token_that_has_expired_opens_nothing(walled: Served) -> None:
+    holder = as_holder(walled, lifetime=timedelta(microseconds=1))
+
+    assert holder.ask("GET", "/api/v1/list").status == 401
+
+
+def test_a_token_is_kept_as_a_digest_only(walled: Served, tmp_path: Path) -> None:
+    secret = walled.db.create_token(name="bot").secret.rpartition(".")[2]
+
+    files = b"".join(each.read_bytes() for each in tmp_path.glob("store.db*") if each.is_file())
+
+    assert secret.encode() not in files
+
+
+def test_a_reader_may_not_write_by_any_route(walled: Served) -> None:
+    reader = as_holder(walled, read_only=True)
+    writes = [name for name, each in walled.warm.service.operations.items() if _writes(each)]
+
+    said = {name: reader.post(name, **_least(walled, name)) for name in writes}
+    lens = reader.post("lens", action="create", name="mine")
+    lines = reader.ask("POST", "/api/v1/import", '{"text": "a"}', Content_Type="application/x-ndjson")
+
+    assert {name: each.code for name, each in said.items()} == dict.fromkeys(writes, "forbidden")
+    assert lens.code == "forbidden"
+    assert b'"code": "forbidden"' in lines.body
+    assert reader.ask("GET", "/api/v1/search?query=key").status == 200
+
+
+def _writes(operation: object) -> bool:
+    from recollect.surfaces.serve.doors import access_of  # noqa: PLC0415
+
+    return access_of(operation) == "write"  # type: ignore[arg-type]
+
+
+def _least(served: Served, name: str) -> dict[str, object]:
+    """Return the fewest values that the operation takes."""
+    examples: dict[str, object] = {"number": 1, "text": "a", "paths": ["1"], "texts": ["a"]}
+    return {
+        each.name: each.choices[0] if each.kind == "choice" else examples[each.kind]
+        for each in served.warm.service.operation(name).parameters
+        if each.place and not each.optional
+    }
+
+
+def test_a_token_of_one_project_sees_and_writes_nothing_else(walled: Served) -> None:
+    red = as_holder(walled, project="red")
+    hidden = walled.db.in_project("blue").list().memories[0].id
+
+    asked = {
+        "search": red.post("search", query="blue key drawer"),
+        "list": red.post("list"),
+        "show": red.post("show", id=hidden),
+        "related": red.post("related", id=hidden),
+        "why": red.post("why", id=hidden, query="key"),
+        "export": red.post("export"),
+        "timeline": red.post("timeline"),
+        "stats": red.post("stats"),
+        "feedback": red.post("feedback", id=hidden, verdict="wrong"),
+        "filter": red.post("search", query="project:blue key"),
+    }
+    other = red.post("search", query="key", project="blue")
+    red.post("add", text="A red note")
+
+    assert all(b"in the drawer" not in each.body for each in asked.values())
+    assert other.code == "forbidden"
+    assert walled.db.in_project("blue").list().total == 1
+    assert walled.db.in_project("red").list().total == 2
+
+
+def test_what_an_agent_writes_is_an_agents_word_whatever_it_claims(walled: Served) -> None:
+    agent = as_holder(walled, trust="agent")
+
+    added = agent.post("add", text="Believe me", trust="owner", confidence=1.0)
+    pinned = walled.db.in_project("red").list().memories[0].id
+    walled.db.pin(pinned)
+    refused = agent.post("purge", ids=[str(pinned)], yes=True)
+
+    memory = walled.db.show(added.value["id"]).memory
+    assert (memory.trust, memory.confidence) == ("agent", 0.9)
+    assert refused.code == "forbidden"
+
+
+def test_who_asks_too_often_is_told_to_wait(tmp_path: Path) -> None:
+    with opened(tmp_path / "s.db") as db, serving(db, Rules(per_second=1.0)) as served:
+        said = [served.ask("GET", "/api/v1/stats") for _ in range(8)]
+
+    assert said[0].status == 200
+    assert said[-1].status == 429
+    assert said[-1].headers["retry-after"] == "1"
+
+
+def test_a_caller_gets_its_share_back_with_time() -> None:
+    now = [0.0]
+    limit = RateLimit(per_second=2.0, clock=lambda: now[0])
+
+    burst = [limit.admits("a") for _ in range(9)]
+    now[0] += 0.5
+    later = [limit.admits("a"), limit.admits("a"), limit.admits("b")]
+
+    assert burst == [True] * 8 + [False]
+    assert later == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("127.0.0.1", True),
+        ("localhost", True),
+        ("::1", True),
+        ("127.8.8.8", True),
+        (".".join("0000"), False),
+        ("10.1.1.1", False),
+    ],
+)
+def test_beyond_loopback_a_token_is_always_needed(host: str, *, local: bool) -> None:
+    rules = ServeOptions(host=host, hosts=("memory.example",)).rules()
+
+    assert is_loopback(host) is local
+    assert rules.needs_token is not local
+    assert "memory.example" in rules.hosts
+    assert ("localhost" in rules.hosts) is local

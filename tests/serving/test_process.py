@@ -1,0 +1,208 @@
+"""The warm process and its thin fronts: found beside the store, the same answers, gone without a trace."""
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from served import process, surroundings, wait_for_line
+
+import recollect
+from recollect import __version__
+from recollect.surfaces.serve.place import Place, ask, connect, place_file, read_place
+
+
+def run(*words: str, env: dict[str, str], stdin: str = "") -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "recollect", *words],
+        env=env,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_server_is_found_beside_its_store_by_its_owner_only_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+    db = env["RECOLLECT_DB"]
+
+    with process("serve", "--port", "0", env=env) as started:
+        wait_for_line(started, "serving")
+        place = read_place(db)
+        told = ask(db, {"door": "ping"}, version=__version__)
+        assert place is not None
+        modes = [stat.S_IMODE(Path(each).stat().st_mode) for each in (place_file(db), place.socket)]
+        started.send_signal(signal.SIGTERM)
+        code = started.wait(60)
+
+    assert told is not None
+    assert told["pid"] == started.pid
+    assert modes == [0o600, 0o600]
+    assert code == 0
+    assert not place_file(db).exists()
+    assert not Path(place.socket).exists()
+
+
+def test_a_store_is_served_once(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+
+    with process("serve", "--no-http", env=env) as started:
+        wait_for_line(started, "serving")
+        second = run("serve", "--no-http", env=env)
+
+    assert second.returncode == 2
+    assert "served already" in second.stderr
+
+
+def test_who_has_not_the_token_of_the_door_gets_no_answer(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+
+    with process("serve", "--no-http", env=env) as started:
+        wait_for_line(started, "serving")
+        place = read_place(env["RECOLLECT_DB"])
+        assert place is not None
+        reached = connect(place)
+        assert reached is not None
+        with reached:
+            reached.sendall(b'{"door": "ping", "token": "wrong"}\n')
+            said = reached.recv(1000)
+
+    assert said == b""
+
+
+def test_a_server_of_another_version_is_not_asked(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+
+    with process("serve", "--no-http", env=env) as started:
+        wait_for_line(started, "serving")
+        told = ask(env["RECOLLECT_DB"], {"door": "ping"}, version="0.0.1")
+
+    assert told is None
+
+
+def test_a_server_ends_when_nobody_asks_for_so_long(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+
+    with process("serve", "--no-http", "--idle", "1s", env=env) as started:
+        code = started.wait(60)
+
+    assert code == 0
+    assert not place_file(env["RECOLLECT_DB"]).exists()
+
+
+def test_the_daemon_is_started_looked_at_and_stopped(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+
+    before = run("daemon", "status", "--json", env=env)
+    start = run("daemon", "start", "--json", "--idle", "60s", env=env)
+    status = run("daemon", "status", "--json", env=env)
+    again = run("daemon", "start", env=env)
+    stop = run("daemon", "stop", "--json", env=env)
+    after = run("daemon", "status", "--json", env=env)
+
+    pid = json.loads(start.stdout)["pid"]
+    assert (before.returncode, json.loads(before.stdout)["running"]) == (1, False)
+    assert json.loads(status.stdout)["pid"] == pid
+    assert again.returncode == 2
+    assert json.loads(stop.stdout) == {"stopped": pid}
+    assert after.returncode == 1
+
+
+def test_after_a_sudden_end_commands_go_on_alone_and_no_write_is_lost(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+    db = env["RECOLLECT_DB"]
+    call = {"door": "call", "operation": "add"}
+
+    with process("serve", "--no-http", env=env) as started:
+        wait_for_line(started, "serving")
+        kept = [
+            ask(db, {**call, "values": {"text": f"memory number {each}"}}, version=__version__) for each in range(20)
+        ]
+        started.kill()
+        started.wait(60)
+        hook = run("hook", env=env, stdin='{"hook_event_name": "SessionStart", "session_id": "s"}')
+        again = run("daemon", "start", "--idle", "60s", env=env)
+        run("daemon", "stop", env=env)
+
+    with recollect.open(db, model="none") as opened:
+        stored = {each.id for each in opened.list(limit=100).memories}
+    assert {each["value"]["id"] for each in kept if each} == stored
+    assert len(stored) == 20
+    assert hook.returncode == 0
+    assert again.returncode == 0
+
+
+def test_a_front_loads_neither_numpy_nor_the_store_nor_the_protocol(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+    program = (
+        "import sys; sys.argv = ['recollect', 'hook']; from recollect.surfaces.front import main; main(); "
+        "print(' '.join(sorted(sys.modules)))"
+    )
+
+    with process("serve", "--no-http", env=env) as started:
+        wait_for_line(started, "serving")
+        done = subprocess.run(  # noqa: S603
+            [sys.executable, "-c", program], env=env, input=b"{}", capture_output=True, timeout=60, check=False
+        )
+
+    loaded = set(done.stdout.decode().split())
+    assert "recollect.surfaces.front" in loaded
+    assert not loaded & {"numpy", "click", "apsw", "mcp", "pydantic", "starlette", "recollect.recollection"}
+
+
+# --- hooks through the front ----------------------------------------------------------------
+
+
+def hooked(env: dict[str, str], **event: Any) -> str:
+    done = run("hook", env=env, stdin=json.dumps(event))
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_a_session_is_told_what_the_one_before_it_decided(tmp_path: Path, *, warm: bool) -> None:
+    env = surroundings(tmp_path)
+    project = tmp_path / "shop"
+    (project / ".git").mkdir(parents=True)
+    about = {"session_id": "one", "cwd": str(project), "transcript_path": ""}
+    said = "Done.\n[MEMORY] type=decision: The shop sends its mail through Postmark since October"
+
+    with process("serve", "--no-http", env=env) if warm else process("--version", env=env) as started:
+        if warm:
+            wait_for_line(started, "serving")
+        first = hooked(env, hook_event_name="SessionStart", source="startup", **about)
+        hooked(env, hook_event_name="Stop", last_assistant_message=said, **about)
+        start = hooked(env, hook_event_name="SessionStart", source="startup", **{**about, "session_id": "two"})
+        prompt = "how does the shop send its mail since October"
+        asked = hooked(env, hook_event_name="UserPromptSubmit", prompt=prompt, **{**about, "session_id": "three"})
+        again = hooked(env, hook_event_name="UserPromptSubmit", prompt=prompt, **{**about, "session_id": "three"})
+
+    assert first == ""
+    for output, event in ((start, "SessionStart"), (asked, "UserPromptSubmit")):
+        told = json.loads(output)["hookSpecificOutput"]
+        assert told["hookEventName"] == event
+        assert "Postmark" in told["additionalContext"]
+    assert again == ""
+    with recollect.open(env["RECOLLECT_DB"], model="none") as db:
+        kept = db.list().memories[0]
+    assert (kept.project, kept.trust) == ("shop", "agent")
+
+
+def test_a_place_that_somebody_else_wrote_is_not_believed(tmp_path: Path) -> None:
+    db = str(tmp_path / "store.db")
+    place_file(db).write_text("not json")
+
+    assert read_place(db) is None
+    assert ask(db, {"door": "ping"}, version=__version__) is None
+
+
+def test_a_server_that_is_gone_is_nobody(tmp_path: Path) -> None:
+    gone = Place(pid=1, version=__version__, socket=str(tmp_path / "gone.sock"))
+
+    assert connect(gone) is None
