@@ -9,7 +9,7 @@ from recollect.search.build_query import query_terms
 from recollect.search.state import Candidate, SearchContext, State
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
-from recollect.text.snippet import QueryTerms, held, snippet
+from recollect.text.snippet import QueryTerms, held, most_held, snippet
 from recollect.trust import DECIDING, conflicts_among
 
 SHOWABLE = ("near_repeat", "limit", "imprecise")
@@ -44,7 +44,7 @@ def build_hits(state: State) -> State:
             memory=state.memories[each.id],
             score=each.score,
             match_type=_match_type(each),
-            snippet=_snippet(state.memories[each.id], passages, terms) if state.request.snippets else "",
+            snippet=_snippet(each, state, passages, terms) if state.request.snippets else "",
             shares=each.shares,
             factors=each.factors,
             facts=state.facts.get(each.id, ()) if state.request.include_facts else (),
@@ -69,15 +69,16 @@ def mark_conflicts(state: State, context: SearchContext) -> State:
 
 
 def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
-    """Return where the best passage of each memory stands, when vectors alone were asked."""
-    nearest = state.ranking("vector").hits if state.mode == "semantic" else ()
-    return {hit.id: hit.span for hit in nearest if hit.span is not None}
+    """Return where the passage of each memory stands that is nearest in meaning, where vectors were asked."""
+    near = state.ranking("vector")
+    return {hit.id: hit.span for hit in (*near.by_id.values(), *near.hits) if hit.span is not None}
 
 
-def _snippet(memory: Memory, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> str:
-    """Return where *memory* speaks of what was asked: in its text, then in the metadata that hold what no text does."""
-    text = _text(memory, passages)
-    return " · ".join((snippet(text, terms), *_metadata_snippets(memory, terms)))
+def _snippet(candidate: Candidate, state: State, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> str:
+    """Return where a memory speaks of what was asked: in its text, then in the metadata that hold what no text does."""
+    memory, by_words = state.memories[candidate.id], _match_type(candidate) != "semantic"
+    shown = _telling(memory.content, passages.get(memory.id), terms, by_words=by_words)
+    return " · ".join((shown, *_metadata_snippets(memory, terms)))
 
 
 def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[str]:
@@ -92,8 +93,19 @@ def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[str]:
             known |= further
 
 
-def _text(memory: Memory, passages: Mapping[int, tuple[int, int]]) -> str:
-    return memory.content[slice(*passages.get(memory.id, (None, None)))]
+def _telling(content: str, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> str:
+    """Return the snippet of the *passage* nearest in meaning.
+
+    Where words found it too, and more of the *terms* stand together elsewhere, of that place.
+    """
+    if passage is None or passage == (0, len(content)):
+        return snippet(content, terms)
+    near = content[slice(*passage)]
+    if by_words and most_held(content, terms) > len(held(near, terms)):
+        return snippet(content, terms)
+    shown, before, after = snippet(near, terms), content[: passage[0]].strip(), content[passage[1] :].strip()
+    opening = "…" if before and not shown.startswith("…") else ""
+    return f"{opening}{shown}{'…' if after and not shown.endswith('…') else ''}"
 
 
 def _match_type(candidate: Candidate) -> MatchType:
