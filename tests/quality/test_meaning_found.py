@@ -57,3 +57,31 @@ def test_a_long_memory_is_found_by_its_best_passage_which_is_the_snippets_source
 
     assert best.id == added.id
     assert "encrypted" in best.snippet
+
+
+NOTE = (
+    "Society meeting in the hall. Parking: visitors only with a slip from the gate. "
+    "The lift gets a new rope in May and stands still for two days. "
+    "Water comes from six to eight in the morning until the tank is mended. "
+    "The watchman's pay goes up by five hundred. "
+    "Mrs Joshi keeps the keys of the roof and wants them back the same evening. "
+    "The children may play cricket behind block C, never against the wall of the pump house. "
+    "The lawyer sees us on the ninth about the deposit of the contractor who left the stairs unfinished."
+)
+
+
+def test_a_note_of_many_things_is_found_by_one_of_them_and_shows_it(db: Recollection) -> None:
+    added = db.add(NOTE)
+
+    best = db.search("who will speak to our attorney").hits[0]
+
+    assert best.id == added.id
+    assert best.snippet.startswith("…The lawyer sees us on the ninth")
+
+
+def test_the_snippet_stands_where_the_words_are_when_words_found_it(db: Recollection) -> None:
+    db.add(NOTE)
+
+    best = db.search("lawyer deposit contractor").hits[0]
+
+    assert "[lawyer] sees us on the ninth about the [deposit] of the [contractor]" in best.snippet

@@ -14,8 +14,9 @@ from hashlib import blake2b
 from typing import Final
 
 from recollect.embedders.contract import Span
-from recollect.embedders.passages import cut, estimate
+from recollect.embedders.passages import cut
 from recollect.errors import InputError, ModelError
+from recollect.text.sentences import estimate
 from recollect.vectors import Vector, unit
 
 _WORD: Final = re.compile(r"\w+")

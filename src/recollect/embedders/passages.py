@@ -6,6 +6,7 @@ from typing import Final
 
 from recollect.embedders.contract import Span
 from recollect.text.normalise import CJK_CHARACTER, compiled
+from recollect.text.sentences import break_quality
 
 _SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -50,19 +51,8 @@ def batches(lengths: Sequence[int], *, room: int, most: int) -> list[list[int]]:
     return groups
 
 
-PIECE: Final = rf"{CJK_CHARACTER}|[^\W\d_]{{1,4}}|\d{{1,3}}|[^\w\s]|_"
-"""About what a word-piece tokenizer makes of a text, rather more than less."""
-
-_STOPS: Final = ".!?…"
-_WIDE_STOPS: Final = "\u3002\uff01\uff1f\uff0e\uff61"
-_CLOSERS: Final = "\"')]}\u00bb\u201d\u2019\u300d\u300f\uff09"
 _AWAY: Final = 0.35
 """How far from the even share a better break may be looked for."""
-
-
-def estimate(text: str) -> list[Span]:
-    """Return where the pieces of *text* are, as an unknown tokenizer may see them."""
-    return [match.span() for match in compiled(PIECE).finditer(text)]
 
 
 def cut(text: str, pieces: Sequence[Span], *, most: int) -> list[Span]:
@@ -88,24 +78,8 @@ def _after(text: str, pieces: Sequence[Span], first: int, most: int) -> int:
     nearest, furthest = first + max(1, round(even * (1 - _AWAY))), first + min(most, round(even * (1 + _AWAY)))
     return max(
         range(nearest, furthest + 1),
-        key=lambda at: (_quality(text, pieces[at - 1], pieces[at]), -abs(at - first - even), at),
+        key=lambda at: (break_quality(text, pieces[at - 1], pieces[at]), -abs(at - first - even), at),
     )
-
-
-def _quality(text: str, one: Span, other: Span) -> int:
-    """Say how good a break there is between two pieces: 4 a blank line, 0 the middle of a word.
-
-    Tokenizers differ in whether a piece holds the space before it, so both sides are looked at.
-    """
-    before, after = text[one[0] : other[0]], text[other[0] : other[1]]
-    bare = before.rstrip()
-    gap = before[len(bare) :] + after[: len(after) - len(after.lstrip())]
-    if "\n" in gap:
-        return 4 if gap.count("\n") > 1 else 3
-    last = bare.rstrip(_CLOSERS)[-1:] or "-"
-    if last in _WIDE_STOPS or (gap and last in _STOPS):
-        return 2
-    return 1 if gap else 0
 
 
 def _trim(text: str, start: int, end: int) -> Span:

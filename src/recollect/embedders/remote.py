@@ -20,8 +20,9 @@ from typing import Any, Final
 from urllib.error import HTTPError, URLError
 
 from recollect.embedders.contract import Span, expect
-from recollect.embedders.passages import clean, cut, estimate
+from recollect.embedders.passages import clean, cut
 from recollect.errors import InputError, ModelError
+from recollect.text.sentences import estimate
 from recollect.vectors import Vector, unit, zero
 
 ROOM: Final = 256

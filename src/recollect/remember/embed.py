@@ -2,13 +2,16 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from itertools import islice
+from typing import Final
 
-from recollect.embedders.contract import Embedder
+from recollect.embedders.contract import Embedder, Span
 from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage, Progress, Scope
 from recollect.stores.contract import Store
-from recollect.vectors import pack
+from recollect.text.sentences import merge_sentences
+from recollect.vectors import WIDTH, Matrix, matrix, mix, pack, unpack
 
 Wanted = Callable[[Sequence[int]], Collection[int]]
 """How to tell which of some memories are wanted."""
@@ -22,6 +25,10 @@ EMBEDDED = 200_000
 """So many characters of a memory get vectors; what follows is found by its words alone."""
 SLICE = 512
 """How many passages are written in one transaction, unless one memory has more."""
+PASSAGE: Final = 48
+"""About so many word pieces, some two or three sentences, are looked at by themselves in a longer text."""
+SPOKEN_FOR: Final = 0.6
+"""A passage so near to the whole, by its cosine, is found by the vector of the whole."""
 
 
 def embed_pending(
@@ -111,31 +118,71 @@ def waiting(store: Store, fingerprint: str, *, scope: Scope = ALL_PROJECTS) -> i
 
 
 def embed_memories(memories: Sequence[Memory], embedder: Embedder) -> list[EmbeddedMemory]:
-    """Return *memories* with the vectors of their passages, all made in one batch."""
-    cuts = [passages(memory, embedder) for memory in memories]
-    texts = [
-        memory.heading * (start == 0) + memory.content[start:stop]
-        for memory, spans in zip(memories, cuts, strict=True)
-        for start, stop in spans
-    ]
-    vectors = iter(embedder.embed_passages(texts))
-    return [
-        EmbeddedMemory(
-            memory_id=memory.id,
-            meaning=memory.meaning,
-            passages=tuple(Passage(start=start, stop=stop, vector=pack(next(vectors))) for start, stop in spans),
+    """Return *memories* with the vectors of their passages, all made in one batch.
+
+    First those of the whole, in as many parts as the model's room demands; then those of its short passages that
+    say something else. A note of many things is found by each of them, and a text of one thing has one vector.
+    """
+    cuts = [(passages(memory, embedder), short_passages(memory)) for memory in memories]
+    texts = (
+        text
+        for memory, (whole, short) in zip(memories, cuts, strict=True)
+        for text in (
+            *(memory.heading * (start == 0) + memory.content[start:stop] for start, stop in whole),
+            *(memory.heading + memory.content[start:stop] for start, stop in short),
         )
-        for memory, spans in zip(memories, cuts, strict=True)
+    )
+    vectors = iter(embedder.embed_passages(list(texts)))
+
+    def made(spans: Sequence[Span]) -> list[Passage]:
+        return [Passage(start=start, stop=stop, vector=pack(next(vectors))) for start, stop in spans]
+
+    return [
+        EmbeddedMemory(memory_id=memory.id, meaning=memory.meaning, passages=_telling(made(whole), made(short)))
+        for memory, (whole, short) in zip(memories, cuts, strict=True)
     ]
 
 
-def passages(memory: Memory, embedder: Embedder) -> list[tuple[int, int]]:
-    """Return where the passages of a memory stand in its content; the first has the title above it."""
+def _telling(whole: Sequence[Passage], short: Sequence[Passage]) -> tuple[Passage, ...]:
+    """Return the passages of the *whole*, and those *short* ones that it does not speak for, mixed with it.
+
+    A few sentences are near to many questions by chance; what they are a part of says which.
+    """
+    if not short:
+        return tuple(whole)
+    block = matrix([each.vector for each in whole], dimensions=len(whole[0].vector) // WIDTH)
+    return (*whole, *(found for each in short if (found := _apart(each, whole, block)) is not None))
+
+
+def _apart(passage: Passage, whole: Sequence[Passage], block: Matrix) -> Passage | None:
+    """Return *passage* with the nearest of the *whole* mixed in, in equal parts; None where that speaks for it."""
+    cosines = block.products(passage.vector, range(len(whole)))
+    nearest = max(range(len(whole)), key=cosines.__getitem__)
+    if cosines[nearest] >= SPOKEN_FOR:
+        return None
+    vectors = unpack(passage.vector), unpack(whole[nearest].vector)
+    return replace(passage, vector=pack(mix(vectors, (0.5, 0.5))))
+
+
+def passages(memory: Memory, embedder: Embedder) -> list[Span]:
+    """Return where the passages of the whole stand in the content of a memory; the first has the title above it."""
     above, whole = len(memory.heading), (memory.heading + memory.content)[:EMBEDDED]
     if len(whole) <= SHORT:
         return [(0, len(memory.content))]
     spans = [(max(0, start - above), stop - above) for start, stop in embedder.passages(whole)]
     return [span for span in spans if span[1] > span[0]] or [(0, len(memory.content))]
+
+
+def short_passages(memory: Memory) -> list[Span]:
+    """Return where the short passages of a longer memory stand in its content; each has the title above it.
+
+    None where the text is short itself, or its title is longer than they are.
+    """
+    text = memory.content[:EMBEDDED]
+    if len(text) <= SHORT or len(memory.heading) > SHORT:
+        return []
+    spans = merge_sentences(text, most=PASSAGE)
+    return spans if len(spans) > 1 else []
 
 
 # --- generations that nobody needs any more -------------------------------------------------

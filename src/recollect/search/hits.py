@@ -9,7 +9,7 @@ from recollect.search.build_query import query_terms
 from recollect.search.state import Candidate, SearchContext, State
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
-from recollect.text.snippet import QueryTerms, Snippet, held, joined, marked_snippet
+from recollect.text.snippet import QueryTerms, Snippet, held, joined, marked_snippet, most_held
 from recollect.trust import DECIDING, conflicts_among
 
 SHOWABLE = ("near_repeat", "limit", "imprecise")
@@ -39,9 +39,7 @@ def load_facts(state: State, context: SearchContext) -> State:
 def build_hits(state: State) -> State:
     """Make hits of the candidates that are kept, in their order."""
     terms, passages = query_terms(state.tiers), _best_passages(state)
-    shown = {
-        each.id: _snippet(state.memories[each.id], passages, terms) for each in state.kept if state.request.snippets
-    }
+    shown = {each.id: _snippet(each, state, passages, terms) for each in state.kept if state.request.snippets}
     hits = tuple(
         Hit(
             rank=rank,
@@ -75,19 +73,15 @@ def mark_conflicts(state: State, context: SearchContext) -> State:
 
 def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
     """Return where the passage of each memory stands that is nearest in meaning, where vectors were asked."""
-    return {hit.id: hit.span for hit in state.ranking("vector").hits if hit.span is not None}
+    near = state.ranking("vector")
+    return {hit.id: hit.span for hit in (*near.by_id.values(), *near.hits) if hit.span is not None}
 
 
-def _snippet(memory: Memory, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> Snippet:
-    """Return where *memory* speaks of what was asked: in its text, then in the metadata that hold what no text does.
-
-    Where it holds none of the words, that is the passage nearest in meaning.
-    """
-    text = marked_snippet(memory.content, terms)
-    start, stop = passages.get(memory.id, (0, 0))
-    if start and not text.marks:
-        text = joined((Snippet(""), marked_snippet(memory.content[start:stop], terms)), "…")
-    return joined((text, *_metadata_snippets(memory, terms)), " · ")
+def _snippet(candidate: Candidate, state: State, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> Snippet:
+    """Return where a memory speaks of what was asked: in its text, then in the metadata that hold what no text does."""
+    memory, by_words = state.memories[candidate.id], _match_type(candidate) != "semantic"
+    shown = _telling(memory.content, passages.get(memory.id), terms, by_words=by_words)
+    return joined((shown, *_metadata_snippets(memory, terms)), " · ")
 
 
 def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
@@ -100,6 +94,22 @@ def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
         if further:
             yield marked_snippet(line, terms, width=METADATA_SHOWN)
             known |= further
+
+
+def _telling(content: str, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> Snippet:
+    """Return the snippet of the *passage* nearest in meaning.
+
+    Where words found it too, and more of the *terms* stand together elsewhere, of that place.
+    """
+    if passage is None or passage == (0, len(content)):
+        return marked_snippet(content, terms)
+    near = content[slice(*passage)]
+    if by_words and most_held(content, terms) > len(held(near, terms)):
+        return marked_snippet(content, terms)
+    shown, before, after = marked_snippet(near, terms), content[: passage[0]].strip(), content[passage[1] :].strip()
+    opening = "…" if before and not shown.text.startswith("…") else ""
+    closing = "…" if after and not shown.text.endswith("…") else ""
+    return joined((Snippet(opening), shown, Snippet(closing)), "")
 
 
 def _match_type(candidate: Candidate) -> MatchType:

@@ -10,6 +10,9 @@ from typing import Final, NamedTuple
 from recollect.text.normalise import is_cjk
 from recollect.text.tokenizer import WORDS, TokenAnalysis, find_words, run_tokens
 
+WIDTH: Final = 160
+"""How many characters are shown unless told otherwise."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryTerms:
@@ -41,6 +44,14 @@ def match_spans(text: str, wanted: QueryTerms) -> list[MatchSpan]:
 def held(text: str, wanted: QueryTerms) -> frozenset[str]:
     """Return the wanted tokens that *text* holds."""
     return frozenset[str]().union(*{span.found for span in match_spans(text, wanted)})
+
+
+def most_held(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> int:
+    """Return how many different wanted tokens a stretch of *width* characters of *text* holds at most."""
+    spans = match_spans(text, wanted)
+    first, last = _densest(spans, width)
+    inside = (span.found for span in spans if first <= span.start and span.end <= last)
+    return len(frozenset[str]().union(*inside))
 
 
 def _without_halves(wanted: QueryTerms) -> QueryTerms:
@@ -102,7 +113,7 @@ _CONTINUING: Final = frozenset({"Mn", "Mc", "Me", "Cf"})
 _LATER_JAMO: Final = re.compile("[\u1160-\u11ff\uff9e\uff9f]")
 
 
-def snippet(text: str, wanted: QueryTerms, *, width: int = 160) -> str:
+def snippet(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> str:
     """Return at most *width* characters of *text* on one line, found words as [word], cuts as "…".
 
     The stretch holds the most distinct wanted tokens, the earliest of the best; the beginning when

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.embedders.passages import batches, clean, cut, estimate, knows
+from recollect.embedders.passages import batches, clean, cut, knows
+from recollect.text.sentences import estimate, merge_sentences
 
 texts = st.text(st.sampled_from("ab cd.\n!\uff0c。漢字é\u0301\0\t\ud800🎉"), max_size=200)
 
@@ -137,3 +138,14 @@ def test_texts_of_like_length_go_together() -> None:
 
 def test_no_text_is_no_group() -> None:
     assert batches([], room=10, most=10) == []
+
+
+def test_sentences_and_lines_are_merged_up_to_the_size_and_never_cut() -> None:
+    text = "One two. Three four!\nFive six seven eight nine ten\n\nEleven"
+
+    alone, merged = (merge_sentences(text, most=most) for most in (1, 6))
+
+    assert [text[a:b] for a, b in alone] == ["One two.", "Three four!", "Five six seven eight nine ten", "Eleven"]
+    assert [text[a:b] for a, b in merged][:2] == ["One two.", "Three four!"]
+    assert next(text[a:b] for a, b in merge_sentences(text, most=9)) == "One two. Three four!"
+    assert merge_sentences(" \n", most=9) == []

@@ -146,3 +146,26 @@ def test_every_older_format_takes_new_memories_and_facts(tmp_path: Path) -> None
 
         assert [each.object for each in store.facts(FactQuery(memory_ids=(row,)), scope=ALL_PROJECTS)] == ["here"]
         assert store.check() == ()
+
+
+def test_longer_memories_of_format_6_wait_for_the_vectors_of_their_passages_and_others_keep_theirs(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "old.db"
+    with of_format(path, 6) as db:
+        for row, text in enumerate(("a cat", "a cat. " * 40, "a dog. " * 40), start=1):
+            db.execute(OLD, (row, moment(NOON), moment(NOON), None, text))
+        names = "(fingerprint, dimensions, model)"
+        db.execute(f"insert into generation {names} values ('tiny', 2, 'tiny'), ('external-2', 2, 'external')")
+        vector = (
+            "insert into vector (generation_id, memory_id, ordinal, start, stop, embedding, checksum) "
+            "values (?, ?, 0, 0, 5, ?, -1)"
+        )
+        db.executemany(vector, [(of, row, pack([1, 0])) for of, row in ((1, 1), (1, 2), (2, 3))])
+    db.close()
+
+    store = open_sqlite(path, plain)
+
+    assert store.vectors("tiny", [1, 2, 3], scope=ALL_PROJECTS).keys() == {1}
+    assert store.vectors("external-2", [1, 2, 3], scope=ALL_PROJECTS).keys() == {3}
+    assert store.pending("tiny", after=0, limit=9) == (2, 3)
