@@ -93,7 +93,10 @@ def _require_store(operation: "Operation", address: str | None) -> None:
     """Refuse to read a store that was named and is not there: a mistyped path is not an empty store."""
     if not address or operation.makes or address == ":memory:" or "://" in address or not operation.store:
         return
-    path = Path(address).expanduser()
+    try:
+        path = Path(address).expanduser()
+    except RuntimeError:  # nobody of this name has a home
+        return
     if not os.path.lexists(path) and path.parent.is_dir():
         near = perhaps(path.name, [each.name for each in path.parent.glob("*.db")])
         hint = f"{near or 'check the path'}; `add` and `import` make a new store"

@@ -64,7 +64,7 @@ def run_demo(
         note = db.models.notice or next(filter(None, map(text.degraded_text, replies)), "")
         head = (line(_summary(report, count)), *([line(f"({note})")] if note else []))
         scenes = _scenes(replies, root=folder.resolve().as_posix())
-        steps = map(line, _next(keep, program, by_words_alone=bool(note)))
+        steps = _next(keep, program, by_words_alone=bool(note))
         page = (*head, *scenes, Line(), line(Piece(NEXT, "title")), *steps)
     value = {
         "store": keep,
@@ -111,7 +111,7 @@ def _quoted(text: str) -> str:
     return f"'{text}'" if set(text) & set('"*?') else text
 
 
-def _next(keep: str | None, program: str, *, by_words_alone: bool) -> tuple[str, ...]:
+def _next(keep: str | None, program: str, *, by_words_alone: bool) -> Iterator[Line]:
     store = keep or "demo.db"
     steps = [
         *([] if keep else [(f"{program} demo --keep {store}", "keep the sample store")]),
@@ -123,5 +123,6 @@ def _next(keep: str | None, program: str, *, by_words_alone: bool) -> tuple[str,
         (f"{program} search when do we ship --json", "the answer for a program"),
         (f"{program} --help", "everything else"),
     ]
-    width = max(len(command) for command, _ in steps)
-    return tuple(f"  {command:<{width}}  {about}" for command, about in steps)
+    for command, about in steps:
+        yield line(f"  {command}", hang=4)
+        yield line(Piece(f"      {about}", "faint"), hang=6)

@@ -40,12 +40,18 @@ def edit_words(words: str) -> str:
     return edited.strip()
 
 
+def _command() -> list[str]:
+    try:
+        return shlex.split(editor())
+    except ValueError as error:
+        raise InputError(f"cannot read EDITOR: {error}", hint="such as: EDITOR='code --wait'") from error
+
+
 def open_source(source: str, line: int | None) -> bool:
     """Open the file *source* at its *line* in the user's editor; say whether there was one of both."""
-    command, path = editor(), Path(source)
-    if not command or not path.is_absolute() or not path.is_file():
+    words, path = _command(), Path(source)
+    if not words or not path.is_absolute() or not path.is_file():
         return False
-    words = shlex.split(command)
     told = AT_LINE.get(Path(words[0]).name, ("{path}",)) if line else ("{path}",)
     try:
         subprocess.run([*words, *(each.format(path=path, line=line) for each in told)], check=False)  # noqa: S603

@@ -111,6 +111,10 @@ def _columns(char: str) -> int:
 
 
 def _folded(each: Line, width: int) -> Iterator[tuple[Piece, ...]]:
+    shown = [Piece(visible(piece.text).expandtabs(4), piece.style, piece.link) for piece in each.pieces]
+    if sum(columns(piece.text) for piece in shown) <= width:
+        yield _trimmed(shown)
+        return
     hang = min(each.hang, width // 2)
     row: list[Piece] = []
     used = start = -1  # where the row begins; a line that goes on begins with no space
@@ -159,12 +163,12 @@ def _parts(pieces: Iterable[Piece]) -> Iterator[Piece]:
     for piece in pieces:
         text = visible(piece.text).expandtabs(4)
         if piece.whole:
-            yield replace(piece, text=text)
+            yield Piece(text, piece.style, piece.link, whole=True)
             continue
         for token in _TOKENS.findall(text):
             for part in re.split(r"(?<=[^\x00-\u10ff])|(?=[^\x00-\u10ff])", token) if not token.isascii() else (token,):
                 if part:
-                    yield replace(piece, text=part)
+                    yield Piece(part, piece.style, piece.link)
 
 
 def _breaks(before: str, after: str) -> bool:

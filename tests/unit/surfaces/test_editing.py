@@ -180,3 +180,15 @@ def test_no_stored_name_becomes_an_option_of_an_editor(tmp_path: Path, monkeypat
     assert open_source(str(tmp_path / "absent"), 1) is False
     with pytest.raises(InputError, match="cannot run no-such-editor"):
         open_source(str(tmp_path / "-c!x"), 1)
+
+
+@pytest.mark.parametrize("editor", ["", "  "])
+def test_without_an_editor_nothing_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, editor: str) -> None:
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", editor)
+    (tmp_path / "a.md").write_text("x")
+
+    assert open_source(str(tmp_path / "a.md"), 1) is False
+    monkeypatch.setenv("EDITOR", "vim 'x")
+    with pytest.raises(InputError, match="cannot read EDITOR"):
+        open_source(str(tmp_path / "a.md"), 1)
