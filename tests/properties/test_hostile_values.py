@@ -146,6 +146,7 @@ RECORDS: dict[Any, Callable[[], st.SearchStrategy[Any]]] = {
     Memory: lambda: record(Memory),
     Context: lambda: st.just(Context(before="\ud800")),
     Scope: lambda: st.just(Scope()),
+    ImportReport: lambda: st.just(ImportReport(sources={("p", "/a"), ("\ud800", "\0")})),
 }
 ABOUT = (*(each.name for each in fields(Memory) if each.name not in ("content", "id")), "id")
 MORE = {"more": options(Request, OPTIONS), "about": options(Memory, ABOUT)}
