@@ -20,6 +20,7 @@ from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.records import Context, Scope
+from recollect.remember.import_files import ImportReport
 from recollect.replies import OPTIONS, Request
 from recollect.text.analyser import analyse
 
