@@ -20,6 +20,7 @@ from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.records import Context, Scope
+from recollect.remember.import_files import ImportReport
 from recollect.text.analyser import analyse
 
 ENDS = frozenset({"close"})
@@ -140,6 +141,7 @@ RECORDS: dict[Any, Callable[[], st.SearchStrategy[Any]]] = {
     Memory: lambda: record(Memory),
     Context: lambda: st.just(Context(before="\ud800")),
     Scope: lambda: st.just(Scope()),
+    ImportReport: lambda: st.just(ImportReport(sources={("p", "/a"), ("\ud800", "\0")})),
 }
 
 

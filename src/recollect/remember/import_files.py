@@ -2,14 +2,14 @@
 
 import os
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from recollect.errors import InputError
 from recollect.records import Progress, SourceHead
 from recollect.remember.context import DEFAULT, IngestContext
-from recollect.remember.find_files import LeadsOut, Passed, Refused, find_files, suffix_of
+from recollect.remember.find_files import Found, LeadsOut, Passed, Refused, find_files, suffix_of
 from recollect.remember.formats import read_parts
 from recollect.remember.reading import AS_FOUND, Reading
 from recollect.remember.redact import FoundSecret
@@ -134,7 +134,9 @@ def import_files(
     recorded: dict[str, SourceHead] = {}
     for root in roots:
         recorded |= context.store.source_heads(below=_name(root, context), project=index.project)
-    walk = find_files(roots, suffixes=reading.suffixes, follow_links=follow_links, passed=report.passed_over)
+    walk: Iterable[Found] = roots  # a format that reads folders takes each of them whole
+    if reading.form is None or not reading.form.folders:
+        walk = find_files(roots, suffixes=reading.suffixes, follow_links=follow_links, passed=report.passed_over)
     named = frozenset(roots)
     found = [each for each in walk if not isinstance(each, Path) or _is_wanted(each, named, reading, report)]
     files = {each: _name(each, context) for each in found if isinstance(each, Path)}

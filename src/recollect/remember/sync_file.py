@@ -263,6 +263,8 @@ def stamp_of(path: Path, now: datetime) -> str:
         return ""
     if not stat.S_ISREG(status.st_mode) or max(status.st_ctime, status.st_mtime) > now.timestamp() - RECENT:
         return ""
+    if _has_log(path):
+        return ""
     return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
 
 
@@ -282,10 +284,18 @@ def _dated(memory: Memory, modified: datetime | None) -> Memory:
     return replace(memory, observed_at=modified, metadata={**memory.metadata, OBSERVED_FROM: MTIME})
 
 
+def _has_log(path: Path) -> bool:
+    """Tell whether *path* is a database whose last changes stand in a log beside it: its own bytes do not tell them."""
+    try:
+        return path.with_name(f"{path.name}-wal").stat().st_size > 0
+    except (OSError, ValueError):
+        return False
+
+
 def fingerprint_of(path: Path) -> str:
     """Return a digest of the bytes of *path*; blank where reading it will say what is wrong with it."""
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
+        if not stat.S_ISREG(path.stat().st_mode) or _has_log(path):
             return ""
         with path.open("rb") as file:
             return hashlib.file_digest(file, "blake2b").hexdigest()[:32]

@@ -33,9 +33,13 @@ def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     """Count memories, projects, types and sources."""
     counted, kept, last = db.stats(), db.retention, db.last_backup()
     value = serialise(counted)
+    made = next((each for each in db.generations() if not each.is_external), None)
+    waiting = made.pending if made else 0
     lines = [text.stats_text(counted, db.address), text.log_text(counted.log, kept), text.backup_line(last)]
+    lines += [f"  without vectors: {waiting}; {text.LATER}"] if waiting else []
     return Answer(
-        value={"store": db.address, **value, "log": {**value["log"], "kept": serialise(kept)}, "last_backup": last},
+        value={"store": db.address, **value, "log": {**value["log"], "kept": serialise(kept)}, "last_backup": last}
+        | ({"vectors_waiting": waiting} if waiting else {}),
         text=lambda: "\n".join(lines),
     )
 

@@ -91,6 +91,18 @@ def test_an_import_tells_what_waits_for_vectors(run: Run, tmp_path: Path) -> Non
     ]
 
 
+def test_stats_tell_what_waits_for_vectors(run: Run, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a="The port is 8080.")
+    run("--model", "hashing", "import", str(folder))
+    before = run("stats", "--json").value
+    run("add", "waiting", "--no-embed")
+
+    told, value = run("stats").out, run("stats", "--json").value
+
+    assert "without vectors: 1; " in told
+    assert ("vectors_waiting" in before, value["vectors_waiting"]) == (False, 1)
+
+
 def test_whoever_stops_the_vectors_keeps_the_import(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: object, **__: object) -> int:
         raise KeyboardInterrupt
