@@ -134,9 +134,7 @@ def import_files(
     recorded: dict[str, SourceHead] = {}
     for root in roots:
         recorded |= context.store.source_heads(below=_name(root, context), project=index.project)
-    walk: Iterable[Found] = roots  # a format that reads folders takes each of them whole
-    if reading.form is None or not reading.form.folders:
-        walk = find_files(roots, suffixes=reading.suffixes, follow_links=follow_links, passed=report.passed_over)
+    walk = _walk(roots, reading, report, follow_links=follow_links)
     named = frozenset(roots)
     found = [each for each in walk if not isinstance(each, Path) or _is_wanted(each, named, reading, report)]
     files = {each: _name(each, context) for each in found if isinstance(each, Path)}
@@ -186,6 +184,13 @@ def _size(path: Path) -> int:
         return path.stat().st_size
     except (OSError, ValueError):
         return 0
+
+
+def _walk(roots: Sequence[Path], reading: Reading, report: ImportReport, *, follow_links: bool) -> Iterable[Found]:
+    """Return what is found below *roots*; a format that reads folders takes each of them whole."""
+    if reading.form is not None and reading.form.folders:
+        return roots
+    return find_files(roots, suffixes=reading.suffixes, follow_links=follow_links, passed=report.passed_over)
 
 
 def _seen(files: Mapping[Path, str], refused: Sequence[str], roots: Sequence[str]) -> Seen:
