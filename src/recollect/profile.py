@@ -181,6 +181,8 @@ class Dialogue:
 
     reply_weight: Weight = 0.0
     """So much of the score of the turn that asks goes to the turn after it; 0 leaves replies alone."""
+    same_question: Annotated[float, Range(1.0, 10.0)] = 1.0
+    """So many times more where both ask alike: who, where, how many."""
     min_informativeness: Share = 0.9
     """A reply may be short: its factor `informativeness` is at least this."""
 
