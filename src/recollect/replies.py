@@ -145,6 +145,23 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Another turn of the exchange that a hit belongs to, in short."""
+
+    id: int | None
+    """None where only its words are known."""
+    speaker: str | None
+    text: str
+    before: bool
+    """Whether it was said before the hit."""
+
+    @property
+    def line(self) -> str:
+        """What was said, and by whom where that is known."""
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A memory that was found, and why. The score is the sum of the shares times the product of the factors."""
 
@@ -163,6 +180,8 @@ class Hit:
     """The older memory about the same thing that this one follows."""
     probability: float | None = None
     """How likely it is to answer, where only what answers was asked for."""
+    exchange: tuple[Turn, ...] = ()
+    """What was asked before it, or answered after it, where it is a turn of a conversation."""
 
     @property
     def id(self) -> int:

@@ -135,6 +135,7 @@ def _hit(hit: Hit, *, explain: bool, root: str) -> str:
     heading = memory.section or memory.title
     lines = [*([visible_line(heading)] if heading else []), hit.snippet]
     lines += [fields] if (fields := _fields(memory, hit.snippet)) else []
+    lines += _exchange(hit)
     about = (f"#{hit.id}", memory.type, _day(memory), _place(memory, root), f"by {FOUND_BY[hit.match_type]}")
     # In a store of a few memories every word is common and scores next to nothing: that would only puzzle.
     score = f"{hit.score:.3g}" if hit.score >= 0.001 else ""
@@ -147,6 +148,14 @@ def _hit(hit: Hit, *, explain: bool, root: str) -> str:
         factors = [f"{name} x {factor:.3f}" for name, factor in hit.factors.items() if factor != 1.0]
         lines.append(f"= {' '.join([*shares, *factors])}")
     return f"{hit.rank:>2}. " + "\n    ".join(lines)
+
+
+def _exchange(hit: Hit) -> list[str]:
+    """Return a line for each other turn of the exchange of a hit: what it replies to, and what replies to it."""
+    told = (
+        (each, "reply to" if each.before else "reply", f" (#{each.id})" if each.id else "") for each in hit.exchange
+    )
+    return [_cut(visible_line(f"{sign}: {each.line}{row}")) for each, sign, row in told]
 
 
 def _fields(memory: Memory, snippet: str) -> str:
