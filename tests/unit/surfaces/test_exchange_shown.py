@@ -16,7 +16,7 @@ def test_a_reply_is_shown_once_with_the_question_before_it() -> None:
 
     shown = found_text(reply)
     assert "reply to: Nara: Who renews the staging certificate? (#1)" in shown
-    assert [hit.id for hit in reply.hits][0] == 2
+    assert reply.hits[0].id == 2
     assert serialise(reply.hits[0])["exchange"] == [
         {"id": 1, "speaker": "Nara", "text": "Who renews the staging certificate?", "before": True}
     ]
