@@ -106,7 +106,7 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
     """Return what *new* is to *old*, a statement made before it; None when they have nothing to do with each other."""
     if max(len(new), len(old)) > MAX_LENGTH:
         return None
-    if (cosine or 0.0) < RELATED and not _may_relate(_stems(new), _stems(old)):
+    if (cosine or 0.0) < ABOUT_THE_SAME and not _may_relate(_stems(new), _stems(old)):
         return None
     pair = _pair(new, old)
     least = BARELY if _share(pair.earlier.topic, pair.later) == 1 else ABOUT_THE_SAME

@@ -8,7 +8,7 @@ from recollect.search.changes import order_changes
 from recollect.search.parse import parse
 from recollect.search.state import Candidate, State
 
-RULES = Changes(min_score=0.6, shared_words=1)
+RULES = Changes(min_score=0.6)
 PAST = "The shop API previously ran on Express."
 PRESENT = "The shop API runs on Fastify."
 
