@@ -254,6 +254,8 @@ class Evidence:
     """The names and numbers of the question that the hit does not hold."""
     lacks: str | None = None
     """The kind of value that the question asks for, where the hit holds none: "a phone number"."""
+    near: tuple[tuple[str, str], ...] = ()
+    """Words of the question that no memory holds, each with the near one that the hit holds: a slip, or another name."""
     searched: int = 0
     """How many memories were compared by meaning."""
 
@@ -261,6 +263,7 @@ class Evidence:
     def against(self) -> tuple[str, ...]:
         """What speaks against an answer, in words."""
         told = [f"{name} is not in it" for name in self.absent]
+        told += [f"no memory holds {asked}; it holds {held}" for asked, held in self.near]
         return tuple([*told, f"asks for {self.lacks}; it has none"] if self.lacks else told)
 
 

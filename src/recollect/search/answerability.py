@@ -16,6 +16,7 @@ from recollect.replies import Evidence, Reason
 from recollect.search.build_query import query_terms
 from recollect.search.details import NO_DETAILS, Details, details_of
 from recollect.search.exchange import exchanges_among, group
+from recollect.search.near_names import corrected
 from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Drop, Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
@@ -87,6 +88,7 @@ def _evidence(
         cosine=cosine,
         absent=details.absent,
         lacks=details.lacks,
+        near=corrected(hits[0].id, state),
         searched=searched,
     )
 
