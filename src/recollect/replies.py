@@ -255,7 +255,7 @@ class Evidence:
     lacks: str | None = None
     """The kind of value that the question asks for, where the hit holds none: "a phone number"."""
     near: tuple[tuple[str, str], ...] = ()
-    """Words of the question that no memory holds, each with the near one that the hit holds: a slip, or another name."""
+    """Words of the question that no memory holds, each with the near one that the hit holds."""
     searched: int = 0
     """How many memories were compared by meaning."""
 

@@ -1,7 +1,7 @@
 """Changed facts: of statements about the same thing the newest stands first, unless the question asks for the past.
 
 What supersedes what is decided when a memory is written, if it is certain. This is for the rest, and it is judged as
-there (text/claims.py): a newer memory that changes or denies what the best hit says, or is related to it and announces
+there (text/claims.py): a newer memory that changes or denies what the best hit says, or is about the same and announces
 a change, stands just above it, and says which one it follows. So does one of the present above a best hit that calls
 itself past.
 """
@@ -17,7 +17,7 @@ from recollect.search.parse import Query, query_length
 from recollect.search.state import Candidate, State
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
-from recollect.text.claims import relation
+from recollect.text.claims import relation, same_subject
 from recollect.vectors import WIDTH, matrix
 
 
@@ -112,8 +112,10 @@ def _follows(row: int, other: int, state: State, *, back: bool = False) -> bool:
         return True
     if new.when <= old.when:
         return False
-    found = relation(new.content, old.content, cosine=_cosine(row, other, state.vectors))
-    return found in {"updates", "conflicts"} or (found == "related" and announces_change(new.content))
+    near = _cosine(row, other, state.vectors)
+    if relation(new.content, old.content, cosine=near) in {"updates", "conflicts"}:
+        return True
+    return announces_change(new.content) and same_subject(new.content, old.content, cosine=near)
 
 
 def _is_past(memory: Memory) -> bool:
@@ -127,7 +129,7 @@ def _is_present(row: int, state: State) -> bool:
 def _alike(row: int, other: int, state: State) -> bool:
     """Return whether two memories are about the same thing, whichever was first."""
     old, new = sorted((state.memories[row], state.memories[other]), key=lambda each: (each.when, each.id))
-    return relation(new.content, old.content, cosine=_cosine(row, other, state.vectors)) is not None
+    return same_subject(new.content, old.content, cosine=_cosine(row, other, state.vectors))
 
 
 def _cosine(row: int, other: int, vectors: Mapping[int, bytes]) -> float | None:

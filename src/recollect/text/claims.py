@@ -31,6 +31,10 @@ RELATED: Final = 0.6
 """The cosine, or without a model the share of the shorter statement, from which on two statements are linked."""
 ALIKE: Final = 0.75
 """The cosine from which on they are linked even where they seem to be about two things."""
+RATHER_NEAR: Final = 0.35
+"""The cosine from which on statements with some words in common are about the same thing, for their order."""
+SHARED: Final = 2
+"""How many words they have in common then."""
 BARELY: Final = 0.4
 """The cosine from which on two statements are linked whose words say so too."""
 
@@ -106,7 +110,7 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
     """Return what *new* is to *old*, a statement made before it; None when they have nothing to do with each other."""
     if max(len(new), len(old)) > MAX_LENGTH:
         return None
-    if (cosine or 0.0) < ABOUT_THE_SAME and not _may_relate(_stems(new), _stems(old)):
+    if (cosine or 0.0) < RELATED and not _may_relate(_stems(new), _stems(old)):
         return None
     pair = _pair(new, old)
     least = BARELY if _share(pair.earlier.topic, pair.later) == 1 else ABOUT_THE_SAME
@@ -116,6 +120,18 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
         if _contradicts(pair):
             return "conflicts"
     return "related" if _is_related(pair, cosine) else None
+
+
+def same_subject(new: str, old: str, *, cosine: float | None = None) -> bool:
+    """Return whether two statements are about the same thing, for an order of them: a looser question than a relation.
+
+    So they are where they are related, near in meaning, or rather near with words in common.
+    """
+    if relation(new, old, cosine=cosine) is not None:
+        return True
+    if cosine is None or max(len(new), len(old)) > MAX_LENGTH:
+        return False
+    return cosine >= ABOUT_THE_SAME or (cosine >= RATHER_NEAR and len(_stems(new) & _stems(old)) >= SHARED)
 
 
 _SENTENCE: Final = re.compile(r"[.!?;]\s+\S|\n\s*\S")
