@@ -125,13 +125,15 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
 def same_subject(new: str, old: str, *, cosine: float | None = None) -> bool:
     """Return whether two statements are about the same thing, for an order of them: a looser question than a relation.
 
-    So they are where they are related, near in meaning, or rather near with words in common.
+    So they are where they are related, near in meaning, or rather near with words in common; without a model by more
+    than one word.
     """
+    shared = len(_stems(new) & _stems(old))
     if relation(new, old, cosine=cosine) is not None:
-        return True
+        return cosine is not None or shared >= SHARED
     if cosine is None or max(len(new), len(old)) > MAX_LENGTH:
         return False
-    return cosine >= ABOUT_THE_SAME or (cosine >= RATHER_NEAR and len(_stems(new) & _stems(old)) >= SHARED)
+    return cosine >= ABOUT_THE_SAME or (cosine >= RATHER_NEAR and shared >= SHARED)
 
 
 _SENTENCE: Final = re.compile(r"[.!?;]\s+\S|\n\s*\S")
