@@ -181,26 +181,20 @@ class Dialogue:
 
     reply_weight: Weight = 0.0
     """So much of the score of the turn that asks goes to the turn after it; 0 leaves replies alone."""
+    same_question: Annotated[float, Range(1.0, 10.0)] = 1.0
+    """So many times more where both ask alike: who, where, how many."""
     min_informativeness: Share = 0.9
     """A reply may be short: its factor `informativeness` is at least this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """When a newer memory that announces a change stands above the best hit, which is about the same thing."""
+    """When a newer memory that changes what the best hit says stands above it; what does so is judged as at intake."""
 
     min_score: Share = 0.0
     """It scores at least so much of the best; 0 leaves the order alone."""
-    min_coverage: Share = 0.25
-    """It holds at least so much of what the best holds of the question's words."""
     top_k: Annotated[int, Range(1, 1000)] = 30
     """Among how many of the best it is looked for."""
-    min_similarity: Share = 0.5
-    """Two memories so near in meaning are about the same thing."""
-    min_similarity_shared: Share = 0.35
-    """So near does where they share words."""
-    shared_words: Annotated[int, Range(1, 1000)] = 2
-    """How many words they share then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -141,6 +141,23 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """Another turn of the exchange that a hit belongs to, in short."""
+
+    id: int | None
+    """None where only its words are known."""
+    speaker: str | None
+    text: str
+    before: bool
+    """Whether it was said before the hit."""
+
+    @property
+    def line(self) -> str:
+        """What was said, and by whom where that is known."""
+        return f"{self.speaker}: {self.text}" if self.speaker else self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A memory that was found, and why. The score is the sum of the shares times the product of the factors."""
 
@@ -161,6 +178,8 @@ class Hit:
     """The older memory about the same thing that this one follows."""
     probability: float | None = None
     """How likely it is to answer, where only what answers was asked for."""
+    exchange: tuple[Turn, ...] = ()
+    """What was asked before it, or answered after it, where it is a turn of a conversation."""
 
     @property
     def id(self) -> int:
@@ -233,6 +252,8 @@ class Evidence:
     """The names and numbers of the question that the hit does not hold."""
     lacks: str | None = None
     """The kind of value that the question asks for, where the hit holds none: "a phone number"."""
+    near: tuple[tuple[str, str], ...] = ()
+    """Words of the question that no memory holds, each with the near one that the hit holds."""
     searched: int = 0
     """How many memories were compared by meaning."""
 
@@ -240,6 +261,7 @@ class Evidence:
     def against(self) -> tuple[str, ...]:
         """What speaks against an answer, in words."""
         told = [f"{name} is not in it" for name in self.absent]
+        told += [f"no memory holds {asked}; it holds {held}" for asked, held in self.near]
         return tuple([*told, f"asks for {self.lacks}; it has none"] if self.lacks else told)
 
 

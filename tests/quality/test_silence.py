@@ -125,3 +125,25 @@ def test_each_of_two_questions_keeps_its_answer(db: Recollection) -> None:
     reply = db.search("how much is the monthly rent and who repairs the boiler?", precise=True)
 
     assert {1, 3} <= {hit.id for hit in reply.hits}
+
+
+def test_a_name_that_no_memory_holds_is_told_with_the_near_one(db: Recollection) -> None:
+    reply = db.search("who repairs the bioler", precise=True)
+
+    assert [hit.id for hit in reply.hits] == [1]
+    assert reply.evidence is not None
+    assert reply.evidence.against == ("no memory holds bioler; it holds boiler",)
+
+
+@pytest.mark.parametrize("question", ["鍋爐由誰修理", "ボイラーは誰が修理しますか", "보일러는 누가 수리합니까"])
+def test_a_model_that_does_not_know_the_script_answers_nothing(db: Recollection, question: str) -> None:
+    assert db.search(question, mode="semantic").outcome != "answered"
+
+
+def test_what_calls_itself_past_stands_below_the_present(db: Recollection) -> None:
+    db.add("The shop API previously ran on Express, later replaced by Fastify")
+    present = db.add("The shop API runs on Fastify")
+
+    reply = db.search("which framework does the shop API run on", precise=True)
+
+    assert reply.hits[0].id == present.id

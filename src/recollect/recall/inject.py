@@ -12,7 +12,7 @@ from typing import Final, Literal
 from recollect.decay import age_days
 from recollect.errors import InputError
 from recollect.records import LEDGER, NEVER, Memory
-from recollect.replies import Reply
+from recollect.replies import Reply, Turn
 from recollect.stores.contract import Store
 from recollect.text.firewall import HEADING, closing, disarm, opening
 from recollect.text.normalise import CJK_CHARACTER, compiled
@@ -58,6 +58,7 @@ def _plain(text: str) -> str:
 
 Style = Literal["markdown", "compact", "xml"]
 NO_CONFLICTS: Final[Mapping[int, Sequence[int]]] = MappingProxyType({})
+NO_EXCHANGES: Final[Mapping[int, Sequence[Turn]]] = MappingProxyType({})
 MAX_CONFLICTS: Final = 5
 """So many of those that a memory conflicts with are named."""
 
@@ -80,12 +81,14 @@ def render(
     limit: int = 5,
     budget: int = 500,
     conflicts: Mapping[int, Sequence[int]] = NO_CONFLICTS,
+    exchanges: Mapping[int, Sequence[Turn]] = NO_EXCHANGES,
 ) -> Rendered:
     """Return the first of *memories*, at most *limit* and at most *budget* tokens of what is rendered.
 
     What is not the owner's says so, and so does one that *conflicts* with another.
     Untrusted memories are left out, and so is one that would not fit if it stood alone; at the first of the others
-    that no longer fits the block ends. A line is whole or absent.
+    that no longer fits the block ends. A line is whole or absent; a turn is told with the others of its *exchanges*
+    where that fits too.
     """
     if style not in _FRAMES:
         raise InputError(f"there is no style {style!r}", hint=f"one of {', '.join(_FRAMES)}")
@@ -93,9 +96,12 @@ def render(
     lines: list[str] = []
     ids: list[int] = []
     for memory in memories:
-        line = frame.line(memory, now, conflicts.get(memory.id, ())[:MAX_CONFLICTS])
+        known = conflicts.get(memory.id, ())[:MAX_CONFLICTS]
+        line = frame.line(memory, now, known)
         if len(lines) == limit:
             break
+        whole = frame.line(_with_exchange(memory, exchanges.get(memory.id, ())), now, known)
+        line = whole if line and counter(frame.around([*lines, whole])) <= budget else line
         if memory.trust == "untrusted" or not line or counter(frame.around([line])) > budget:
             continue
         if counter(frame.around([*lines, line])) > budget:
@@ -106,6 +112,15 @@ def render(
         return Rendered()
     text = frame.around(lines)
     return Rendered(text=text, tokens=counter(text), ids=tuple(ids))
+
+
+def _with_exchange(memory: Memory, exchange: Sequence[Turn]) -> Memory:
+    """Return *memory* with what was said before and after it in the same exchange."""
+    if not exchange:
+        return memory
+    before = (each.line for each in exchange if each.before)
+    after = (each.line for each in exchange if not each.before)
+    return replace(memory, content=" / ".join((*before, memory.content, *after)))
 
 
 def as_one_line(text: str) -> str:
@@ -248,6 +263,7 @@ def inject(
         limit=limit,
         budget=budget,
         conflicts=told_conflicts(reply),
+        exchanges={hit.id: [turn for turn in hit.exchange if turn.id is not None] for hit in reply.hits},
     )
     if session is not None and rendered.ids:
         words = {str(each.id): each.meaning.hex() for each in chosen if each.id in rendered.ids}

@@ -15,6 +15,8 @@ from recollect.records import Filter
 from recollect.replies import Evidence, Reason
 from recollect.search.build_query import query_terms
 from recollect.search.details import NO_DETAILS, Details, details_of
+from recollect.search.exchange import exchanges_among, group
+from recollect.search.near_names import corrected
 from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Drop, Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
@@ -48,7 +50,8 @@ def _silent(state: State) -> State:
 def _best(state: State, rules: Answerability) -> Evidence | None:
     """Return what speaks for the likeliest of the first hits, of those that are nearly as much about it as the best."""
     length, table = query_length(state.query), calibration(state.generation, rules)
-    told = [_evidence(each, state, length, table, rules) for each in state.kept[: rules.top_k]]
+    groups = group(state.kept, exchanges_among(state.memories), most=rules.top_k)
+    told = [_evidence(each, state, length, table, rules) for each in groups]
     heard = [each for each in told if each is not None]
     most = max((about for about, _ in heard), default=0.0)
     near = (evidence for about, evidence in heard if about >= most - rules.reach)
@@ -56,15 +59,17 @@ def _best(state: State, rules: Answerability) -> Evidence | None:
 
 
 def _evidence(
-    hit: Candidate, state: State, length: float, table: Calibration | None, rules: Answerability
+    hits: Sequence[Candidate], state: State, length: float, table: Calibration | None, rules: Answerability
 ) -> tuple[float, Evidence] | None:
-    """Return how much *hit* is about the query, in log odds, and all that speaks for it and against it.
+    """Return how much *hits* are about the query, in log odds, and all that speaks for them and against them.
 
-    Nothing can be told of a cosine alone of which no one knows what it means. A hit that has no vector yet, or one of
-    an unknown model, is judged by its words: what is missing or means nothing does not speak against it, nor for it.
+    They are one hit, or the turns of one exchange, which hold together what one of them holds. Nothing can be told of
+    a cosine alone of which no one knows what it means. A hit that has no vector yet, or one of an unknown model, is
+    judged by its words: what is missing or means nothing does not speak against it, nor for it.
     """
-    coverage: float | None = _coverage(hit.id, state.rankings) * _share_off_path(hit.id, state)
-    near = [share.native for share in hit.shares if share.ranking == "vector" and share.native is not None]
+    coverage: float | None = max(_coverage(each.id, state.rankings) * _share_off_path(each.id, state) for each in hits)
+    shares = (share for each in hits for share in each.shares if share.ranking == "vector")
+    near = [share.native for share in shares if share.native is not None]
     cosine = max(near, default=None) if table is not None and state.mode != "keyword" else None
     if state.mode == "semantic":
         if table is None or cosine is None or state.foreign:
@@ -74,18 +79,24 @@ def _evidence(
         model = rules.words if table is None or cosine is None else table.hybrid
     held, searched = length_adjusted(coverage or 0.0, length=length, rules=rules), state.ranking("vector").total
     about = log_odds(model, coverage=held, cosine=cosine or 0.0, searched=searched)
-    details = details_for(hit.id, state) if rules.absent or rules.lacking else NO_DETAILS
-    taken = penalty(details, rules) / stretch(length, rules) * (rules.turn_share if _is_turn(hit.id, state) else 1.0)
+    taken, details = min((_taken(each.id, state, rules) for each in hits), key=lambda each: each[0])
     return about, Evidence(
-        id=hit.id,
-        probability=logistic(min(rules.ceiling, about) - taken),
+        id=hits[0].id,
+        probability=logistic(min(rules.ceiling, about) - taken / stretch(length, rules)),
         threshold=rules.threshold,
         coverage=coverage,
         cosine=cosine,
         absent=details.absent,
         lacks=details.lacks,
+        near=corrected(hits[0].id, state),
         searched=searched,
     )
+
+
+def _taken(row: int, state: State, rules: Answerability) -> tuple[float, Details]:
+    """Return what the missing details of a hit take from its log odds, and the details; less for a turn."""
+    details = details_for(row, state) if rules.absent or rules.lacking else NO_DETAILS
+    return penalty(details, rules) * (rules.turn_share if _is_turn(row, state) else 1.0), details
 
 
 def _is_turn(row: int, state: State) -> bool:

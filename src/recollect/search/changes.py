@@ -1,8 +1,9 @@
 """Changed facts: of statements about the same thing the newest stands first, unless the question asks for the past.
 
-What supersedes what is decided when a memory is written, if it is certain. This is for the rest: a newer memory that
-announces a change, about the same thing as the best hit, stands just above it, and says which one it follows. So does
-one of the present above a best hit that calls itself past.
+What supersedes what is decided when a memory is written, if it is certain. This is for the rest, and it is judged as
+there (text/claims.py): a newer memory that changes or denies what the best hit says, or is about the same and announces
+a change, stands just above it, and says which one it follows. So does one of the present above a best hit that calls
+itself past.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from recollect.search.parse import Query, query_length
 from recollect.search.state import Candidate, State
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
-from recollect.text.tokenizer import read_words, significant
+from recollect.text.claims import relation, same_subject
 from recollect.vectors import WIDTH, matrix
 
 
@@ -40,15 +41,10 @@ def order_changes(state: State, *, rules: Changes) -> State:
         return _as_of(state, kept[: rules.top_k], until, rules)
     if may_ask_past(question) and not before:
         return state
-    held = rules.min_coverage * _coverage(best.id, state)
-    others = [
-        each
-        for each in kept[1 : rules.top_k]
-        if each.score >= rules.min_score * best.score and _coverage(each.id, state) >= held
-    ]
-    linked = [each for each in others if _follows(best.id, each.id, state, rules, back=before)]
+    others = [each for each in kept[1 : rules.top_k] if each.score >= rules.min_score * best.score]
+    linked = [each for each in others if _follows(best.id, each.id, state, back=before)]
     if not linked and not before and _is_past(state.memories[best.id]):
-        linked = [each for each in others if _is_present(each.id, state) and _alike(best.id, each.id, state, rules)][:1]
+        linked = [each for each in others if _is_present(each.id, state) and _alike(best.id, each.id, state)][:1]
     if not linked:
         return state
     return _raised(state, linked[0] if before else _newest(linked, state), best)
@@ -75,18 +71,12 @@ def _as_of(state: State, kept: Sequence[Candidate], until: datetime, rules: Chan
         for each in kept[1:]
         if memories[each.id].when < until
         and _undated(each) >= rules.min_score * _undated(best)
-        and (_alike if later else _follows)(best.id, each.id, state, rules)
+        and (_alike if later else _follows)(best.id, each.id, state)
     ]
     if not others:
         return state
     nearest = max(others, key=_undated)
     return _raised(state, nearest if later else _newest(others, state), best)
-
-
-def _coverage(row: int, state: State) -> float:
-    """Return how much of the question *row* holds in words: what holds much less of it is about something else."""
-    _, hit = state.ranking("words").find(row)
-    return 0.0 if hit is None else hit.coverage
 
 
 def _newest(candidates: Sequence[Candidate], state: State) -> Candidate:
@@ -113,41 +103,33 @@ STEP = 0.01
 """By how much what follows stands above what it follows."""
 SHORTEST = 2
 """Who gives one word alone looks for what speaks of it, and asks for no state of it."""
-LONGEST = 400
-"""A longer text has some cue or other: it tells of many things, and announces no one change."""
 
 
-def _follows(row: int, other: int, state: State, rules: Changes, *, back: bool = False) -> bool:
-    """Return whether *other* announces a change of what *row* says; *back* asks the other way round."""
+def _follows(row: int, other: int, state: State, *, back: bool = False) -> bool:
+    """Return whether *other* changes what *row* says; *back* asks the other way round."""
     old, new = (state.memories[other], state.memories[row]) if back else (state.memories[row], state.memories[other])
     if old.superseded_by == new.id:
         return True
-    return new.when > old.when and _is_short(new) and announces_change(new.content) and _alike(row, other, state, rules)
-
-
-def _is_short(memory: Memory) -> bool:
-    return len(memory.content) <= LONGEST
+    if new.when <= old.when:
+        return False
+    near = _cosine(row, other, state.vectors)
+    if relation(new.content, old.content, cosine=near) in {"updates", "conflicts"}:
+        return True
+    return announces_change(new.content) and same_subject(new.content, old.content, cosine=near)
 
 
 def _is_past(memory: Memory) -> bool:
-    return _is_short(memory) and calls_itself_past(memory.content)
+    return calls_itself_past(memory.content)
 
 
 def _is_present(row: int, state: State) -> bool:
     return not calls_itself_past(state.memories[row].content)
 
 
-def _alike(row: int, other: int, state: State, rules: Changes) -> bool:
-    """Return whether two memories are about the same thing: near in meaning, or nearly so with words in common."""
-    shared = len(_stems(state.memories[row]) & _stems(state.memories[other]))
-    near = _cosine(row, other, state.vectors)
-    if near is None:
-        return shared > rules.shared_words
-    return near >= rules.min_similarity or (shared >= rules.shared_words and near >= rules.min_similarity_shared)
-
-
-def _stems(memory: Memory) -> frozenset[str]:
-    return frozenset(stem for word in significant(read_words(memory.content)) for stem in word.stems)
+def _alike(row: int, other: int, state: State) -> bool:
+    """Return whether two memories are about the same thing, whichever was first."""
+    old, new = sorted((state.memories[row], state.memories[other]), key=lambda each: (each.when, each.id))
+    return same_subject(new.content, old.content, cosine=_cosine(row, other, state.vectors))
 
 
 def _cosine(row: int, other: int, vectors: Mapping[int, bytes]) -> float | None:

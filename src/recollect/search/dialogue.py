@@ -1,7 +1,9 @@
 """Dialogue: the turn that answers stands before the turn that asks.
 
 A question of a conversation shares its words with the question that is asked now, its answer often shares none
-("I will."). So what the asking turn has found goes to the turn after it, unless that one asks back.
+("I will."). So what the asking turn has found goes to the turn after it, unless that one asks back, and more of it
+where both questions ask alike (who, where, how many). Who asks for a person, a place or a number is not answered by
+"Not me": then the turn after that gets it too.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,9 +14,12 @@ from recollect.records import Memory
 from recollect.replies import Share
 from recollect.search.state import Candidate, State
 from recollect.text.analyser import asks
+from recollect.text.questions import declines, question_words
 
 Turn = tuple[str, str, int]
 """A project, a conversation in it, and the place in that."""
+STEP = 0.05
+"""How much more than the turn that declines the one after it gets."""
 
 
 def lift_replies(state: State, *, rules: Dialogue) -> State:
@@ -22,26 +27,51 @@ def lift_replies(state: State, *, rules: Dialogue) -> State:
     if rules.reply_weight <= 0 or state.query.tree is not None:
         return state
     found = {each.id: each.fused for each in state.candidates}
-    wanted = dict(_replies(found, state.memories, rules.reply_weight))
+    wanted: dict[int, float] = {}
+    for row, score in _replies(found, state.memories, question_words(state.query.text), rules):
+        wanted[row] = max(score, wanted.get(row, 0.0))
     lifted = (_raised(each, wanted.get(each.id, 0.0)) for each in state.candidates)
     return replace(state, candidates=tuple(sorted(lifted, key=lambda each: (-each.fused, each.id))))
 
 
-def _replies(found: Mapping[int, float], memories: Mapping[int, Memory], weight: float) -> Iterator[tuple[int, float]]:
-    """Yield each reply among *found*, and what the turn before it gives."""
-    turns = {turn: row for row, memory in memories.items() if (turn := _turn(memory)) is not None}
-    for (project, thread, number), row in turns.items():
-        reply = turns.get((project, thread, number + 1))
-        if reply is None or row not in found or reply not in found:
+def _replies(
+    found: Mapping[int, float], memories: Mapping[int, Memory], asked: frozenset[str], rules: Dialogue
+) -> Iterator[tuple[int, float]]:
+    """Yield each reply among *found*, and what the turn that it answers gives."""
+    turns = turns_of(memories)
+    for turn, row in turns.items():
+        question = memories[row].content
+        if row not in found or not asks(question):
             continue
-        if asks(memories[row].content) and not asks(memories[reply].content):
-            yield reply, weight * found[row]
+        alike = rules.same_question if asked & question_words(question) else 1.0
+        for place, reply in enumerate(answers_to(turn, turns, memories)):
+            if reply in found:
+                yield reply, rules.reply_weight * alike * (1.0 + STEP * place) * found[row]
 
 
-def _turn(memory: Memory) -> Turn | None:
+def turns_of(memories: Mapping[int, Memory]) -> dict[Turn, int]:
+    """Return which of *memories* stands where in a conversation."""
+    return {turn: row for row, memory in memories.items() if (turn := turn_of(memory)) is not None}
+
+
+def turn_of(memory: Memory) -> Turn | None:
+    """Return where *memory* stands in a conversation, if it is a turn of one."""
     if memory.thread is None or memory.turn is None:
         return None
     return memory.project, memory.thread, memory.turn
+
+
+def answers_to(turn: Turn, turns: Mapping[Turn, int], memories: Mapping[int, Memory]) -> Iterator[int]:
+    """Yield the turn after the asking one at *turn*, and the next where that one only declines; none that asks."""
+    project, thread, number = turn
+    wanted = question_words(memories[turns[turn]].content)
+    for further in (1, 2):
+        row = turns.get((project, thread, number + further))
+        if row is None or asks(memories[row].content):
+            return
+        yield row
+        if not wanted or not declines(memories[row].content):
+            return
 
 
 def _raised(candidate: Candidate, score: float) -> Candidate:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
+from recollect.search.exchange import collapse, exchanges_told
 from recollect.search.state import Candidate, SearchContext, State
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
@@ -37,7 +38,9 @@ def load_facts(state: State, context: SearchContext) -> State:
 
 
 def build_hits(state: State) -> State:
-    """Make hits of the candidates that are kept, in their order."""
+    """Make hits of the candidates that are kept, in their order; those of one exchange take one place of the first."""
+    state = collapse(state)
+    told = exchanges_told(state)
     terms, passages = query_terms(state.tiers), _best_passages(state)
     shown = {each.id: _snippet(each, state, passages, terms) for each in state.kept if state.request.snippets}
     hits = tuple(
@@ -54,6 +57,7 @@ def build_hits(state: State) -> State:
             effective_confidence=mean_confidence(state.facts.get(each.id, ()), state.now),
             older=state.older.get(each.id),
             probability=state.chances.get(each.id),
+            exchange=told.get(each.id, ()),
         )
         for rank, each in enumerate(state.kept, start=1)
     )

@@ -3,6 +3,7 @@
 The first hits share the chance among them by their scores relative to the best one, and a hit that lacks the names or
 the kind of value that the question asks for gets less of it. What the share is worth was fitted on judged questions
 (docs/quality.md). One hit far ahead leaves the others next to nothing; where many are alike, only the first is shown.
+A hit that holds a word only nearly (mongodb for mongod), where another holds the word itself, is not shown.
 """
 
 import math
@@ -14,6 +15,7 @@ from typing import Final
 from recollect.profile import Precise
 from recollect.records import Memory
 from recollect.search.answerability import details_for, logistic
+from recollect.search.near_names import near_only, without_correction
 from recollect.search.state import Candidate, Drop, State
 from recollect.text.tokenizer import QueryWord, analyse_text, read_words, significant
 
@@ -29,7 +31,9 @@ def keep_answers(state: State, *, rules: Precise) -> State:
         return state
     chances = hit_chances(state, rules)
     likely = {each.id for each in kept if chances.get(each.id, 0.0) >= rules.cut}
-    shown = {kept[0].id, *likely, *_by_clause(state, [each for each in kept if each.id in chances], rules)}
+    near = near_only([each.id for each in kept if each.id in chances], state)
+    first = next((each.id for each in kept if each.id not in near), kept[0].id)
+    shown = {first, *(likely - near), *_by_clause(state, [each for each in kept if each.id in chances], rules)}
     candidates = (each if each.drop or each.id in shown else _cut(each, chances, rules) for each in state.candidates)
     return replace(state, candidates=tuple(candidates), chances=chances)
 
@@ -44,7 +48,10 @@ def hit_chances(state: State, rules: Precise) -> dict[int, float]:
     """Return how likely each of the first hits is to answer, whatever the limit."""
     pool = [each for each in state.candidates if each.drop is None or each.drop.code == "limit"][: rules.top_k]
     best = max((each.score for each in pool), default=0.0)
-    weights = {each.id: math.exp(_standing(each, best, state, rules)) for each in pool}
+    unmeant = without_correction([each.id for each in pool], state)
+    weights = {
+        each.id: math.exp(_standing(each, best, state, rules) - rules.details * (each.id in unmeant)) for each in pool
+    }
     whole = math.fsum(weights.values())
     return {row: logistic(rules.intercept + rules.slope * math.log(weight / whole)) for row, weight in weights.items()}
 

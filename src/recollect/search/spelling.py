@@ -168,11 +168,11 @@ def unknown_words(
     """
     if query.tree is not None or all(document_frequencies.values()):
         return []
-    missing = dict.fromkeys(word for word in _doubtful(query.words) if document_frequencies.get(word.stems[0]) == 0)
+    missing = dict.fromkeys(word for word in plain_words(query.words) if document_frequencies.get(word.stems[0]) == 0)
     return [word for word in missing if embedder is None or not embedder.knows_word(word.text)]
 
 
-def _doubtful(words: Sequence[QueryWord]) -> list[QueryWord]:
+def plain_words(words: Sequence[QueryWord]) -> list[QueryWord]:
     """Return the words that may be mistyped: of letters alone, not too short, one stem each, no stop words."""
     plain = (word for word in words if len(word.stems) == 1 and not word.stop and not word.cjk)
     return [word for word in plain if len(word.text) >= SHORTEST and word.text.isalpha()]
@@ -230,7 +230,7 @@ def suggest(state: State, context: SearchContext) -> State:
     corrected = unknown_words(state.query, known, context.embedder)
     if state.degraded == "fts_unavailable" or (state.outcome == "answered" and not corrected):
         return state
-    doubtful = _doubtful(state.query.words)[:MAX_DOUBTFUL]
+    doubtful = plain_words(state.query.words)[:MAX_DOUBTFUL]
     others = [word.stems[0] for word in doubtful if word.stems[0] not in known]
     if others:
         known = {**known, **context.ask.document_frequencies(words=others, scope=state.scope, form="stem")}

@@ -90,9 +90,18 @@ def _hit(hit: Hit, strong: str, *, explain: bool, root: str) -> Iterator[Line]:
     yield line(start, *_marked(hit), hang=INDENT)
     if fields := _fields(memory, hit.snippet):
         yield line(" " * INDENT, fields, hang=INDENT)
+    yield from _exchange(hit)
     yield _about(hit, strong, explain=explain, root=root)
     if explain:
         yield line(" " * INDENT, Piece(_sum(hit), "faint"), hang=INDENT + 2)
+
+
+def _exchange(hit: Hit) -> Iterator[Line]:
+    """Yield a line for each other turn of the exchange of a hit: what it replies to, and what replies to it."""
+    for turn in hit.exchange:
+        row = f" (#{turn.id})" if turn.id else ""
+        sign = Piece("reply to: " if turn.before else "reply: ", "faint")
+        yield line(" " * INDENT, sign, cut(visible_line(f"{turn.line}{row}"), 100), hang=INDENT)
 
 
 def _marked(hit: Hit) -> Iterator[Piece]:

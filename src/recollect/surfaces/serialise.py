@@ -27,7 +27,7 @@ SHAPES: Final[Mapping[str, str]] = {
     "Health": "store=address healthy memories problems advice? privacy? last_backup?",
     "Hit": (
         "rank id kind score match_type bm25_score bm25_rank semantic_score vector_rank fused_score "
-        "effective_confidence snippet memory facts conflicts? older? probability?"
+        "effective_confidence snippet memory facts conflicts? older? probability? exchange?"
     ),
     "FoundSecret": "field kind id=memory_id source",
     "IngestResult": "id decision of redacted updated=revised? secrets? supersedes? evidence=trust_evidence? degraded?",
@@ -41,6 +41,7 @@ SHAPES: Final[Mapping[str, str]] = {
     "Share": "ranking rank points",
     "Shown": "*memory deleted_at=memory.deleted_at wordings facts events",
     "StoreStats": "memories forgotten superseded sources wordings=variants events projects types log",
+    "Turn": "id speaker text before",
     "Why": "id found rank score lists blocked_by surfaces_if",
 }
 """What is shown of a value and in which order, where that is not simply its fields.

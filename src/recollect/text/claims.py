@@ -31,6 +31,10 @@ RELATED: Final = 0.6
 """The cosine, or without a model the share of the shorter statement, from which on two statements are linked."""
 ALIKE: Final = 0.75
 """The cosine from which on they are linked even where they seem to be about two things."""
+RATHER_NEAR: Final = 0.35
+"""The cosine from which on statements with some words in common are about the same thing, for their order."""
+SHARED: Final = 2
+"""How many words they have in common then."""
 BARELY: Final = 0.4
 """The cosine from which on two statements are linked whose words say so too."""
 
@@ -116,6 +120,20 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
         if _contradicts(pair):
             return "conflicts"
     return "related" if _is_related(pair, cosine) else None
+
+
+def same_subject(new: str, old: str, *, cosine: float | None = None) -> bool:
+    """Return whether two statements are about the same thing, for an order of them: a looser question than a relation.
+
+    So they are where they are related, near in meaning, or rather near with words in common; without a model by more
+    than one word.
+    """
+    shared = len(_stems(new) & _stems(old))
+    if relation(new, old, cosine=cosine) is not None:
+        return cosine is not None or shared >= SHARED
+    if cosine is None or max(len(new), len(old)) > MAX_LENGTH:
+        return False
+    return cosine >= ABOUT_THE_SAME or (cosine >= RATHER_NEAR and shared >= SHARED)
 
 
 _SENTENCE: Final = re.compile(r"[.!?;]\s+\S|\n\s*\S")

@@ -159,6 +159,34 @@ KINDS: Final = (
 )
 """The commonest kinds, the narrower ones first."""
 
+_QUESTION_WORDS: Final = {
+    "person": _cues("who, who's, whose, whom, wer, wem, wen, wessen, qui, quién, quiénes, quem"),
+    "place": _cues("where, where's, wo, wohin, woher, où, dónde, adónde, onde"),
+    "time": _cues("when, when's, what time, which day, what day, wann, um wie viel uhr, quand, cuándo, quando"),
+    "number": _cues("how many, how much, wie viele?, wieviel, combien, cuánt[oa]s?, quant[oa]s?"),
+    "reason": _cues("why, how come, warum, wieso, weshalb, pourquoi, por qué, por que"),
+    "manner": _cues("how(?! many| much| come| about| long| old| far| often), wie(?! viel), comment, cómo"),
+}
+_DECLINES: Final = re.compile(
+    r"^(?:[^\W\d]\w{0,30}:\s+)?\W*(?:no|not|nope|nobody|none of|sorry|no idea|(?:i )?(?:don't|do not|can't|cannot"
+    r"|won't|couldn't) (?:know|remember|do|say|tell|make)|nein|nicht|niemand|keine ahnung|non|pas moi|personne|no sé"
+    r"|nadie|não)(?!\w)",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=4096)
+def question_words(text: str) -> frozenset[str]:
+    """Return what *text* asks for by its question words: a person, a place, a time, a number, a reason, a manner."""
+    return frozenset(kind for kind, cue in _QUESTION_WORDS.items() if cue.search(text))
+
+
+@lru_cache(maxsize=4096)
+def declines(text: str) -> bool:
+    """Return whether *text*, a turn with or without its speaker, opens with a refusal: "Not me", "No idea"."""
+    return _DECLINES.match(text) is not None
+
+
 LOOKS_BACK: Final = _cues("last, ago, yesterday, recently, earlier, letzte[nsmr]?, gestern, dernier, dernière, ayer")
 """A text with one of these may tell of the month or the year before its own."""
 PAST: Final = _cues("did, was, were, had, has, have, last, ago, hat, wurde, war, haben, a, fue, hizo, ha, foi")

@@ -9,6 +9,7 @@ from recollect.decay import age_days
 from recollect.errors import InputError
 from recollect.recall.inject import Rendered, Style, count_tokens, count_tokens_mixed, render
 from recollect.records import Memory
+from recollect.replies import Turn
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 STYLES: tuple[Style, ...] = ("markdown", "compact", "xml")
@@ -43,6 +44,17 @@ def test_the_age_shown_is_that_of_the_decay_whatever_day_the_memory_speaks_of() 
 
     assert lines(rendered)[1].endswith("age: 3d)")
     assert int(age_days(spoken.created_at, NOW)) == 3
+
+
+def test_a_turn_is_told_with_the_question_it_answers_where_that_fits() -> None:
+    reply = memory("Otto: I will.", 2)
+    asked = Turn(id=1, speaker="Nara", text="Who renews the certificate?", before=True)
+
+    whole = render([reply], now=NOW, style="compact", exchanges={2: [asked]})
+    short = render([reply], now=NOW, style="compact", exchanges={2: [asked]}, budget=whole.tokens - 1)
+
+    assert lines(whole) == ["2 decision: Nara: Who renews the certificate? / Otto: I will."]
+    assert lines(short) == ["2 decision: Otto: I will."]
 
 
 def test_the_compact_style_names_id_and_type_only() -> None:

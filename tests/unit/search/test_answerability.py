@@ -77,6 +77,27 @@ def test_words_and_meaning_together_make_an_answer() -> None:
     assert evidence.probability == probability(KNOWN.hybrid, coverage=0.6, cosine=0.5) > 0.9
 
 
+def test_a_reply_is_judged_with_the_question_it_answers() -> None:
+    asked = Memory(id=1, content="What is the salary of the gardener?", thread="home", turn=1)
+    reply = Memory(id=9, content="Nine hundred a month.", thread="home", turn=2)
+    state = State(
+        request=Request(text=SHORT.text),
+        query=SHORT,
+        scope=ALL_PROJECTS,
+        now=NOON,
+        mode="keyword",
+        rankings=(WORDS,),
+        candidates=(hit(9), hit(1)),
+        memories={1: asked, 9: reply},
+    )
+
+    told = judge(state, rules=replace(RULES, top_k=1))
+
+    assert told.outcome == "answered"
+    assert told.evidence is not None
+    assert (told.evidence.id, told.evidence.coverage) == (9, 0.6)
+
+
 def test_a_far_vector_speaks_against_a_hit() -> None:
     outcome, _ = judged([hit(1, 0.05)], [WORDS], query=SHORT, mode="hybrid", model=MODEL, rules=RULES)
 

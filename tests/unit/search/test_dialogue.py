@@ -32,8 +32,8 @@ def found(*memories: Memory, query: str = "who renews the certificate") -> State
     )
 
 
-def scores(state: State) -> dict[int, float]:
-    return {each.id: each.fused for each in lift_replies(state, rules=RULES).candidates}
+def scores(state: State, rules: Dialogue = RULES) -> dict[int, float]:
+    return {each.id: each.fused for each in lift_replies(state, rules=rules).candidates}
 
 
 def test_a_reply_gets_what_its_question_found() -> None:
@@ -57,6 +57,33 @@ def test_a_better_reply_keeps_its_own_score() -> None:
 )
 def test_nobody_else_is_lifted(other: Memory) -> None:
     assert scores(found(ASKED, other)) == {1: 1.0, 2: 0.5}
+
+
+def test_a_reply_to_a_question_that_asks_alike_gets_more() -> None:
+    rules = Dialogue(reply_weight=0.5, same_question=1.5)
+
+    alike = scores(found(ASKED, REPLY, query="who renews it"), rules)
+    unlike = scores(found(ASKED, REPLY, query="when is it renewed"), rules)
+
+    assert (alike[2], unlike[2]) == (0.75, 0.5)
+
+
+@pytest.mark.parametrize("said", ["Not me this time.", "Nara: No idea.", "Sorry, I can't.", "Keine Ahnung."])
+def test_a_reply_that_declines_hands_the_question_on(said: str) -> None:
+    declined = Memory(id=2, content=said, thread="ops", turn=5)
+    answer = Memory(id=3, content="Then I do it.", thread="ops", turn=6)
+
+    got = scores(found(ASKED, declined, answer))
+
+    assert got[3] > got[2] == 0.95
+
+
+def test_no_is_an_answer_to_a_question_for_yes_or_no() -> None:
+    asked = Memory(id=1, content="Do we renew the certificate?", thread="ops", turn=4)
+    said = Memory(id=2, content="No.", thread="ops", turn=5)
+    later = Memory(id=3, content="Lunch is here.", thread="ops", turn=6)
+
+    assert scores(found(asked, said, later)) == {1: 1.0, 2: 0.95, 3: 0.25}
 
 
 def test_a_statement_lifts_nobody() -> None:

@@ -8,7 +8,7 @@ from recollect.records import ALL_PROJECTS, Memory
 from recollect.replies import Request, Share
 from recollect.search.parse import parse
 from recollect.search.precise import clauses_of, hit_chances, keep_answers
-from recollect.search.state import Candidate, Drop, State
+from recollect.search.state import Candidate, Drop, Ranking, State
 
 RULES = Precise(cut=0.1, top_k=4, steepness=5, details=1, intercept=2.3, slope=1.8, clause=0.5)
 
@@ -83,3 +83,30 @@ def test_without_a_cut_and_with_operators_all_hits_stay() -> None:
 
 def test_no_score_at_all_is_no_error() -> None:
     assert shown(found(0.0, 0.0)) == [1, 2]
+
+
+def test_a_near_name_is_not_shown_where_another_memory_holds_the_name_itself() -> None:
+    texts = ("mongodb runs on port 27017.", "mongod is the daemon.", "Mongod logs lie in the log folder.")
+
+    assert shown(found(1.0, 0.95, 0.9, question="where are the logs of mongod", texts=texts)) == [2, 3]
+
+
+def test_a_near_name_is_shown_where_none_holds_the_name_itself() -> None:
+    texts = ("mongodb runs on port 27017.", "Tea is fine.")
+
+    assert shown(found(1.0, 0.3, question="port of mongod", texts=texts)) == [1]
+
+
+def test_what_lacks_the_name_that_was_mistyped_gives_way_to_what_holds_it() -> None:
+    state = found(
+        1.0,
+        0.9,
+        0.9,
+        question="typsecript rules",
+        texts=("Rules for all.", "TypeScript rules are strict.", "JavaScript rules are loose."),
+    )
+    known = Ranking(name="words", document_frequencies={"typsecript": 0, "rule": 3})
+
+    chances = hit_chances(replace(state, rankings=(known,)), RULES)
+
+    assert chances[2] > chances[1] > chances[3]

@@ -1,0 +1,97 @@
+"""Exchanges: a turn of a conversation that asks, and the turns that answer it, are judged, counted and shown together.
+
+Neither says all of it: the question holds the words that are asked for now, the reply holds what is wanted.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from recollect.records import Memory
+from recollect.replies import Turn
+from recollect.search.dialogue import answers_to, turn_of, turns_of
+from recollect.search.state import Candidate, State
+from recollect.text.analyser import asks
+
+SHOWN: Final = 160
+"""How many characters of another turn of the exchange are shown."""
+PAGE: Final = 10
+"""Among so many of the first hits an exchange takes one place."""
+_SPEAKER: Final = re.compile(r"([^\W\d][^:\n]{0,39}):\s+(?=\S)")
+
+Exchanges = Mapping[int, tuple[int, ...]]
+"""The rows of the exchange that each turn belongs to, in their order."""
+
+
+def exchanges_among(memories: Mapping[int, Memory]) -> Exchanges:
+    """Return the exchanges among *memories*; a turn that asks and follows another question begins its own."""
+    turns = turns_of(memories)
+    found: dict[int, tuple[int, ...]] = {}
+    for turn, row in turns.items():
+        rows = (row, *answers_to(turn, turns, memories)) if asks(memories[row].content) else (row,)
+        found |= dict.fromkeys(rows, rows) if len(rows) > 1 else {}
+    return found
+
+
+def group(candidates: Sequence[Candidate], exchanges: Exchanges, *, most: int) -> list[tuple[Candidate, ...]]:
+    """Return the first *most* of *candidates*, each with the others of its exchange, which take no place."""
+    groups: dict[tuple[int, ...], list[Candidate]] = {}
+    for each in candidates:
+        key = exchanges.get(each.id, (each.id,))
+        if key in groups or len(groups) < most:
+            groups.setdefault(key, []).append(each)
+    return [tuple(members) for members in groups.values()]
+
+
+def collapse(state: State) -> State:
+    """Let each exchange take one place on the first page; its other turns stand behind the page.
+
+    Who wants only the order gets it as it is.
+    """
+    if not state.request.snippets or state.query.tree is not None:
+        return state
+    exchanges = exchanges_among({each.id: state.memories[each.id] for each in state.kept})
+    first = {members[0].id for members in group(state.kept, exchanges, most=PAGE)} if exchanges else set()
+    if not first:
+        return state
+    ahead = [each for each in state.kept if each.id in first]
+    behind = [each for each in state.candidates if each.id not in first]
+    return replace(state, candidates=(*ahead, *behind))
+
+
+def exchanges_told(state: State) -> dict[int, tuple[Turn, ...]]:
+    """Return what was asked before each hit that is a turn, or answered after it."""
+    if not state.request.snippets:
+        return {}
+    exchanges = exchanges_among(state.memories)
+    return {each.id: tuple(_others(state.memories[each.id], exchanges, state.memories)) for each in state.kept}
+
+
+def _others(memory: Memory, exchanges: Exchanges, memories: Mapping[int, Memory]) -> Iterator[Turn]:
+    """Yield the other turns of the exchange of *memory* that are trusted as it is.
+
+    Of one that was not found only its words are known.
+    """
+    rows = exchanges.get(memory.id, ())
+    if rows:
+        others = (memories[row] for row in rows if row != memory.id)
+        trusted = (each for each in others if each.trust == memory.trust)
+        yield from (_told(each.content, each.id, before=_place(each) < _place(memory)) for each in trusted)
+    elif turn_of(memory) is not None:
+        before, after = memory.context.before, memory.context.after
+        if asks(memory.content) and after and not asks(after):
+            yield _told(after, before=False)
+        elif not asks(memory.content) and before and asks(before):
+            yield _told(before, before=True)
+
+
+def _place(memory: Memory) -> int:
+    return memory.turn or 0
+
+
+def _told(content: str, row: int | None = None, *, before: bool) -> Turn:
+    speaker = _SPEAKER.match(content)
+    text = " ".join(content[speaker.end() if speaker else 0 :].split())
+    short = text if len(text) <= SHOWN else f"{text[: SHOWN - 1].rstrip()}…"
+    return Turn(id=row, speaker=speaker.group(1) if speaker else None, text=short, before=before)
