@@ -118,6 +118,16 @@ def test_half_a_character_in_a_source_filter_matches_nothing_and_raises_nothing(
     assert (reply.hits, reply.outcome) == ((), "none")
 
 
+def test_a_source_is_found_by_any_part_of_its_path_between_slashes(db: Recollection) -> None:
+    row = db.add("We ship on Fridays", source="/home/ada/notes/work/a.md").id
+
+    wishes = ("notes", "notes/", "notes/work", "a.md", "work/a.md", "/home/ada", "otes", "note", "b.md", "notes/a.md")
+    found = {wish: [hit.id for hit in db.search("ship", source=[wish]).hits] for wish in wishes}
+
+    assert [bool(found[wish]) for wish in wishes] == [True] * 6 + [False] * 4
+    assert [hit.id for hit in db.search("ship source:notes").hits] == [row]
+
+
 def test_thousands_of_source_filters_are_one_question(db: Recollection) -> None:
     db.add("hello world", source="notes/a.md")
     wanted = (*(f"other/{number}.md" for number in range(4000)), "notes")

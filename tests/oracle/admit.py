@@ -68,10 +68,10 @@ def is_superseded(memory: Memory, as_of: datetime | None, successor: Memory | No
 
 
 def comes_from(source: str | None, wish: str) -> bool:
-    """Return whether *source* is *wish*, lies below it, or ends with it as a path."""
+    """Return whether *source* is *wish*, lies below it, or holds it between its slashes."""
     if source is None:
         return False
-    return lies_below(source, wish) or source.endswith("/" + wish)
+    return lies_below(source, wish) or f"/{wish.rstrip('/')}/" in f"{source}/"
 
 
 def lies_below(source: str, folder: str) -> bool:

@@ -92,11 +92,11 @@ def _fact(engine: Engine, _: FilterField, values: tuple[str, ...]) -> Clause:
 
 
 def _path(_: Engine, field: FilterField, values: tuple[str, ...]) -> Clause:
-    """Return the condition that the path is one of those wanted, lies below one, or ends with "/" and one."""
+    """Return the condition that the path is one of those wanted, lies below one, or holds one between its slashes."""
     column = f"m.{field.key}"
-    one = f"{column} = ? or substr({column}, 1, ?) = ? or substr({column}, length({column}) - ?) = ?"
-    places = [(wish, wish.rstrip("/") + "/", "/" + wish) for wish in map(writable, values)]
-    found = [(wish, len(folder), folder, len(end) - 1, end) for wish, folder, end in places]
+    one = f"{column} = ? or substr({column}, 1, ?) = ? or replace({column} || '/', ?, '') <> {column} || '/'"
+    places = [(wish, wish.rstrip("/") + "/") for wish in map(writable, values)]
+    found = [(wish, len(folder), folder, "/" + folder) for wish, folder in places]
     return Clause(_any_of([one] * len(values)), tuple(value for each in found for value in each))
 
 
