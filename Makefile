@@ -25,7 +25,8 @@ TXTAI := 9.14.0
 
 PIP_TOOLS := 7.6.2
 COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
-	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links --extra model --extra convert
+	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
+	$(addprefix --extra ,model convert serve watch zst documents)
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
