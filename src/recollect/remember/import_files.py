@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -65,8 +64,9 @@ class ImportReport:
     """How many files in folders were not read, by the ending that no format reads or by another reason."""
     left_out: Counter[str] = field(default_factory=Counter)
     """How much inside the files was left out on purpose, by what it was: tool results, lines of an unknown kind."""
+    places: tuple[str, ...] = ()
+    """Where files were found that nobody named one by one, or would be read; and how many bytes they have."""
     size: int = 0
-    """How many bytes the files have that would be read; only when nothing but that was asked."""
 
     @property
     def formats(self) -> Counter[str]:
@@ -96,6 +96,7 @@ class ImportReport:
         self.passed_over.update(other.passed_over)
         self.left_out.update(other.left_out)
         self.size += other.size
+        self.places += other.places
 
     def fail(self, path: Path, reason: str) -> None:
         """Count a file that could not be read."""
@@ -144,6 +145,8 @@ def import_files(
         if isinstance(each, Refused):
             report.fail(each.path, each.reason)
     report.files["links"] = sum(isinstance(each, LeadsOut) for each in found)
+    if reading.only or reading.dry_run:
+        report.places, report.size = tuple(map(str, roots)), sum(map(_size, files))
     if reading.dry_run:
         _rehearse(files, recorded, reading, report)
         return report
@@ -169,13 +172,19 @@ def _is_wanted(path: Path, named: Collection[Path], reading: Reading, report: Im
 def _rehearse(
     files: Mapping[Path, str], recorded: Mapping[str, SourceHead], reading: Reading, report: ImportReport
 ) -> None:
-    """Tell what would be read, how large it is, and how much of it was imported before."""
+    """Tell what would be read, and how much of it was imported before."""
     for path, name in files.items():
         report.files["scanned"] += 1
         report.files["known"] += name in recorded
         report.read.append(FileRead(path=str(path), format=reading.chosen(path).name))
-        with suppress(OSError):
-            report.size += path.stat().st_size
+
+
+def _size(path: Path) -> int:
+    """Return how many bytes a file has; none where reading it will say what is wrong with it."""
+    try:
+        return path.stat().st_size
+    except (OSError, ValueError):
+        return 0
 
 
 def _seen(files: Mapping[Path, str], refused: Sequence[str], roots: Sequence[str]) -> Seen:

@@ -65,7 +65,7 @@ def run_demo(
         lines = (*head, *scenes, "", NEXT, *_next(keep, program, by_words_alone=bool(note)))
     value = {
         "store": keep,
-        "import": import_value(report),
+        "import": serialise(import_value(report)),
         "searches": serialise(replies),
     }
     return Demo(lines=lines, value=value)

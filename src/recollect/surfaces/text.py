@@ -1,6 +1,6 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
-import os
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -245,16 +245,26 @@ def import_text(report: "ImportReport", *, root: str = "", verbose: bool = False
     }
     lines = (line for line, number in told.items() if number)
     text = NOTHING_READ if report.is_idle else text
-    return "\n".join([text, *_read_lines(report, root, verbose=verbose), *_passed_lines(report), *lines])
+    read = _read_lines(report, root, verbose=verbose)
+    return "\n".join([*_found_line(report, root), text, *read, *_passed_lines(report), *lines])
 
 
 def rehearsal_text(report: "ImportReport", *, root: str = "", verbose: bool = False) -> str:
     """Return what an import would read, and where that is."""
-    known = f", {report.files['known']} of them known already" if report.files["known"] else ""
-    text = f"{_count(report.files['scanned'], 'file')}, {report.size / 1024**2:.1f} MB{known}"
-    folders = {str(Path(each.path).absolute().parent) for each in report.read}
-    common = [f"in {_path(os.path.commonpath(folders), root)}"] if folders else []
-    return "\n".join([text, *common, *_read_lines(report, root, verbose=verbose), *_passed_lines(report)])
+    known = [f"{_count(report.files['known'], 'file')} known already"] if report.files["known"] else []
+    read = _read_lines(report, root, verbose=verbose)
+    return "\n".join([*_found_line(report, root), *known, *read, *_passed_lines(report)])
+
+
+def _found_line(report: "ImportReport", root: str) -> list[str]:
+    """Return how much was found where, if nobody named it."""
+    if not report.places:
+        return []
+    large = report.size >= 1024**2
+    told = f"{report.size / 1024**2:,.1f} MB" if large else f"{math.ceil(report.size / 1024)} KB"
+    size = f"{_count(report.files['scanned'], 'file')}, {told}"
+    more = [f"{len(report.places) - KINDS} more"] if len(report.places) > KINDS else []
+    return [f"found: {size} in {', '.join([*(_path(each, root) for each in report.places[:KINDS]), *more])}"]
 
 
 def _read_lines(report: "ImportReport", root: str, *, verbose: bool) -> list[str]:

@@ -160,7 +160,7 @@ def rehearsal_value(report: "ImportReport") -> dict[str, Any]:
     """Return what an import would read."""
     return {
         "files": {name: report.files[name] for name in ("scanned", "known", "failed")},
-        "bytes": report.size,
+        "found": {"places": report.places, "bytes": report.size},
         "formats": report.formats,
         "read": [{"path": each.path, "format": each.format} for each in report.read],
         "passed_over": report.passed_over,
@@ -181,6 +181,7 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
         "read": report.read,
         "passed_over": report.passed_over,
         "left_out": report.left_out,
+        **({"found": {"places": report.places, "bytes": report.size}} if report.places else {}),
         "errors": report.errors,
         "vectors": {"made": report.embedded, "waiting": report.waiting},
         **({"degraded": report.degraded} if report.degraded else {}),

@@ -179,6 +179,7 @@ def test_the_usual_place_is_found(
     told = run("import", "--from", name)
 
     assert told.code == 0
+    assert told.out.startswith("found: 2 files, 1 KB in ")
     assert "read as: 1 agent-memory, 1 claude-code" in told.out
     assert "skipped: 1 .json (no reader)" in told.out
 
@@ -243,11 +244,11 @@ def test_a_rehearsal_tells_what_would_be_read_and_writes_nothing(
     told, value = (run("import", "--from", "claude-code", "--dry-run", *more) for more in ((), ("--json",)))
 
     assert told.out.splitlines() == [
-        "1 file, 0.0 MB",
-        f"in {tmp_path}/projects/-srv",
+        f"found: 1 file, 1 KB in {tmp_path}/projects",
         "read as: 1 claude-code",
     ]
     assert value.value["files"] == {"scanned": 1, "known": 0, "failed": 0}
+    assert value.value["found"]["places"] == [f"{tmp_path}/projects"]
     assert run("stats", "--json").value["memories"] == 0
 
 
@@ -263,9 +264,9 @@ def test_a_first_import_of_many_files_is_asked_about_on_a_terminal_and_only_ther
     again, quiet = on_a_terminal(*words, folder=tmp_path, typed="", **place)
     piped = apart(*words, folder=tmp_path, **place)
 
-    assert "21 files, 0.0 MB" in drawn
+    assert "found: 21 files, 16 KB in" in drawn
     assert "Import them?" in drawn
     assert (no, before, yes) == (130, 0, 0)
     assert "Import them?" not in quiet
     assert (again, piped.code) == (0, 0)
-    assert "21 unchanged memories" not in piped.err
+    assert piped.err == ""

@@ -65,7 +65,7 @@ FORMATS: Final = (
         name="cursor",
         about="Cursor transcript",
         read=parts("cursor", "read_cursor"),
-        suffixes=(".jsonl",),
+        suffixes=(".jsonl", ".txt"),
         sign=sign("cursor", "is_cursor"),
     ),
     Format(

@@ -149,6 +149,26 @@ def test_a_turn_without_a_date_is_found_all_the_same(db: Recollection, tmp_path:
     ]
 
 
+def test_an_older_transcript_of_cursor_is_text(tmp_path: Path) -> None:
+    path = tmp_path / "agent-transcripts" / "c0.txt"
+    path.parent.mkdir()
+    path.write_text(
+        "user:\n<user_query>\nWhich colour has the save button?\n</user_query>\n\n"
+        "assistant:\n[Thinking] It may be in the theme.\nI look at the theme.\n[Tool call] Read\n  path: theme.css\n\n"
+        "[Tool result] Read\nteal\n\nassistant:\nThe save button is teal.\n",
+        encoding="utf-8",
+    )
+
+    parsed = read_file(path)
+
+    assert [(memory.content, memory.line) for memory in parsed.memories] == [
+        ("user: Which colour has the save button?", 1),
+        ("assistant: I look at the theme.", 6),
+        ("assistant: The save button is teal.", 15),
+    ]
+    assert parsed.skipped == {"thought": 1, "tool call": 1, "tool result": 1}
+
+
 # --- Claude Code ----------------------------------------------------------------------------
 
 
