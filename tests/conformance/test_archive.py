@@ -14,7 +14,7 @@ from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
 from recollect.records import ARCHIVED_NOTES, Filter, Memory, Scope
-from recollect.remember import find_files, import_files
+from recollect.remember import find_files
 from recollect.text.analyser import analyse
 
 OTHERS = sorted(STORES)
@@ -385,8 +385,7 @@ def test_two_archives_in_one_file_are_both_restored(db: Recollection, tmp_path: 
 def test_an_archive_larger_than_any_other_file_may_be_comes_back(
     db: Recollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (find_files, import_files):
-        monkeypatch.setattr(module, "LARGEST", 1000)
+    monkeypatch.setattr(find_files, "LARGEST", 1000)
     for number in range(6):
         db.add(f"{number} {'abcdef'[number]} is number {number}", external_id=str(number))
     path = write_archive(db, tmp_path / "all.jsonl")

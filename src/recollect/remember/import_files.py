@@ -96,6 +96,7 @@ class ImportReport:
         self.passed_over.update(other.passed_over)
         self.left_out.update(other.left_out)
         self.size += other.size
+        self.places += other.places
 
     def fail(self, path: Path, reason: str) -> None:
         """Count a file that could not be read."""

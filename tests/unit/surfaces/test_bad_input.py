@@ -45,7 +45,7 @@ def without_rights() -> Iterator[None]:
     [
         (("search",), "Missing argument 'QUERY...'"),
         (("show",), "Missing argument 'ID...'"),
-        (("import",), "say what to import"),
+        (("import",), "no roots are kept here"),
         (("show", "seven"), "'seven' is not an id"),
         (("search", "x", "--mode", "magic"), "'magic' is not one of"),
         (("search", "x", "--limit", "many"), "'many' is not a valid integer"),
