@@ -340,7 +340,13 @@ class Recollection:
         background: bool = False,
         progress: Progress | None = None,
     ) -> "remember.import_files.ImportReport":
-        """Import every root again, each as it was imported and for its project; see `keep_root`."""
+        """Import every root again, each as it was imported and for its project; see `keep_root`.
+
+        Example:
+            >>> kept = db.keep_root("notes")
+            >>> db.import_roots().memories["new"]
+            1
+        """
         kept = self.roots()
         if not kept:
             raise InputError("no roots are kept here", hint="name files or folders: recollect import PATH")
@@ -374,6 +380,10 @@ class Recollection:
         """Keep a file or folder, or what the program *from_* keeps, as a root: `import_roots` imports it again.
 
         The options are those of `import_`, and are told to it then.
+
+        Example:
+            >>> db.keep_root("notes", trust="agent").trust
+            'agent'
         """
         remember.reading.resolved([path] if path else [], as_=as_, from_=from_, dry_run=False)
         place = remember.import_files.source_of(Path(path).expanduser()) if path else ""
@@ -392,12 +402,25 @@ class Recollection:
         return root
 
     def roots(self) -> "tuple[remember.roots.Root, ...]":
-        """Return the roots of the project chosen, or of all projects."""
+        """Return the roots of the project chosen, or of all projects.
+
+        Example:
+            >>> kept = db.keep_root("notes")
+            >>> db.roots() == (kept,)
+            True
+        """
         names = [self.project] if self.project is not None else sorted({"", *self.store.projects()})
         return tuple(each for name in names for each in remember.roots.roots(self.store, project=name))
 
     def drop_root(self, path: str | Path) -> None:
-        """Keep a root no longer; the memories that came from it stay."""
+        """Keep a root no longer; the memories that came from it stay.
+
+        Example:
+            >>> kept = db.keep_root("notes")
+            >>> db.drop_root("notes")
+            >>> db.roots()
+            ()
+        """
         kept = {each.name for each in self.roots()}
         place = remember.import_files.source_of(Path(path).expanduser())
         remember.roots.drop_root(str(path) if str(path) in kept else place, self.store, project=self._notes)
@@ -412,6 +435,11 @@ class Recollection:
         """Give vectors to the memories of an import that have none, and of no others; return how many took one.
 
         *report* tells in the end how many still wait. What was made by then is kept when this is interrupted.
+
+        Example:
+            >>> report = db.import_("notes", defer=True)
+            >>> db.embed_imported(report)
+            1
         """
         wanted = None if report.restored else remember.embed.held_by(report.sources, self.store)
         before = self._waiting()
@@ -744,7 +772,13 @@ class Recollection:
         trust: Trust = "agent",
         lifetime: timedelta | None = None,
     ) -> "upkeep.tokens.NewToken":
-        """Make a token for a server of this store; its secret is told this once and kept as a digest."""
+        """Make a token for a server of this store; its secret is told this once and kept as a digest.
+
+        Example:
+            >>> made = db.create_token(name="bot", read_only=True)
+            >>> made.token.read_only, made.secret.startswith("rct.bot.")
+            (True, True)
+        """
         return upkeep.tokens.create_token(
             self.store,
             now=self.now(),
@@ -756,12 +790,25 @@ class Recollection:
         )
 
     def tokens(self) -> "tuple[upkeep.tokens.Token, ...]":
-        """Return the tokens for servers of this store, by name; in a project those of the project."""
+        """Return the tokens for servers of this store, by name; in a project those of the project.
+
+        Example:
+            >>> made = db.create_token(name="bot")
+            >>> [each.name for each in db.tokens()]
+            ['bot']
+        """
         held = upkeep.tokens.tokens(self.store)
         return tuple(each for each in held if self.project is None or each.project == self.project)
 
     def revoke_token(self, name: str) -> None:
-        """Drop a token: from now on it opens nothing."""
+        """Drop a token: from now on it opens nothing.
+
+        Example:
+            >>> made = db.create_token(name="bot")
+            >>> db.revoke_token("bot")
+            >>> db.tokens()
+            ()
+        """
         if name not in {each.name for each in self.tokens()}:
             raise InputError(f"no token is called {name!r}", hint="see: recollect token list")
         upkeep.tokens.revoke_token(self.store, name)
@@ -794,26 +841,31 @@ class Recollection:
         content: str | None = None,
         title: str | None = None,
         type: str | None = None,  # noqa: A002  (the name of the field)
-        tags: Sequence[str] | None = None,
+        tag: str | Sequence[str] | None = None,
         source: str | None = None,
         confidence: float | None = None,
-        observed_at: datetime | None = None,
+        date: Moment | None = None,
         metadata: Mapping[str, object] | None = None,
         redact: bool = True,
         embed: bool = True,
     ) -> "remember.edit.EditResult":
-        """Change what is given of a memory; what it said stays in its history, and it is found by its new words."""
+        """Change what is given of a memory; what it said stays in its history, and it is found by its new words.
+
+        Example:
+            >>> db.edit(1, content="We deploy on Thursdays", tag="release, weekly", date="2026-05-01").changed
+            ('content', 'observed_at', 'tags')
+        """
         told = {
             "content": content,
             "title": title,
             "type": type,
-            "tags": None if tags is None else tuple(tags),
             "source": source,
             "confidence": confidence,
-            "observed_at": observed_at,
             "metadata": metadata,
+            "tag": tag,
+            "date": date,
         }
-        changes = {name: value for name, value in told.items() if value is not None}
+        changes = dated({name: value for name, value in told.items() if value is not None}, now=self.now())
         with self.store.transaction():
             context = self._ingest_context(embed=False, redact=redact)
             done = remember.edit.edit(self._one(memory_id), changes, context)
@@ -824,7 +876,12 @@ class Recollection:
     def tag(
         self, *memory_ids: int, add: Sequence[str] = (), remove: Sequence[str] = ()
     ) -> "tuple[remember.edit.EditResult, ...]":
-        """Give tags to memories and take others away, in all of them or in none."""
+        """Give tags to memories and take others away, in all of them or in none.
+
+        Example:
+            >>> [each.changed for each in db.tag(1, 2, add=["weekly"])]
+            [('tags',), ('tags',)]
+        """
         context = self._ingest_context(embed=False)
         with self.store.transaction():
             found = [self._one(row) for row in memory_ids]

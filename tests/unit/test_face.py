@@ -23,21 +23,27 @@ SEVERAL: Mapping[str, tuple[str, ...]] = {
     "consolidate": ("consolidate", "undo_consolidation"),
     "export": ("archive", "export"),
     "lens": ("create_lens", "lenses", "drop_lens"),
+    "import": ("import_", "import_roots"),
     "log": ("recalls", "never_recalled", "never_used", "unanswered", "prune_log"),
+    "roots": ("keep_root", "roots", "drop_root"),
+    "token": ("create_token", "tokens", "revoke_token"),
     "tune": ("tune", "tuning", "untune"),
 }
 """Verbs that do one of several things; each is a method of its own."""
 FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "model": (install.list_models, install.install, install.verify, Recollection.prune_vectors),
+    "open": (Recollection.show,),
     "recover": (recollect.recover,),
 }
-"""Verbs that touch no open store: models belong to the machine."""
+"""Verbs that touch no open store, for models belong to the machine, or that are for people alone."""
 OTHERWISE: Mapping[str, str] = {
     "keep_secrets": "redact=False",
     "no_embed": "embed=False",
     "weight": "weights, a mapping",
     "explain": "every hit carries its shares and factors",
     "yes": "nobody is asked",
+    "format": "values are values",
+    "all": "the limit",
 }
 """Options that Python has under another name, or has no need of, in every verb."""
 OTHERWISE_IN: Mapping[str, Mapping[str, str]] = {
@@ -45,7 +51,9 @@ OTHERWISE_IN: Mapping[str, Mapping[str, str]] = {
     "consolidate": {"dry_run": "apply=False, as it is unless told", "undo": "undo_consolidation()"},
     "eval": {"export": "evaluate.runs.as_trec", "output": "evaluate.markup.as_html"},
     "export": {"all": "everything", "skip_damaged": "recover() first"},
+    "import": {"once": "keep_root() keeps one", "verbose": "report.read"},
     "pin": {"off": "pinned=False"},
+    "token": {"expires": "lifetime, a timedelta"},
     "tune": {"from": "tune()", "show": "tuning()", "undo": "untune()"},
 }
 

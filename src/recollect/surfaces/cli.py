@@ -227,7 +227,7 @@ def progress_line(done: int, total: int, what: str, *, width: int) -> str:
 
 def _kept(operation: "Operation | None", done: int, total: int, what: str) -> str:
     """Return what was kept of work that was stopped."""
-    if what == "vectors" and operation is not None and operation.name != "embed":
+    if what == "meaning" and operation is not None and operation.name != "embed":
         return f"all is stored and found by its words; {done} of {total} vectors are made, recollect embed goes on"
     told = operation.stopped if operation is not None else ""
     return told.format(done=max(0, done - 1), total=total) or WHOLE

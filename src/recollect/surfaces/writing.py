@@ -313,12 +313,12 @@ def edit(db: Recollection, given: Given, _: Progress | None) -> Answer:
     (row,) = given.ids
     changes = given.chosen(("content", "title", "type", "source", "confidence"))
     if given.get("tag"):
-        changes["tags"] = _tags(given.get("tag"))
+        changes["tag"] = _tags(given.get("tag"))
     if given.get("metadata"):
         told = given.pairs("metadata", form="KEY=VALUE", example="team=search")
         changes["metadata"] = {**db.show(row).memory.metadata, **told}
     if (observed := given.moment("date")) is not None:
-        changes["observed_at"] = observed.start
+        changes["date"] = observed.start
     if not changes:
         raise InputError("nothing to change", hint="say what, such as --content TEXT or --type decision")
     done = db.edit(row, **changes, redact=not given.get("keep_secrets"), embed=not given.get("no_embed"))

@@ -57,7 +57,7 @@ def test_every_document_has_a_vector_where_there_is_an_embedder() -> None:
         (generation,) = corpus.store.generations(scope=ALL_PROJECTS)
 
     assert (generation.memories, generation.pending, generation.model) == (3, 0, "hashing")
-    assert told == ["3/3 talk: documents", "3/3 talk: vectors"]
+    assert told == ["3/3 talk: documents", "3/3 talk: meaning"]
 
 
 def test_the_clock_stands_at_the_last_thing_said_and_for_undated_sets_at_one_moment() -> None:

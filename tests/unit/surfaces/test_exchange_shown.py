@@ -2,8 +2,9 @@
 
 import recollect
 from kit import NOON
+from recollect.surfaces.layout import plain
+from recollect.surfaces.pages import found_page
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.text import found_text
 
 
 def test_a_reply_is_shown_once_with_the_question_before_it() -> None:
@@ -14,7 +15,7 @@ def test_a_reply_is_shown_once_with_the_question_before_it() -> None:
 
     reply = db.search("who renews the staging certificate")
 
-    shown = found_text(reply)
+    shown = plain(found_page(reply))
     assert "reply to: Nara: Who renews the staging certificate? (#1)" in shown
     assert reply.hits[0].id == 2
     assert serialise(reply.hits[0])["exchange"] == [

@@ -113,7 +113,7 @@ def test_whoever_stops_the_vectors_keeps_the_import(run: Run, tmp_path: Path, mo
     stopped = run("--model", "hashing", "import", str(folder))
 
     assert stopped.code == 130
-    assert stopped.out.startswith("1 new, ")
+    assert stopped.out.startswith("1 new memory")
     assert "stopped; 1 memory without vectors yet" in stopped.out
     assert run("search", "port", "--mode", "keyword").code == 0
 

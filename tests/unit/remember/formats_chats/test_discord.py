@@ -67,7 +67,7 @@ def test_questions_find_the_message_with_its_speaker_and_moment(tmp_path: Path) 
         answers = contents(db, "which shader compiles on the old laptop")
         log, morning = first(db, "crash log"), first(db, "good morning")
 
-    assert {"Ann: Which shader compiles on the old laptop?", "Ben: the 3.1 one"} <= set(answers)
+    assert "Ben: the 3.1 one" in answers
     assert (log.content, log.title) == ("Ann: Here is the log\nFile: crash.log", "#graphics (Makers)")
     assert (morning.content, morning.observed_at) == (
         "Dan: Good morning all",

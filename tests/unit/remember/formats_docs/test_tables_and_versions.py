@@ -8,7 +8,8 @@ from recollect import open as open_store
 from recollect.remember.formats.csv_text import read_csv
 from recollect.remember.formats.markdown import read_markdown
 from recollect.remember.formats.record import Origin
-from recollect.surfaces.text import reply_text
+from recollect.surfaces.layout import plain
+from recollect.surfaces.pages import reply_page
 
 SUBSCRIPTIONS = """vendor,purpose,monthly cost,note
 Hetzner,two servers,38 EUR,invoice by mail
@@ -64,7 +65,7 @@ def test_a_value_in_a_column_is_found_and_shown(tmp_path: Path, question: str, v
         db.import_(tmp_path)
         reply = db.search(question, limit=1)
 
-    assert value in reply_text(reply)
+    assert value in plain(reply_page(reply))
 
 
 def test_a_note_beside_columns_of_their_own_is_a_remark_and_the_row_is_the_memory() -> None:
