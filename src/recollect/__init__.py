@@ -1,8 +1,9 @@
 """Memory search for AI agents and the people who run them."""
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # the module typing costs a thin front as much as all the rest
 if TYPE_CHECKING:
+    from typing import Any
+
     from recollect import aio
     from recollect.errors import InputError, ModelError, RecollectError, StoreError
     from recollect.recollection import Recollection, open, recover  # noqa: A004  (recollect.open is the way in)
@@ -34,7 +35,7 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     """Return a public name, or a module, loaded when it is first asked for: thin programs need none of them."""
     from importlib import import_module  # noqa: PLC0415
 

@@ -1,6 +1,7 @@
 """Recollection: a store, a profile and a clock; the verbs, each a line or two."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -44,7 +45,7 @@ from recollect.records import (
 )
 from recollect.replies import Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
-from recollect.settings import bound, models_folder, read_settings
+from recollect.settings import Settings, bound, models_folder, read_settings
 from recollect.stores.choice import open_store, recover_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
@@ -109,6 +110,22 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         background=background,
         retention=recall.log.Retention(days=bound(settings, "log_days"), megabytes=bound(settings, "log_megabytes")),
     )
+
+
+@contextmanager
+def lend(db: "Recollection", settings: Settings) -> "Iterator[Recollection]":
+    """Give *db*, which stays open, as it would be if it were opened by *settings* for one command.
+
+    What that command leaves for later is done in the end; what goes wrong with a model goes wrong for it alone.
+    """
+    view = copy(db)
+    view.profile, view.address, view.background = load_profile(settings.profile), settings.db, False
+    view.project = db._named(settings.project or None)  # noqa: SLF001
+    view.models, view._writer = db.models.lent(), recall.log.BackgroundWriter()  # noqa: SLF001
+    try:
+        yield view
+    finally:
+        view._writer.close()  # noqa: SLF001
 
 
 @checked

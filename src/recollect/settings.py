@@ -3,7 +3,9 @@
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -12,6 +14,25 @@ from recollect.files import write_private
 
 MOST = 1_000_000
 """What no bound reaches."""
+DAEMON = ("use", "off", "auto")
+"""What commands may do about the server of a store."""
+_GIVEN: ContextVar[Mapping[str, str] | None] = ContextVar("environment", default=None)
+"""The variables of whoever a server works for at the moment."""
+
+
+@contextmanager
+def environment_given(variables: Mapping[str, str]) -> Iterator[None]:
+    """Read *variables* in the place of this process's own, in this thread, until the end of the block."""
+    before = _GIVEN.set(variables)
+    try:
+        yield
+    finally:
+        _GIVEN.reset(before)
+
+
+def _variables() -> Mapping[str, str]:
+    given = _GIVEN.get()
+    return os.environ if given is None else given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +54,9 @@ class Settings:
     """The folder of a cross-encoder that reads the best hits again; blank or `none` means none."""
     offline: str = ""
     """`1` means that nothing is ever fetched: a model that is missing stays missing until it is installed by hand."""
+
+    daemon: str = "use"
+    """Whether commands use the server of the store: `use` one that runs, `off`, or `auto` to start one as well."""
 
     log_days: str = "180"
     """For how many days the recall log keeps a search; `none` for ever."""
@@ -64,6 +88,8 @@ def read_settings(**given: str | None) -> Settings:
     settings = _overlaid(Settings(), _from_file(), where="the settings file")
     settings = _overlaid(settings, _from_environment(), where="the environment")
     settings = _overlaid(settings, {key: value for key, value in given.items() if value is not None}, where="options")
+    if settings.daemon not in DAEMON:
+        raise ProfileError(f"daemon cannot be {settings.daemon!r}", hint=f"one of {', '.join(DAEMON)}")
     return replace(settings, db=settings.db or default_db())
 
 
@@ -84,12 +110,12 @@ def is_telemetry_forbidden() -> bool:
 
 def is_plain_terminal() -> bool:
     """Say whether the user asked for text without codes, or has a terminal that knows none."""
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+    return bool(_variables().get("NO_COLOR")) or _variables().get("TERM") == "dumb"
 
 
 def editor() -> str:
     """Return the command of the user's editor; blank when none is named."""
-    return os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+    return _variables().get("VISUAL") or _variables().get("EDITOR") or ""
 
 
 def environment_of(*names: str) -> Mapping[str, str]:
@@ -106,7 +132,7 @@ def home_folder() -> Path:
 
 def _from_environment() -> Mapping[str, str]:
     names = {field.name: f"RECOLLECT_{field.name.upper()}" for field in fields(Settings)}
-    return {name: os.environ[key] for name, key in names.items() if os.environ.get(key)}
+    return {name: _variables()[key] for name, key in names.items() if _variables().get(key)}
 
 
 def _from_file() -> Mapping[str, object]:
@@ -122,10 +148,10 @@ def _from_file() -> Mapping[str, object]:
 
 
 def _settings_file() -> Path | None:
-    named = os.environ.get("RECOLLECT_CONFIG")
+    named = _variables().get("RECOLLECT_CONFIG")
     if named is not None:
         return Path(named).expanduser() if named else None
-    home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA") or str(Path("~/.config").expanduser())
+    home = _variables().get("XDG_CONFIG_HOME") or _variables().get("APPDATA") or str(Path("~/.config").expanduser())
     return Path(home) / "recollect" / "settings.toml"
 
 

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from copy import copy
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -84,6 +85,14 @@ class Models:
         if loaded is None and self._error is not None:
             raise self._error
         return self._load(self.name) if loaded is None else loaded
+
+    def lent(self) -> "Models":
+        """Return these models for one command of many: what is loaded is shared, what goes wrong is its own."""
+        if self.current() is None:
+            self._loaded.pop(self.name, None)  # it may have been installed in the meantime
+        view = copy(self)
+        view._error = view.failure = view.progress = None  # noqa: SLF001
+        return view
 
     def close(self) -> None:
         """Close every model."""

@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,6 +14,7 @@ import click
 
 from recollect.errors import InputError, RecollectError
 from recollect.records import Progress
+from recollect.surfaces import session
 from recollect.surfaces.commands import GLOBAL, Commands, global_options, perhaps
 from recollect.surfaces.layout import Page, Piece, cut, folded, line, page_of, plain
 from recollect.surfaces.terminal import is_screen, redraw, visible_line, visible_streams, write_rows
@@ -44,8 +45,11 @@ def chosen_options(given: dict[str, Any], own: Container[str] = ()) -> dict[str,
 # --- answering ------------------------------------------------------------------------------
 
 
-def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "Recollection":
-    """Open the store that the global options choose."""
+def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "AbstractContextManager[Recollection]":
+    """Open the store that the global options choose; where a server answers, it is the server's."""
+    lent = session.lent()
+    if lent is not None:
+        return lent.open(chosen)
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
 
     options = {name: chosen[name] for name in GLOBAL if name != "db"}
@@ -53,9 +57,10 @@ def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "Reco
 
 
 def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
+    session.admit(operation, given, chosen)
     form = "json" if chosen["as_json"] else given.get("format") or "text"
     _read_input(given)
-    if form == "text" and is_screen(sys.stdout) and not (given.get("limit") or given.get("all", True)):
+    if form == "text" and is_screen(session.stdout()) and not (given.get("limit") or given.get("all", True)):
         given["brief"] = True
     place = chosen if operation.store else {**chosen, "db": ":memory:"}
     _require_store(operation, place["db"])
@@ -86,13 +91,15 @@ def _read_input(given: dict[str, Any]) -> None:
     """Read from standard input what is given as a dash."""
     for name in ("text", "content"):
         if given.get(name) == "-":
-            given[name] = sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+            given[name] = session.stdin().buffer.read().decode("utf-8-sig", "replace")
 
 
 def _require_store(operation: "Operation", address: str | None) -> None:
     """Refuse to read a store that was named and is not there: a mistyped path is not an empty store."""
     if not address or operation.makes or address == ":memory:" or "://" in address or not operation.store:
         return
+    if session.lent() is not None:
+        return  # it is open
     try:
         path = Path(address).expanduser()
     except RuntimeError:  # nobody of this name has a home
@@ -124,7 +131,7 @@ def _prepared(
     operation: "Operation", db: "Recollection", values: dict[str, Any], progress: Progress | None
 ) -> "Answer | None":
     """Ask whoever sits at a terminal for what is missing: consent to what cannot be undone, or the new words."""
-    if operation.name == "edit" and is_screen(sys.stdin) and is_screen(sys.stdout):
+    if operation.name == "edit" and is_screen(session.stdin()) and is_screen(session.stdout()):
         from recollect.surfaces.editing import edit_words, is_unchanged  # noqa: PLC0415  (few edit)
 
         if is_unchanged(values):
@@ -136,14 +143,18 @@ def _edits(answer: "Answer") -> bool:
     """Open the source of a memory in the user's editor; say whether that was possible."""
     from recollect.surfaces.editing import open_source  # noqa: PLC0415
 
-    return is_screen(sys.stdout) and is_screen(sys.stdin) and open_source(answer.value["source"], answer.value["line"])
+    return (
+        is_screen(session.stdout())
+        and is_screen(session.stdin())
+        and open_source(answer.value["source"], answer.value["line"])
+    )
 
 
 def _consented(
     operation: "Operation", db: "Recollection", values: Mapping[str, Any], progress: Progress | None
 ) -> "Answer | None":
     """Show what cannot be undone to whoever sits at a terminal, ask, and do it; where nobody is asked, do nothing."""
-    if values.get("yes", True) or values.get("dry_run") or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    if values.get("yes", True) or values.get("dry_run") or not (session.stdin().isatty() and session.stderr().isatty()):
         return None
     if values.get("from_", "") is None:  # files that somebody named are meant
         return None
@@ -162,7 +173,7 @@ def _print(answer: "Answer", *, form: str) -> None:
     if answer.stream:
         for each in answer.value:
             _say(json.dumps(serialise(each), ensure_ascii=False))
-    elif form == "text" and is_screen(sys.stdout):
+    elif form == "text" and is_screen(session.stdout()):
         page = answer.page() if answer.page else page_of(answer.text())
         _show(page if any(each.pieces for each in page) else ())
     elif told := _written(answer, form):
@@ -196,24 +207,24 @@ def _bar(operation: "Operation | None" = None) -> Iterator[Progress | None]:
     if operation is not None and not operation.slow:
         yield None
         return
-    drawn, last = is_screen(sys.stderr), (0, 0, "")
+    drawn, last = is_screen(session.stderr()), (0, 0, "")
 
     def progress(done: int, total: int, what: str) -> None:
         nonlocal last
         last = (done, total, what)
         if drawn:
-            redraw(sys.stderr, progress_line(done, total, what, width=_width() - 1))
+            redraw(session.stderr(), progress_line(done, total, what, width=_width() - 1))
 
     try:
         yield progress
     except KeyboardInterrupt:
         if drawn:
-            redraw(sys.stderr, "")
+            redraw(session.stderr(), "")
         _tell("stopped", _kept(operation, *last))
         sys.exit(EXIT_STOPPED)
     finally:
         if drawn:
-            redraw(sys.stderr, "")
+            redraw(session.stderr(), "")
 
 
 def progress_line(done: int, total: int, what: str, *, width: int) -> str:
@@ -234,7 +245,7 @@ def _kept(operation: "Operation | None", done: int, total: int, what: str) -> st
 
 
 def _width() -> int:
-    return shutil.get_terminal_size().columns
+    return session.columns()
 
 
 # --- the door -------------------------------------------------------------------------------
@@ -270,7 +281,7 @@ def demo(keep: str | None, **given: Any) -> None:
     if chosen["as_json"]:
         _say(written(shown.value))
         return
-    if is_screen(sys.stdout):
+    if is_screen(session.stdout()):
         _show(shown.page)
     else:
         _say(plain(shown.page))
@@ -331,10 +342,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # half characters are written as JSON writes them
     with visible_streams():
-        _run(words)
+        run(words)
 
 
-def _run(words: list[str]) -> None:
+def run(words: list[str]) -> None:
+    """Run a command whose streams are ready; whatever goes wrong is told, and ends in an exit code."""
     try:
         cli.main(args=words, prog_name="recollect", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -349,19 +361,19 @@ def _run(words: list[str]) -> None:
 
 def _say(text: str, *, err: bool = False) -> None:
     """Write *text* and a line break; the stream makes it visible."""
-    stream = sys.stderr if err else sys.stdout
+    stream = session.stderr() if err else session.stdout()
     stream.write(f"{text}\n")
     stream.flush()
 
 
 def _show(page: Page, *, err: bool = False) -> None:
     """Write *page*, wrapped to the width of the terminal."""
-    write_rows(sys.stderr if err else sys.stdout, folded(page, _width()))
+    write_rows(session.stderr() if err else session.stdout(), folded(page, _width()))
 
 
 def _tell(kind: str, told: str) -> None:
     """Write a line about what happened to standard error, its kind before it."""
-    if is_screen(sys.stderr):
+    if is_screen(session.stderr()):
         head = Piece(f"{kind}: ", "bad" if kind == "error" else "title")
         _show((line(head, visible_line(told), hang=2),), err=True)
     else:

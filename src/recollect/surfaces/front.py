@@ -1,29 +1,52 @@
 """The program's front: thin where a warm process answers, the whole program where there is none.
 
-Nothing heavy is imported here: with a server of the store running, a hook, an MCP front or a search costs little more
+Nothing heavy is imported here: with a server of the store running, a search, a hook or an MCP front costs little more
 than the start of Python.
 """
 
 import os
 import sys
-from typing import Any
 
 from recollect import __version__
-from recollect.surfaces.serve.place import ask, hail
+from recollect.surfaces.serve.place import hail, parts_of
 
-ALONE = "RECOLLECT_ALONE"
-"""With this in the environment no server is asked."""
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from recollect.surfaces.serve.place import socket
+
+SENT = (
+    "HOME",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "XDG_DATA_HOME",
+    "XDG_CONFIG_HOME",
+    "TZ",
+    "NO_COLOR",
+    "TERM",
+    "EDITOR",
+    "VISUAL",
+)
+"""The variables that an answer may depend on, beside our own."""
+NEVER = ("serve", "daemon", "install", "uninstall", "completion", "demo", "watch", "token", "--version", "--help", "-h")
+"""What is never left to a server, nor a reason to start one."""
+IDLE = "15m"
+"""How long a server that a command started waits for another one."""
+TROUBLE = 3
 
 
 def main() -> None:
     """Run the program."""
     words = sys.argv[1:]
     verb = words[0] if words else ""
-    if verb == "mcp" and "--help" not in words and "-h" not in words:
+    helps = "--help" in words or "-h" in words
+    if verb == "mcp" and not helps:
         _mcp(words[1:])
-    elif verb == "hook" and "--help" not in words and "-h" not in words:
+    elif verb == "hook" and not helps:
         _hook(words[1:])
-    else:
+    elif helps or not words or verb in NEVER or "_RECOLLECT_COMPLETE" in os.environ or not _answered(words):
         from recollect.surfaces.cli import main as alone  # noqa: PLC0415
 
         alone()
@@ -39,14 +62,157 @@ def option(words: list[str], name: str) -> str | None:
     return None
 
 
-def store_of(words: list[str]) -> str:
-    """Return the address of the store that *words* name, or the one in the settings."""
-    named = option(words, "--db") or os.environ.get("RECOLLECT_DB")
-    if named:
-        return named
-    from recollect.settings import read_settings  # noqa: PLC0415
+# --- which server ---------------------------------------------------------------------------
 
-    return read_settings().db
+
+def chosen(words: list[str]) -> tuple[str, str]:
+    """Return the address of the store that *words* name, and whether a server of it is used: use, off or auto."""
+    db = option(words, "--db") or os.environ.get("RECOLLECT_DB") or ""
+    daemon = os.environ.get("RECOLLECT_DAEMON") or ""
+    if db and daemon:
+        return db, daemon
+    if not _settings_say() and sys.platform.startswith("linux"):
+        return db or _usual_store(), daemon or "use"
+    from recollect.settings import read_settings  # noqa: PLC0415  (a file that says where, or another system)
+
+    settings = read_settings(db=db or None)
+    return settings.db, settings.daemon
+
+
+def _settings_say() -> bool:
+    """Tell whether the user's settings file may say where the store is, or whether to use a server."""
+    named = os.environ.get("RECOLLECT_CONFIG")
+    if named is None:
+        home = os.environ.get("XDG_CONFIG_HOME") or os.environ.get("APPDATA") or "~/.config"
+        named = f"{home}/recollect/settings.toml"
+    try:
+        with open(os.path.expanduser(named), encoding="utf-8", errors="replace") as file:  # noqa: PTH111, PTH123
+            text = file.read()
+    except OSError:
+        return False
+    return "db" in text or "daemon" in text
+
+
+def _usual_store() -> str:
+    """Return where the store is when nobody says, as `default_db` has it on Linux."""
+    data = os.environ.get("XDG_DATA_HOME", "").strip() or os.path.expanduser("~/.local/share")  # noqa: PTH111
+    return f"{data}/recollect/recollect.db"
+
+
+def _reached(db: str, daemon: str, header: dict[str, object]) -> "socket | None":
+    """Return a connection to the server of *db* that was told *header*; None where none is to be used."""
+    if daemon not in ("use", "auto") or db == ":memory:":
+        return None
+    reached = hail(db, header, version=__version__)
+    if reached is None and daemon == "auto":
+        _start(db)
+    return reached
+
+
+def _start(db: str) -> None:
+    """Start a server of the store for the commands to come; for this one nobody waits."""
+    if not os.path.isfile(os.path.expanduser(db)):  # noqa: PTH111, PTH113
+        return  # what is not there is not made by looking
+    import subprocess  # noqa: PLC0415  (the whole program is loaded next anyway)
+
+    subprocess.Popen(  # noqa: S603  (our own program)
+        [sys.executable, "-m", "recollect", "serve", "--db", db, "--no-http", "--idle", IDLE],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+# --- commands -------------------------------------------------------------------------------
+
+
+def _answered(words: list[str]) -> bool:
+    """Let the server of the store answer *words*, if there is one; return whether it did."""
+    try:
+        db, daemon = chosen(words)
+        folder = os.getcwd()  # noqa: PTH109
+    except Exception:  # noqa: BLE001  (whatever is wrong with the settings, the whole program says it)
+        return False
+    header: dict[str, object] = {
+        "door": "cli",
+        "words": words,
+        "cwd": folder,
+        "environment": _variables(),
+        "terminal": [name for name in ("stdin", "stdout", "stderr") if _is_terminal(getattr(sys, name))],
+        "columns": _columns(),
+    }
+    reached = _reached(db, daemon, header)
+    if reached is None:
+        return False
+    try:
+        return _passed_on(reached)
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped: what was changed is whole\n")
+        sys.exit(130)
+    finally:
+        reached.close()
+
+
+def _passed_on(reached: "socket") -> bool:
+    """Write what the server answers to where it belongs, and leave with its exit code; False where it will not."""
+    begun = False
+    for kind, content in parts_of(reached):
+        if kind == "c":
+            _flush()
+            sys.exit(int(content))
+        if kind == "a":
+            return False
+        begun = begun or kind in "oew"
+        if kind == "i":
+            text = sys.stdin.buffer.read()
+            reached.sendall(len(text).to_bytes(8, "big") + text)
+        elif kind in "oe":
+            _write(sys.stdout if kind == "o" else sys.stderr, content)
+    if not begun:
+        return False  # it ended before it did anything
+    _flush()
+    sys.stderr.write("error: the server of this store ended before its answer did (look whether it was done)\n")
+    sys.exit(TROUBLE)
+
+
+def _write(stream: "TextIO", content: bytes) -> None:
+    """Write as the whole program does; end quietly when nobody reads it any more."""
+    stream.reconfigure(errors="backslashreplace")  # type: ignore[attr-defined]
+    try:
+        stream.write(content.decode("utf-8", "surrogatepass"))
+        stream.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        sys.exit(0)
+
+
+def _flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+def _variables() -> dict[str, str]:
+    """Return the variables of this process that an answer may depend on."""
+    return {name: value for name, value in os.environ.items() if name in SENT or name.startswith("RECOLLECT_")}
+
+
+def _is_terminal(stream: "TextIO | None") -> bool:
+    return stream is not None and stream.isatty()
+
+
+def _columns() -> int:
+    """Return how wide the terminal is, as `shutil.get_terminal_size` has it."""
+    try:
+        named = int(os.environ["COLUMNS"])
+    except (KeyError, ValueError):
+        named = 0
+    if named > 0:
+        return named
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or 80  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):
+        return 80
 
 
 # --- MCP ------------------------------------------------------------------------------------
@@ -54,9 +220,9 @@ def store_of(words: list[str]) -> str:
 
 def _mcp(words: list[str]) -> None:
     """Hand standard input and output to the server of the store, or serve them here."""
-    db, project = store_of(words), option(words, "--project") or os.environ.get("RECOLLECT_PROJECT")
-    header: dict[str, object] = {"door": "mcp", "project": project}
-    reached = None if os.environ.get(ALONE) else hail(db, header, version=__version__)
+    db, daemon = chosen(words)
+    project = option(words, "--project") or os.environ.get("RECOLLECT_PROJECT")
+    reached = _reached(db, daemon, {"door": "mcp", "project": project})
     if reached is None:
         from recollect.surfaces.serve.mcp_stdio import serve_alone  # noqa: PLC0415
 
@@ -83,11 +249,12 @@ def _hook(words: list[str]) -> None:
 
 
 def _hooked(words: list[str], event: str) -> str:
-    db, project = store_of(words), option(words, "--project") or os.environ.get("RECOLLECT_PROJECT")
-    header: dict[str, object] = {"door": "hook", "event": event, "project": project}
-    told: dict[str, Any] | None = None if os.environ.get(ALONE) else ask(db, header, version=__version__)
-    if told is not None:
-        return str(told.get("output") or "")
+    db, daemon = chosen(words)
+    project = option(words, "--project") or os.environ.get("RECOLLECT_PROJECT")
+    reached = _reached(db, daemon, {"door": "hook", "event": event, "project": project})
+    told = {} if reached is None else dict(parts_of(reached))
+    if "c" in told:
+        return told.get("o", b"").decode("utf-8", "surrogatepass")
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
     from recollect.surfaces.hook import answer, keep_later, read_event  # noqa: PLC0415
 

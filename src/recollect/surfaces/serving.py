@@ -13,6 +13,7 @@ from recollect import __version__
 from recollect.errors import InputError, StoreError
 from recollect.settings import read_settings
 from recollect.surfaces.cli import chosen_options, open_chosen
+from recollect.surfaces.commands import GLOBAL
 from recollect.surfaces.granting import seconds_of
 from recollect.surfaces.install.commands import install, uninstall
 from recollect.surfaces.serve.place import Place, ask, read_place
@@ -45,6 +46,7 @@ def serve(**given: Any) -> None:
         require_token=given["require_token"],
         rate=given["rate"],
         idle=None if idle is None else seconds_of(idle),
+        settings=read_settings(**{name: chosen[name] for name in GLOBAL}),
     )
     with open_chosen(chosen, background=True) as db:
         run(db, options, ready=lambda place: click.echo(_ready(place, db.address), err=True))
@@ -69,7 +71,7 @@ def daemon(action: str, idle: str | None, port: int | None, **given: Any) -> Non
     chosen = chosen_options(given)
     db = chosen["db"]
     if action == "start":
-        place = start(db, idle=idle, port=port)
+        place = start(db, idle=idle, port=port, chosen=chosen)
         _tell({"pid": place.pid, "http": place.http}, _ready(place, read_settings(db=db).db), chosen)
     elif action == "stop":
         pid = stop(db)
@@ -117,14 +119,18 @@ COMMANDS: Final[Mapping[str, click.Command]] = {
 }
 
 
-def start(db: str | None, *, idle: str | None, port: int | None) -> Place:
-    """Start a server of the store in the background, and wait until it answers."""
+def start(
+    db: str | None, *, idle: str | None = None, port: int | None = None, chosen: Mapping[str, Any] | None = None
+) -> Place:
+    """Start a server of the store in the background as it is *chosen*, and wait until it answers."""
     address = read_settings(db=db).db
     if status(db) is not None:
         raise InputError("this store is served already", hint="see: recollect daemon status")
     if idle is not None:
         seconds_of(idle)
     words = ["serve", "--db", address, *(("--idle", idle) if idle else ())]
+    for name in GLOBAL:
+        words += [f"--{name}", str(chosen[name])] if name != "db" and chosen and chosen[name] else []
     words += ["--no-http"] if port is None else ["--port", str(port)]
     process = subprocess.Popen(  # noqa: S603  (our own program)
         [sys.executable, "-m", "recollect", *words],

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
 from recollect.records import Fact, LogSize, Memory, Recall, Recovery, StoreStats
 from recollect.replies import Health, Reply
 from recollect.search.limits import MAX_PREFIXES, MAX_UNKNOWN
+from recollect.surfaces import session
 from recollect.surfaces.layout import cut
 from recollect.surfaces.terminal import visible_line
 from recollect.trust import ORIGINS
@@ -88,10 +88,7 @@ FACET_VALUES: Final = 8
 
 def here() -> str:
     """Return the folder that people look from."""
-    try:
-        return Path.cwd().as_posix()
-    except OSError:  # it was removed in the meantime
-        return ""
+    return session.folder()
 
 
 # --- searches -------------------------------------------------------------------------------

@@ -10,17 +10,19 @@ import secrets
 import socket
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import CancelledError
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from recollect.files import write_private
-from recollect.surfaces.serve.place import LONGEST_SOCKET, Place, place_file
+from recollect.surfaces.serve.place import LONGEST_SOCKET, Place, part, place_file
 
 HEADER_SECONDS: Final = 5.0
 LARGEST: Final = 32 * 1024 * 1024
 """How many bytes the first line of a connection may have."""
 
+T = TypeVar("T")
 Handler = Callable[[Mapping[str, Any], asyncio.StreamReader, asyncio.StreamWriter], Awaitable[Mapping[str, Any] | None]]
 """Answers a connection: returns what to send, or has sent all itself."""
 
@@ -46,7 +48,7 @@ class LocalDoor:
             self._server = await asyncio.start_server(self._accept, host="127.0.0.1", port=0, limit=LARGEST)
             port = self._server.sockets[0].getsockname()[1]
         place = Place(pid=pid, version=self._version, socket=self._socket, port=port, token=self._token, http=http)
-        write_private(place_file(self._db), json.dumps(place._asdict()))
+        write_private(place_file(self._db), place.written())
         return place
 
     async def close(self) -> None:
@@ -75,10 +77,45 @@ class LocalDoor:
                 if told is not None:
                     writer.write(json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace"))
                     await writer.drain()
-        except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
+        except (OSError, ValueError, KeyError, TypeError, TimeoutError, asyncio.IncompleteReadError):
             pass  # whoever asked is gone, or is none of ours
         finally:
             writer.close()
+
+
+class CallerGone(BaseException):
+    """Tell a command that nobody waits for its answer any more; not an error, so that nobody complains of it."""
+
+
+class CallersWire:
+    """The way from the thread of a command back to whoever asked, over the connection of an event loop."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        self._loop, self._reader, self._writer = loop, reader, writer
+
+    def send(self, kind: str, content: bytes = b"") -> None:
+        """Send a part of the answer and wait until it is gone."""
+        self._done(self._sent(part(kind, content)))
+
+    def read(self) -> bytes:
+        """Return all of the caller's standard input."""
+        self.send("i")
+        return self._done(self._received())
+
+    def _done(self, work: Coroutine[Any, Any, T]) -> T:
+        try:
+            return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        except (OSError, CancelledError, asyncio.IncompleteReadError) as error:
+            raise CallerGone from error
+
+    async def _sent(self, content: bytes) -> None:
+        self._writer.write(content)
+        await self._writer.drain()
+
+    async def _received(self) -> bytes:
+        return await self._reader.readexactly(int.from_bytes(await self._reader.readexactly(8), "big"))
 
 
 def _socket_path(beside: Path) -> Path:

@@ -4,7 +4,8 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final
@@ -15,15 +16,18 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import recollect
 from recollect.errors import InputError, StoreError
 from recollect.recollection import Recollection
+from recollect.settings import Settings
 from recollect.surfaces.serve.guard import Rules, is_loopback
 from recollect.surfaces.serve.http import build_app
-from recollect.surfaces.serve.local import Handler, LocalDoor
+from recollect.surfaces.serve.local import CallerGone, CallersWire, Handler, LocalDoor
 from recollect.surfaces.serve.mcp_lines import serve_lines
-from recollect.surfaces.serve.place import Place, connect, read_place
+from recollect.surfaces.serve.place import Place, connect, part, read_place
 from recollect.surfaces.serve.warm_store import WarmStore
 
 STOPPING: Final = 10
 """How many seconds requests that run may take to end when the server stops."""
+COMMANDS: Final = 32
+"""How many commands are answered at once; one may wait for what somebody types."""
 HEADERS: Final = 30
 """How many seconds an idle connection is kept."""
 
@@ -42,6 +46,8 @@ class ServeOptions:
     rate: float | None = None
     idle: float | None = None
     """After how many seconds without a request the server ends."""
+    settings: Settings | None = None
+    """By which the store was opened; commands that have the same are answered, others work alone."""
 
     def rules(self) -> Rules:
         """Return how requests are guarded: beyond loopback nobody comes in without a token."""
@@ -80,6 +86,7 @@ class _Process:
         self._stop = asyncio.Event()
         self._started = self._last = monotonic()
         self._busy = 0
+        self._commands = ThreadPoolExecutor(max_workers=COMMANDS, thread_name_prefix="recollect-command")
 
     async def run(self, ready: Callable[[Place], object]) -> None:
         """Open the doors, wait, close them."""
@@ -92,6 +99,7 @@ class _Process:
             "mcp": self._mcp,
             "call": self._call,
             "hook": self._hook,
+            "cli": self._command,
         }
         door = LocalDoor(self._db.address, handlers, version=recollect.__version__)
         with self._warm:
@@ -193,7 +201,7 @@ class _Process:
         with self._use():
             await serve_lines(self._warm.service, header, reader, writer)
 
-    async def _hook(self, header: Mapping[str, Any], *_: Any) -> Mapping[str, Any]:
+    async def _hook(self, header: Mapping[str, Any], _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from recollect.surfaces.hook import answer, keep_later, read_event  # noqa: PLC0415
 
         def work() -> str:
@@ -204,7 +212,23 @@ class _Process:
             return hooked.output
 
         with self._use():
-            return {"output": await asyncio.to_thread(work)}
+            output = await asyncio.to_thread(work)
+            writer.write(part("o", output.encode("utf-8", "backslashreplace")) + part("c", b"0"))
+            await writer.drain()
+
+    async def _command(
+        self, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        settings = self._options.settings
+        if settings is None:
+            writer.write(part("a"))
+            return
+        from recollect.surfaces.serve.commanding import answer_command, read_command  # noqa: PLC0415
+
+        command, loop = read_command(header), asyncio.get_running_loop()
+        wire = CallersWire(loop, reader, writer)
+        with self._use(), suppress(CallerGone):
+            await loop.run_in_executor(self._commands, answer_command, command, self._db, settings, wire)
 
     async def _call(self, header: Mapping[str, Any], *_: Any) -> Mapping[str, Any]:
         from recollect.surfaces.serve.calling import call  # noqa: PLC0415

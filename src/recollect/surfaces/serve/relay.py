@@ -1,16 +1,19 @@
 """Hand what comes on standard input to a connection, and what comes back to standard output. Only light imports."""
 
 import os
-import socket
 import sys
 import threading
 import time
 
+from recollect.surfaces.serve.place import socket
+
+SENDING = 1
+"""The half of a connection that sends, as every system numbers it."""
 PARENT_SECONDS = 2.0
 """How often to look whether the program that started this one is still there."""
 
 
-def relay(reached: socket.socket) -> None:
+def relay(reached: socket) -> None:
     """Pass everything on, both ways, until one end closes or the parent dies."""
     threading.Thread(target=_send, args=(reached,), daemon=True).start()
     threading.Thread(target=leave_with_parent, daemon=True).start()
@@ -24,12 +27,12 @@ def relay(reached: socket.socket) -> None:
     os._exit(0)
 
 
-def _send(reached: socket.socket) -> None:
+def _send(reached: socket) -> None:
     """Pass standard input on; its end is the end of the session."""
     try:
         while part := os.read(0, 65536):
             reached.sendall(part)
-        reached.shutdown(socket.SHUT_WR)
+        reached.shutdown(SENDING)
     except OSError:
         os._exit(0)
 
