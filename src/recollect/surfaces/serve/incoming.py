@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 from starlette.types import Receive
 
 from recollect.errors import InputError
-from recollect.surfaces.serve.openapi import parameters
+from recollect.surfaces.serve.openapi import IN_ADDRESS, MOST_IN_ADDRESS, parameters
 from recollect.surfaces.serve.problems import HttpError
 from recollect.surfaces.table import Operation, Parameter
 
@@ -60,6 +60,8 @@ def from_query(operation: Operation, query: bytes) -> dict[str, Any]:
     kinds = {each.name: each for each in parameters(operation)}
     values: dict[str, Any] = {}
     for name, several in _fields(query).items():
+        if len(several) > MOST_IN_ADDRESS or any(len(each) > IN_ADDRESS for each in several):
+            raise InputError(f"{name} is too long for an address", hint="send it as the body of a POST")
         parameter = kinds.get(name)
         if parameter is not None and parameter.kind in ("texts", "paths", "ids"):
             values[name] = several

@@ -27,18 +27,20 @@ _FAILURES: Final[Mapping[str, str]] = {
     "404": "there is no such thing",
     "405": "not by this method",
     "408": "the body took too long",
+    "409": "no embedding model is chosen, or a request with this Idempotency-Key is under way",
     "413": "the body is too large",
     "415": "the body is not JSON",
     "421": "the server is not called so",
     "429": "too many requests",
     "500": "a fault of the server",
-    "503": "the store is busy, or a model is missing",
+    "503": "the store or the server is busy",
     "504": "the time was up",
 }
-_WRITE_FAILURES: Final[Mapping[str, str]] = {
-    "409": "a request with this Idempotency-Key is under way",
-    "422": "the Idempotency-Key was used for another request",
-}
+_WRITE_FAILURES: Final[Mapping[str, str]] = {"422": "the Idempotency-Key was used for another request"}
+IN_ADDRESS: Final = 1000
+"""How many characters a text in an address may have; longer ones are sent as a body."""
+MOST_IN_ADDRESS: Final = 20
+"""How often a parameter may be repeated in an address."""
 EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "search": {"query": "when do we deploy", "limit": 5, "type": ["decision"]},
     "decisions": {"query": "which database"},
@@ -178,7 +180,14 @@ def _path(operation: Operation) -> dict[str, Any]:
 
 def _query(parameter: Parameter) -> dict[str, Any]:
     required = parameter.place and not parameter.optional
-    return {"name": parameter.name, "in": "query", "required": required, "schema": schema_of(parameter)}
+    schema = schema_of(parameter)
+    if parameter.kind in ("texts", "paths"):
+        schema |= {"items": {**schema["items"], "maxLength": IN_ADDRESS}, "maxItems": MOST_IN_ADDRESS}
+    elif parameter.kind == "ids":
+        schema = {"type": "array", "items": _ID, "minItems": 1, "maxItems": MOST_IN_ADDRESS}
+    elif schema.get("type") == "string" and "enum" not in schema:
+        schema["maxLength"] = IN_ADDRESS
+    return {"name": parameter.name, "in": "query", "required": required, "schema": schema}
 
 
 def _responses(operation: Operation) -> dict[str, Any]:

@@ -16,6 +16,7 @@ STATUS: Final = {
     "forbidden": 403,
     "method": 405,
     "in_flight": 409,
+    "model": 409,
     "too_large": 413,
     "not_json": 415,
     "wrong_host": 421,
