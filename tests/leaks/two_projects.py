@@ -32,6 +32,7 @@ def whole(db: Recollection) -> list[object]:
         theirs.lenses(),
         theirs.roots(),
         theirs.tuning(),
+        theirs.tokens(),
         theirs.recalls(limit=100),
         theirs.unanswered(),
         theirs.stats(),
@@ -76,6 +77,7 @@ def _fill(db: Recollection, folder: Path) -> None:
     db.forget(db.add(f"A forgotten lighthouse gone{MARK}").id, reason=f"reason{MARK}")
     db.keep_lens(Lens(name=f"lens{MARK}", tags=(f"tag{MARK}",), boosts={f"type:type{MARK}": 2.0}))
     db.keep_root(f"/root{MARK}")
+    db.create_token(name=f"token{MARK}")
     db.search(f"lighthouse query{MARK}", session=f"session{MARK}", lens=f"lens{MARK}")
     db.search(f"unheard{MARK} words{MARK}", session="talk", mode="keyword")
     db.inject("the lighthouse port", session="talk")

@@ -138,5 +138,5 @@ def wait_for_line(started: "subprocess.Popen[bytes]", words: str) -> str:
     raise AssertionError(f"nothing said {words!r}")
 
 
-def opened(path: Path | str = ":memory:") -> Recollection:
-    return recollect.open(path, model="none", background=True)
+def opened(path: Path | str = ":memory:", *, model: str = "none") -> Recollection:
+    return recollect.open(path, model=model, background=True)

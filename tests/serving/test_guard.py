@@ -65,7 +65,7 @@ def _chunked(port: int, line: bytes, body: bytes) -> bytes:
             + b" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
         )
         try:
-            raw.sendall(head + b"\r\n\r\n")
+            raw.sendall(head)
             for start in range(0, len(body), 65536):
                 part = body[start : start + 65536]
                 raw.sendall(f"{len(part):x}\r\n".encode() + part + b"\r\n")
@@ -174,7 +174,7 @@ def _writes(operation: object) -> bool:
 
 def _least(served: Served, name: str) -> dict[str, object]:
     """Return the fewest values that the operation takes."""
-    examples: dict[str, object] = {"number": 1, "text": "a", "paths": ["1"], "texts": ["a"]}
+    examples: dict[str, object] = {"number": 1, "id": 1, "ids": [1], "text": "a", "words": "a", "paths": ["1"]}
     return {
         each.name: each.choices[0] if each.kind == "choice" else examples[each.kind]
         for each in served.warm.service.operation(name).parameters

@@ -20,9 +20,11 @@ from recollect.recall.inject import Rendered
 from recollect.recall.lens import Lens
 from recollect.recall.log import MemoryUse, Retention
 from recollect.records import Fact, Generation, LogSize, Memory, Recall, Recovery, StoreStats
-from recollect.remember.import_files import Problem
+from recollect.remember.edit import EditResult
+from recollect.remember.import_files import FileRead, Problem
 from recollect.remember.ingest import IngestResult
 from recollect.remember.redact import FoundSecret
+from recollect.remember.roots import Root
 from recollect.replies import Degraded, Health, Listing, Related, Reply, Share, Shown
 from recollect.search.why import Why
 from recollect.surfaces.serialise import SHAPES
@@ -30,6 +32,7 @@ from recollect.upkeep.backup import Backup, RestoredBackup
 from recollect.upkeep.consolidate import LinkProposal, MergeProposal
 from recollect.upkeep.facts import Conflict
 from recollect.upkeep.purge import PurgeReport
+from recollect.upkeep.tokens import Token
 
 Shape = Any
 Schema = dict[str, Any]
@@ -81,9 +84,17 @@ _TUNED: Final = {
     "dry_run": bool,
 }
 
+
+
+def _each(shape: Shape) -> Shape:
+    """Return the shape of a verb that takes one id or several."""
+    return (shape, {"results": [shape]})
+
+
 ANSWERS: Final[Mapping[str, Shape]] = {
     "add": IngestResult,
     "backup": Backup,
+    "brief": Rendered,
     "capture": {"memories": [IngestResult]},
     "changes": Reply,
     "conflicts": {"conflicts": [Conflict]},
@@ -93,6 +104,7 @@ ANSWERS: Final[Mapping[str, Shape]] = {
     ),
     "decisions": Reply,
     "doctor": Health,
+    "edit": EditResult,
     "embed": {"embedded": int, "model": str, "generations": [Generation]},
     "eval": {
         **{f"{name}?": shape for name, shape in _RUN.items()},
@@ -105,7 +117,7 @@ ANSWERS: Final[Mapping[str, Shape]] = {
     "export": ({"path": str, "memories": int, "left_out?": [str]}, {"record": str, "...": object}),
     "facts": _STATED,
     "feedback": {"id": int, "verdict": str},
-    "forget": {"id": int, "event": str},
+    "forget": _each({"id": int, "event": str}),
     "how-it-works": Reply,
     "import": {
         "files": _COUNTS,
@@ -114,7 +126,13 @@ ANSWERS: Final[Mapping[str, Shape]] = {
         "links": int,
         "redacted": int,
         "secrets?": [FoundSecret],
+        "formats": _COUNTS,
+        "read": [FileRead],
+        "passed_over": _COUNTS,
+        "left_out": _COUNTS,
+        "found?": {"places": [str], "bytes": int},
         "errors": [Problem],
+        "vectors": {"made": int, "waiting": int},
         "degraded?": Degraded,
     },
     "inject": Rendered,
@@ -134,16 +152,18 @@ ANSWERS: Final[Mapping[str, Shape]] = {
         {"name": str, "settings": str},
         {"dropped": [Generation], "dry_run": bool},
     ),
-    "pin": {"id": int, "pinned": bool},
+    "open": {"id": int, "source": str, "line": int | None, "address": str},
+    "pin": _each({"id": int, "pinned": bool}),
     "purge": PurgeReport,
     "recover": Recovery,
     "reindex": {"memories": int},
     "reinforce": {"reinforced": [int]},
     "related": {"id": int, "related": [Related]},
-    "restore": {"id": int, "event": str},
+    "restore": _each({"id": int, "event": str}),
     "restore-backup": RestoredBackup,
+    "roots": (Root, {"roots": [Root]}, {"path": str, "dropped": bool}),
     "search": Reply,
-    "show": Shown,
+    "show": _each(Shown),
     "stale": _STATED,
     "stats": {
         "store": str,
@@ -152,7 +172,9 @@ ANSWERS: Final[Mapping[str, Shape]] = {
         "last_backup": (_BACKED_UP, NoneType),
     },
     "supersede": {"id": int, "superseded_by": int},
+    "tag": _each(EditResult),
     "timeline": {"memories": [Memory]},
+    "token": ({"secret": str, "*": Token}, {"tokens": [Token]}, {"name": str, "revoked": bool}),
     "tune": (_TUNED, _TUNING, {"profile": str, "tuned": bool}, {"undone": _TUNING, "now": (_TUNING, NoneType)}),
     "why": Why,
 }

@@ -10,10 +10,11 @@ from typing import Any, Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.errors import RecollectError
+from recollect.surfaces.serve.page import PAGES
 from recollect.surfaces.serve.problems import HttpError, problem
 from recollect.surfaces.serve.service import OWNER, Caller
 
-OPEN: Final = frozenset({"/healthz", "/readyz"})
+OPEN: Final = frozenset({"/healthz", "/readyz", *PAGES})
 """What anybody may ask."""
 LARGEST: Final = 1024 * 1024
 """How many bytes the body of a request may have; what is streamed has no end."""
@@ -42,6 +43,8 @@ class Rules:
     needs_token: bool = False
     per_second: float | None = None
     """How many requests a second a caller may make; None for no limit."""
+    at_once: int = 512
+    """How many requests may be under way at the same time."""
 
 
 def is_loopback(host: str) -> bool:
@@ -89,6 +92,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, rules: Rules, verify: Callable[[str], Caller]) -> None:
         self._app, self._rules, self._verify = app, rules, verify
+        self._under_way = 0
         self._limit = None if rules.per_second is None else RateLimit(per_second=rules.per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -98,22 +102,35 @@ class Guard:
             return
         headed = _with_headers(send)
         try:
-            scope.setdefault("state", {})["caller"] = self._admit(scope)
+            headers = _headers(scope)
+            caller = self._admit(scope["path"], headers)
         except RecollectError as error:
             await problem(error)(scope, receive, headed)
             return
+        state = scope.setdefault("state", {})
+        state["caller"], state["headers"] = caller, headers
         bounded = receive if scope["path"] in STREAMED else _bounded(receive)
-        await self._app(scope, bounded, headed)
+        self._under_way += 1
+        try:
+            await self._app(scope, bounded, headed)
+        finally:
+            self._under_way -= 1
 
-    def _admit(self, scope: Scope) -> Caller:
-        headers = _headers(scope)
+    @property
+    def under_way(self) -> int:
+        """How many requests are being answered."""
+        return self._under_way
+
+    def _admit(self, path: str, headers: Mapping[str, str]) -> Caller:
         self._check_host(headers)
         self._check_origin(headers)
         length = headers.get("content-length", "0")
-        if scope["path"] not in STREAMED and length.isdigit() and int(length) > LARGEST:
+        if path not in STREAMED and length.isdigit() and int(length) > LARGEST:
             raise too_large()
-        if scope["path"] in OPEN:
+        if path in OPEN:
             return OWNER
+        if self._under_way >= self._rules.at_once:
+            raise HttpError("busy", "too many requests are under way", hint="wait a moment")
         caller = self._caller(headers)
         if self._limit is not None and not self._limit.admits(caller.name):
             raise HttpError("too_many", "too many requests", hint="wait a moment")
@@ -129,9 +146,7 @@ class Guard:
         if origin is not None and origin not in self._rules.origins:
             scheme, _, host = origin.partition("://")
             if scheme not in ("http", "https") or host != headers.get("host"):
-                raise HttpError(
-                    "forbidden", "pages of other sites may not ask here", hint="see: recollect serve --help"
-                )
+                raise _foreign()
         if origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             raise _foreign()
 

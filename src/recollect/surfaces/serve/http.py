@@ -1,163 +1,220 @@
-"""The operations over HTTP: one route for each, as JSON, with problem+json for what goes wrong."""
+"""The operations over HTTP: one route for each, as JSON, with problem+json for what goes wrong.
+
+A search that was answered a moment ago takes the shortest way: no routing, no thread, the bytes as they were
+sent.
+"""
 
 import asyncio
-import hashlib
-import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from time import perf_counter
+from dataclasses import dataclass
+from threading import Event
+from time import perf_counter, time
 from typing import Any, Final
 
 import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 import recollect
-from recollect.errors import InputError, RecollectError
+from recollect.errors import RecollectError
 from recollect.replies import Reply
-from recollect.surfaces.serialise import serialise
-from recollect.surfaces.serve.cache import ResultCache
-from recollect.surfaces.serve.doors import access_of, parameters_of
+from recollect.surfaces.serve.doors import access_of
 from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
 from recollect.surfaces.serve.idempotency import Idempotency
 from recollect.surfaces.serve.importing import import_lines
+from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import BASE, describe
+from recollect.surfaces.serve.outgoing import Lines, Streamed, content, tag_of
+from recollect.surfaces.serve.page import files
+from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import HttpError, problem
-from recollect.surfaces.serve.service import OWNER, PROJECT, Caller
-from recollect.surfaces.serve.warm_store import WarmStore
-from recollect.surfaces.table import Answer, Operation, Parameter
+from recollect.surfaces.serve.service import OWNER, Caller, Service
+from recollect.surfaces.serve.tracing import span
+from recollect.surfaces.serve.warm_store import Kept, WarmStore
+from recollect.surfaces.table import Answer, Operation
 
-JSON: Final = "application/json"
 SEARCHES: Final = frozenset({"search", "decisions", "changes", "how-it-works"})
+TAGGED: Final = SEARCHES | {"list", "show", "related", "timeline", "facts", "conflicts", "why"}
+"""Operations whose answer is the same as long as nothing was written; the recall log counts as nothing."""
 DEADLINE: Final = 30.0
 """After how many seconds a search is given up, unless the request says otherwise."""
-BODY_SECONDS: Final = 30.0
-"""How long the body of a request may take to come in."""
+_DAY: Final = 86_400
 _LOG: Final = logging.getLogger("recollect.serve")
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One request for an operation, its body read."""
+
+    operation: Operation
+    method: str
+    headers: Mapping[str, str]
+    caller: Caller
+    query: bytes
+    body: bytes
+    receive: Receive
+
+    def values(self) -> dict[str, Any]:
+        """Return what it gives, by name."""
+        if self.method == "POST":
+            return from_json(self.body, self.headers)
+        return from_query(self.operation, self.query)
+
+    def key(self, version: int) -> tuple[Any, ...] | None:
+        """Return what an answer to it may be known by; None where it must be answered anew.
+
+        What names a session is logged. The day is part of it, as a request may say "yesterday".
+        """
+        given = self.body if self.method == "POST" else self.query
+        if self.operation.name not in TAGGED or b"session" in given:
+            return None
+        return (self.operation.name, self.method, given, self.caller, version, int(time() // _DAY))
+
+
 class Server:
-    """A store behind HTTP: what answers, and what is kept between requests."""
+    """A store behind HTTP, as an ASGI application: operations are answered here, all else by *rest*."""
 
-    warm: WarmStore
-    idempotency: Idempotency = field(default_factory=Idempotency)
-    bodies: ResultCache[bytes] = field(default_factory=ResultCache)
-    """Answers to searches as they were sent, by the request, the caller and the version of the store."""
+    def __init__(self, warm: WarmStore, rest: ASGIApp) -> None:
+        self._warm, self._rest = warm, rest
+        self._idempotency, self._lines = Idempotency(), Lines()
+        self._operations = {f"{BASE}/{name}": each for name, each in warm.service.operations.items()}
 
-    def routes(self) -> list[Route]:
-        """Return every route."""
-        made = [self._route(each) for each in self.warm.service.operations.values()]
-        return [
-            *made,
-            Route(f"{BASE}/import", self._import, methods=["POST"]),
-            Route(f"{BASE}/openapi.json", self._openapi),
-            Route("/healthz", lambda _: JSONResponse({"status": "ok"})),
-            Route("/readyz", self._ready),
-            Route("/metrics", self._metrics),
-        ]
-
-    def _route(self, operation: Operation) -> Route:
-        async def answer(request: Request) -> Response:
-            return await self._answer(operation, request)
-
-        methods = ["POST"] if access_of(operation) == "write" else ["GET", "POST"]
-        return Route(f"{BASE}/{operation.name}", answer, methods=methods, name=operation.name)
-
-    # --- one request ------------------------------------------------------------------------
-
-    async def _answer(self, operation: Operation, request: Request) -> Response:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        operation = self._operations.get(scope["path"]) if scope["type"] == "http" else None
+        if operation is None:
+            await self._rest(scope, receive, send)
+            return
         started, outcome = perf_counter(), None
+        caller = scope["state"]["caller"]
         try:
-            response, outcome = await self._respond(operation, request)
+            response, outcome = await self._respond(operation, scope, receive)
         except RecollectError as error:
             response = problem(error)
+        except Exception as error:  # noqa: BLE001  (a fault of ours ends one request, and tells nothing of it)
+            response = broken(error)
         seconds = perf_counter() - started
-        self.warm.metrics.count(operation.name, status=response.status_code, seconds=seconds, outcome=outcome)
-        _LOG.info(
-            "request operation=%s status=%d ms=%.1f caller=%s",
-            operation.name,
-            response.status_code,
-            seconds * 1000,
-            request.state.caller.name,
+        self._warm.metrics.count(operation.name, status=response.status_code, seconds=seconds, outcome=outcome)
+        if _LOG.isEnabledFor(logging.INFO):
+            told = (operation.name, response.status_code, seconds * 1000, caller.name)
+            _LOG.info("request operation=%s status=%d ms=%.1f caller=%s", *told)
+        await response(scope, receive, send)
+
+    async def _respond(
+        self, operation: Operation, scope: Scope, receive: Receive
+    ) -> "tuple[Response | Kept, str | None]":
+        method = scope["method"]
+        if method not in methods_of(operation):
+            raise wrong_method(method, methods_of(operation))
+        state = scope["state"]
+        body = await read_body(receive) if method == "POST" else b""
+        asked = Asked(
+            operation=operation,
+            method="POST" if method == "POST" else "GET",
+            headers=state["headers"],
+            caller=state["caller"],
+            query=scope["query_string"],
+            body=body,
+            receive=receive,
         )
-        return response
+        key = asked.key(self._warm.version())
+        return (await self._anew(asked), None) if key is None else await self._tagged(asked, key)
 
-    async def _respond(self, operation: Operation, request: Request) -> tuple[Response, str | None]:
-        caller: Caller = request.state.caller
-        body = b"" if request.method == "GET" else await read_body(request)
-        asked = request.scope["query_string"] if request.method == "GET" else body
-        key = (operation.name, request.method, asked, caller, self.warm.version())
-        tag = _tag(key)
-        if access_of(operation) == "read" and tag in request.headers.get("if-none-match", "").split(", "):
-            return Response(status_code=304, headers={"ETag": tag}), None
-        kept = self.bodies.get(key) if operation.name in SEARCHES else None
+    async def _tagged(self, asked: Asked, key: tuple[Any, ...]) -> "tuple[Response | Kept, str | None]":
+        """Answer what stays as it is until something is written: not at all, from memory, or anew."""
+        kept = self._warm.bodies.get(key) if asked.operation.name in SEARCHES else None
+        tag = tag_of(key) if kept is None else kept.tag
+        if tag.decode() in asked.headers.get("if-none-match", ""):
+            return Response(status_code=304, headers={"ETag": tag.decode()}), None
         if kept is not None:
-            return Response(kept, media_type=JSON, headers={"ETag": tag}), None
-        values = from_query(operation, request) if request.method == "GET" else from_json(body, request)
-        repeated = request.headers.get("idempotency-key") if access_of(operation) == "write" else None
-        if repeated is not None:
-            return await self._once(operation, values, caller, repeated, body), None
-        response, outcome = await self._do(operation, values, caller)
-        if access_of(operation) == "read":
-            response.headers["ETag"] = tag
-        if outcome is not None and not values.get("session"):
-            self.bodies.put(key, bytes(response.body))
-        return response, outcome
+            return kept, None
+        answer = await self._ask(asked, asked.values())
+        made = Kept(body=await self.in_thread(lambda: content(answer.value)), tag=tag)
+        outcome = _outcome(answer)
+        if outcome is not None:
+            self._warm.bodies.put(key, made)
+        return made, outcome
 
-    async def _once(
-        self, operation: Operation, values: Mapping[str, Any], caller: Caller, key: str, body: bytes
-    ) -> Response:
+    async def _anew(self, asked: Asked) -> Response:
+        values = asked.values()
+        key = asked.headers.get("idempotency-key") if access_of(asked.operation) == "write" else None
+        return await (self._do(asked, values) if key is None else self._once(asked, values, key))
+
+    async def _once(self, asked: Asked, values: Mapping[str, Any], key: str) -> Response:
         """Do a write that may be sent again under the same key."""
-        known = f"{caller.name}/{operation.name}"
-        before = self.idempotency.begin(known, key, body)
+        known = f"{asked.caller.name}/{asked.operation.name}"
+        before = self._idempotency.begin(known, key, asked.body)
         if before is not None:
             return before
         response: Response | None = None
         try:
-            response, _ = await self._do(operation, values, caller)
+            response = await self._do(asked, values)
         except RecollectError as error:
             response = problem(error)
         finally:
-            self.idempotency.end(known, key, response)
+            self._idempotency.end(known, key, response)
         return response
 
-    async def _do(self, operation: Operation, values: Mapping[str, Any], caller: Caller) -> tuple[Response, str | None]:
-        if operation.name in SEARCHES and values.get("timeout") is None:
-            values = {**values, "timeout": DEADLINE}
-        answer = await self.in_thread(lambda: self.warm.service.answer(operation.name, values, caller))
+    async def _do(self, asked: Asked, values: Mapping[str, Any]) -> Response:
+        answer = await self._ask(asked, values)
         if answer.stream:
-            return StreamingResponse(_lines(answer), media_type="application/x-ndjson"), None
-        content = await self.in_thread(lambda: _content(answer))
-        return Response(content, media_type=JSON), _outcome(answer)
+            return Streamed(self._lines.read(answer.value), media_type="application/x-ndjson")
+        return Response(await self.in_thread(lambda: content(answer.value)), media_type=JSON)
+
+    async def _ask(self, asked: Asked, values: Mapping[str, Any]) -> Answer:
+        """Do what is asked in a thread; a search ends with its time, or when nobody waits for it any more."""
+        name, service = asked.operation.name, self._warm.service
+        if name not in SEARCHES:
+            with span(name, asked.caller):
+                return await self.in_thread(lambda: _answer(service, name, values, asked.caller))
+        gone = Event()
+        watcher = asyncio.create_task(_notice(asked.receive, gone))
+        limited = {**values, "timeout": DEADLINE} if values.get("timeout") is None else values
+        try:
+            with span(name, asked.caller):
+                return await self.in_thread(lambda: service.answer(name, limited, asked.caller, cancelled=gone.is_set))
+        finally:
+            watcher.cancel()
 
     async def in_thread(self, work: Callable[[], Any]) -> Any:
         """Do *work* in a thread, so that the others are not kept waiting."""
-        return await anyio.to_thread.run_sync(work, limiter=self.warm.threads)
+        return await anyio.to_thread.run_sync(work, limiter=self._warm.threads)
 
     # --- the others -------------------------------------------------------------------------
 
+    def others(self) -> list[Route]:
+        """Return the routes that are no operations."""
+        return [
+            Route(f"{BASE}/import", self._import, methods=["POST"]),
+            Route(f"{BASE}/openapi.json", self._openapi),
+            *(Route(path, answer) for path, answer in files().items()),
+            Route("/healthz", _healthy),
+            Route("/readyz", self._ready),
+            Route("/metrics", self._metrics),
+        ]
+
     async def _import(self, request: Request) -> Response:
-        return await import_lines(self.warm.service, request, self.in_thread)
+        return await import_lines(self._warm.service, request, self.in_thread)
 
     async def _openapi(self, _: Request) -> Response:
-        return JSONResponse(describe(self.warm.service.operations.values(), version=recollect.__version__))
+        return JSONResponse(describe(self._warm.service.operations.values(), version=recollect.__version__))
 
     async def _ready(self, _: Request) -> Response:
         try:
-            await self.in_thread(self.warm.version)
+            await self.in_thread(self._warm.version)
         except RecollectError as error:
             return problem(error)
         return JSONResponse({"status": "ready"})
 
     async def _metrics(self, _: Request) -> Response:
-        return Response(self.warm.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(self._warm.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def build_app(warm: WarmStore, rules: Rules) -> Guard:
@@ -172,106 +229,68 @@ def build_app(warm: WarmStore, rules: Rules) -> Guard:
         async with mcp.session_manager.run():
             yield
 
-    handlers = {404: _unknown, 405: _wrong_method, RecollectError: _failed, Exception: _broken}
-    routes = [*Server(warm=warm).routes(), *tools.routes]
-    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
-    return Guard(app, rules=rules, verify=warm.verify)
+    handlers: Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
+        404: _unknown,
+        405: _not_so,
+        RecollectError: _failed,
+        Exception: _failed,
+    }
+    rest = Starlette(routes=tools.routes, lifespan=lifespan, exception_handlers=handlers)
+    server = Server(warm, rest)
+    rest.router.routes.extend(server.others())
+    guard = Guard(server, rules=rules, verify=warm.verify)
+    warm.metrics.under_way.set_function(lambda: guard.under_way)
+    return guard
+
+
+def _answer(service: Service, name: str, values: Mapping[str, Any], caller: Caller) -> Answer:
+    if name == "list":
+        return page_of(lambda wanted: service.answer(name, wanted, caller), values)
+    return service.answer(name, values, caller)
+
+
+def methods_of(operation: Operation) -> tuple[str, ...]:
+    """Return how *operation* may be asked: what writes is never a GET."""
+    return ("POST",) if access_of(operation) == "write" else ("GET", "HEAD", "POST")
+
+
+def wrong_method(method: str, known: tuple[str, ...]) -> HttpError:
+    """Return the error for a method that is not for what was asked."""
+    return HttpError("method", f"{method} is not for this", hint=f"see: {BASE}/openapi.json", allow=known)
+
+
+async def _notice(receive: Receive, gone: Event) -> None:
+    """Set *gone* once the client is."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
+
+
+async def _healthy(_: Request) -> Response:
+    return JSONResponse({"status": "ok"})
 
 
 async def _unknown(_: Request, __: Exception) -> Response:
     return problem(HttpError("unknown_operation", "there is nothing here", hint=f"see: {BASE}/openapi.json"))
 
 
-async def _wrong_method(request: Request, __: Exception) -> Response:
-    return problem(HttpError("method", f"{request.method} is not for this", hint=f"see: {BASE}/openapi.json"))
+async def _not_so(request: Request, error: Exception) -> Response:
+    allowed = (getattr(error, "headers", None) or {}).get("Allow", "")
+    return problem(wrong_method(request.method, tuple(allowed.split(", "))))
 
 
 async def _failed(_: Request, error: Exception) -> Response:
-    return problem(error if isinstance(error, RecollectError) else HttpError("internal", "failed", status=500))
+    return problem(error) if isinstance(error, RecollectError) else broken(error)
 
 
-async def _broken(_: Request, error: Exception) -> Response:
-    _LOG.error("failure kind=%s", type(error).__name__)
-    told = HttpError(
-        "internal", "something unforeseen happened", hint="nothing stored is lost; please report it", status=500
-    )
-    return problem(told)
-
-
-# --- what comes in and goes out -------------------------------------------------------------
-
-
-async def read_body(request: Request) -> bytes:
-    """Return the body of *request*, if it comes in time."""
-    try:
-        async with asyncio.timeout(BODY_SECONDS):
-            return await request.body()
-    except TimeoutError as error:
-        raise HttpError("slow", "the body took too long", hint=f"send it within {BODY_SECONDS:g} seconds") from error
-    except ClientDisconnect as error:
-        raise HttpError("bad_input", "the body ended early", hint="send all of it") from error
-
-
-def from_json(body: bytes, request: Request) -> dict[str, Any]:
-    """Return the values in a JSON body."""
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media != JSON:
-        raise HttpError("not_json", f"the body must be JSON, not {media or 'untyped'}", hint=f"Content-Type: {JSON}")
-    try:
-        values = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise InputError("the body is not JSON", hint="send one object") from error
-    if not isinstance(values, dict):
-        raise InputError("the body is no object", hint='such as {"query": "how do we ship"}')
-    return values
-
-
-def from_query(operation: Operation, request: Request) -> dict[str, Any]:
-    """Return the values in a query string, as the parameters of *operation* are read."""
-    kinds = {each.name: each for each in (*parameters_of(operation), PROJECT)}
-    values: dict[str, Any] = {}
-    for name in request.query_params:
-        several = request.query_params.getlist(name)
-        parameter = kinds.get(name)
-        if parameter is not None and parameter.kind in ("texts", "paths", "ids"):
-            values[name] = several
-        elif len(several) > 1:
-            raise InputError(f"{name} is given {len(several)} times", hint="give it once")
-        else:
-            values[name] = several[0] if parameter is None else _read(parameter, several[0])
-    return values
-
-
-def _read(parameter: Parameter, text: str) -> Any:
-    flags = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": False, "no": False}
-    try:
-        match parameter.kind:
-            case "number":
-                return int(text)
-            case "share":
-                return float(text)
-            case "flag":
-                return flags[text.lower()]
-    except (ValueError, KeyError) as error:
-        raise InputError(f"{parameter.name} cannot be {text[:60]!r}", hint=parameter.about) from error
-    return text
-
-
-def _content(answer: Answer) -> bytes:
-    return json.dumps(serialise(answer.value), ensure_ascii=False).encode("utf-8", "backslashreplace")
-
-
-async def _lines(answer: Answer) -> AsyncIterator[bytes]:
-    for each in answer.value:
-        yield f"{json.dumps(serialise(each), ensure_ascii=False)}\n".encode("utf-8", "backslashreplace")
+def broken(error: Exception) -> Response:
+    """Return the response for a fault of ours, which tells nothing of it; the log names its kind."""
+    _LOG.error("failure kind=%s", type(error).__name__, exc_info=error if _LOG.isEnabledFor(logging.DEBUG) else None)
+    hint = "nothing stored is lost; please report it"
+    return problem(HttpError("internal", "something unforeseen happened", hint=hint, status=500))
 
 
 def _outcome(answer: Answer) -> str | None:
     """Return the outcome of a search that ran as asked; None for anything else."""
     reply = answer.value
     return reply.outcome if isinstance(reply, Reply) and reply.degraded is None else None
-
-
-def _tag(key: tuple[Any, ...]) -> str:
-    """Return the ETag of an answer: it changes with the question, the caller and the version of the store."""
-    return f'W/"{hashlib.blake2b(repr(key).encode(), digest_size=12).hexdigest()}"'

@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
 
 from recollect.errors import InputError, RecollectError
 from recollect.surfaces.serialise import error_value, serialise
+from recollect.surfaces.serve.outgoing import Streamed
 from recollect.surfaces.serve.problems import HttpError
 from recollect.surfaces.serve.service import Caller, Service
 
@@ -22,22 +22,6 @@ LONGEST: Final = 1024 * 1024
 """How many bytes a line may have."""
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
-
-
-class Streamed(Response):
-    """A response that is written as its parts come, while the body of its request is still being read."""
-
-    def __init__(self, parts: AsyncIterator[bytes], *, media_type: str) -> None:
-        super().__init__(media_type=media_type)
-        del self.headers["content-length"]
-        self._parts = parts
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        """Send each part as it comes."""
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        async for part in self._parts:
-            await send({"type": "http.response.body", "body": part, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def import_lines(service: Service, request: Request, in_thread: InThread) -> Response:

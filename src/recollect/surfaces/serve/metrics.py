@@ -1,17 +1,20 @@
 """What is counted, as Prometheus reads it: how many, how long, how large. Never what was asked."""
 
+from typing import Any
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 import recollect
 from recollect.surfaces.serve.answers import Answers
+from recollect.surfaces.serve.cache import ResultCache
 
 
 class Metrics:
     """The numbers of one server."""
 
-    def __init__(self, answers: Answers) -> None:
+    def __init__(self, answers: Answers, bodies: "ResultCache[Any]") -> None:
         self._registry = CollectorRegistry()
         kept = self._registry
         self.requests = Counter(
@@ -25,12 +28,20 @@ class Metrics:
         self.under_way = Gauge("recollect_requests_in_flight", "Requests under way.", registry=kept)
         about = Gauge("recollect_build_info", "The version that runs.", ["version"], registry=kept)
         about.labels(version=recollect.__version__).set(1)
-        self._registry.register(_Cache(answers))
+        self._registry.register(_Cache(answers, bodies))
+        self._counted: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def count(self, operation: str, *, status: int, seconds: float, outcome: str | None = None) -> None:
         """Count one request."""
-        self.requests.labels(operation=operation, status=str(status)).inc()
-        self.seconds.labels(operation=operation).observe(seconds)
+        known = self._counted.get((operation, status))
+        if known is None:
+            known = (
+                self.requests.labels(operation=operation, status=str(status)),
+                self.seconds.labels(operation=operation),
+            )
+            self._counted[operation, status] = known
+        known[0].inc()
+        known[1].observe(seconds)
         if outcome is not None:
             self.searches.observe(seconds)
             self.outcomes.labels(outcome=outcome).inc()
@@ -43,14 +54,15 @@ class Metrics:
 class _Cache(Collector):
     """Counts of the cache, read when somebody looks."""
 
-    def __init__(self, answers: Answers) -> None:
-        self._answers = answers
+    def __init__(self, answers: Answers, bodies: "ResultCache[Any]") -> None:
+        self._answers, self._bodies = answers, bodies
 
     def collect(self) -> list[CounterMetricFamily | GaugeMetricFamily]:
         """Return what the cache has counted."""
         cache, flight = self._answers.cache, self._answers.flight
+        hits = cache.hits + self._bodies.hits
         return [
-            CounterMetricFamily("recollect_cache_hits", "Searches answered from the cache.", value=cache.hits),
+            CounterMetricFamily("recollect_cache_hits", "Searches answered from the cache.", value=hits),
             CounterMetricFamily("recollect_cache_misses", "Searches that were not in the cache.", value=cache.misses),
             CounterMetricFamily("recollect_searches_executed", "Searches that were run.", value=flight.executions),
             GaugeMetricFamily("recollect_cache_entries", "Results in the cache.", value=len(cache)),

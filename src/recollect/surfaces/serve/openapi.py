@@ -1,9 +1,13 @@
-"""The OpenAPI description of the server, made from the table of operations."""
+"""The OpenAPI description of the server, made from the table of operations and the published schema of the answers."""
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib.resources import files
 from typing import Any, Final
 
 from recollect.surfaces.serve.doors import access_of, parameters_of
+from recollect.surfaces.serve.paging import ABOUT_NEXT, CURSOR
 from recollect.surfaces.serve.service import LONG, LONGEST, PROJECT
 from recollect.surfaces.table import Operation, Parameter
 
@@ -19,19 +23,66 @@ _ID: Final = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 _FAILURES: Final[Mapping[str, str]] = {
     "400": "what is asked cannot be understood",
     "401": "a token is missing or not valid",
-    "403": "the token does not allow this",
+    "403": "the token does not allow this, or a page of another site asks",
     "404": "there is no such thing",
+    "405": "not by this method",
+    "408": "the body took too long",
+    "409": "no embedding model is chosen, or a request with this Idempotency-Key is under way",
     "413": "the body is too large",
     "415": "the body is not JSON",
+    "421": "the server is not called so",
     "429": "too many requests",
-    "503": "the store is busy, or a model is missing",
+    "500": "a fault of the server",
+    "503": "the store or the server is busy",
     "504": "the time was up",
 }
+_WRITE_FAILURES: Final[Mapping[str, str]] = {"422": "the Idempotency-Key was used for another request"}
+IN_ADDRESS: Final = 1000
+"""How many characters a text in an address may have; longer ones are sent as a body."""
+MOST_IN_ADDRESS: Final = 20
+"""How often a parameter may be repeated in an address."""
+EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
+    "search": {"query": "when do we deploy", "limit": 5, "type": ["decision"]},
+    "decisions": {"query": "which database"},
+    "changes": {"query": "what changed in the login", "since": "2026-01-01"},
+    "how-it-works": {"query": "how does the import work"},
+    "why": {"id": 1, "query": "when do we deploy"},
+    "related": {"id": 1, "limit": 5},
+    "inject": {"task": "Prepare the release", "budget": 300},
+    "brief": {"limit": 5},
+    "show": {"id": 1},
+    "list": {"limit": 20, "tag": ["release"]},
+    "timeline": {"query": "deploy"},
+    "facts": {"subject": "Owner"},
+    "stale": {"days": 30},
+    "conflicts": {},
+    "log": {"report": "unanswered"},
+    "lens": {"action": "create", "name": "work", "type": ["decision"]},
+    "stats": {},
+    "doctor": {},
+    "export": {},
+    "add": {"text": "We deploy on Fridays", "type": "decision", "tag": ["release"]},
+    "capture": {"text": "[MEMORY] type=gotcha: The staging database listens on port 5433"},
+    "forget": {"id": 1},
+    "restore": {"id": 1},
+    "pin": {"id": [1, 2]},
+    "supersede": {"id": 1, "by": 2},
+    "feedback": {"id": 1, "verdict": "useful"},
+    "reinforce": {"ids": ["1"]},
+    "consolidate": {"dry_run": True},
+    "edit": {"id": 1, "content": "We deploy on Fridays before noon"},
+    "tag": {"id": 1, "add": ["release"]},
+    "embed": {},
+    "reindex": {},
+    "purge": {"ids": ["2"], "dry_run": True},
+}
+"""What a request for each operation may look like; a test asks them all."""
 
 
 def describe(operations: Iterable[Operation], *, version: str) -> dict[str, Any]:
     """Return the description of a server that offers *operations*."""
-    paths = {f"{BASE}/{each.name}": _path(each) for each in operations}
+    known = list(operations)
+    paths = {f"{BASE}/{each.name}": _path(each) for each in known}
     return {
         "openapi": "3.1.0",
         "info": {"title": "recollect", "version": version, "summary": "Memory search for AI agents."},
@@ -40,9 +91,48 @@ def describe(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
         "paths": {**paths, f"{BASE}/import": _import_path()},
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {"Problem": _problem(), "Answer": {"type": "object"}},
+            "schemas": {**_answers([each.name for each in known]), "ProblemDetails": _problem()},
         },
     }
+
+
+def parameters(operation: Operation) -> tuple[Parameter, ...]:
+    """Return the parameters of *operation* over HTTP."""
+    more = (CURSOR,) if operation.name == "list" else ()
+    return (*parameters_of(operation), *more, PROJECT)
+
+
+@cache
+def _published() -> Mapping[str, Any]:
+    text = (files("recollect") / "schemas" / "answers.json").read_text(encoding="utf-8")
+    made: dict[str, Any] = json.loads(text.replace('"#/$defs/', '"#/components/schemas/'))["$defs"]
+    made["list"] = {
+        "allOf": [made["list"], {"properties": {"next_cursor": {"type": "string", "description": ABOUT_NEXT}}}]
+    }
+    return made
+
+
+def _answers(names: Iterable[str]) -> dict[str, Any]:
+    """Return the schemas of the answers to *names*, and of all that they speak of."""
+    found: dict[str, Any] = {}
+    left = list(names)
+    while left:
+        name = left.pop(0)
+        if name not in found:
+            found[name] = _published()[name]
+            left += _named(found[name])
+    return found
+
+
+def _named(schema: Any) -> Iterator[str]:
+    """Yield the schemas that *schema* refers to."""
+    if isinstance(schema, Mapping):
+        if isinstance(schema.get("$ref"), str):
+            yield schema["$ref"].rpartition("/")[2]
+        schema = list(schema.values())
+    if isinstance(schema, list):
+        for each in schema:
+            yield from _named(each)
 
 
 def schema_of(parameter: Parameter) -> dict[str, Any]:
@@ -68,7 +158,7 @@ def schema_of(parameter: Parameter) -> dict[str, Any]:
 
 def body_of(operation: Operation) -> dict[str, Any]:
     """Return what the body of a request for *operation* looks like."""
-    taken = (*parameters_of(operation), PROJECT)
+    taken = parameters(operation)
     required = [each.name for each in taken if each.place and not each.optional]
     properties = {each.name: schema_of(each) for each in taken}
     return {"type": "object", "properties": properties, "additionalProperties": False, "required": required}
@@ -76,30 +166,43 @@ def body_of(operation: Operation) -> dict[str, Any]:
 
 def _path(operation: Operation) -> dict[str, Any]:
     told = {"summary": operation.about.split("\n")[0], "responses": _responses(operation)}
+    content = {"schema": body_of(operation), "example": EXAMPLES.get(operation.name, {})}
     post = {
         **told,
         "operationId": operation.name,
-        "requestBody": {"required": True, "content": {"application/json": {"schema": body_of(operation)}}},
+        "requestBody": {"required": True, "content": {"application/json": content}},
     }
     if access_of(operation) == "write":
         return {"post": {**post, "parameters": [_idempotency()]}}
-    asked = [_query(each) for each in (*parameters_of(operation), PROJECT)]
+    asked = [_query(each) for each in parameters(operation)]
     return {"get": {**told, "operationId": f"{operation.name}-get", "parameters": asked}, "post": post}
 
 
 def _query(parameter: Parameter) -> dict[str, Any]:
     required = parameter.place and not parameter.optional
-    return {"name": parameter.name, "in": "query", "required": required, "schema": schema_of(parameter)}
+    schema = schema_of(parameter)
+    if parameter.kind in ("texts", "paths"):
+        schema |= {"items": {**schema["items"], "maxLength": IN_ADDRESS}, "maxItems": MOST_IN_ADDRESS}
+    elif parameter.kind == "ids":
+        schema = {"type": "array", "items": _ID, "minItems": 1, "maxItems": MOST_IN_ADDRESS}
+    elif schema.get("type") == "string" and "enum" not in schema:
+        schema["maxLength"] = IN_ADDRESS
+    return {"name": parameter.name, "in": "query", "required": required, "schema": schema}
 
 
 def _responses(operation: Operation) -> dict[str, Any]:
-    media = "application/x-ndjson" if operation.name == "export" else "application/json"
-    done = {"description": "done", "content": {media: {"schema": {"$ref": "#/components/schemas/Answer"}}}}
-    failed = {
-        status: {"description": about, "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
-        for status, about in _FAILURES.items()
-    }
-    return {"200": done, **failed}
+    content = {"application/json": {"schema": {"$ref": f"#/components/schemas/{operation.name}"}}}
+    if operation.name == "export":
+        content = {"application/x-ndjson": {"schema": {"type": "string", "description": "one record a line"}}}
+    done = {"200": {"description": "done", "content": content}}
+    if access_of(operation) == "write":
+        return {**done, **_failed({**_FAILURES, **_WRITE_FAILURES})}
+    return {**done, "304": {"description": "nothing has changed since that ETag"}, **_failed(_FAILURES)}
+
+
+def _failed(failures: Mapping[str, str]) -> dict[str, Any]:
+    content = {PROBLEM: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}}
+    return {status: {"description": about, "content": content} for status, about in failures.items()}
 
 
 def _idempotency() -> dict[str, Any]:
@@ -113,13 +216,16 @@ def _idempotency() -> dict[str, Any]:
 
 
 def _import_path() -> dict[str, Any]:
-    done = {"description": "one result for each line, in their order"}
+    line = json.dumps(EXAMPLES["add"])
+    sent = {"application/x-ndjson": {"schema": {"type": "string"}, "example": f"{line}\n"}}
+    results = {"schema": {"type": "string", "description": "one result for each line, in their order"}}
+    done = {"description": "done, line by line", "content": {"application/x-ndjson": results, "text/event-stream": {}}}
     return {
         "post": {
             "operationId": "import",
             "summary": "Add one memory for each line; each line is what `add` takes.",
-            "requestBody": {"required": True, "content": {"application/x-ndjson": {"schema": {"type": "string"}}}},
-            "responses": {"200": {**done, "content": {"application/x-ndjson": {}, "text/event-stream": {}}}},
+            "requestBody": {"required": True, "content": sent},
+            "responses": {"200": done, **_failed(_FAILURES)},
         }
     }
 

@@ -16,11 +16,14 @@ STATUS: Final = {
     "forbidden": 403,
     "method": 405,
     "in_flight": 409,
+    "model": 409,
     "too_large": 413,
     "not_json": 415,
     "wrong_host": 421,
     "key_reused": 422,
     "too_many": 429,
+    "cancelled": 499,
+    "busy": 503,
     "timeout": 504,
     "slow": 408,
 }
@@ -38,6 +41,7 @@ _TITLES: Final = {
     421: "Misdirected Request",
     422: "Unprocessable Content",
     429: "Too Many Requests",
+    499: "Client Closed Request",
     500: "Internal Server Error",
     503: "Service Unavailable",
     504: "Gateway Timeout",
@@ -47,8 +51,11 @@ _TITLES: Final = {
 class HttpError(RecollectError):
     """Refuse a request for what HTTP says of it."""
 
-    def __init__(self, code: str, message: str, *, hint: str = "", status: int | None = None) -> None:
+    def __init__(
+        self, code: str, message: str, *, hint: str = "", status: int | None = None, allow: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(message, hint=hint)
+        self.allow = allow
         self.code = code  # type: ignore[misc]  # the code of one request, not of a class
         self.status = status or STATUS.get(code, 400)
 
@@ -73,5 +80,7 @@ def problem(error: RecollectError) -> Response:
     headers = {"Retry-After": "1"} if status in (429, 503) else {}
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="recollect"'
+    if isinstance(error, HttpError) and error.allow:
+        headers["Allow"] = ", ".join(error.allow)
     body = json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
     return Response(body, status_code=status, media_type=PROBLEM, headers=headers)

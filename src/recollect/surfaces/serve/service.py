@@ -1,6 +1,6 @@
 """The operations as a server offers them: for a caller with rights of its own, with values as JSON brings them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -43,14 +43,25 @@ class Service:
         }
 
     def answer(
-        self, name: str, given: Mapping[str, Any], caller: Caller = OWNER, progress: Progress | None = None
+        self,
+        name: str,
+        given: Mapping[str, Any],
+        caller: Caller = OWNER,
+        progress: Progress | None = None,
+        *,
+        cancelled: Callable[[], bool] | None = None,
     ) -> Answer:
-        """Do the operation *name* with what is *given*, if *caller* may; raise a RecollectError otherwise."""
+        """Do the operation *name* with what is *given*, if *caller* may; raise a RecollectError otherwise.
+
+        A search asks *cancelled* now and then, and is given up once that says yes.
+        """
         operation = self.operation(name)
         values = checked_values(operation, given)
         self._permit(operation, values, caller)
         if any(each.name == "trust" for each in operation.parameters):
             values["trust"] = _trusted(values.get("trust"), caller)
+        if cancelled is not None:
+            values["cancelled"] = cancelled
         db = self.db if caller.project is None else self.db.in_project(caller.project)
         return operation.answer(db, values, progress)
 

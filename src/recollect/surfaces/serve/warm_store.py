@@ -1,12 +1,15 @@
 """A store that stays open: its results kept for a moment, its frequent questions warmed, its numbers counted."""
 
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
 import anyio
+from starlette.types import Receive, Scope, Send
 
 from recollect.recollection import Recollection
 from recollect.surfaces.serve.answers import Answers
+from recollect.surfaces.serve.cache import ResultCache
 from recollect.surfaces.serve.metrics import Metrics
 from recollect.surfaces.serve.service import Caller, Service
 from recollect.surfaces.serve.warm import Warmer
@@ -16,6 +19,26 @@ THREADS = 8
 """How many operations run at the same time."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """An answer as it is sent, with its ETag: an ASGI application that sends it."""
+
+    body: bytes
+    tag: bytes
+
+    @property
+    def status_code(self) -> int:
+        """Its status."""
+        return 200
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Send it."""
+        length = str(len(self.body)).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", length), (b"etag", self.tag)]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else self.body})
+
+
 class WarmStore:
     """What every door of one server shares."""
 
@@ -23,7 +46,8 @@ class WarmStore:
         self.db = db
         self.answers = Answers(db.store.version)
         db.answers = self.answers
-        self.service, self.metrics = Service(db), Metrics(self.answers)
+        self.bodies: ResultCache[Kept] = ResultCache()
+        self.service, self.metrics = Service(db), Metrics(self.answers, self.bodies)
         self._warmer = Warmer(warm=self.answers.warm, clean=self.answers.frequencies.clean)
         self._threads: anyio.CapacityLimiter | None = None
 

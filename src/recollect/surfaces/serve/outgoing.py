@@ -1,0 +1,81 @@
+"""What goes out: an answer as JSON, or line by line while it is read from the store."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import suppress
+from itertools import islice
+from typing import Any, Final
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from recollect.surfaces.serialise import serialise
+
+AT_ONCE: Final = 50
+"""How many lines are read before the next part is sent."""
+READING_SECONDS: Final = 60.0
+"""How long a client may take to read one part."""
+_EXPORTS: Final = 4
+"""How many answers are streamed at the same time."""
+
+
+def content(value: Any) -> bytes:
+    """Return *value* as JSON."""
+    return json.dumps(serialise(value), ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def tag_of(key: tuple[Any, ...]) -> bytes:
+    """Return the ETag of an answer: it changes with the question, the caller and the version of the store."""
+    return f'W/"{hashlib.blake2b(repr(key).encode(), digest_size=12).hexdigest()}"'.encode()
+
+
+class Streamed(Response):
+    """A response that is written as its parts come; who does not read them in time is left."""
+
+    def __init__(self, parts: AsyncIterator[bytes], *, media_type: str) -> None:
+        super().__init__(media_type=media_type)
+        del self.headers["content-length"]
+        self._parts = parts
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Send each part as it comes."""
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        async for part in self._parts:
+            async with asyncio.timeout(READING_SECONDS):
+                await send({"type": "http.response.body", "body": part, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+class Lines:
+    """Answers of many records: read in a thread of their own, no faster than their reader takes them."""
+
+    def __init__(self) -> None:
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    async def read(self, records: Iterable[Any]) -> AsyncIterator[bytes]:
+        """Yield *records* as JSON Lines, some at a time."""
+        self._limiter = self._limiter or anyio.CapacityLimiter(_EXPORTS)
+        put, take = anyio.create_memory_object_stream[bytes](1)
+
+        def work() -> None:
+            rest = iter(records)
+            while some := list(islice(rest, AT_ONCE)):
+                anyio.from_thread.run(put.send, b"".join(content(each) + b"\n" for each in some))
+
+        async def reading() -> None:
+            with put, suppress(anyio.BrokenResourceError):  # the reader is gone
+                await anyio.to_thread.run_sync(work, limiter=self._limiter)
+
+        task = asyncio.create_task(reading())
+        try:
+            with take:
+                async for part in take:
+                    yield part
+            await task
+        finally:
+            task.cancel()
