@@ -13,11 +13,13 @@ from datetime import datetime
 from recollect.profile import Changes
 from recollect.records import Memory
 from recollect.replies import Share
+from recollect.search.build_query import query_terms
 from recollect.search.parse import Query, query_length
 from recollect.search.state import Candidate, State
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
-from recollect.text.claims import relation, same_subject
+from recollect.text.claims import gives_other_value, relation, same_subject
+from recollect.text.snippet import held
 from recollect.vectors import WIDTH, matrix
 
 
@@ -46,8 +48,19 @@ def order_changes(state: State, *, rules: Changes) -> State:
     if not linked and not before and _is_past(state.memories[best.id]):
         linked = [each for each in others if _is_present(each.id, state) and _alike(best.id, each.id, state)][:1]
     if not linked:
-        return state
+        return state if before else _marked(state, best, others)
     return _raised(state, linked[0] if before else _newest(linked, state), best)
+
+
+def _marked(state: State, best: Candidate, others: Sequence[Candidate]) -> State:
+    """Return *state* with the older memory named that the best hit gives another value than."""
+    new = state.memories[best.id]
+    older = [
+        each.id
+        for each in others
+        if state.memories[each.id].when < new.when and gives_other_value(new.content, state.memories[each.id].content)
+    ]
+    return replace(state, older={**state.older, best.id: older[0]}) if older else state
 
 
 def _end_of_time(query: Query, now: datetime) -> datetime | None:
@@ -115,7 +128,15 @@ def _follows(row: int, other: int, state: State, *, back: bool = False) -> bool:
     near = _cosine(row, other, state.vectors)
     if relation(new.content, old.content, cosine=near) in {"updates", "conflicts"}:
         return True
+    if gives_other_value(new.content, old.content):
+        return _holds_as_much(new, old, state)
     return announces_change(new.content) and same_subject(new.content, old.content, cosine=near)
+
+
+def _holds_as_much(new: Memory, old: Memory, state: State) -> bool:
+    """Return whether *new* holds as many words of the question as *old*: who names the value asks for that one."""
+    terms = query_terms(state.tiers)
+    return len(held(new.content, terms)) >= len(held(old.content, terms))
 
 
 def _is_past(memory: Memory) -> bool:

@@ -85,7 +85,6 @@ _TUNED: Final = {
 }
 
 
-
 def _each(shape: Shape) -> Shape:
     """Return the shape of a verb that takes one id or several."""
     return (shape, {"results": [shape]})

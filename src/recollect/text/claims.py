@@ -35,6 +35,8 @@ RATHER_NEAR: Final = 0.35
 """The cosine from which on statements with some words in common are about the same thing, for their order."""
 SHARED: Final = 2
 """How many words they have in common then."""
+LONGEST_FRAME: Final = 20
+"""How many words two statements have at most that are compared word by word."""
 BARELY: Final = 0.4
 """The cosine from which on two statements are linked whose words say so too."""
 
@@ -110,6 +112,8 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
     """Return what *new* is to *old*, a statement made before it; None when they have nothing to do with each other."""
     if max(len(new), len(old)) > MAX_LENGTH:
         return None
+    if moves_away(new, old):
+        return "updates"
     if (cosine or 0.0) < RELATED and not _may_relate(_stems(new), _stems(old)):
         return None
     pair = _pair(new, old)
@@ -120,6 +124,37 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
         if _contradicts(pair):
             return "conflicts"
     return "related" if _is_related(pair, cosine) else None
+
+
+_RESIDES: Final = re.compile(
+    r"(?P<who>[\w' ]{1,40}?) (?:(?:am|is|are|'m|'re)(?: currently| now)? (?:based|living|located)|"
+    r"(?:currently |now )?lives?) (?:in|at|on|near) \w[^.!?;\n]{0,80}[.!]?",
+    re.IGNORECASE,
+)
+_MOVES: Final = re.compile(
+    r"(?P<who>[\w' ]{1,40}?) (?:(?:have|has|'ve)(?: just| recently)? )?(?:just |recently )?(?:moved|relocated)"
+    r" (?:from [^.!?;\n]{1,40} )?to \w[^.!?;\n]{0,80}[.!]?",
+    re.IGNORECASE,
+)
+
+
+def moves_away(new: str, old: str) -> bool:
+    """Return whether *new* says that somebody moved who, by *old*, lives elsewhere: "I live in …", "I moved to …"."""
+    home, move = _RESIDES.fullmatch(old.strip()), _MOVES.fullmatch(new.strip())
+    return home is not None and move is not None and home["who"].lower() == move["who"].lower()
+
+
+def gives_other_value(new: str, old: str) -> bool:
+    """Return whether two short statements are the same but for one word in their later half: a value, not a subject.
+
+    "We run PostgreSQL 15" and "We run PostgreSQL 17". Nothing says that one took the place of the other, so nothing is
+    decided by it but the order in which they are shown.
+    """
+    ours, theirs = ([word.text.lower() for word in read_words(text)] for text in (new, old))
+    if len(ours) != len(theirs) or not 3 <= len(ours) <= LONGEST_FRAME:
+        return False
+    differing = [place for place, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1]]
+    return len(differing) == 1 and 2 * differing[0] >= len(ours) and bool(_stems(new) & _stems(old))
 
 
 def same_subject(new: str, old: str, *, cosine: float | None = None) -> bool:
