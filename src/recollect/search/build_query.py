@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Final
 
 from recollect.profile import Words
 from recollect.records import (
@@ -146,11 +147,24 @@ def _chosen(query: Query, words: Words) -> Sequence[QueryWord]:
 
 
 def _or_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
-    """Return every stem once, and the phrases and prefixes beside them."""
-    stems = dict.fromkeys(stem for word in _chosen(query, words) for stem in word.stems)
-    if query.exact and all(word.stop for word in query.words):
-        stems = {}
-    return (*(Word(text=stem) for stem in stems), *query.exact)
+    """Return every stem once, beside it what it is in other languages, and the phrases and prefixes."""
+    chosen = [] if query.exact and all(word.stop for word in query.words) else _chosen(query, words)
+    leaves = dict.fromkeys(leaf for word in chosen for leaf in _stem_leaves(word))
+    return (*leaves, *query.exact)
+
+
+COMPOUND: Final = 0.5
+"""What a compound weighs for one of its parts, or a part for its compound."""
+
+
+def _stem_leaves(word: QueryWord) -> tuple[Expression, ...]:
+    """Return the stems of *word*: one by one, or as one clause with what may stand for them."""
+    plain = tuple(Word(text=stem) for stem in word.stems)
+    if not word.others and not word.parts:
+        return plain
+    others = (Word(text=stem) for stem in word.others)
+    parts = (Word(text=stem, weight=COMPOUND) for stem in word.parts)
+    return (AnyOf(parts=(*plain, *others, *parts)),)
 
 
 def _bigrams(query: Query, words: Words) -> tuple[Bigram, ...]:
@@ -163,9 +177,7 @@ def _bigrams(query: Query, words: Words) -> tuple[Bigram, ...]:
 def _and_leaves(query: Query, words: Words) -> tuple[Expression, ...]:
     """Return one leaf for each word: its stem, or its parts next to each other."""
     plain = tuple(
-        Word(text=word.stems[0]) if len(word.stems) == 1 else _exact(word)
-        for word in _chosen(query, words)
-        if word.stems
+        _stem_leaves(word)[0] if len(word.stems) == 1 else _exact(word) for word in _chosen(query, words) if word.stems
     )
     return (*dict.fromkeys(plain), *query.exact)
 

@@ -20,6 +20,7 @@ from recollect.search.diversify import diversify
 from recollect.search.expand import expand
 from recollect.search.fuse import fuse
 from recollect.search.hits import browse, build_hits, count_facets, load, load_facts, mark_conflicts
+from recollect.search.languages import add_languages
 from recollect.search.parse import Query, parse
 from recollect.search.precise import keep_answers
 from recollect.search.rerank import rerank
@@ -113,6 +114,7 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
     return Pipeline(
         stages=(
             *((AskingStage(name="dates", step=drop_dates),) if idle else ()),
+            AskingStage(name="languages", step=add_languages),
             Stage(name="build_query", step=partial(build_query, words=asked.words)),
             Stage(name="expand", step=partial(expand, rules=asked.expand, words=asked.words)),
             AskingStage(name="retrieve", step=asking),

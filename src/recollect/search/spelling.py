@@ -63,6 +63,7 @@ class Vocabulary:
         self.words = words
         self._by_length: dict[int, list[str]] = {}
         self._near: dict[str, tuple[Correction, ...]] = {}
+        self._lines = ""
 
     def near(self, word: str) -> tuple[Correction, ...]:
         """Return the words nearest to *word*, the likeliest slip first; none when it is known or no plain word."""
@@ -73,6 +74,12 @@ class Vocabulary:
             unknown = len(folded) >= SHORTEST and folded not in self.words and _is_plain(folded)
             self._near[folded] = self._look(folded) if unknown else ()
         return self._near[folded]
+
+    def containing(self, part: str) -> list[str]:
+        """Return the words that hold *part* and more."""
+        self._lines = self._lines or "\n".join(filter(_is_plain, self.words))
+        found = re.findall(f"^(?:.+{re.escape(part)}.*|{re.escape(part)}.+)$", self._lines, re.MULTILINE)
+        return [str(word) for word in found]
 
     def _look(self, word: str) -> tuple[Correction, ...]:
         """Return the words at the smallest distance: the likeliest slip first, then the most frequent."""
@@ -168,8 +175,16 @@ def unknown_words(
     """
     if query.tree is not None or all(document_frequencies.values()):
         return []
-    missing = dict.fromkeys(word for word in plain_words(query.words) if document_frequencies.get(word.stems[0]) == 0)
+    missing = dict.fromkeys(
+        word
+        for word in plain_words(query.words)
+        if document_frequencies.get(word.stems[0]) == 0 and not _is_known(word, document_frequencies)
+    )
     return [word for word in missing if embedder is None or not embedder.knows_word(word.text)]
+
+
+def _is_known(word: QueryWord, document_frequencies: Mapping[str, int]) -> bool:
+    return any(document_frequencies.get(stem) for stem in (*word.stems, *word.others, *word.parts))
 
 
 def plain_words(words: Sequence[QueryWord]) -> list[QueryWord]:
@@ -234,7 +249,7 @@ def suggest(state: State, context: SearchContext) -> State:
     others = [word.stems[0] for word in doubtful if word.stems[0] not in known]
     if others:
         known = {**known, **context.ask.document_frequencies(words=others, scope=state.scope, form="stem")}
-    unknown = list(dict.fromkeys(word.text for word in doubtful if not known[word.stems[0]]))
+    unknown = list(dict.fromkeys(word.text for word in doubtful if not _is_known(word, known)))
     if not unknown:
         return state
     vocabulary = vocabulary_of(context, state.scope, version=state.version)

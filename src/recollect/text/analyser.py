@@ -10,15 +10,17 @@ from typing import Final, NamedTuple, TypeVar
 from recollect.records import OBSERVED_FROM, Memory, TokenizedMemory
 from recollect.text.code import looks_like_code
 from recollect.text.dates import MONTH_NAMES
+from recollect.text.languages import find_language, further_stems
 from recollect.text.minhash import minhash, token_hash
 from recollect.text.normalise import CJK_PLAIN
 from recollect.text.tokenizer import SNOWBALL, analyse_text
 
-ANALYSER: Final = f"2 snowball-{SNOWBALL} unicode-{unicodedata.unidata_version}"
+ANALYSER: Final = f"3 snowball-{SNOWBALL} unicode-{unicodedata.unidata_version}"
 """What made the tokens of an index; an index made by another analyser must be made anew.
 
-The number is that of our own rules (patterns, folding, stop words, fields, minhash) and grows with each change that a
-token shows; stems are Snowball's, and what a letter is and how it folds is told by Python's copy of Unicode.
+The number is that of our own rules (patterns, folding, stop words, languages, fields, minhash) and grows with each
+change that a token shows; stems are Snowball's, and what a letter is and how it folds is told by Python's copy of
+Unicode.
 """
 
 SENTINEL: Final = "\u241e"
@@ -64,10 +66,16 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     body = _terms("\n".join((memory.content, *wordings))) if wordings else own
     read = (("body", body), *((field, _terms(text)) for field, text in field_texts(memory)))
     fields = [(field, terms) for field, terms in read if terms.exact]
+    stem = {field: terms.stems for field, terms in fields}
     # A long text is read once: neither its terms nor its keys are kept.
     keys, code = (_content_keys if len(memory.content) <= _SHORT else partial(_keys, terms=own))(memory.content)
+    language = "" if code else find_language(memory.content, own.exact)
+    if language:
+        stem = {**stem, "body": (*body.stems, *further_stems("\n".join((memory.content, *wordings)), language))}
+        if memory.title:
+            stem["title"] = (*stem.get("title", ()), *further_stems(memory.title, language)[1:])
     return TokenizedMemory(
-        stem={field: terms.stems for field, terms in fields},
+        stem=stem,
         exact={field: terms.exact for field, terms in fields},
         minhash=keys,
         code=code,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from recollect.text.languages import language_of, stems_in
 from recollect.text.normalise import is_cjk
 from recollect.text.tokenizer import WORDS, TokenAnalysis, find_words, run_tokens
 
@@ -63,6 +64,7 @@ def _without_halves(wanted: QueryTerms) -> QueryTerms:
 def _match(text: str, wanted: QueryTerms) -> list[MatchSpan]:
     cjk = {token: frozenset({token}) for token in (*wanted.stems, *wanted.tokens, *wanted.prefixes) if is_cjk(token)}
     known: dict[str, frozenset[str]] = {}
+    language = language_of(text)
     spans: list[MatchSpan] = []
     for place in find_words(text):
         word = place[0]
@@ -71,7 +73,7 @@ def _match(text: str, wanted: QueryTerms) -> list[MatchSpan]:
             if is_cjk(word):
                 spans += _match_run(word, place.start(), cjk)
                 continue
-            found = known[word] = _found(WORDS[word], wanted)
+            found = known[word] = _found(WORDS[word], wanted) or _found_in(word, language, wanted)
         if found:
             spans.append(MatchSpan(place.start(), place.end(), found, cjk=False))
     return spans
@@ -97,6 +99,11 @@ def _found(analysis: TokenAnalysis, wanted: QueryTerms) -> frozenset[str]:
     exact = (*analysis.tokens, *analysis.alternatives)
     begun = (prefix for prefix in prefixes if prefix and any(form.startswith(prefix) for form in exact))
     return stems.intersection(analysis.stems) | tokens.intersection(exact) | frozenset(begun)
+
+
+def _found_in(word: str, language: str, wanted: QueryTerms) -> frozenset[str]:
+    """Return the wanted stems that a word has in the language of its text."""
+    return wanted.stems.intersection(stems_in(word, language)) if language else frozenset()
 
 
 class Snippet(NamedTuple):

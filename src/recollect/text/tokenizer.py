@@ -1,7 +1,8 @@
 """Cut a text into words, and a word into the tokens and stems by which the index and a question know it.
 
 One word is one entry of a cache, so an import analyses each word of its vocabulary once. Scripts without
-spaces are indexed by character and by pairs of characters; everything else is stemmed by English Snowball.
+spaces are indexed by character, by pairs of characters and by what in them is surely a word; everything else is
+stemmed by English Snowball here, and by the Snowball of its language in `recollect.text.languages`.
 """
 
 import re
@@ -185,10 +186,49 @@ def run_tokens(run: str) -> Iterable[tuple[int, int, str]]:
 
 
 def _analyse_run(run: str) -> TokenAnalysis:
-    """Analyse a CJK *run*: its stems are each character and the pair it makes with the next."""
+    """Analyse a CJK *run*: its stems are each character, the pair it makes with the next, and its whole words."""
     tokens = tuple(run if compiled(_PLAIN_RUN).fullmatch(run) else (token for _, _, token in run_tokens(run)))
-    stems = (*chain.from_iterable(zip(tokens, map(add, tokens, tokens[1:]), strict=False)), *tokens[-1:])
+    pairs = (*chain.from_iterable(zip(tokens, map(add, tokens, tokens[1:]), strict=False)), *tokens[-1:])
+    stems = (*pairs, *(word for word in _whole_words(tokens) if len(word) > PAIR))
     return TokenAnalysis(tokens, (), stems, tuple(map(token_hash, stems)), cjk=True)
+
+
+PAIR: Final = 2
+"""Whole words of a CJK run are stems of their own from three characters on: shorter ones are a pair or a character."""
+
+_SYLLABLE: Final = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
+# A word in katakana is written by itself; a Korean word ends at a space, with its particles attached.
+_WHOLE: Final = "[\u30a1-\u30fa\u30fc]{2,}|[\uac00-\ud7a3]{2,}"
+_PARTICLES: Final = """
+    은 는 이 가 을 를 의 에 로 와 과 도 만 께 에서 에게 에는 에도 으로 로서 로써 한테 께서 부터 까지 처럼 보다 마다 조차
+    마저 밖에 이나 이랑 이란 하고 라고 라는 이다 입니다 이며 으로서 으로써 에서는 에서도 에게서 한테서
+    인가 인가요 이야 이에요 예요
+"""
+_PARTICLE: Final = "|".join(sorted(_PARTICLES.split(), key=len, reverse=True))
+
+
+def _whole_words(tokens: Sequence[str]) -> list[str]:
+    """Return the katakana words and, without their particles, the Korean words of a run."""
+    run = "".join(tokens)
+    # Most runs are Chinese or hold no such word, which is quickly seen.
+    return [_without_particles(word) for word in compiled(_WHOLE).findall(run)]
+
+
+def _without_particles(word: str) -> str:
+    """Return a Korean *word* without the particles at its end, of which several may follow each other."""
+    return compiled(f"^(.+?)(?:{_PARTICLE})*$").sub(r"\1", word)
+
+
+def _asked_stems(analysis: TokenAnalysis) -> tuple[str, ...]:
+    """Return the stems by which a question asks for a word.
+
+    A Kana or Hangul character is a sound that stands in any text, so it is asked for only where it is a whole word.
+    """
+    if not analysis.cjk or len(analysis.tokens) == 1:
+        return analysis.stems
+    words = frozenset(_whole_words(analysis.tokens))
+    telling = (stem for stem in analysis.stems if len(stem) > 1 or stem in words or not _SYLLABLE.match(stem))
+    return tuple(telling)
 
 
 # --- words with letters, digits and signs ---------------------------------------------------
@@ -278,13 +318,17 @@ class QueryWord:
     stems: tuple[str, ...]
     stop: bool
     cjk: bool
+    others: tuple[str, ...] = ()
+    """Its stems in other languages that the store holds."""
+    parts: tuple[str, ...] = ()
+    """The stems of compounds that it is a part of, or of its own parts, in the store's words."""
 
 
 def read_words(text: str) -> tuple[QueryWord, ...]:
     """Return the words of *text* in order, a CJK run being one word."""
     found = ((word, WORDS[word]) for word in segment(_SLIP.sub("", text)))
     return tuple(
-        QueryWord(text=word, tokens=analysis.tokens, stems=analysis.stems, stop=analysis.stop, cjk=analysis.cjk)
+        QueryWord(text=word, tokens=analysis.tokens, stems=_asked_stems(analysis), stop=analysis.stop, cjk=analysis.cjk)
         for word, analysis in found
         if analysis.tokens
     )

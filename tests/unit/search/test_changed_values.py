@@ -8,7 +8,7 @@ from recollect.text.claims import gives_other_value, moves_away, relation
 CHANGED = [
     ("We run PostgreSQL 15", "We run PostgreSQL 17", "which PostgreSQL version do we run"),
     ("I prefer dark mode", "I prefer light mode", "which mode do I prefer"),
-    ("My phone is a Pixel 7", "My phone is a Pixel 9", "what phone do I have"),
+    ("My phone is a Pixel 7", "My phone is a Pixel 9", "which phone do I use"),
     ("We use pnpm, not npm", "We use npm, not pnpm", "do we use pnpm or npm"),
 ]
 

@@ -15,6 +15,7 @@ from recollect.search.pipeline import AskingStage, Pipeline, as_asked, build_pip
 
 CORTEX = load_profile("cortex")
 STAGES = [
+    "languages",
     "build_query",
     "expand",
     "retrieve",
@@ -54,7 +55,7 @@ def test_who_wants_only_what_answers_gets_a_stage_more() -> None:
 def test_only_some_stages_ask_the_store_or_a_model() -> None:
     asking = [stage.name for stage in built(facets=True).stages if isinstance(stage, AskingStage)]
 
-    assert asking == ["retrieve", "load", "rerank", "facts", "conflicts", "facets", "suggest", "reason"]
+    assert asking == ["languages", "retrieve", "load", "rerank", "facts", "conflicts", "facets", "suggest", "reason"]
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,13 @@ def more(verb: str, db: Recollection, folder: Path) -> Sequence[Values]:
     ours = [memory.id for memory in db.list(project="ours").memories]
     asked: dict[str, Sequence[Values]] = {
         "eval": ({"datasets": [str(birds(folder / "birds"))], "mode": ["keyword"]},),
-        "open": ({"id": next(memory.id for memory in db.list(limit=100).memories if Path(memory.source or "").is_absolute())},),
+        "open": (
+            {
+                "id": next(
+                    memory.id for memory in db.list(limit=100).memories if Path(memory.source or "").is_absolute()
+                )
+            },
+        ),
         "import": ({"paths": [str(folder / "notes"), str(folder / "nowhere")]},),
         "purge": ({"ids": ["2"], "dry_run": True},),
         "reinforce": ({"ids": [str(fact.id) for fact in db.facts()[:2]]},),

@@ -202,6 +202,7 @@ SAMPLE = (
     "人工智能教程 検索品質について 검색 품질 ｶﾞ か\u3099",
     "CAFÉ Straße Łódź Οδυσσεύς नमस्ते 🎉 ½",
     "def area(width):\n    return width * 2\n",
+    "Die Häuser am Fluss sind nicht verkauft; データベースを 데이터베이스에서는",
 )
 
 
@@ -214,7 +215,7 @@ def test_what_changes_a_token_changes_the_version_of_the_analyser() -> None:
 
     digest = hashlib.sha256(told.encode()).hexdigest()[:16]
 
-    assert (ANALYSER.split()[0], digest) == ("2", "60a92a6585bb59fa"), "other tokens: give ANALYSER the next number"
+    assert (ANALYSER.split()[0], digest) == ("3", "e6625e7eddb4d9cc"), "other tokens: give ANALYSER the next number"
 
 
 def test_the_version_of_the_analyser_tells_who_stems_and_whose_letters_they_are() -> None:

@@ -1,0 +1,122 @@
+"""The words of a question in the languages that the store holds, with the compounds they are parts of.
+
+Nothing here touches a question that is plainly English, nor one to a store that holds English only.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from recollect.records import Scope
+from recollect.search.spelling import Vocabulary, vocabulary_of
+from recollect.search.state import SearchContext, State
+from recollect.stores.contract import Store
+from recollect.text.languages import COMPOUNDING, FUNCTION_WORDS, LANGUAGES, is_english, language_of, marker, stems_in
+from recollect.text.tokenizer import QueryWord, read_words
+
+SHORTEST_PART: Final = 5
+"""Parts of a compound with fewer letters stand in too many words by chance."""
+SHORTEST_REST: Final = 3
+"""What is left of a compound without one of its parts has at least so many letters."""
+ENDING: Final = 2
+"""How many letters of inflection may follow the last part."""
+MAX_COMPOUNDS: Final = 8
+"""How many compounds stand for one of their parts, the most frequent first."""
+MAX_SCOPES: Final = 32
+"""For how many scopes the languages are kept."""
+_FILLING: Final = frozenset[str]().union(*(FUNCTION_WORDS[language] for language in COMPOUNDING))
+_LINKS: Final = ("", "s", "es", "n", "en", "e", "er")
+
+_KEPT: WeakKeyDictionary[Store, tuple[int, dict[Scope, tuple[str, ...]]]] = WeakKeyDictionary()
+"""Which languages a store held, and at which version."""
+
+
+def add_languages(state: State, context: SearchContext) -> State:
+    """Add to the words of the question what they are in the languages of the store, unless it is plainly English."""
+    query = state.query
+    tokens = [token for word in query.words for token in word.tokens]
+    if query.tree is not None or all(word.cjk for word in query.words) or is_english(tokens):
+        return state
+    held = languages_of(context, state.scope)
+    if not held:
+        return state
+    spoken = language_of(query.text)
+    words = tuple(_translate(word, held, spoken if spoken in held else "") for word in query.words)
+    if not COMPOUNDING.isdisjoint(held):
+        vocabulary = vocabulary_of(context, state.scope, version=None)
+        words = tuple(_with_compounds(word, held, vocabulary) for word in words)
+    return replace(state, query=replace(query, words=words))
+
+
+def languages_of(context: SearchContext, scope: Scope) -> tuple[str, ...]:
+    """Return the languages beside English that *scope* holds, asked once for each version of the store."""
+    asked = context.store.version()
+    kept, scopes = _KEPT.get(context.store, (asked, {}))
+    if kept != asked or len(scopes) > MAX_SCOPES:
+        scopes = {}
+    if scope not in scopes:
+        markers = {marker(language): language for language in LANGUAGES}
+        found = context.ask.document_frequencies(scope=scope, form="stem", words=list(markers))
+        scopes[scope] = tuple(language for mark, language in markers.items() if found.get(mark))
+    _KEPT[context.store] = (asked, scopes)
+    return scopes[scope]
+
+
+def _translate(word: QueryWord, held: Iterable[str], spoken: str) -> QueryWord:
+    """Return *word* with its stems in the languages *held*; it is a stop word if it is one where it is *spoken*."""
+    others = dict.fromkeys(stem for language in held for stem in stems_in(word.text, language))
+    stop = word.stop or bool(spoken and FUNCTION_WORDS[spoken].issuperset(word.tokens))
+    return replace(word, others=tuple(stem for stem in others if stem not in word.stems), stop=stop)
+
+
+# --- compounds ------------------------------------------------------------------------------
+
+
+def _with_compounds(word: QueryWord, held: Iterable[str], vocabulary: Vocabulary) -> QueryWord:
+    """Return *word* with the compounds of the store that it is a part of, and with its own parts."""
+    if word.stop or word.cjk or len(word.tokens) != 1 or not word.tokens[0].isalpha():
+        return word
+    stems = dict.fromkeys((word.tokens[0], *word.stems, *word.others))
+    forms = [each for each in stems if len(each) >= SHORTEST_PART]
+    found = [*compounds(forms, vocabulary), *split_compound(word.tokens[0], vocabulary)]
+    languages = [language for language in held if language in COMPOUNDING]
+    parts = dict.fromkeys(stem for each in found for stem in _all_stems(each, languages) if stem not in stems)
+    return replace(word, parts=tuple(parts))
+
+
+def _all_stems(text: str, languages: Iterable[str]) -> Iterator[str]:
+    for word in read_words(text):
+        yield from word.stems
+        for language in languages:
+            yield from stems_in(word.text, language)
+
+
+def compounds(forms: Sequence[str], vocabulary: Vocabulary) -> list[str]:
+    """Return the words of *vocabulary* that begin or end with one of *forms* and hold another part."""
+    found = dict.fromkeys(word for part in forms for word in vocabulary.containing(part) if _is_part(part, word))
+    return sorted(found, key=lambda word: (-vocabulary.words[word], word))[:MAX_COMPOUNDS]
+
+
+def _is_part(part: str, word: str) -> bool:
+    at, rest = word.rfind(part), len(word) - len(part)
+    last = at >= SHORTEST_REST and len(word) - at - len(part) <= ENDING
+    return last or (word.startswith(part) and rest > SHORTEST_REST)
+
+
+def split_compound(word: str, vocabulary: Vocabulary) -> tuple[str, ...]:
+    """Return the two parts of *word* that *vocabulary* knows, the second as long as can be; or nothing."""
+    for at in range(SHORTEST_REST, len(word) - SHORTEST_REST + 1):
+        second = word[at:]
+        first = next((each for each in _unlinked(word[:at]) if each in vocabulary.words), "")
+        if first and second in vocabulary.words and _FILLING.isdisjoint((first, second)):
+            return first, second
+    return ()
+
+
+def _unlinked(part: str) -> Iterator[str]:
+    """Yield *part* without the letters that may join it to the next one."""
+    for link in _LINKS:
+        bare = part.removesuffix(link) if link else part
+        if part.endswith(link) and len(bare) >= SHORTEST_REST:
+            yield bare
