@@ -194,9 +194,7 @@ def _host(header: str) -> str:
 def _with_headers(send: Send) -> Send:
     async def headed(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message.get("headers", ())}
-            more = [each for each in HEADERS if each[0] not in given]
-            message = {**message, "headers": [*message.get("headers", ()), *more]}
+            message["headers"] = [*message.get("headers", ()), *HEADERS]
         await send(message)
 
     return headed

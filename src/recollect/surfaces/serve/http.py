@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import recollect
 from recollect.errors import RecollectError
 from recollect.replies import Reply
-from recollect.surfaces.serve.doors import access_of
+from recollect.surfaces.serve.doors import access_of, is_writing
 from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
 from recollect.surfaces.serve.idempotency import Idempotency
 from recollect.surfaces.serve.importing import import_lines
@@ -144,6 +144,8 @@ class Server:
 
     async def _anew(self, asked: Asked) -> Response:
         values = asked.values()
+        if asked.method == "GET" and is_writing(asked.operation, values):  # what a link or an image could set off
+            raise wrong_method("GET", ("POST",))
         key = asked.headers.get("idempotency-key") if access_of(asked.operation) == "write" else None
         return await (self._do(asked, values) if key is None else self._once(asked, values, key))
 
