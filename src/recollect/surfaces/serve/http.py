@@ -36,7 +36,6 @@ from recollect.surfaces.serve.page import files
 from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import HttpError, problem
 from recollect.surfaces.serve.service import OWNER, Caller, Service
-from recollect.surfaces.serve.tracing import span
 from recollect.surfaces.serve.warm_store import Kept, WarmStore
 from recollect.surfaces.table import Answer, Operation
 
@@ -174,14 +173,12 @@ class Server:
         """Do what is asked in a thread; a search ends with its time, or when nobody waits for it any more."""
         name, service = asked.operation.name, self._warm.service
         if name not in SEARCHES:
-            with span(name, asked.caller):
-                return await self.in_thread(lambda: _answer(service, name, values, asked.caller))
+            return await self.in_thread(lambda: _answer(service, name, values, asked.caller))
         gone = Event()
         watcher = asyncio.create_task(_notice(asked.receive, gone))
         limited = {**values, "timeout": DEADLINE} if values.get("timeout") is None else values
         try:
-            with span(name, asked.caller):
-                return await self.in_thread(lambda: service.answer(name, limited, asked.caller, cancelled=gone.is_set))
+            return await self.in_thread(lambda: service.answer(name, limited, asked.caller, cancelled=gone.is_set))
         finally:
             watcher.cancel()
 
