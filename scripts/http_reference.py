@@ -63,8 +63,8 @@ and end with `504` when it is up. A search whose client has gone is given up.
 """
 PROBLEMS = """## Errors
 
-An error is `application/problem+json` with `type`, `title`, `status`, `detail`, and `error` as on every surface: `code`,
-`message`, `hint`.
+An error is `application/problem+json` with `type`, `title`, `status`, `detail`, and `error` as on every surface:
+`code`, `message`, `hint`.
 
 | status | codes |
 |---|---|"""
@@ -80,8 +80,8 @@ OTHERS = f"""## Other paths
 | `GET /metrics` | counts and durations for Prometheus; never what was asked |
 
 An import takes any number of lines, each what `add` takes, and answers with one result a line as each is done: the
-`line`, and what `add` answers or the `error`. With `Accept: text/event-stream` they are events `result` and, at the end,
-`done`.
+`line`, and what `add` answers or the `error`. With `Accept: text/event-stream` they are events `result` and, at the
+end, `done`.
 """
 
 
