@@ -50,7 +50,7 @@ check: $(TO_TEST) ## lint, format, types, direction of imports, architecture
 	$(VENV)/bin/lint-imports
 	$(RUN) pytest -q tests/architecture
 
-docs: $(TO_TEST) ## write the API reference, the JSON Schema and the man page from the code
+docs: $(TO_TEST) ## write the API and HTTP references, the JSON Schema and the man page from the code
 	@$(VENV)/bin/python scripts/docs.py
 
 requirements: $(PROVEN) ## print each requirement with the tests that prove it

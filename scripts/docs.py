@@ -1,10 +1,11 @@
-"""Write what is made from the code: docs/api.md, the JSON Schema of the answers, the man page; --check only looks."""
+"""Write what is made from the code: docs/api.md, docs/http.md, the JSON Schema, the man page; --check only looks."""
 
 import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from http_reference import http_reference
 from manual import manual_page
 from recollect.surfaces.schema import answers_schema
 from reference import reference
@@ -16,6 +17,7 @@ def pages() -> Mapping[str, str]:
     """Return each page that is made, by its path."""
     return {
         "docs/api.md": reference(),
+        "docs/http.md": http_reference(),
         "share/man/man1/recollect.1": manual_page(),
         "src/recollect/schemas/answers.json": json.dumps(answers_schema(), ensure_ascii=False, indent=1) + "\n",
     }

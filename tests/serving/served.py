@@ -20,6 +20,7 @@ import recollect
 from recollect import Recollection
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.http import build_app
+from recollect.surfaces.serve.process import http_config
 from recollect.surfaces.serve.warm_store import WarmStore
 
 JSON = {"Content-Type": "application/json"}
@@ -76,7 +77,7 @@ class Served:
 def serving(db: Recollection, rules: Rules | None = None) -> Iterator[Served]:
     """Serve *db* on a free port of loopback."""
     warm = WarmStore(db)
-    config = uvicorn.Config(build_app(warm, rules or Rules()), port=0, log_config=None, access_log=False, lifespan="on")
+    config = http_config(build_app(warm, rules or Rules()), host="127.0.0.1", port=0)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

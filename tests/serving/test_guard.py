@@ -39,6 +39,21 @@ def test_a_page_of_our_own_may_ask(server: Served) -> None:
     assert server.ask("GET", "/api/v1/list", Origin=own).status == 200
 
 
+def test_a_page_that_was_named_may_ask_and_read_and_no_other(tmp_path: Path) -> None:
+    named, asks = "https://notes.example", {"Access_Control_Request_Method": "POST"}
+
+    with opened(tmp_path / "s.db") as db, serving(db, Rules(origins=frozenset({named}), needs_token=True)) as served:
+        preflight = served.ask("OPTIONS", "/api/v1/list", Origin=named, **asks)
+        answer = as_holder(served, name="page").ask("GET", "/api/v1/list", Origin=named)
+        tokenless = served.ask("GET", "/api/v1/list", Origin=named)
+        other = served.ask("OPTIONS", "/api/v1/list", Origin="https://evil.example", **asks)
+
+    assert [each.status for each in (preflight, answer, tokenless, other)] == [204, 200, 401, 403]
+    assert answer.headers["access-control-allow-origin"] == named
+    assert "authorization" in preflight.headers["access-control-allow-headers"]
+    assert "access-control-allow-origin" not in other.headers
+
+
 def test_answers_carry_the_headers_that_keep_browsers_out(server: Served) -> None:
     said = server.ask("GET", "/api/v1/list")
 

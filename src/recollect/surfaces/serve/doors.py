@@ -34,9 +34,12 @@ CHANGES_ONE: Final = frozenset({"forget", "restore", "pin", "supersede", "edit",
 """Operations that change memories by their ids: who is trusted less than who wrote one may not."""
 
 
+_ACCESS_OF: Final[Mapping[str, Access]] = {name: access for access, names in ACCESS.items() for name in names.split()}
+
+
 def access_of(operation: Operation) -> Access:
     """Return what it takes to do *operation*; what nobody has classed is local."""
-    return next((access for access, names in ACCESS.items() if operation.name in names.split()), "local")
+    return _ACCESS_OF.get(operation.name, "local")
 
 
 def is_writing(operation: Operation, values: Mapping[str, Any]) -> bool:

@@ -7,6 +7,7 @@ from threading import Lock
 from time import monotonic
 from typing import Any, Final
 
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.errors import RecollectError
@@ -100,9 +101,15 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headed = _with_headers(send)
+        headed = _with_headers(send, ())
         try:
             headers = _headers(scope)
+            if (origin := headers.get("origin")) in self._rules.origins:
+                headed = _with_headers(send, _shared_with(origin))
+                if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
+                    self._check_host(headers)
+                    await Response(status_code=204)(scope, receive, headed)
+                    return
             caller = self._admit(scope["path"], headers)
         except RecollectError as error:
             await problem(error)(scope, receive, headed)
@@ -191,12 +198,21 @@ def _host(header: str) -> str:
     return (name if colon and port.isdigit() else header).lower()
 
 
-def _with_headers(send: Send) -> Send:
+def _shared_with(origin: str) -> tuple[tuple[bytes, bytes], ...]:
+    """Return the headers that let a page of *origin* read the answer."""
+    return (
+        (b"access-control-allow-origin", origin.encode("latin-1")),
+        (b"access-control-allow-methods", b"GET, POST"),
+        (b"access-control-allow-headers", b"authorization, content-type, if-none-match, idempotency-key"),
+        (b"access-control-expose-headers", b"etag, idempotent-replay, retry-after"),
+        (b"vary", b"origin"),
+    )
+
+
+def _with_headers(send: Send, more: tuple[tuple[bytes, bytes], ...]) -> Send:
     async def headed(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message.get("headers", ())}
-            more = [each for each in HEADERS if each[0] not in given]
-            message = {**message, "headers": [*message.get("headers", ()), *more]}
+            message["headers"] = [*message.get("headers", ()), *HEADERS, *more]
         await send(message)
 
     return headed

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import recollect
 from recollect.errors import RecollectError
 from recollect.replies import Reply
-from recollect.surfaces.serve.doors import access_of
+from recollect.surfaces.serve.doors import access_of, is_writing
 from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
 from recollect.surfaces.serve.idempotency import Idempotency
 from recollect.surfaces.serve.importing import import_lines
@@ -36,7 +36,6 @@ from recollect.surfaces.serve.page import files
 from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import HttpError, problem
 from recollect.surfaces.serve.service import OWNER, Caller, Service
-from recollect.surfaces.serve.tracing import span
 from recollect.surfaces.serve.warm_store import Kept, WarmStore
 from recollect.surfaces.table import Answer, Operation
 
@@ -144,6 +143,8 @@ class Server:
 
     async def _anew(self, asked: Asked) -> Response:
         values = asked.values()
+        if asked.method == "GET" and is_writing(asked.operation, values):  # what a link or an image could set off
+            raise wrong_method("GET", ("POST",))
         key = asked.headers.get("idempotency-key") if access_of(asked.operation) == "write" else None
         return await (self._do(asked, values) if key is None else self._once(asked, values, key))
 
@@ -172,14 +173,12 @@ class Server:
         """Do what is asked in a thread; a search ends with its time, or when nobody waits for it any more."""
         name, service = asked.operation.name, self._warm.service
         if name not in SEARCHES:
-            with span(name, asked.caller):
-                return await self.in_thread(lambda: _answer(service, name, values, asked.caller))
+            return await self.in_thread(lambda: _answer(service, name, values, asked.caller))
         gone = Event()
         watcher = asyncio.create_task(_notice(asked.receive, gone))
         limited = {**values, "timeout": DEADLINE} if values.get("timeout") is None else values
         try:
-            with span(name, asked.caller):
-                return await self.in_thread(lambda: service.answer(name, limited, asked.caller, cancelled=gone.is_set))
+            return await self.in_thread(lambda: service.answer(name, limited, asked.caller, cancelled=gone.is_set))
         finally:
             watcher.cancel()
 

@@ -1,11 +1,12 @@
 """Many memories in one request: one for each line, each with a result of its own, told while it goes on."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import Any, Final
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from recollect.errors import InputError, RecollectError
@@ -18,6 +19,8 @@ LINES: Final = ("application/x-ndjson", "application/jsonl", "application/x-json
 EVENTS: Final = "text/event-stream"
 BATCH: Final = 50
 """How many lines are written between two looks at what came in."""
+PART_SECONDS: Final = 60.0
+"""How long to wait for more of a body; what came until then is done."""
 LONGEST: Final = 1024 * 1024
 """How many bytes a line may have."""
 
@@ -47,7 +50,7 @@ async def _results(service: Service, request: Request, in_thread: InThread) -> A
 async def _batches(request: Request) -> AsyncIterator[list[bytes]]:
     """Yield the lines of a body as they come in, some at a time."""
     rest = b""
-    async for part in request.stream():
+    async for part in _in_time(request.stream()):
         *lines, rest = (rest + part).split(b"\n")
         for start in range(0, len(lines), BATCH):
             yield lines[start : start + BATCH]
@@ -56,6 +59,17 @@ async def _batches(request: Request) -> AsyncIterator[list[bytes]]:
             return  # a line without an end is the last that is read
     if rest:
         yield [rest]
+
+
+async def _in_time(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield *parts* until they end, or until the next takes too long."""
+    try:
+        while True:
+            async with asyncio.timeout(PART_SECONDS):
+                part = await anext(parts)
+            yield part
+    except (StopAsyncIteration, TimeoutError, ClientDisconnect):
+        return
 
 
 def _add(service: Service, lines: Sequence[bytes], first: int, caller: Caller) -> list[dict[str, Any]]:

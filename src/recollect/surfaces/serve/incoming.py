@@ -80,7 +80,7 @@ def _fields(query: bytes) -> dict[str, list[str]]:
 
 
 def _read(parameter: Parameter, text: str) -> Any:
-    flags = {"true": True, "1": True, "yes": True, "": True, "false": False, "0": False, "no": False}
+    flags = {"true": True, "false": False}
     try:
         match parameter.kind:
             case "number":

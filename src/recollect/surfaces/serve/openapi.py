@@ -15,11 +15,11 @@ BASE: Final = "/api/v1"
 PROBLEM: Final = "application/problem+json"
 _TYPES: Final[Mapping[str, Mapping[str, Any]]] = {
     "number": {"type": "integer", "minimum": -(2**63) + 1, "maximum": 2**63 - 1},
-    "id": {"type": "integer", "minimum": 0, "maximum": 2**63 - 1},
+    "id": {"type": "integer", "minimum": -(2**63) + 1, "maximum": 2**63 - 1},
     "share": {"type": "number"},
     "flag": {"type": "boolean"},
 }
-_ID: Final = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+_ID: Final = _TYPES["id"]
 _FAILURES: Final[Mapping[str, str]] = {
     "400": "what is asked cannot be understood",
     "401": "a token is missing or not valid",

@@ -21,6 +21,7 @@ from recollect.surfaces.serve.guard import Rules, is_loopback
 from recollect.surfaces.serve.http import build_app
 from recollect.surfaces.serve.local import CallerGone, CallersWire, Handler, LocalDoor
 from recollect.surfaces.serve.mcp_lines import serve_lines
+from recollect.surfaces.serve.patience import PatientProtocol
 from recollect.surfaces.serve.place import Place, connect, part, read_place
 from recollect.surfaces.serve.warm_store import WarmStore
 
@@ -28,8 +29,10 @@ STOPPING: Final = 10
 """How many seconds requests that run may take to end when the server stops."""
 COMMANDS: Final = 32
 """How many commands are answered at once; one may wait for what somebody types."""
-HEADERS: Final = 30
+IDLE: Final = 30
 """How many seconds an idle connection is kept."""
+CONNECTIONS: Final = 1024
+"""How many connections may be open at the same time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +78,25 @@ def refuse_second(address: str) -> None:
     if place is not None and reached is not None:
         reached.close()
         raise InputError(f"this store is served already, by process {place.pid}", hint="see: recollect daemon status")
+
+
+def http_config(app: ASGIApp, *, host: str, port: int) -> uvicorn.Config:
+    """Return how HTTP is spoken: with an end to waiting, to connections, and to what comes before a body."""
+    return uvicorn.Config(
+        app,
+        host=host,
+        port=port,
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        lifespan="on",
+        http=PatientProtocol,
+        ws="none",
+        limit_concurrency=CONNECTIONS,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=STOPPING,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
 
 
 class _Process:
@@ -128,18 +150,7 @@ class _Process:
             yield ""
             return
         app = self._noticed(build_app(self._warm, self._options.rules()))
-        config = uvicorn.Config(
-            app,
-            host=self._options.host,
-            port=self._options.port,
-            access_log=False,
-            log_config=None,
-            server_header=False,
-            lifespan="on",
-            timeout_keep_alive=HEADERS,
-            timeout_graceful_shutdown=STOPPING,
-            h11_max_incomplete_event_size=64 * 1024,
-        )
+        config = http_config(app, host=self._options.host, port=self._options.port)
         server = _Server(config)
         running = asyncio.create_task(server.serve())
         while not server.started and not running.done():  # noqa: ASYNC110  (the server has no event for it)

@@ -10,6 +10,7 @@ from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.doors import CHANGES_ONE, access_of, is_writing, parameters_of
+from recollect.surfaces.serve.tracing import span
 from recollect.surfaces.table import Answer, Operation, Parameter, read_id
 from recollect.trust import TRUST_LEVELS, level, may_change
 
@@ -63,7 +64,8 @@ class Service:
         if cancelled is not None:
             values["cancelled"] = cancelled
         db = self.db if caller.project is None else self.db.in_project(caller.project)
-        return operation.answer(db, values, progress)
+        with span(name, caller, asked=values.get("query") or values.get("task")):
+            return operation.answer(db, values, progress)
 
     def operation(self, name: str) -> Operation:
         """Return the operation called *name*."""

@@ -1,8 +1,10 @@
 """Spans for OpenTelemetry, where its API is installed (the extra `otel`); nothing at all where it is not.
 
-Names follow the conventions for generative AI. Spans tell which operation ran and how it ended, never a text.
+Names follow the conventions for generative AI. Spans tell which operation ran and how it ended; what was asked only
+where the environment says so, by the variable that those conventions have for it.
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from recollect.surfaces.serve.service import Caller
 
 INSTALLED: Final = find_spec("opentelemetry") is not None
+CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 KINDS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("search", "decisions", "changes", "how-it-works", "inject", "brief", "related"), "search_memory"),
     **dict.fromkeys(("add", "capture"), "create_memory"),
@@ -23,13 +26,13 @@ KINDS: Final[Mapping[str, str]] = {
 """What the conventions call an operation; others are `retrieval`."""
 
 
-def span(operation: str, caller: "Caller") -> AbstractContextManager[None]:
-    """Return what a span of *operation* lasts for."""
-    return _recorded(operation, caller) if INSTALLED else nullcontext()
+def span(operation: str, caller: "Caller", *, asked: str | None = None) -> AbstractContextManager[None]:
+    """Return what a span of *operation* lasts for; what was *asked* is told only to who wants contents."""
+    return _recorded(operation, caller, asked) if INSTALLED else nullcontext()
 
 
 @contextmanager
-def _recorded(operation: str, caller: "Caller") -> Iterator[None]:
+def _recorded(operation: str, caller: "Caller", asked: str | None) -> Iterator[None]:
     from opentelemetry import trace  # noqa: PLC0415  (an extra)
 
     kind = KINDS.get(operation, "retrieval")
@@ -39,6 +42,8 @@ def _recorded(operation: str, caller: "Caller") -> Iterator[None]:
         "recollect.operation": operation,
         "recollect.caller": caller.name,
     }
+    if asked and os.environ.get(CONTENT, "").lower() == "true":
+        told["gen_ai.memory.query.text"] = asked
     tracer = trace.get_tracer("recollect")
     # An exception would carry the words of a request into the span; its code says enough.
     with tracer.start_as_current_span(
