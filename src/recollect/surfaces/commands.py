@@ -137,7 +137,8 @@ def global_options(command: click.Command, *, hidden: bool = True) -> click.Comm
         click.Option([f"--{name}"], metavar=name.upper(), help=about, hidden=hidden, shell_complete=completer(name))
         for name, about in others.items()
     ]
-    command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="answer in JSON", hidden=hidden))
+    if "as_json" not in own:
+        command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="answer in JSON", hidden=hidden))
     if hidden:
         command.epilog = ALSO
     return command
