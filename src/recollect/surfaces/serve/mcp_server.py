@@ -80,7 +80,7 @@ def build_server(service: Service, caller: Caller, *, session: str | None = None
         middleware=[_known],
     )
     door = _Door(service, as_agent(caller), session)
-    for tools in (_add_searches, _add_reading, _add_writing, _add_resources):
+    for tools in (_add_searches, _add_reading, _add_explaining, _add_counting, _add_writing, _add_resources):
         tools(server, door)
     return server
 
@@ -238,6 +238,8 @@ def _add_reading(server: MCPServer, door: _Door) -> None:
         )
         return replies.as_result(replies.told(told))
 
+
+def _add_explaining(server: MCPServer, door: _Door) -> None:
     @server.tool(
         title="Related memories",
         description="List the memories that belong to one, nearest first, each with the reasons.",
@@ -260,6 +262,8 @@ def _add_reading(server: MCPServer, door: _Door) -> None:
         told = serialise(door.ask("why", id=_number(id), query=query))
         return replies.as_result(replies.Explained(**{**told, "id": str(told["id"])}))
 
+
+def _add_counting(server: MCPServer, door: _Door) -> None:
     @server.tool(
         title="Timeline",
         description="List memories oldest first, those that were superseded too: how something came about.",
