@@ -232,12 +232,14 @@ def test_events_that_take_no_context_get_none(db: Recollection, name: str) -> No
 
 
 def test_the_context_never_has_more_characters_than_agents_take(db: Recollection) -> None:
-    for number in range(40):
+    for number in range(8):
         db.add(f"Always write the Stripe adapter number {number} by hand", type="preference")
-        db.add(f"Preference {number}: " + "always write the Stripe adapter by hand. " * 300, type="preference")
+        db.add(f"Preference {number}: " + "the kettle in the kitchen whistles. " * 400, type="preference")
+
+    prompt = "always write the Stripe adapter by hand"
 
     start = answer({**COMMON, "hook_event_name": "SessionStart", "source": "startup"}, db)
-    asked = answer({**COMMON, "hook_event_name": "UserPromptSubmit", "prompt": "the Stripe adapter by hand"}, db)
+    asked = answer({**COMMON, "session_id": "b", "hook_event_name": "UserPromptSubmit", "prompt": prompt}, db)
 
     for output in (start.output, asked.output):
         assert 0 < len(json.loads(output)["hookSpecificOutput"]["additionalContext"]) <= 10_000
