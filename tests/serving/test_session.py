@@ -148,6 +148,36 @@ def test_the_end_of_a_session_does_not_wait_for_the_import(tmp_path: Path) -> No
     assert written == 1
 
 
+def test_of_many_imports_of_a_transcript_one_waits_and_the_others_leave(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+    path = transcript(tmp_path / "a.jsonl", tmp_path)
+    words = [sys.executable, "-m", "recollect.surfaces.keeping", env["RECOLLECT_DB"], str(path), "shop"]
+
+    with subprocess.Popen(  # noqa: S603
+        [sys.executable, "-c", HOLDER, env["RECOLLECT_DB"]], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        others = [subprocess.Popen(words, env=env) for _ in range(4)]  # noqa: S603
+        wait_until(lambda: sum(each.poll() is not None for each in others) == 3)
+        waiting = [each for each in others if each.poll() is None]
+        holder.stdin.close()
+        codes = [each.wait(90) for each in others]
+
+    assert len(waiting) == 1
+    assert codes == [0] * 4
+    assert len(contents(env)) == len(SAID)
+
+
+HOLDER = """
+import sys
+from recollect.surfaces.keeping import take_turn
+print(take_turn(sys.argv[1], "another"), flush=True)
+sys.stdin.read()
+"""
+
+
 def test_what_was_injected_does_not_come_back_with_the_transcript(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     with recollect.open(env["RECOLLECT_DB"], model="none") as db:

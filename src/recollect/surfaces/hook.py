@@ -7,8 +7,6 @@ silence: a hook must never stand in an agent's way.
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from typing import Any, Final
 
 from recollect.errors import RecollectError
 from recollect.recollection import Recollection
+from recollect.surfaces.keeping import begin
 
 CHARACTERS: Final = 10_000
 """How many characters of context agents take."""
@@ -130,14 +129,5 @@ def _project(event: Mapping[str, Any], db: Recollection) -> str | None:
 
 def keep_later(hooked: Hooked, *, db: str) -> None:
     """Import the transcript of *hooked* in a process of its own, for which nobody waits."""
-    if hooked.transcript is None:
-        return
-    project = ("--project", hooked.project) if hooked.project else ()
-    words = ("import", str(hooked.transcript), "--trust", "agent", "--db", db, *project)
-    subprocess.Popen(  # noqa: S603  (our own program)
-        [sys.executable, "-m", "recollect", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    if hooked.transcript is not None:
+        begin(hooked.transcript, db=db, project=hooked.project)
