@@ -30,7 +30,7 @@ COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras -
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
-.PHONY: help demo test check docs requirements mutants-profiles certificate lock eval bench bench-quality bench-peers clean
+.PHONY: help demo test check docs mcp-check requirements mutants-profiles certificate lock eval bench bench-quality bench-peers clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -63,6 +63,10 @@ $(PROVEN): $(SOURCES) pyproject.toml $(TO_TEST)
 
 mutants-profiles: $(TO_TEST) ## move each number of each seed profile and show that a test notices
 	@$(VENV)/bin/python scripts/mutate_profiles.py
+
+# The checkers are npm packages and need Node 22; they are put under build/mcp.
+mcp-check: $(TO_TEST) ## check MCP with the official Inspector and conformance suite and write docs/mcp-conformance.md
+	@$(VENV)/bin/python scripts/mcp_check.py
 
 # What does not hold yet is named in the certificate and switched off in tests/faults/demands.py.
 certificate: $(TO_TEST) $(MODEL) ## attack a store by every fault there is and write docs/certificate.md (a quarter of an hour)

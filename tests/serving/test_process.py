@@ -206,3 +206,9 @@ def test_a_server_that_is_gone_is_nobody(tmp_path: Path) -> None:
     gone = Place(pid=1, version=__version__, socket=str(tmp_path / "gone.sock"))
 
     assert connect(gone) is None
+
+
+def test_a_command_of_the_server_says_nothing_but_its_answer(tmp_path: Path) -> None:
+    done = run("daemon", "status", "--json", env=surroundings(tmp_path))
+
+    assert (json.loads(done.stdout), done.stderr) == ({"running": False}, "")

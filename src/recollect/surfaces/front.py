@@ -237,9 +237,10 @@ def _mcp(words: list[str]) -> None:
 
 
 def _hook(words: list[str]) -> None:
-    """Answer the event on standard input; whatever goes wrong, an agent is not held up."""
+    """Answer the event on standard input, or in the last word; whatever goes wrong, an agent is not held up."""
     try:
-        output = _hooked(words, sys.stdin.buffer.read().decode("utf-8", "replace"))
+        told = bool(words) and words[-1].startswith("{")  # as Codex tells a program that it notifies
+        output = _hooked(words, words[-1] if told else sys.stdin.buffer.read().decode("utf-8", "replace"))
     except Exception as error:  # noqa: BLE001  (silence is the answer of a hook that cannot do its work)
         if "--debug" in words:
             sys.stderr.write(f"{type(error).__name__}: {error}\n")

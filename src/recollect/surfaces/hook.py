@@ -1,13 +1,12 @@
 """Hooks of coding agents: what a prompt should be told goes in, what a session said is kept.
 
-Claude Code, Codex, VS Code and Qwen send the same events in the same form; Gemini has other names for them. An event
-that is not known, or cannot be read, is answered by silence: a hook must never stand in an agent's way.
+Claude Code, Codex, VS Code and Qwen send the same events in the same form; Gemini has other names for them, and older
+Codex tells the end of a turn in a form of its own. An event that is not known, or cannot be read, is answered by
+silence: a hook must never stand in an agent's way.
 """
 
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from typing import Any, Final
 
 from recollect.errors import RecollectError
 from recollect.recollection import Recollection
+from recollect.surfaces.keeping import begin
 
 CHARACTERS: Final = 10_000
 """How many characters of context agents take."""
@@ -25,6 +25,8 @@ MACHINE_MADE: Final = frozenset({"system", "loop_wakeup", "schedule_wakeup", "po
 """Sources of prompts that no person wrote."""
 NAMES: Final[Mapping[str, str]] = {"BeforeAgent": "UserPromptSubmit", "AfterAgent": "Stop", "PreCompress": "PreCompact"}
 """What Gemini calls the events of the others."""
+NOTIFIED: Final = "agent-turn-complete"
+"""What Codex calls the end of a turn to a program that is only notified."""
 STARTS: Final = "SessionStart"
 ASKS: Final = "UserPromptSubmit"
 ENDS: Final = frozenset({"Stop", "SessionEnd", "PreCompact"})
@@ -45,7 +47,19 @@ def read_event(text: str) -> dict[str, Any]:
         event = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return event if isinstance(event, dict) else {}
+    if not isinstance(event, dict):
+        return {}
+    return _notified(event) if event.get("type") == NOTIFIED else event
+
+
+def _notified(event: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the `notify` program of Codex is told, as the event that it is."""
+    return {
+        "hook_event_name": "Stop",
+        "session_id": event.get("thread-id"),
+        "cwd": event.get("cwd"),
+        "last_assistant_message": event.get("last-assistant-message"),
+    }
 
 
 def answer(event: Mapping[str, Any], db: Recollection) -> Hooked:
@@ -115,14 +129,5 @@ def _project(event: Mapping[str, Any], db: Recollection) -> str | None:
 
 def keep_later(hooked: Hooked, *, db: str) -> None:
     """Import the transcript of *hooked* in a process of its own, for which nobody waits."""
-    if hooked.transcript is None:
-        return
-    project = ("--project", hooked.project) if hooked.project else ()
-    words = ("import", str(hooked.transcript), "--trust", "agent", "--db", db, *project)
-    subprocess.Popen(  # noqa: S603  (our own program)
-        [sys.executable, "-m", "recollect", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    if hooked.transcript is not None:
+        begin(hooked.transcript, db=db, project=hooked.project)

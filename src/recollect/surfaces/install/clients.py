@@ -73,13 +73,13 @@ def _server(path: Path, key: str, value: Any) -> Change:
     return Change(path=path, entries=(Entry(keys=(key, NAME), value=value),))
 
 
-def _hooks(place: Place, events: Mapping[str, str], *, seconds: float) -> tuple[Entry, ...]:
-    """Return the entries that call `recollect hook` at each of *events*."""
+def _hooks(place: Place, events: Mapping[str, str], *, seconds: float | None) -> tuple[Entry, ...]:
+    """Return the entries that call `recollect hook` at each of *events*, for *seconds* at most where they are told."""
     command = {"type": "command", "command": " ".join(_quoted(each) for each in (*place.command, "hook"))}
     entries = []
     for event, matcher in events.items():
         group: dict[str, Any] = {"matcher": matcher} if matcher else {}
-        group["hooks"] = [{**command, "timeout": seconds}]
+        group["hooks"] = [command if seconds is None else {**command, "timeout": seconds}]
         entries.append(Entry(keys=("hooks", event), value=group, member=True))
     return tuple(entries)
 
@@ -117,6 +117,13 @@ def _gemini(place: Place) -> Sequence[Change]:
     path = place.home / ".gemini" / "settings.json"
     hooks = _hooks(place, dict.fromkeys(GEMINI_EVENTS, ""), seconds=HOOK_SECONDS * 1000)
     return (Change(path=path, entries=(Entry(keys=("mcpServers", NAME), value=_stdio(place)), *hooks)),)
+
+
+def _qwen(place: Place) -> Sequence[Change]:
+    """Return the change for Qwen Code; its versions do not agree on the unit of a timeout, so it has its own."""
+    hooks = _hooks(place, EVENTS, seconds=None)
+    server = Entry(keys=("mcpServers", NAME), value=_stdio(place))
+    return (Change(path=place.home / ".qwen" / "settings.json", entries=(server, *hooks)),)
 
 
 def _opencode(place: Place) -> Sequence[Change]:
@@ -159,6 +166,7 @@ CLIENTS: Final = (
         after="start the server when the editor asks",
     ),
     Client(name="gemini", title="Gemini CLI", plan=_gemini, after="start a new session"),
+    Client(name="qwen", title="Qwen Code", plan=_qwen, after="start a new session"),
     Client(name="opencode", title="opencode", plan=_opencode, after="start a new session"),
     Client(name="zed", title="Zed", plan=_zed, after="it starts by itself"),
     Client(

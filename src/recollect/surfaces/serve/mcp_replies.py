@@ -1,23 +1,33 @@
 """What MCP tools return: compact, complete in the structured half, within the size that the client can take.
 
-Several clients hand only the structured half to their model, others only the text; so both say the same.
+Several clients hand only the structured half to their model, others only the text; so both say the same. What a memory
+says is data: it stands in a member of its own, and characters that a terminal obeys or nobody sees are spelled out.
 """
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
+from recollect.errors import RecollectError
+from recollect.recall.inject import count_tokens_mixed
 from recollect.records import Memory
 from recollect.replies import Hit, Related, Reply
+from recollect.surfaces.serialise import error_value
+from recollect.surfaces.terminal import visible, visible_line
+from recollect.surfaces.text import degraded_text
 from recollect.trust import ORIGINS
 
-CHARACTERS: Final = 4
-"""About how many characters a token has."""
-SHORTEST: Final = 160
-"""A text is cut no shorter than this; what has no room for so much is counted instead."""
+SHORTEST: Final = 40
+"""A text is cut to no fewer tokens than this; what has no room for so much is counted instead."""
+LONGEST_NAME: Final = 120
+"""How many characters of a title or of a source are told."""
+MOST_NAMES: Final = 50
+"""How many projects and types are told by name."""
+ERROR: Final = "recollect/error"
+"""Where the error of a tool stands for programs; a model reads the text."""
 
 
 class Result(BaseModel):
@@ -64,6 +74,7 @@ class Document(BaseModel):
     text: str
     url: str
     metadata: dict[str, Any]
+    next: int | None = Field(default=None, description="there is more: fetch again with this as start")
 
 
 class Told(BaseModel):
@@ -98,7 +109,7 @@ class Counts(BaseModel):
     memories: int
     forgotten: int
     superseded: int
-    projects: dict[str, int]
+    projects: dict[str, int] = Field(description="the largest ones")
     types: dict[str, int]
 
 
@@ -109,14 +120,24 @@ def as_result(value: BaseModel) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=shown)
 
 
+def as_error(error: RecollectError) -> CallToolResult:
+    """Return *error* as a tool tells it: one line and a hint for the model, its code for programs."""
+    text = f"{error} ({error.hint})" if error.hint else str(error)
+    content = TextContent(type="text", text=visible(text))
+    return CallToolResult(content=[content], is_error=True, _meta={ERROR: error_value(error)["error"]})
+
+
 def found(reply: Reply, *, budget: int) -> Results:
     """Return what *reply* found, as far as *budget* tokens go."""
-    told = [_hit(each) for each in reply.hits]
-    shown = fitted(told, budget=budget)
-    note = reply.reason.message if reply.reason else None
-    if reply.degraded:
-        note = "; ".join(filter(None, (note, f"not all could be done: {reply.degraded}")))
-    return Results(outcome=reply.outcome, results=shown, note=note, more=len(told) - len(shown) + reply.hidden)
+    hits = [_hit(each) for each in reply.hits]
+    shown = fitted(hits, budget=budget)
+    notes = (reply.reason.message if reply.reason else "", degraded_text(reply))
+    return Results(
+        outcome=reply.outcome,
+        results=shown,
+        note="; ".join(filter(None, notes)) or None,
+        more=len(hits) - len(shown) + reply.hidden,
+    )
 
 
 def listed(memories: Sequence[Memory], *, budget: int) -> Results:
@@ -137,19 +158,65 @@ def near(related: Sequence[Related], *, budget: int) -> Results:
 
 def fitted(results: Iterable[Result], *, budget: int) -> list[Result]:
     """Return the first of *results* that fit in *budget* tokens; the first always does, cut if it must be."""
-    left, shown = budget * CHARACTERS, list[Result]()
+    left, shown = budget, list[Result]()
     for each in results:
         room = left - _size(each.model_copy(update={"text": ""}))
-        if shown and room < min(SHORTEST, len(each.text)):
+        if shown and room < min(SHORTEST, count_tokens_mixed(each.text)):
             break
-        text = each.text if len(each.text) <= room else f"{each.text[: max(SHORTEST, room) - 1]}…"
-        shown.append(each.model_copy(update={"text": text}))
+        shown.append(each.model_copy(update={"text": cut(each.text, max(SHORTEST, room))}))
         left -= _size(shown[-1])
     return shown
 
 
 def _size(result: Result) -> int:
-    return len(result.model_dump_json(exclude_none=True))
+    return count_tokens_mixed(result.model_dump_json(exclude_none=True))
+
+
+def cut(text: str, tokens: int) -> str:
+    """Return the beginning of *text* that has about so many *tokens*."""
+    length = _length(text, tokens)
+    return text if length == len(text) else f"{text[: length - 1]}…"
+
+
+def _length(text: str, tokens: int) -> int:
+    """Return how many characters at the beginning of *text* have about so many *tokens*."""
+    length = min(len(text), tokens * 4)
+    while (asked := count_tokens_mixed(text[:length])) > tokens:
+        length = max(1, min(length - 1, length * tokens // asked))
+    return length
+
+
+def part(document: Document, *, start: int, budget: int) -> Document:
+    """Return *document* with what of its text fits in *budget* tokens from *start* on, and where to go on."""
+    rest = document.text[start:]
+    length = _length(rest, budget)
+    after = start + length if length < len(rest) else None
+    return document.model_copy(update={"text": rest[:length], "next": after})
+
+
+def brief(value: Any) -> Any:
+    """Return *value* with its texts seen and short and its lists not too long: what is told beside a memory."""
+    if isinstance(value, str):
+        return cut(visible(value), LONGEST_NAME)
+    if isinstance(value, Mapping):
+        return {brief(name): brief(each) for name, each in list(value.items())[:MOST_NAMES]}
+    return [brief(each) for each in value[:MOST_NAMES]] if isinstance(value, list) else value
+
+
+def told(rendered: Any) -> Told:
+    """Return what a task is told."""
+    return Told(text=rendered.text, ids=[str(each) for each in rendered.ids], tokens=rendered.tokens)
+
+
+def counts(counted: Mapping[str, Any]) -> Counts:
+    """Return what was *counted*, the largest projects and types alone."""
+    named = {name: counted[name] for name in ("memories", "forgotten", "superseded")}
+    return Counts(**named, projects=_largest(counted["projects"]), types=_largest(counted["types"]))
+
+
+def _largest(numbers: Mapping[str, int]) -> dict[str, int]:
+    most = sorted(numbers.items(), key=lambda each: -each[1])[:MOST_NAMES]
+    return {_name(name): number for name, number in most}
 
 
 def _hit(hit: Hit) -> Result:
@@ -174,15 +241,15 @@ def passage(hit: Hit) -> str:
 def of_memory(memory: Memory, text: str) -> Result:
     """Return *memory* as a result that shows *text*."""
     day = memory.observed_at or memory.created_at
-    place = memory.source and (f"{memory.source}:{memory.line}" if memory.line else memory.source)
+    place = _name(memory.source) if memory.source else None
     return Result(
         id=str(memory.id),
-        title=memory.title or " ".join(memory.content.split())[:60],
+        title=title_of(memory),
         url=address(memory.id),
-        text=text,
+        text=visible(text),
         type=memory.type,
         date=day.date().isoformat() if day else None,
-        source=place,
+        source=f"{place}:{memory.line}" if place and memory.line else place,
         project=memory.project,
         origin=ORIGINS.get(memory.trust),
     )
@@ -191,3 +258,14 @@ def of_memory(memory: Memory, text: str) -> Result:
 def address(row: int) -> str:
     """Return the address of a memory as a resource."""
     return f"recollect://memory/{row}"
+
+
+def title_of(memory: Memory) -> str:
+    """Return the title of *memory*, or its first words."""
+    return _name(memory.title or " ".join(memory.content[:200].split())[:60])
+
+
+def _name(text: str) -> str:
+    """Return *text* as a short line."""
+    line = visible_line(text[: 2 * LONGEST_NAME])
+    return line if len(line) <= LONGEST_NAME else f"{line[: LONGEST_NAME - 1]}…"

@@ -8,17 +8,28 @@ from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
 
 from mcp.server import MCPServer, ServerRequestContext
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resolve import Elicit, Resolve
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    Tool,
+    ToolAnnotations,
+)
 from pydantic import BaseModel, Field
 
 import recollect
-from recollect.errors import RecollectError
+from recollect.errors import InputError, RecollectError
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve import mcp_replies as replies
 from recollect.surfaces.serve.handshake import INSTRUCTIONS
+from recollect.surfaces.serve.mcp_schema import slim
 from recollect.surfaces.serve.service import Caller, Service
+from recollect.surfaces.table import read_id
+from recollect.surfaces.terminal import visible
 from recollect.trust import level
 
 P = ParamSpec("P")
@@ -33,14 +44,17 @@ WRITING: Final = ToolAnnotations(
 FORGETTING: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
+LARGE: Final = {"anthropic/maxResultSizeChars": 100_000}
+"""Lets Claude Code hand a result of the largest budget to its model, not to a file."""
 
 Query = Annotated[str, Field(description='what to find, in plain words; "phrases", -not and type:decision work too')]
-Project = Annotated[str | None, Field(description="only this project; all that the agent may see unless told")]
+Project = Annotated[str | None, Field(description="only this project")]
 Types = Annotated[list[str] | None, Field(description="only these types: note, decision, gotcha, preference, …")]
 Tags = Annotated[list[str] | None, Field(description="only with one of these tags")]
-Day = Annotated[str | None, Field(description="a date: 2026-05-01, 3d, yesterday, last week")]
-Limit = Annotated[int, Field(ge=1, le=100, description="how many results at most")]
-Budget = Annotated[int, Field(ge=50, le=20_000, description="how many tokens the answer may have, about")]
+Since = Annotated[str | None, Field(description="from this date on: 2026-05-01, 3d, yesterday, last week")]
+Until = Annotated[str | None, Field(description="up to this date")]
+Limit = Annotated[int, Field(ge=1, le=100, description="at most so many")]
+Budget = Annotated[int, Field(ge=50, le=20_000, description="tokens the answer may have, about")]
 Id = Annotated[str | int, Field(description="the id of a memory, as search tells it")]
 Verdict = Literal["used", "useful", "wrong"]
 
@@ -57,7 +71,7 @@ class Confirm(BaseModel):
 
 def build_server(service: Service, caller: Caller, *, session: str | None = None) -> MCPServer:
     """Return the MCP server that offers *service* to *caller*; what it recalls is logged for *session*."""
-    server = MCPServer(
+    server = _Server(
         "recollect",
         title="recollect",
         instructions=INSTRUCTIONS,
@@ -66,9 +80,31 @@ def build_server(service: Service, caller: Caller, *, session: str | None = None
         middleware=[_known],
     )
     door = _Door(service, as_agent(caller), session)
-    for tools in (_add_searches, _add_reading, _add_writing, _add_resources):
+    for tools in (_add_searches, _add_reading, _add_explaining, _add_counting, _add_writing, _add_resources):
         tools(server, door)
     return server
+
+
+class _Server(MCPServer):
+    """A server whose tools are told in few words."""
+
+    async def list_tools(self) -> list[Tool]:
+        """Return the tools with schemas as short as they can be."""
+        return [
+            tool.model_copy(
+                update={"input_schema": slim(tool.input_schema), "output_schema": slim(tool.output_schema or {})}
+            )
+            for tool in await super().list_tools()
+        ]
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[Any, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """Return a prompt; one that is not there, or not asked for as it must be, is the fault of who asks."""
+        try:
+            return await super().get_prompt(name, arguments, context)
+        except ValueError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
 
 
 def as_agent(caller: Caller) -> Caller:
@@ -97,24 +133,21 @@ class _Door:
         return self._service.answer(operation, values, CALLER.get() or self._caller).value
 
 
-def _told(tool: Callable[P, T]) -> Callable[P, T]:
+def _told(tool: Callable[P, CallToolResult]) -> Callable[P, CallToolResult]:
     """Return *tool* so that what goes wrong is told to the model in one line and a hint."""
 
     @wraps(tool)
-    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+    def call(*args: P.args, **kwargs: P.kwargs) -> CallToolResult:
         try:
             return tool(*args, **kwargs)
         except RecollectError as error:
-            raise ToolError(f"{error} ({error.hint})" if error.hint else str(error)) from error
+            return replies.as_error(error)
 
     return call
 
 
 def _number(given: str | int) -> int:
-    try:
-        return int(str(given).strip().lstrip("#"))
-    except ValueError as error:
-        raise ToolError(f"{given!r} is no id; search tells ids") from error
+    return read_id(str(given), see="search, which tells ids")
 
 
 # --- searches -------------------------------------------------------------------------------
@@ -131,9 +164,9 @@ _SEARCHES: Final[Mapping[str, str]] = {
 
 def _add_searches(server: MCPServer, door: _Door) -> None:
     for name, about in _SEARCHES.items():
-        server.tool(name=name, title=name.replace("_", " ").capitalize(), description=about, annotations=SEARCHING)(
-            _search(door, name.replace("_", "-"))
-        )
+        title = name.replace("_", " ").capitalize()
+        tool = server.tool(name=name, title=title, description=about, annotations=SEARCHING, meta=LARGE)
+        tool(_search(door, name.replace("_", "-")))
 
 
 def _search(door: _Door, operation: str) -> Callable[..., Any]:
@@ -143,8 +176,8 @@ def _search(door: _Door, operation: str) -> Callable[..., Any]:
         project: Project = None,
         type: Types = None,  # noqa: A002  (the name on every door)
         tag: Tags = None,
-        since: Day = None,
-        until: Day = None,
+        since: Since = None,
+        until: Until = None,
         as_of: Annotated[str | None, Field(description="what was believed on this date")] = None,
         limit: Limit = 10,
         budget: Budget = 2000,
@@ -174,11 +207,18 @@ def _search(door: _Door, operation: str) -> Callable[..., Any]:
 
 def _add_reading(server: MCPServer, door: _Door) -> None:
     @server.tool(
-        title="Fetch a memory", description="Get one memory in full, by the id that search told.", annotations=SEARCHING
+        title="Fetch a memory",
+        description="Get one memory in full, by the id that search told.",
+        annotations=SEARCHING,
+        meta=LARGE,
     )
     @_told
-    def fetch(id: Id) -> Annotated[CallToolResult, replies.Document]:  # noqa: A002
-        return replies.as_result(_document(door, _number(id)))
+    def fetch(
+        id: Id,  # noqa: A002
+        start: Annotated[int, Field(ge=0, description="the character to go on from, as `next` of a part tells it")] = 0,
+        budget: Budget = 8000,
+    ) -> Annotated[CallToolResult, replies.Document]:
+        return replies.as_result(replies.part(_document(door, _number(id)), start=start, budget=budget))
 
     @server.tool(
         title="What to know for a task",
@@ -196,12 +236,15 @@ def _add_reading(server: MCPServer, door: _Door) -> None:
         told = door.ask(
             "inject", task=task, description=description, project=project, budget=budget, session=door.session
         )
-        return replies.as_result(replies.Told(text=told.text, ids=[str(each) for each in told.ids], tokens=told.tokens))
+        return replies.as_result(replies.told(told))
 
+
+def _add_explaining(server: MCPServer, door: _Door) -> None:
     @server.tool(
         title="Related memories",
         description="List the memories that belong to one, nearest first, each with the reasons.",
         annotations=SEARCHING,
+        meta=LARGE,
     )
     @_told
     def related(id: Id, limit: Limit = 10, budget: Budget = 1500) -> Annotated[CallToolResult, replies.Results]:  # noqa: A002
@@ -219,10 +262,13 @@ def _add_reading(server: MCPServer, door: _Door) -> None:
         told = serialise(door.ask("why", id=_number(id), query=query))
         return replies.as_result(replies.Explained(**{**told, "id": str(told["id"])}))
 
+
+def _add_counting(server: MCPServer, door: _Door) -> None:
     @server.tool(
         title="Timeline",
         description="List memories oldest first, those that were superseded too: how something came about.",
         annotations=SEARCHING,
+        meta=LARGE,
     )
     @_told
     def timeline(
@@ -242,7 +288,7 @@ def _add_reading(server: MCPServer, door: _Door) -> None:
     @_told
     def stats(project: Project = None) -> Annotated[CallToolResult, replies.Counts]:
         counted = door.ask("stats", project=project)
-        return replies.as_result(replies.Counts(**{name: counted[name] for name in replies.Counts.model_fields}))
+        return replies.as_result(replies.counts(counted))
 
 
 def _document(door: _Door, row: int) -> replies.Document:
@@ -253,10 +299,10 @@ def _document(door: _Door, row: int) -> replies.Document:
     kept = {name: value for name, value in about.items() if name != "content" and value not in (None, "", [], {})}
     return replies.Document(
         id=str(row),
-        title=memory.title or " ".join(memory.content.split())[:60],
-        text=memory.content,
+        title=replies.title_of(memory),
+        text=visible(memory.content),
         url=replies.address(row),
-        metadata={**kept, **({"facts": facts} if facts else {})},
+        metadata=replies.brief({**kept, **({"facts": facts} if facts else {})}),
     )
 
 
@@ -279,7 +325,7 @@ def _add_writing(server: MCPServer, door: _Door) -> None:
         tag: Annotated[list[str] | None, Field(description="tags")] = None,
         project: Annotated[str | None, Field(description="the project it belongs to")] = None,
         source: Annotated[str | None, Field(description="where it comes from: a file, a link, a person")] = None,
-        date: Day = None,
+        date: Annotated[str | None, Field(description="the day it speaks of")] = None,
     ) -> Annotated[CallToolResult, replies.Remembered]:
         kept = door.ask("add", text=text, type=type, title=title, tag=tag, project=project, source=source, date=date)
         of = None if kept.of is None else str(kept.of)
@@ -311,7 +357,10 @@ def _add_forget(server: MCPServer, door: _Door) -> None:
         capabilities = ctx.client_capabilities
         if capabilities is None or capabilities.elicitation is None:
             return Confirm(forget=True)
-        return Elicit(f"Forget memory #{_number(id)}? It is hidden from every search; restore brings it back.", Confirm)
+        return Elicit(
+            f"Forget memory #{str(id).strip('#')[:20]}? It is hidden from every search; restore brings it back.",
+            Confirm,
+        )
 
     @server.tool(
         title="Forget",
@@ -334,6 +383,16 @@ def _add_forget(server: MCPServer, door: _Door) -> None:
 # --- resources and prompts ------------------------------------------------------------------
 
 
+def _read(read: Callable[[], T]) -> T:
+    """Return what *read* gives; what is not there is an unknown resource, as the protocol has it."""
+    try:
+        return read()
+    except InputError as error:
+        raise ResourceNotFoundError(str(error)) from error
+    except RecollectError as error:
+        raise ResourceError(str(error)) from error
+
+
 def _add_resources(server: MCPServer, door: _Door) -> None:
     @server.resource(
         "recollect://memory/{id}",
@@ -343,7 +402,7 @@ def _add_resources(server: MCPServer, door: _Door) -> None:
         mime_type="text/markdown",
     )
     def memory(id: str) -> str:  # noqa: A002
-        document = _document(door, _number(id))
+        document = _read(lambda: _document(door, _number(id)))
         lines = [f"- {name}: {value}" for name, value in document.metadata.items()]
         return "\n".join([f"# {document.title}", "", document.text, "", *lines])
 
@@ -355,10 +414,10 @@ def _add_resources(server: MCPServer, door: _Door) -> None:
         mime_type="application/json",
     )
     def lenses() -> dict[str, Any]:
-        return {"lenses": serialise(door.ask("lens", action="list")["lenses"])}
+        return {"lenses": serialise(_read(lambda: door.ask("lens", action="list"))["lenses"])}
 
     @server.prompt(name="recall", title="Recall", description="Answer from memory, or say that nothing is known.")
-    def recall(topic: str) -> str:
+    def recall(topic: Annotated[str, Field(description="what to look for, in plain words")]) -> str:
         return (
             f"Search the memory for: {topic}\nAnswer from what is found and name the ids. Where the outcome is weak or "
             "none, say that nothing is known about it."

@@ -1,19 +1,14 @@
 """An MCP server on standard input and output, in a process of its own: for stores that no warm process serves."""
 
 import os
-import signal
-import sys
-import threading
 
 from recollect.surfaces.serve.handshake import greet
-from recollect.surfaces.serve.relay import leave_with_parent
+from recollect.surfaces.serve.relay import leave_in_time
 
 
 def serve_alone(db: str, *, project: str | None = None) -> None:
     """Serve until standard input ends; the handshake is answered first, then all is loaded."""
-    threading.Thread(target=leave_with_parent, daemon=True).start()
-    for number in (signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else (signal.SIGTERM,):
-        signal.signal(number, lambda *_: os._exit(0))
+    leave_in_time()
     wire = os.dup(1)
     os.dup2(2, 1)  # nothing but the protocol goes out
     first, rest = _first_line()

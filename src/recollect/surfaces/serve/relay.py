@@ -1,6 +1,7 @@
 """Hand what comes on standard input to a connection, and what comes back to standard output. Only light imports."""
 
 import os
+import signal
 import sys
 import threading
 import time
@@ -14,9 +15,9 @@ PARENT_SECONDS = 2.0
 
 
 def relay(reached: socket) -> None:
-    """Pass everything on, both ways, until one end closes or the parent dies."""
+    """Pass everything on, both ways, until one end closes, a signal says so or the parent dies."""
+    leave_in_time()
     threading.Thread(target=_send, args=(reached,), daemon=True).start()
-    threading.Thread(target=leave_with_parent, daemon=True).start()
     try:
         while part := reached.recv(65536):
             view = memoryview(part)
@@ -37,7 +38,14 @@ def _send(reached: socket) -> None:
         os._exit(0)
 
 
-def leave_with_parent() -> None:
+def leave_in_time() -> None:
+    """Let the process end by a signal, and with its parent."""
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    for number in (signal.SIGTERM, signal.SIGHUP) if sys.platform != "win32" else (signal.SIGTERM,):
+        signal.signal(number, lambda *_: os._exit(0))
+
+
+def _leave_with_parent() -> None:
     """End when the parent does: a wrapper may hold standard input open for ever."""
     parent = os.getppid()
     while os.getppid() == parent and parent != 1:
