@@ -1,7 +1,7 @@
 """Measure what a command costs with a warm process, and what thirty MCP fronts hold together.
 
 Beside each stands a Python that does nothing, in the same run; the commands take turns, so that whatever else the
-machine does falls on all alike. Every search asks something else: no answer comes from the server's cache.
+machine does falls on all alike. Every round asks something else; only what is asked again comes from the cache.
 """
 
 import argparse
@@ -18,17 +18,19 @@ from pathlib import Path
 from common import COMPILED, made_up_texts, median, print_table, verdict, watched
 
 SCRIPT = """#!{python}
-import re
 import sys
 from recollect.surfaces.front import main
 if __name__ == '__main__':
-    sys.argv[0] = re.sub(r'(-script\\.pyw|\\.exe)?$', '', sys.argv[0])
+    sys.argv[0] = sys.argv[0].removesuffix('.exe')
     sys.exit(main())
 """
-"""What pip writes for a command, in its more expensive form."""
+"""What pip writes for a command since version 25, and uv as well."""
+BEFORE = SCRIPT.replace("import sys", "import re\nimport sys", 1)
+"""What pip wrote before: it loads the regular expressions first."""
 SEARCH_AIM, HOOK_AIM, MEGABYTES_AIM = 3.0, 2.0, 500.0
 FRONTS = 30
-PYTHON, SERVED, HOOK = "python -c pass", "recollect search, served", "recollect hook, served"
+PYTHON, SERVED, AGAIN = "python -c pass", "recollect search, served", "the same again"
+OLDER, HOOK = "the same by a script of pip before 25", "recollect hook, served"
 BY_WORDS, HYBRID = "recollect search, alone by words", "recollect search, alone"
 HELLO = {
     "jsonrpc": "2.0",
@@ -68,13 +70,15 @@ def timed(command: Sequence[str], environment: Mapping[str, str], given: bytes =
 def rounds(program: str, environment: Mapping[str, str], texts: Sequence[str], times: int) -> dict[str, list[Took]]:
     """Run every command once to warm the disk, then *times* times in turn."""
     alone = {**environment, "RECOLLECT_DAEMON": "off"}
-    took: dict[str, list[Took]] = {name: [] for name in (PYTHON, SERVED, HOOK, BY_WORDS, HYBRID)}
+    took: dict[str, list[Took]] = {name: [] for name in (PYTHON, SERVED, AGAIN, OLDER, HOOK, BY_WORDS, HYBRID)}
     for number in watched(range(times + 1), of=times + 1, what="round"):
         words = [each for each in texts[number].split() if each.isalpha()][-3:]
         event = {"hook_event_name": "UserPromptSubmit", "session_id": str(number), "prompt": " ".join(words)}
         ran = {
             PYTHON: timed([sys.executable, "-c", "pass"], environment),
             SERVED: timed([program, "search", *words], environment),
+            AGAIN: timed([program, "search", *words], environment),
+            OLDER: timed([f"{program}-before", "search", *words], environment),
             HOOK: timed([program, "hook"], environment, json.dumps(event).encode()),
             BY_WORDS: timed([program, "search", "--mode", "keyword", *words], alone),
             HYBRID: timed([program, "search", *words], alone),
@@ -137,8 +141,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as home:
         environment = {**os.environ, **COMPILED, "RECOLLECT_DB": str(Path(home, "notes.db")), "RECOLLECT_CONFIG": ""}
         program, source = Path(home, "recollect"), Path(home, "notes.jsonl")
-        program.write_text(SCRIPT.format(python=sys.executable), encoding="utf-8")
-        program.chmod(0o755)
+        for path, script in ((program, SCRIPT), (Path(home, "recollect-before"), BEFORE)):
+            path.write_text(script.format(python=sys.executable), encoding="utf-8")
+            path.chmod(0o755)
         source.write_text("".join(f"{json.dumps({'content': each})}\n" for each in texts), encoding="utf-8")
         timed([str(program), "import", str(source)], environment)
         timed([str(program), "daemon", "start", "--idle", "600s"], environment)
@@ -153,9 +158,8 @@ def main() -> None:
     print(f"\nsearch at most {SEARCH_AIM:.0f} times Python: {verdict(held=search <= SEARCH_AIM)} ({search:.2f})")
     print(f"hook at most {HOOK_AIM:.0f} times that: {verdict(held=hook <= HOOK_AIM)} ({hook:.2f})")
     held = verdict(held=rss < MEGABYTES_AIM)
-    print(
-        f"{FRONTS} MCP fronts under {MEGABYTES_AIM:.0f} MB: {held} ({rss:.0f} MB, {pss:.0f} MB with what is shared once)"
-    )
+    shared = f"{rss:.0f} MB, {pss:.0f} MB when what they share counts once"
+    print(f"{FRONTS} MCP fronts under {MEGABYTES_AIM:.0f} MB: {held} ({shared})")
 
 
 if __name__ == "__main__":

@@ -171,33 +171,37 @@ def test_the_same_story_has_the_same_bytes_alone_and_through_a_server(tmp_path: 
     assert {each["code"] for each in expected} >= {0, 1, 2}
 
 
-@pytest.mark.parametrize("words", [*SLOW, ("edit", "1"), ("purge", "1"), ("export", "all.jsonl"), ("roots",), ("-h",)])
-def test_what_asks_draws_or_names_files_is_left_to_the_caller(tmp_path: Path, words: tuple[str, ...]) -> None:
-    with server_at_noon(tmp_path):
-        command = {"words": words, "terminal": True, "stdin": ""}
-        first = {"words": ["add", "We deploy on Fridays"], "terminal": False, "stdin": ""}
-        done = told(tmp_path, "served", [first, command])
-
-    assert [each["code"] for each in done] == [0, driver.LEFT_ALONE]
+def left_alone(folder: Path, commands: Sequence[Sequence[str]], *, terminal: bool) -> list[bool]:
+    """Return of each of *commands* whether the server of *folder* leaves it to its caller."""
+    given = [{"words": words, "terminal": terminal, "stdin": ""} for words in commands]
+    with server_at_noon(folder):
+        done = told(folder, "served", given)
+    return [each["code"] == driver.LEFT_ALONE for each in done]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_what_asks_draws_or_names_files_is_left_to_the_caller(tmp_path: Path) -> None:
+    first = ("add", "We deploy on Fridays")
+    commands = [first, *SLOW, ("edit", "1"), ("purge", "1"), ("export", "all.jsonl"), ("roots",), ("search", "-h")]
+
+    left = left_alone(tmp_path, commands, terminal=True)
+
+    assert left == [False, *(True for _ in commands[1:])]
+
+
+def test_a_command_that_is_set_otherwise_than_the_server_works_alone(tmp_path: Path) -> None:
+    same = ("--model", "hashing", "--profile", "oro", "--project", "web")
+    others = (
         ("--model", "none"),
         ("--profile", "own.toml"),
         ("--profile", "nosuch"),
         ("--reranker", "folder"),
         ("--db", ":memory:"),
         ("--db", "other.db"),
-    ],
-)
-def test_a_command_that_is_set_otherwise_than_the_server_works_alone(tmp_path: Path, options: tuple[str, ...]) -> None:
-    with server_at_noon(tmp_path):
-        command = {"words": ["search", "port", *options], "terminal": False, "stdin": ""}
-        done = told(tmp_path, "served", [command])
+    )
 
-    assert done[0]["code"] == driver.LEFT_ALONE
+    left = left_alone(tmp_path, [("search", "port", *each) for each in (same, *others)], terminal=False)
+
+    assert left == [False, *(True for _ in others)]
 
 
 # --- one server, many fronts ----------------------------------------------------------------
@@ -269,6 +273,20 @@ def test_after_a_sudden_end_of_the_server_a_command_goes_on_alone(tmp_path: Path
     assert (warm.stdout, added.stdout) == (b"#1 remembered\n", b"#2 remembered\n")
     assert found.returncode == 0
     assert b"We deploy on Fridays" in found.stdout
+
+
+def test_what_was_typed_is_not_lost_when_the_server_ends_meanwhile(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+
+    with process("serve", "--no-http", env=env) as started:
+        wait_for_line(started, "serving")
+        with process("add", "-", env=env) as waiting:
+            time.sleep(1)  # it has asked, and was asked for its input
+            started.kill()
+            started.wait(60)
+            out, err = waiting.communicate(b"We deploy on Fridays", timeout=60)
+
+    assert (out, err, waiting.returncode) == (b"#1 remembered\n", b"", 0)
 
 
 # --- whether a server is used ---------------------------------------------------------------
