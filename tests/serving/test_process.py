@@ -69,9 +69,9 @@ def test_who_has_not_the_token_of_the_door_gets_no_answer(tmp_path: Path) -> Non
         assert place is not None
         reached = connect(place)
         assert reached is not None
-        with reached:
-            reached.sendall(b'{"door": "ping", "token": "wrong"}\n')
-            said = reached.recv(1000)
+        reached.sendall(b'{"door": "ping", "token": "wrong"}\n')
+        said = reached.recv(1000)
+        reached.close()
 
     assert said == b""
 

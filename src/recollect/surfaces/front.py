@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import TextIO
 
-    from recollect.surfaces.serve.place import socket
+    from recollect.surfaces.serve.place import Connection
 
 SENT = (
     "HOME",
@@ -99,7 +99,7 @@ def _usual_store() -> str:
     return f"{data}/recollect/recollect.db"
 
 
-def _reached(db: str, daemon: str, header: dict[str, object]) -> "socket | None":
+def _reached(db: str, daemon: str, header: dict[str, object]) -> "Connection | None":
     """Return a connection to the server of *db* that was told *header*; None where none is to be used."""
     if daemon not in ("use", "auto") or db == ":memory:":
         return None
@@ -154,26 +154,38 @@ def _answered(words: list[str]) -> bool:
         reached.close()
 
 
-def _passed_on(reached: "socket") -> bool:
+def _passed_on(reached: "Connection") -> bool:
     """Write what the server answers to where it belongs, and leave with its exit code; False where it will not."""
     begun = False
     for kind, content in parts_of(reached):
         if kind == "c":
-            _flush()
-            sys.exit(int(content))
+            _leave(int(content))
         if kind == "a":
             return False
         begun = begun or kind in "oew"
         if kind == "i":
-            text = sys.stdin.buffer.read()
-            reached.sendall(len(text).to_bytes(8, "big") + text)
+            if not _given(reached):
+                return False
         elif kind in "oe":
             _write(sys.stdout if kind == "o" else sys.stderr, content)
     if not begun:
         return False  # it ended before it did anything
-    _flush()
+    sys.stdout.flush()
     sys.stderr.write("error: the server of this store ended before its answer did (look whether it was done)\n")
     sys.exit(TROUBLE)
+
+
+def _given(reached: "Connection") -> bool:
+    """Send all of standard input, and keep it for the case that the whole program is needed after all."""
+    from io import BytesIO, TextIOWrapper  # noqa: PLC0415  (few read it)
+
+    text = sys.stdin.buffer.read()
+    sys.stdin = TextIOWrapper(BytesIO(text))
+    try:
+        reached.sendall(len(text).to_bytes(8, "big") + text)
+    except OSError:
+        return False
+    return True
 
 
 def _write(stream: "TextIO", content: bytes) -> None:
@@ -187,9 +199,11 @@ def _write(stream: "TextIO", content: bytes) -> None:
         sys.exit(0)
 
 
-def _flush() -> None:
+def _leave(code: int) -> None:
+    """End at once: all is written, and there is nothing to take down."""
     sys.stdout.flush()
     sys.stderr.flush()
+    os._exit(code)
 
 
 def _variables() -> dict[str, str]:

@@ -18,6 +18,7 @@ from recollect.surfaces.cli import run
 from recollect.surfaces.editing import is_unchanged
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.doors import LOCAL_PARAMETERS, access_of, is_writing
+from recollect.surfaces.serve.place import part
 from recollect.surfaces.table import Operation
 from recollect.surfaces.terminal import VisibleStream
 
@@ -43,8 +44,8 @@ class Alone(BaseException):
 class Wire(Protocol):
     """The way back to whoever asked."""
 
-    def send(self, kind: str, content: bytes = b"") -> None:
-        """Send a part of the answer and wait until it is gone."""
+    def send(self, parts: bytes) -> None:
+        """Send parts of the answer and wait until they are gone."""
         ...
 
     def read(self) -> bytes:
@@ -80,16 +81,15 @@ def answer_command(command: Command, db: Recollection, settings: Settings, wire:
     """Answer *command* from *db*, which was opened by *settings*; send what it writes, then its exit code."""
     out = _Gathered(wire)
     if not _is_served(command.words) or not _alike(command.variables):
-        wire.send("a")
+        wire.send(part("a"))
         return
     try:
         with environment_given(command.variables), session.working_for(_session(command, db, settings, wire, out)):
             code = _code(command.words)
     except Alone:
-        wire.send("a")
+        wire.send(part("a"))
         return
-    out.send()
-    wire.send("c", str(code).encode())
+    out.send(part("c", str(code).encode()))
 
 
 def _code(words: Sequence[str]) -> int:
@@ -101,7 +101,7 @@ def _code(words: Sequence[str]) -> int:
 
 
 def _session(command: Command, db: Recollection, settings: Settings, wire: Wire, out: "_Gathered") -> session.Session:
-    lent = _Lent(command, db, settings, tell=lambda: wire.send("w"))
+    lent = _Lent(command, db, settings, tell=lambda: wire.send(part("w")))
     return session.Session(
         stdin=_Input(wire, screen="stdin" in command.screens),
         stdout=VisibleStream(_Output(out, "o", screen="stdout" in command.screens)),  # type: ignore[arg-type]
@@ -143,9 +143,10 @@ class _Lent:
 
     def __init__(self, command: Command, db: Recollection, settings: Settings, *, tell: Callable[[], None]) -> None:
         self._command, self._db, self._settings, self._tell = command, db, settings, tell
+        self._writes = False
 
     def admit(self, operation: Operation, given: Mapping[str, Any], chosen: Mapping[str, Any]) -> None:
-        """Leave the command to its caller where a server cannot do the same; tell before something is written."""
+        """Leave the command to its caller where a server cannot do the same."""
         theirs = self._chosen(chosen)
         if (
             not self._is_ours(theirs)
@@ -155,11 +156,12 @@ class _Lent:
             or (operation.name in BY_ADDRESS and _is_relative(theirs.db))
         ):
             raise Alone
-        if is_writing(operation, given):
-            self._tell()
+        self._writes = is_writing(operation, given)
 
     def open(self, chosen: Mapping[str, Any]) -> AbstractContextManager[Recollection]:
-        """Return the store as *chosen*."""
+        """Return the store as *chosen*; tell before something is written, for then nobody may do it again."""
+        if self._writes:
+            self._tell()
         return lend(self._db, self._chosen(chosen))
 
     def _chosen(self, chosen: Mapping[str, Any]) -> Settings:
@@ -216,12 +218,12 @@ class _Gathered:
         self._texts.append(text)
         self._size += len(text)
 
-    def send(self) -> None:
-        """Send what waits."""
-        text = "".join(self._texts)
+    def send(self, last: bytes = b"") -> None:
+        """Send what waits, and the *last* part with it."""
+        text = "".join(self._texts).encode("utf-8", "surrogatepass")
         self._texts, self._size = [], 0
-        if text:
-            self._wire.send(self._kind, text.encode("utf-8", "surrogatepass"))
+        if sent := (part(self._kind, text) if text else b"") + last:
+            self._wire.send(sent)
 
 
 class _Output:

@@ -95,13 +95,13 @@ class CallersWire:
     ) -> None:
         self._loop, self._reader, self._writer = loop, reader, writer
 
-    def send(self, kind: str, content: bytes = b"") -> None:
-        """Send a part of the answer and wait until it is gone."""
-        self._done(self._sent(part(kind, content)))
+    def send(self, parts: bytes) -> None:
+        """Send parts of the answer and wait until they are gone."""
+        self._done(self._sent(parts))
 
     def read(self) -> bytes:
         """Return all of the caller's standard input."""
-        self.send("i")
+        self.send(part("i"))
         return self._done(self._received())
 
     def _done(self, work: Coroutine[Any, Any, T]) -> T:

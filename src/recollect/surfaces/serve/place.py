@@ -7,20 +7,18 @@ pathlib, no typing.
 import os
 
 try:
-    from _socket import AF_INET, SOCK_STREAM, socket
+    import _socket as sockets
 except ImportError:  # another Python than CPython
-    from socket import AF_INET, SOCK_STREAM, socket
-
-try:
-    from _socket import AF_UNIX as UNIX
-except ImportError:  # no socket files here
-    UNIX = AF_INET
+    import socket as sockets  # type: ignore[no-redef]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+Connection = sockets.socket
+UNIX = getattr(sockets, "AF_UNIX", sockets.AF_INET)
+"""Socket files, where the system has them."""
 LONGEST_SOCKET = 100
 """How many characters the path of a socket may have, somewhat below what systems allow."""
 SECONDS = 2.0
@@ -77,9 +75,9 @@ def read_place(db: str) -> Place | None:
         return None
 
 
-def connect(place: Place) -> "socket | None":
+def connect(place: Place) -> Connection | None:
     """Return a connection to the server at *place*; None where nobody is there any more."""
-    reached = socket(UNIX if place.socket else AF_INET, SOCK_STREAM)
+    reached = Connection(UNIX if place.socket else sockets.AF_INET, sockets.SOCK_STREAM)
     reached.settimeout(SECONDS)
     try:
         reached.connect(place.socket or ("127.0.0.1", place.port))
@@ -90,7 +88,7 @@ def connect(place: Place) -> "socket | None":
     return reached
 
 
-def hail(db: str, header: dict[str, object], *, version: str) -> "socket | None":
+def hail(db: str, header: dict[str, object], *, version: str) -> Connection | None:
     """Return a connection to the server of *db* that was told *header*; None where there is none of this version."""
     place = read_place(db)
     if place is None or place.version != version:
@@ -123,7 +121,7 @@ def ask(db: str, header: dict[str, object], *, version: str) -> dict[str, object
     return told if isinstance(told, dict) else None
 
 
-def parts_of(reached: "socket") -> "Iterator[tuple[str, bytes]]":
+def parts_of(reached: Connection) -> "Iterator[tuple[str, bytes]]":
     """Yield the parts of an answer, each with its kind, until the server ends it."""
     waiting = b""
     while True:

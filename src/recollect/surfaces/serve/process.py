@@ -1,6 +1,7 @@
 """The one warm process: a store, its index and its model behind the local door and, if wanted, behind HTTP."""
 
 import asyncio
+import gc
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -17,6 +18,7 @@ import recollect
 from recollect.errors import InputError, StoreError
 from recollect.recollection import Recollection
 from recollect.settings import Settings
+from recollect.surfaces.serve.commanding import answer_command, read_command
 from recollect.surfaces.serve.guard import Rules, is_loopback
 from recollect.surfaces.serve.http import build_app
 from recollect.surfaces.serve.local import CallerGone, CallersWire, Handler, LocalDoor
@@ -126,6 +128,8 @@ class _Process:
         door = LocalDoor(self._db.address, handlers, version=recollect.__version__)
         with self._warm:
             async with self._http() as address:
+                gc.collect()
+                gc.freeze()  # what is loaded by now stays to the end, and need not be looked through again
                 ready(await door.open(pid=os.getpid(), http=address))
                 try:
                     await self._until_stopped()
@@ -234,8 +238,6 @@ class _Process:
         if settings is None:
             writer.write(part("a"))
             return
-        from recollect.surfaces.serve.commanding import answer_command, read_command  # noqa: PLC0415
-
         command, loop = read_command(header), asyncio.get_running_loop()
         wire = CallersWire(loop, reader, writer)
         with self._use(), suppress(CallerGone):

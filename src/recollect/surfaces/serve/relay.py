@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 
-from recollect.surfaces.serve.place import socket
+from recollect.surfaces.serve.place import Connection
 
 SENDING = 1
 """The half of a connection that sends, as every system numbers it."""
@@ -14,7 +14,7 @@ PARENT_SECONDS = 2.0
 """How often to look whether the program that started this one is still there."""
 
 
-def relay(reached: socket) -> None:
+def relay(reached: Connection) -> None:
     """Pass everything on, both ways, until one end closes, a signal says so or the parent dies."""
     leave_in_time()
     threading.Thread(target=_send, args=(reached,), daemon=True).start()
@@ -28,7 +28,7 @@ def relay(reached: socket) -> None:
     os._exit(0)
 
 
-def _send(reached: socket) -> None:
+def _send(reached: Connection) -> None:
     """Pass standard input on; its end is the end of the session."""
     try:
         while part := os.read(0, 65536):

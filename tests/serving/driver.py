@@ -1,0 +1,97 @@
+"""Run many commands, each in a process of its own forked from this one: `driver.py served|alone < commands`.
+
+The day never ends here, as in the server that is asked, so that what ages is the same for both. A command that is
+`served` may not go on alone: it would leave with 99.
+"""
+
+import json
+import os
+import pty
+import select
+import sys
+import tempfile
+import termios
+from typing import Any
+
+from kit import NOON
+from recollect import recollection
+from recollect.surfaces import cli, front
+
+AT_NOON = {"clock": lambda: NOON}
+LEFT_ALONE = 99
+
+
+def stop_here() -> None:
+    os._exit(LEFT_ALONE)
+
+
+def run(words: list[str], streams: tuple[int, int, int], *, served: bool) -> int:
+    """Run *words* in a process whose streams are *streams*; return its number."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        os.setsid()
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+        os.closerange(3, 64)
+        sys.argv = ["recollect", *words]
+        if served:
+            cli.main = stop_here  # type: ignore[assignment]
+        front.main()
+        code = 0
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else 0
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def in_pipes(words: list[str], text: str, *, served: bool) -> dict[str, Any]:
+    """Run *words* with *text* on standard input; return what it wrote."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write(text.encode())
+        given.seek(0)
+        child = run(words, (given.fileno(), out.fileno(), err.fileno()), served=served)
+        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        for each in (out, err):
+            each.seek(0)
+        return {"code": code, "out": out.read().decode(), "err": err.read().decode()}
+
+
+def on_a_terminal(words: list[str], *, served: bool) -> dict[str, Any]:
+    """Run *words* in a terminal of seventy columns; return what was sent to it."""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (50, 70))
+    child = run(words, (theirs, theirs, theirs), served=served)
+    os.close(theirs)
+    sent = b""
+    while select.select([ours], [], [], 60)[0]:
+        try:
+            sent += os.read(ours, 65536)
+        except OSError:  # the other end is closed
+            break
+    os.close(ours)
+    return {"code": os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), "out": sent.decode(), "err": ""}
+
+
+def main() -> None:
+    recollection.open.__wrapped__.__kwdefaults__.update(AT_NOON)  # type: ignore[attr-defined]
+    if sys.argv[1] == "serve":
+        sys.argv[1:] = ["serve", "--no-http"]
+        front.main()
+        return
+    served = sys.argv[1] != "alone"
+    done = []
+    for command in json.load(sys.stdin):
+        if command["terminal"]:
+            done.append(on_a_terminal(command["words"], served=served))
+        else:
+            done.append(in_pipes(command["words"], command["stdin"], served=served))
+    json.dump(done, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
