@@ -68,8 +68,9 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     fields = [(field, terms) for field, terms in read if terms.exact]
     stem = {field: terms.stems for field, terms in fields}
     # A long text is read once: neither its terms nor its keys are kept.
-    keys, code = (_content_keys if len(memory.content) <= _SHORT else partial(_keys, terms=own))(memory.content)
-    language = "" if code else find_language(memory.content, own.exact)
+    keys, code, language = (_content_keys if len(memory.content) <= _SHORT else partial(_keys, terms=own))(
+        memory.content
+    )
     if language:
         stem = {**stem, "body": (*body.stems, *further_stems("\n".join((memory.content, *wordings)), language))}
         if memory.title:
@@ -92,13 +93,15 @@ def _terms(text: str) -> _Terms:
 
 
 @_cached(1024)
-def _content_keys(content: str) -> tuple[tuple[int, ...], bool]:
-    """Return the near-duplicate keys of *content* and whether it is code."""
+def _content_keys(content: str) -> tuple[tuple[int, ...], bool, str]:
+    """Return the near-duplicate keys of *content*, whether it is code, and its language where it is not."""
     return _keys(content, terms=_terms(content))
 
 
-def _keys(content: str, *, terms: _Terms) -> tuple[tuple[int, ...], bool]:
-    return minhash(terms.hashes or map(token_hash, terms.stems)), looks_like_code(content)
+def _keys(content: str, *, terms: _Terms) -> tuple[tuple[int, ...], bool, str]:
+    code = looks_like_code(content)
+    language = "" if code else find_language(content, terms.exact)
+    return minhash(terms.hashes or map(token_hash, terms.stems)), code, language
 
 
 def field_texts(memory: Memory) -> Iterator[tuple[str, str]]:

@@ -74,8 +74,8 @@ _WORDS: Final = {
     "italian": """
         il lo la i gli le un uno una e o ma perché che chi cosa dove quando come quale quali io tu lui lei noi voi
         loro mi ti si ci vi mio mia miei mie tuo tua suo sua nostro nostra questo questa questi queste quello quella è
-        sono era erano sei siamo essere stato ha hanno ho aveva avere può deve di del della dello dei degli delle al
-        alla allo ai alle da dal dalla in nel nella nei sul sulla con senza per tra fra non anche più molto già qui
+        sono era erano sei siamo essere stato stata ha hanno ho aveva avere può deve di del della dello dei degli delle
+        al alla allo ai alle da dal dalla in nel nella nei sul sulla con senza per tra fra non anche più molto già qui
         ora sempre se
     """,
     "portuguese": """
@@ -120,6 +120,7 @@ _TELLING: Final = {
     for language, words in FUNCTION_WORDS.items()
 }
 _ANY: Final = frozenset[str]().union(*_TELLING.values())
+_ONLY_ENGLISH: Final = STOPWORDS.difference(*FUNCTION_WORDS.values())
 _LETTERS: Final = {
     "german": "äöüß", "swedish": "åäö", "danish": "æøå", "norwegian": "æøå", "finnish": "äö", "french": "àâçèéêëîïôùûœ",
     "spanish": "ñáéíóú¿¡", "italian": "àèéìòù", "portuguese": "ãõáâàçéêíóôú", "polish": "ąćęłńóśźż",
@@ -147,8 +148,9 @@ def find_language(text: str, tokens: Sequence[str]) -> str:
     nothing is English, beside another that English looks like or a letter of that language.
     """
     distinct = _ANY.intersection(tokens)
-    if not distinct:
-        return ""  # nearly all English text ends here
+    # Nearly all English text ends here, and imports are mostly that.
+    if not distinct or sum(map(_ONLY_ENGLISH.__contains__, tokens)) >= sum(map(distinct.__contains__, tokens)):
+        return ""
     counts = {language: _evidence(language, distinct, text, tokens) for language in LANGUAGES}
     best = max(LANGUAGES, key=lambda language: counts[language])
     return best if counts[best] > 0 else ""

@@ -187,9 +187,11 @@ def run_tokens(run: str) -> Iterable[tuple[int, int, str]]:
 
 def _analyse_run(run: str) -> TokenAnalysis:
     """Analyse a CJK *run*: its stems are each character, the pair it makes with the next, and its whole words."""
-    tokens = tuple(run if compiled(_PLAIN_RUN).fullmatch(run) else (token for _, _, token in run_tokens(run)))
-    pairs = (*chain.from_iterable(zip(tokens, map(add, tokens, tokens[1:]), strict=False)), *tokens[-1:])
-    stems = (*pairs, *(word for word in _whole_words(tokens) if len(word) > PAIR))
+    read = run if compiled(_PLAIN_RUN).fullmatch(run) else "".join(token for _, _, token in run_tokens(run))
+    tokens = tuple(read)
+    stems = (*chain.from_iterable(zip(tokens, map(add, tokens, tokens[1:]), strict=False)), *tokens[-1:])
+    if words := _whole_words(read):
+        stems = (*stems, *(word for word in words if len(word) > PAIR))
     return TokenAnalysis(tokens, (), stems, tuple(map(token_hash, stems)), cjk=True)
 
 
@@ -199,6 +201,7 @@ PAIR: Final = 2
 _SYLLABLE: Final = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
 # A word in katakana is written by itself; a Korean word ends at a space, with its particles attached.
 _WHOLE: Final = "[\u30a1-\u30fa\u30fc]{2,}|[\uac00-\ud7a3]{2,}"
+_FIRST_HANGUL: Final = "\uac00"
 _PARTICLES: Final = """
     은 는 이 가 을 를 의 에 로 와 과 도 만 께 에서 에게 에는 에도 으로 로서 로써 한테 께서 부터 까지 처럼 보다 마다 조차
     마저 밖에 이나 이랑 이란 하고 라고 라는 이다 입니다 이며 으로서 으로써 에서는 에서도 에게서 한테서
@@ -207,11 +210,10 @@ _PARTICLES: Final = """
 _PARTICLE: Final = "|".join(sorted(_PARTICLES.split(), key=len, reverse=True))
 
 
-def _whole_words(tokens: Sequence[str]) -> list[str]:
-    """Return the katakana words and, without their particles, the Korean words of a run."""
-    run = "".join(tokens)
-    # Most runs are Chinese or hold no such word, which is quickly seen.
-    return [_without_particles(word) for word in compiled(_WHOLE).findall(run)]
+def _whole_words(run: str) -> list[str]:
+    """Return the katakana words and, without their particles, the Korean words of a *run*."""
+    found = compiled(_WHOLE).findall(run)
+    return [_without_particles(word) if word[0] >= _FIRST_HANGUL else word for word in found]
 
 
 def _without_particles(word: str) -> str:
@@ -226,9 +228,8 @@ def _asked_stems(analysis: TokenAnalysis) -> tuple[str, ...]:
     """
     if not analysis.cjk or len(analysis.tokens) == 1:
         return analysis.stems
-    words = frozenset(_whole_words(analysis.tokens))
-    telling = (stem for stem in analysis.stems if len(stem) > 1 or stem in words or not _SYLLABLE.match(stem))
-    return tuple(telling)
+    words = frozenset(_whole_words("".join(analysis.tokens)))
+    return tuple(stem for stem in analysis.stems if len(stem) > 1 or stem in words or not _SYLLABLE.match(stem))
 
 
 # --- words with letters, digits and signs ---------------------------------------------------
