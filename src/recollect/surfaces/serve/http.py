@@ -173,12 +173,16 @@ class Server:
         """Do what is asked in a thread; a search ends with its time, or when nobody waits for it any more."""
         name, service = asked.operation.name, self._warm.service
         if name not in SEARCHES:
-            return await self.in_thread(lambda: _answer(service, name, values, asked.caller))
+            done: Answer = await self.in_thread(lambda: _answer(service, name, values, asked.caller))
+            return done
         gone = Event()
         watcher = asyncio.create_task(_notice(asked.receive, gone))
         limited = {**values, "timeout": DEADLINE} if values.get("timeout") is None else values
         try:
-            return await self.in_thread(lambda: service.answer(name, limited, asked.caller, cancelled=gone.is_set))
+            found: Answer = await self.in_thread(
+                lambda: service.answer(name, limited, asked.caller, cancelled=gone.is_set)
+            )
+            return found
         finally:
             watcher.cancel()
 
