@@ -13,20 +13,28 @@ from recollect.surfaces.serve.place import ask, hail
 
 ALONE = "RECOLLECT_ALONE"
 """With this in the environment no server is asked."""
+VALUED = frozenset({"--db", "--project", "--profile", "--model", "--reranker"})
+"""The options that may stand before a verb and have a value behind them."""
 
 
 def main() -> None:
     """Run the program."""
     words = sys.argv[1:]
-    verb = words[0] if words else ""
-    if verb == "mcp" and "--help" not in words and "-h" not in words:
-        _mcp(words[1:])
-    elif verb == "hook" and "--help" not in words and "-h" not in words:
-        _hook(words[1:])
+    thin = {"mcp": serve_mcp, "hook": answer_hook}.get(verb_of(words))
+    if thin is not None and "--help" not in words and "-h" not in words:
+        thin(words)
     else:
         from recollect.surfaces.cli import main as alone  # noqa: PLC0415
 
         alone()
+
+
+def verb_of(words: list[str]) -> str:
+    """Return the verb among *words*, behind options that stand before it; blank where there is none."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in VALUED else 1
+    return words[at] if at < len(words) else ""
 
 
 def option(words: list[str], name: str) -> str | None:
@@ -52,7 +60,7 @@ def store_of(words: list[str]) -> str:
 # --- MCP ------------------------------------------------------------------------------------
 
 
-def _mcp(words: list[str]) -> None:
+def serve_mcp(words: list[str]) -> None:
     """Hand standard input and output to the server of the store, or serve them here."""
     db, project = store_of(words), option(words, "--project") or os.environ.get("RECOLLECT_PROJECT")
     header: dict[str, object] = {"door": "mcp", "project": project}
@@ -70,7 +78,7 @@ def _mcp(words: list[str]) -> None:
 # --- hooks ----------------------------------------------------------------------------------
 
 
-def _hook(words: list[str]) -> None:
+def answer_hook(words: list[str]) -> None:
     """Answer the event on standard input, or in the last word; whatever goes wrong, an agent is not held up."""
     try:
         told = bool(words) and words[-1].startswith("{")  # as Codex tells a program that it notifies
