@@ -182,7 +182,7 @@ class Filter:
     """Which memories a reader wants. None leaves a field open; an empty tuple matches nothing.
 
     A source matches when it equals the wish, lies below it as a folder, or holds it between its slashes: "notes" is
-    the folder of "/home/ada/notes/a.md" and not of "/home/ada/mynotes/a.md".
+    the folder of "/ada/notes/a.md" and not of "/ada/mynotes/a.md".
     Dates compare with `Memory.when`: since <= when < until. A fact type is that of one of its facts.
 
     *as_of* asks for what was believed at that moment: recorded by then or dated by its writer, not forgotten or

@@ -119,9 +119,9 @@ def test_half_a_character_in_a_source_filter_matches_nothing_and_raises_nothing(
 
 
 def test_a_source_is_found_by_any_part_of_its_path_between_slashes(db: Recollection) -> None:
-    row = db.add("We ship on Fridays", source="/home/ada/notes/work/a.md").id
+    row = db.add("We ship on Fridays", source="/ada/notes/work/a.md").id
 
-    wishes = ("notes", "notes/", "notes/work", "a.md", "work/a.md", "/home/ada", "otes", "note", "b.md", "notes/a.md")
+    wishes = ("notes", "notes/", "notes/work", "a.md", "work/a.md", "/ada", "otes", "note", "b.md", "notes/a.md")
     found = {wish: [hit.id for hit in db.search("ship", source=[wish]).hits] for wish in wishes}
 
     assert [bool(found[wish]) for wish in wishes] == [True] * 6 + [False] * 4

@@ -146,3 +146,25 @@ def test_a_front_that_is_started_anew_after_that_goes_on_alone(tmp_path: Path) -
             told = greeted(front)
 
     assert told["id"] == 1
+
+
+@pytest.mark.parametrize("verb", ["mcp", "hook"])
+@pytest.mark.parametrize("before", [True, False], ids=["before", "behind"])
+def test_options_may_stand_before_the_verb_and_behind_it(tmp_path: Path, verb: str, *, before: bool) -> None:
+    env = surroundings(tmp_path)
+    options = ["--db", str(tmp_path / "other.db")]
+    words = [*options, verb] if before else [verb, *options]
+    said = json.dumps(HELLO) if verb == "mcp" else json.dumps({"hook_event_name": "SessionStart"})
+
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "recollect", *words],
+        env=env,
+        input=f"{said}\n".encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "other.db").exists()
+    assert not (tmp_path / "store.db").exists()

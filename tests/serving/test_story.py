@@ -7,6 +7,7 @@ import asyncio
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -204,11 +205,19 @@ def story(door: Door) -> dict[str, Any]:
     line = door.ask("timeline", query="build")
     told["timeline"] = [row(each) for each in line.get("results", line.get("memories", []))]
     door.ask("search", query="who builds", precise=False, session="s-1")
-    told["log"] = [
-        (each["query"], each["session"]) for each in door.ask("log", report="recent", session="s-1")["recalls"]
-    ]
+    told["log"] = logged(door, "s-1")
     told["errors"] = errors(door)
     return told
+
+
+def logged(door: Door, session: str) -> list[tuple[str, str]]:
+    """Return the searches that were logged for *session*; the log is written in the background."""
+    until = time.monotonic() + 30
+    while True:
+        recalls = door.ask("log", report="recent", session=session)["recalls"]
+        if recalls or time.monotonic() > until:
+            return [(each["query"], each["session"]) for each in recalls]
+        time.sleep(0.1)
 
 
 def errors(door: Door) -> list[tuple[str, str]]:

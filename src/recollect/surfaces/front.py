@@ -35,21 +35,30 @@ NEVER = ("serve", "daemon", "install", "uninstall", "completion", "demo", "watch
 IDLE = "15m"
 """How long a server that a command started waits for another one."""
 TROUBLE = 3
+VALUED = frozenset({"--db", "--project", "--profile", "--model", "--reranker"})
+"""The options that may stand before a verb and have a value behind them."""
 
 
 def main() -> None:
     """Run the program."""
     words = sys.argv[1:]
-    verb = words[0] if words else ""
+    verb = verb_of(words)
     helps = "--help" in words or "-h" in words
-    if verb == "mcp" and not helps:
-        _mcp(words[1:])
-    elif verb == "hook" and not helps:
-        _hook(words[1:])
-    elif helps or not words or verb in NEVER or "_RECOLLECT_COMPLETE" in os.environ or not _answered(words):
+    thin = {"mcp": serve_mcp, "hook": answer_hook}.get(verb)
+    if thin is not None and not helps:
+        thin(words)
+    elif helps or not verb or verb in NEVER or "_RECOLLECT_COMPLETE" in os.environ or not _answered(words):
         from recollect.surfaces.cli import main as alone  # noqa: PLC0415
 
         alone()
+
+
+def verb_of(words: list[str]) -> str:
+    """Return the verb among *words*, behind options that stand before it; blank where there is none."""
+    at = 0
+    while at < len(words) and words[at].startswith("-"):
+        at += 2 if words[at] in VALUED else 1
+    return words[at] if at < len(words) else ""
 
 
 def option(words: list[str], name: str) -> str | None:
@@ -232,7 +241,7 @@ def _columns() -> int:
 # --- MCP ------------------------------------------------------------------------------------
 
 
-def _mcp(words: list[str]) -> None:
+def serve_mcp(words: list[str]) -> None:
     """Hand standard input and output to the server of the store, or serve them here."""
     db, daemon = chosen(words)
     project = option(words, "--project") or os.environ.get("RECOLLECT_PROJECT")
@@ -250,7 +259,7 @@ def _mcp(words: list[str]) -> None:
 # --- hooks ----------------------------------------------------------------------------------
 
 
-def _hook(words: list[str]) -> None:
+def answer_hook(words: list[str]) -> None:
     """Answer the event on standard input, or in the last word; whatever goes wrong, an agent is not held up."""
     try:
         told = bool(words) and words[-1].startswith("{")  # as Codex tells a program that it notifies

@@ -100,18 +100,18 @@ def _status_text(told: Mapping[str, Any]) -> str:
 @click.command()
 def mcp(**_: Any) -> None:
     """Serve MCP on standard input and output: the command for an agent's configuration."""
-    from recollect.surfaces.front import main  # noqa: PLC0415
+    from recollect.surfaces.front import serve_mcp  # noqa: PLC0415
 
-    main()
+    serve_mcp(sys.argv[1:])
 
 
 @click.command()
 @click.option("--debug", is_flag=True, help="say what went wrong; else a hook that fails is silent")
 def hook(**_: Any) -> None:
     """Answer the hook event of a coding agent on standard input: what to know goes out, what was said is kept."""
-    from recollect.surfaces.front import main  # noqa: PLC0415
+    from recollect.surfaces.front import answer_hook  # noqa: PLC0415
 
-    main()
+    answer_hook(sys.argv[1:])
 
 
 COMMANDS: Final[Mapping[str, click.Command]] = {
