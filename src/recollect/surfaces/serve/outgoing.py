@@ -73,9 +73,9 @@ class Lines:
 
         task = asyncio.create_task(reading())
         try:
-            with take:
-                async for part in take:
-                    yield part
-            await task
-        finally:
-            task.cancel()
+            async for part in take:
+                yield part
+        finally:  # the thread ends with its next part, as nobody takes it
+            take.close()
+            await asyncio.wait([task])
+        task.result()
