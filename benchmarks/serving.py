@@ -291,8 +291,8 @@ def soak(given: argparse.Namespace, store: Path) -> bool:
         for minute in sorted({1, min(5, given.minutes), given.minutes}):
             tally = _load(port, kinds(given.model)["mixed"], given, seconds=60 * (minute - before), pid=process.pid)
             before, failed = minute, failed + tally.failed
-            rows.append((minute, megabytes(process.pid), tally.per_second))
-    print_table([{"minute": f"{at}", "MB": f"{size:.0f}", "per second": f"{rate:.0f}"} for at, size, rate in rows])
+            rows.append((minute, megabytes(process.pid)))
+            print(f"minute {minute}: {rows[-1][1]:.0f} MB, {tally.per_second:.0f} requests a second", flush=True)
     held = not failed and rows[-1][1] <= 1.25 * rows[0][1] + 20
     print(f"no error, memory bounded: {dict(failed) or ''} {verdict(held=held)}")
     return held

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.serve.answering import DEADLINE, SEARCHES, TAGGED
 from recollect.surfaces.serve.doors import access_of
 from recollect.surfaces.serve.guard import LARGEST
-from recollect.surfaces.serve.http import DEADLINE, SEARCHES, TAGGED
 from recollect.surfaces.serve.openapi import (
     BASE,
     EXAMPLES,

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import schemathesis
@@ -63,7 +64,7 @@ def test_whatever_is_sent_is_answered_as_published(described: schemathesis.BaseS
         suppress_health_check=list(HealthCheck),
     )
     @given(case=asked.as_strategy(GenerationMode.POSITIVE) | asked.as_strategy(GenerationMode.NEGATIVE))
-    def is_answered(case: schemathesis.Case) -> None:
+    def is_answered(case: schemathesis.Case[Any]) -> None:
         case.validate_response(case.call(timeout=30), checks=CHECKS)
 
     is_answered()

@@ -14,10 +14,10 @@ from served import JSON, Served, opened, serving
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.profile import Profile
 from recollect.replies import Reply, Request
-from recollect.surfaces.serve import http as http_door
+from recollect.surfaces.serve import answering
+from recollect.surfaces.serve.answering import DEADLINE
 from recollect.surfaces.serve.answers import Search
 from recollect.surfaces.serve.guard import Rules
-from recollect.surfaces.serve.http import DEADLINE
 from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.outgoing import Lines
 from recollect.surfaces.serve.patience import PatientProtocol
@@ -73,11 +73,13 @@ def test_a_request_that_takes_longer_than_its_head_may_is_answered(
 
 
 def test_a_body_that_does_not_end_is_a_408(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_door, "read_body", lambda receive: read_body(receive, 0.3))
+    monkeypatch.setattr(answering, "read_body", lambda receive: read_body(receive, 0.3))
 
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
         raw.sendall(head("add", length=50) + b'{"text"')
         said = raw.recv(10_000)
+        while b"}}" not in said:
+            said += raw.recv(10_000)
 
     assert said.startswith(b"HTTP/1.1 408")
     assert b'"code": "slow"' in said

@@ -1,199 +1,36 @@
-"""The operations over HTTP: one route for each, as JSON, with problem+json for what goes wrong.
+"""The server over HTTP: one path for each operation, and those for health, metrics, import, description and MCP."""
 
-A search that was answered a moment ago takes the shortest way: no routing, no thread, the bytes as they were
-sent.
-"""
-
-import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from threading import Event
-from time import perf_counter, time
-from typing import Any, Final
+from typing import Any
 
-import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Receive, Scope, Send
 
 import recollect
 from recollect.errors import RecollectError
-from recollect.replies import Reply
-from recollect.surfaces.serve.doors import access_of, is_writing
+from recollect.surfaces.serve.answering import OperationDoor
 from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
-from recollect.surfaces.serve.idempotency import Idempotency
 from recollect.surfaces.serve.importing import import_lines
-from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import BASE, describe
-from recollect.surfaces.serve.outgoing import Lines, Streamed, content, tag_of
 from recollect.surfaces.serve.page import files
-from recollect.surfaces.serve.paging import page_of
-from recollect.surfaces.serve.problems import HttpError, problem
-from recollect.surfaces.serve.service import OWNER, Caller, Service
-from recollect.surfaces.serve.warm_store import Kept, WarmStore
-from recollect.surfaces.table import Answer, Operation
-
-SEARCHES: Final = frozenset({"search", "decisions", "changes", "how-it-works"})
-TAGGED: Final = SEARCHES | {"list", "show", "related", "timeline", "facts", "conflicts", "why"}
-"""Operations whose answer is the same as long as nothing was written; the recall log counts as nothing."""
-DEADLINE: Final = 30.0
-"""After how many seconds a search is given up, unless the request says otherwise."""
-_DAY: Final = 86_400
-_LOG: Final = logging.getLogger("recollect.serve")
+from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
+from recollect.surfaces.serve.service import OWNER
+from recollect.surfaces.serve.warm_store import WarmStore
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """One request for an operation, its body read."""
+class Others:
+    """What is no operation."""
 
-    operation: Operation
-    method: str
-    headers: Mapping[str, str]
-    caller: Caller
-    query: bytes
-    body: bytes
-    receive: Receive
+    def __init__(self, warm: WarmStore, door: OperationDoor) -> None:
+        self.warm, self.in_thread = warm, door.in_thread
 
-    def values(self) -> dict[str, Any]:
-        """Return what it gives, by name."""
-        if self.method == "POST":
-            return from_json(self.body, self.headers)
-        return from_query(self.operation, self.query)
-
-    def key(self, version: int) -> tuple[Any, ...] | None:
-        """Return what an answer to it may be known by; None where it must be answered anew.
-
-        What names a session is logged. The day is part of it, as a request may say "yesterday".
-        """
-        given = self.body if self.method == "POST" else self.query
-        if self.operation.name not in TAGGED or b"session" in given:
-            return None
-        return (self.operation.name, self.method, given, self.caller, version, int(time() // _DAY))
-
-
-class Server:
-    """A store behind HTTP, as an ASGI application: operations are answered here, all else by *rest*."""
-
-    def __init__(self, warm: WarmStore, rest: ASGIApp) -> None:
-        self._warm, self._rest = warm, rest
-        self._idempotency, self._lines = Idempotency(), Lines()
-        self._operations = {f"{BASE}/{name}": each for name, each in warm.service.operations.items()}
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        operation = self._operations.get(scope["path"]) if scope["type"] == "http" else None
-        if operation is None:
-            await self._rest(scope, receive, send)
-            return
-        started, outcome = perf_counter(), None
-        caller = scope["state"]["caller"]
-        try:
-            response, outcome = await self._respond(operation, scope, receive)
-        except RecollectError as error:
-            response = problem(error)
-        except Exception as error:  # noqa: BLE001  (a fault of ours ends one request, and tells nothing of it)
-            response = broken(error)
-        seconds = perf_counter() - started
-        self._warm.metrics.count(operation.name, status=response.status_code, seconds=seconds, outcome=outcome)
-        if _LOG.isEnabledFor(logging.INFO):
-            told = (operation.name, response.status_code, seconds * 1000, caller.name)
-            _LOG.info("request operation=%s status=%d ms=%.1f caller=%s", *told)
-        await response(scope, receive, send)
-
-    async def _respond(
-        self, operation: Operation, scope: Scope, receive: Receive
-    ) -> "tuple[Response | Kept, str | None]":
-        method = scope["method"]
-        if method not in methods_of(operation):
-            raise wrong_method(method, methods_of(operation))
-        state = scope["state"]
-        body = await read_body(receive) if method == "POST" else b""
-        asked = Asked(
-            operation=operation,
-            method="POST" if method == "POST" else "GET",
-            headers=state["headers"],
-            caller=state["caller"],
-            query=scope["query_string"],
-            body=body,
-            receive=receive,
-        )
-        key = asked.key(self._warm.version())
-        return (await self._anew(asked), None) if key is None else await self._tagged(asked, key)
-
-    async def _tagged(self, asked: Asked, key: tuple[Any, ...]) -> "tuple[Response | Kept, str | None]":
-        """Answer what stays as it is until something is written: not at all, from memory, or anew."""
-        kept = self._warm.bodies.get(key) if asked.operation.name in SEARCHES else None
-        tag = tag_of(key) if kept is None else kept.tag
-        if tag.decode() in asked.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers={"ETag": tag.decode()}), None
-        if kept is not None:
-            return kept, None
-        answer = await self._ask(asked, asked.values())
-        made = Kept(body=await self.in_thread(lambda: content(answer.value)), tag=tag)
-        outcome = _outcome(answer)
-        if outcome is not None:
-            self._warm.bodies.put(key, made)
-        return made, outcome
-
-    async def _anew(self, asked: Asked) -> Response:
-        values = asked.values()
-        if asked.method == "GET" and is_writing(asked.operation, values):  # what a link or an image could set off
-            raise wrong_method("GET", ("POST",))
-        key = asked.headers.get("idempotency-key") if access_of(asked.operation) == "write" else None
-        return await (self._do(asked, values) if key is None else self._once(asked, values, key))
-
-    async def _once(self, asked: Asked, values: Mapping[str, Any], key: str) -> Response:
-        """Do a write that may be sent again under the same key."""
-        known = f"{asked.caller.name}/{asked.operation.name}"
-        before = self._idempotency.begin(known, key, asked.body)
-        if before is not None:
-            return before
-        response: Response | None = None
-        try:
-            response = await self._do(asked, values)
-        except RecollectError as error:
-            response = problem(error)
-        finally:
-            self._idempotency.end(known, key, response)
-        return response
-
-    async def _do(self, asked: Asked, values: Mapping[str, Any]) -> Response:
-        answer = await self._ask(asked, values)
-        if answer.stream:
-            return Streamed(self._lines.read(answer.value), media_type="application/x-ndjson")
-        return Response(await self.in_thread(lambda: content(answer.value)), media_type=JSON)
-
-    async def _ask(self, asked: Asked, values: Mapping[str, Any]) -> Answer:
-        """Do what is asked in a thread; a search ends with its time, or when nobody waits for it any more."""
-        name, service = asked.operation.name, self._warm.service
-        if name not in SEARCHES:
-            done: Answer = await self.in_thread(lambda: _answer(service, name, values, asked.caller))
-            return done
-        gone = Event()
-        watcher = asyncio.create_task(_notice(asked.receive, gone))
-        limited = {**values, "timeout": DEADLINE} if values.get("timeout") is None else values
-        try:
-            found: Answer = await self.in_thread(
-                lambda: service.answer(name, limited, asked.caller, cancelled=gone.is_set)
-            )
-            return found
-        finally:
-            watcher.cancel()
-
-    async def in_thread(self, work: Callable[[], Any]) -> Any:
-        """Do *work* in a thread, so that the others are not kept waiting."""
-        return await anyio.to_thread.run_sync(work, limiter=self._warm.threads)
-
-    # --- the others -------------------------------------------------------------------------
-
-    def others(self) -> list[Route]:
-        """Return the routes that are no operations."""
+    def routes(self) -> list[Route]:
+        """Return their routes."""
         return [
             Route(f"{BASE}/import", self._import, methods=["POST"]),
             Route(f"{BASE}/openapi.json", self._openapi),
@@ -204,20 +41,20 @@ class Server:
         ]
 
     async def _import(self, request: Request) -> Response:
-        return await import_lines(self._warm.service, request, self.in_thread)
+        return await import_lines(self.warm.service, request, self.in_thread)
 
     async def _openapi(self, _: Request) -> Response:
-        return JSONResponse(describe(self._warm.service.operations.values(), version=recollect.__version__))
+        return JSONResponse(describe(self.warm.service.operations.values(), version=recollect.__version__))
 
     async def _ready(self, _: Request) -> Response:
         try:
-            await self.in_thread(self._warm.version)
+            await self.in_thread(self.warm.version)
         except RecollectError as error:
             return problem(error)
         return JSONResponse({"status": "ready"})
 
     async def _metrics(self, _: Request) -> Response:
-        return Response(self._warm.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(self.warm.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def build_app(warm: WarmStore, rules: Rules) -> Guard:
@@ -239,34 +76,11 @@ def build_app(warm: WarmStore, rules: Rules) -> Guard:
         Exception: _failed,
     }
     rest = Starlette(routes=tools.routes, lifespan=lifespan, exception_handlers=handlers)
-    server = Server(warm, rest)
-    rest.router.routes.extend(server.others())
-    guard = Guard(server, rules=rules, verify=warm.verify)
+    door = OperationDoor(warm, rest)
+    rest.router.routes.extend(Others(warm, door).routes())
+    guard = Guard(door, rules=rules, verify=warm.verify)
     warm.metrics.under_way.set_function(lambda: guard.under_way)
     return guard
-
-
-def _answer(service: Service, name: str, values: Mapping[str, Any], caller: Caller) -> Answer:
-    if name == "list":
-        return page_of(lambda wanted: service.answer(name, wanted, caller), values)
-    return service.answer(name, values, caller)
-
-
-def methods_of(operation: Operation) -> tuple[str, ...]:
-    """Return how *operation* may be asked: what writes is never a GET."""
-    return ("POST",) if access_of(operation) == "write" else ("GET", "HEAD", "POST")
-
-
-def wrong_method(method: str, known: tuple[str, ...]) -> HttpError:
-    """Return the error for a method that is not for what was asked."""
-    return HttpError("method", f"{method} is not for this", hint=f"see: {BASE}/openapi.json", allow=known)
-
-
-async def _notice(receive: Receive, gone: Event) -> None:
-    """Set *gone* once the client is."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    gone.set()
 
 
 async def _healthy(_: Request) -> Response:
@@ -284,16 +98,3 @@ async def _not_so(request: Request, error: Exception) -> Response:
 
 async def _failed(_: Request, error: Exception) -> Response:
     return problem(error) if isinstance(error, RecollectError) else broken(error)
-
-
-def broken(error: Exception) -> Response:
-    """Return the response for a fault of ours, which tells nothing of it; the log names its kind."""
-    _LOG.error("failure kind=%s", type(error).__name__, exc_info=error if _LOG.isEnabledFor(logging.DEBUG) else None)
-    hint = "nothing stored is lost; please report it"
-    return problem(HttpError("internal", "something unforeseen happened", hint=hint, status=500))
-
-
-def _outcome(answer: Answer) -> str | None:
-    """Return the outcome of a search that ran as asked; None for anything else."""
-    reply = answer.value
-    return reply.outcome if isinstance(reply, Reply) and reply.degraded is None else None

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Generator, Iterable
 from contextlib import suppress
 from itertools import islice
 from typing import Any, Final
@@ -64,8 +64,12 @@ class Lines:
 
         def work() -> None:
             rest = iter(records)
-            while some := list(islice(rest, AT_ONCE)):
-                anyio.from_thread.run(put.send, b"".join(content(each) + b"\n" for each in some))
+            try:
+                while some := list(islice(rest, AT_ONCE)):
+                    anyio.from_thread.run(put.send, b"".join(content(each) + b"\n" for each in some))
+            finally:  # what it holds of the store is let go here, in the thread that took it
+                if isinstance(rest, Generator):
+                    rest.close()
 
         async def reading() -> None:
             with put, suppress(anyio.BrokenResourceError):  # the reader is gone
@@ -73,9 +77,9 @@ class Lines:
 
         task = asyncio.create_task(reading())
         try:
-            with take:
-                async for part in take:
-                    yield part
-            await task
-        finally:
-            task.cancel()
+            async for part in take:
+                yield part
+        finally:  # the thread ends with its next part, as nobody takes it
+            take.close()
+            await asyncio.wait([task])
+        task.result()

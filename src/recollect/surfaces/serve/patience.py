@@ -24,13 +24,13 @@ class PatientProtocol(H11Protocol):
         super().connection_made(transport)
         self._wait()
 
-    def data_received(self, data: bytes) -> None:
-        """Take in some bytes; wait on while they are no whole head."""
-        super().data_received(data)
-        if self.cycle is None or self.cycle.response_complete:
-            self._wait()
-        else:
+    def handle_events(self) -> None:
+        """Take in what has come; wait on while it is no whole head."""
+        super().handle_events()
+        if self.cycle is not None and not self.cycle.response_complete:
             self._wait_no_more()
+        elif self.conn.trailing_data[0]:
+            self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""

@@ -1,14 +1,16 @@
 """Errors as HTTP tells them: problem+json with the `error` member that every surface has."""
 
 import json
+import logging
 from typing import Final
 
 from starlette.responses import Response
 
 from recollect.errors import RecollectError
 from recollect.surfaces.serialise import error_value
-from recollect.surfaces.serve.openapi import PROBLEM
+from recollect.surfaces.serve.openapi import BASE, PROBLEM
 
+_LOG: Final = logging.getLogger("recollect.serve")
 STATUS: Final = {
     "unknown_id": 404,
     "unknown_operation": 404,
@@ -84,3 +86,15 @@ def problem(error: RecollectError) -> Response:
         headers["Allow"] = ", ".join(error.allow)
     body = json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
     return Response(body, status_code=status, media_type=PROBLEM, headers=headers)
+
+
+def wrong_method(method: str, known: tuple[str, ...]) -> HttpError:
+    """Return the error for a method that is not for what was asked."""
+    return HttpError("method", f"{method} is not for this", hint=f"see: {BASE}/openapi.json", allow=known)
+
+
+def broken(error: Exception) -> Response:
+    """Return the response for a fault of ours, which tells nothing of it; the log names its kind."""
+    _LOG.error("failure kind=%s", type(error).__name__, exc_info=error if _LOG.isEnabledFor(logging.DEBUG) else None)
+    hint = "nothing stored is lost; please report it"
+    return problem(HttpError("internal", "something unforeseen happened", hint=hint, status=500))

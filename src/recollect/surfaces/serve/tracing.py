@@ -4,13 +4,13 @@ Names follow the conventions for generative AI. Spans tell which operation ran a
 where the environment says so, by the variable that those conventions have for it.
 """
 
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from recollect.errors import RecollectError
+from recollect.settings import environment_of
 
 if TYPE_CHECKING:
     from recollect.surfaces.serve.service import Caller
@@ -42,7 +42,7 @@ def _recorded(operation: str, caller: "Caller", asked: str | None) -> Iterator[N
         "recollect.operation": operation,
         "recollect.caller": caller.name,
     }
-    if asked and os.environ.get(CONTENT, "").lower() == "true":
+    if asked and environment_of(CONTENT).get(CONTENT, "").lower() == "true":
         told["gen_ai.memory.query.text"] = asked
     tracer = trace.get_tracer("recollect")
     # An exception would carry the words of a request into the span; its code says enough.
