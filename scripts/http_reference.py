@@ -6,6 +6,7 @@ from typing import Any
 
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.answering import DEADLINE, SEARCHES, TAGGED
+from recollect.surfaces.serve.dispatcher import LONGEST
 from recollect.surfaces.serve.doors import access_of
 from recollect.surfaces.serve.guard import LARGEST
 from recollect.surfaces.serve.openapi import (
@@ -18,7 +19,6 @@ from recollect.surfaces.serve.openapi import (
     schema_of,
 )
 from recollect.surfaces.serve.problems import STATUS
-from recollect.surfaces.serve.service import LONGEST
 from recollect.surfaces.table import Operation, Parameter
 
 INTRODUCTION = f"""# The HTTP interface

@@ -1,5 +1,7 @@
 """Memory search for AI agents and the people who run them."""
 
+from recollect.version import __version__
+
 TYPE_CHECKING = False  # the module typing costs a thin front as much as all the rest
 if TYPE_CHECKING:
     from typing import Any
@@ -21,11 +23,11 @@ __all__ = [
     "Recollection",
     "Reply",
     "StoreError",
+    "__version__",
     "aio",
     "open",
     "recover",
 ]
-__version__ = "0.1.0"
 
 _MODULES = {
     "errors": ("InputError", "ModelError", "RecollectError", "StoreError"),

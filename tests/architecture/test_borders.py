@@ -19,7 +19,11 @@ CLOCK = (
 )
 # Reading any of these names is reading the world; only these places may.
 READERS = {
-    **dict.fromkeys(ENVIRONMENT, ("settings.py",)),
+    # The thin front loads no settings; installing asks where other programs keep theirs; spans are told by their own variables.
+    **dict.fromkeys(
+        ENVIRONMENT,
+        ("settings.py", "surfaces/front.py", "surfaces/install/commands.py", "surfaces/serve/tracing.py"),
+    ),
     **dict.fromkeys(CLOCK, ("recollection.py", "surfaces/")),
 }
 DRIVERS = {

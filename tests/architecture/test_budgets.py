@@ -11,24 +11,24 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 2_400,
+    ".": 2_600,
     "embedders": 1_390,
     "evaluate": 1_900,
     "recall": 500,
-    "remember": 8_600,
+    "remember": 9_900,
     "rerankers": 200,
-    "search": 3_000,
+    "search": 3_100,
     "stores": 4_100,
-    "surfaces": 5_000,
-    "text": 2_450,
-    "upkeep": 830,
+    "surfaces": 7_200,
+    "text": 2_600,
+    "upkeep": 950,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
 QUESTIONS = 44
 """How many a store answers in all."""
-IMPORTS = 18
+IMPORTS = 21
 """How many modules of ours and of others one module may know."""
 _SILENT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING)
 

@@ -169,7 +169,7 @@ def test_a_token_is_kept_as_a_digest_only(walled: Served, tmp_path: Path) -> Non
 
 def test_a_reader_may_not_write_by_any_route(walled: Served) -> None:
     reader = as_holder(walled, read_only=True)
-    writes = [name for name, each in walled.warm.service.operations.items() if _writes(each)]
+    writes = [name for name, each in walled.warm.dispatcher.operations.items() if _writes(each)]
 
     said = {name: reader.post(name, **_least(walled, name)) for name in writes}
     lens = reader.post("lens", action="create", name="mine")
@@ -192,7 +192,7 @@ def _least(served: Served, name: str) -> dict[str, object]:
     examples: dict[str, object] = {"number": 1, "id": 1, "ids": [1], "text": "a", "words": "a", "paths": ["1"]}
     return {
         each.name: each.choices[0] if each.kind == "choice" else examples[each.kind]
-        for each in served.warm.service.operation(name).parameters
+        for each in served.warm.dispatcher.operation(name).parameters
         if each.place and not each.optional
     }
 

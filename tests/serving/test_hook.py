@@ -16,7 +16,7 @@ from recollect.surfaces.hook import CHARACTERS, answer, read_event
 def db() -> Iterator[Recollection]:
     with opened() as store:
         store.add("We always squash commits before merging", type="preference")
-        store.add("The payment service talks to Stripe through a queue", type="decision")
+        store.add("The payment dispatcher talks to Stripe through a queue", type="decision")
         yield store
 
 
@@ -28,7 +28,7 @@ CLAUDE = {
 }
 CODEX = {**CLAUDE, "turn_id": "7", "model": "gpt-6"}
 GEMINI = {"session_id": "0b9e", "transcript_path": "", "cwd": "/nowhere/shop", "timestamp": "2026-11-01T10:00:00Z"}
-PROMPT = "what talks to Stripe, the payment service?"
+PROMPT = "what talks to Stripe, the payment dispatcher?"
 
 
 @pytest.mark.parametrize(

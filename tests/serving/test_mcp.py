@@ -15,10 +15,10 @@ from mcp_types import ElicitResult
 from served import Served, opened, serving, surroundings
 
 from recollect import Recollection
+from recollect.surfaces.serve.dispatcher import OWNER, Caller, Dispatcher
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.handshake import greet
 from recollect.surfaces.serve.mcp_server import build_server
-from recollect.surfaces.serve.service import OWNER, Caller, Service
 
 T = TypeVar("T")
 ERAS = ["auto", "legacy"]
@@ -94,7 +94,7 @@ def check(told: dict[str, Any]) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_the_story_is_the_same_in_memory(era: Any) -> None:
     with opened() as db:
-        told = talk(Client(build_server(Service(db), OWNER), mode=era), story)
+        told = talk(Client(build_server(Dispatcher(db), OWNER), mode=era), story)
 
     check(told)
 
@@ -121,7 +121,7 @@ def test_the_story_is_the_same_over_standard_input(tmp_path: Path, era: Any) -> 
 
 def test_every_tool_has_a_description_all_four_hints_and_a_short_name() -> None:
     with opened() as db:
-        tools = talk(Client(build_server(Service(db), OWNER)), _tools)
+        tools = talk(Client(build_server(Dispatcher(db), OWNER)), _tools)
 
     for tool in tools:
         hints = tool.annotations
@@ -149,7 +149,7 @@ def test_an_answer_stays_within_its_budget_and_says_what_had_no_room() -> None:
         async def ask(client: Client) -> Any:
             return await call(client, "search", query="frobnicator module", limit=30, budget=500, everything=True)
 
-        told = talk(Client(build_server(Service(db), OWNER)), ask)
+        told = talk(Client(build_server(Dispatcher(db), OWNER)), ask)
 
     assert 1 <= len(told["results"]) < 30
     assert len(json.dumps(told["results"])) <= 500 * 4 * 1.3
@@ -163,7 +163,7 @@ def test_a_question_without_an_answer_says_so_in_the_structured_half() -> None:
         async def ask(client: Client) -> Any:
             return await call(client, "search", query="xylophone zebra")
 
-        told = talk(Client(build_server(Service(db), OWNER)), ask)
+        told = talk(Client(build_server(Dispatcher(db), OWNER)), ask)
 
     assert (told["outcome"], told["results"]) == ("none", [])
     assert told["note"]
@@ -181,7 +181,7 @@ def test_a_person_is_asked_before_a_memory_is_forgotten(era: Any, left: int, *, 
         async def ask(client: Client) -> Any:
             return await call(client, "forget", id=kept.id)
 
-        told = talk(Client(build_server(Service(db), OWNER), mode=era, elicitation_callback=answer), ask)
+        told = talk(Client(build_server(Dispatcher(db), OWNER), mode=era, elicitation_callback=answer), ask)
 
         assert told["done"] is said
         assert db.list().total == left
@@ -194,7 +194,7 @@ def test_an_agent_cannot_forget_what_the_owner_said() -> None:
         async def ask(client: Client) -> str:
             return await refused(client, "forget", id=kept.id)
 
-        told = talk(Client(build_server(Service(db), OWNER)), ask)
+        told = talk(Client(build_server(Dispatcher(db), OWNER)), ask)
 
         assert "trusted further" in told
         assert db.list().total == 1
@@ -210,7 +210,7 @@ def test_a_session_bound_to_a_project_sees_nothing_else() -> None:
             await call(client, "remember", text="A red note")
             return found, other
 
-        found, other = talk(Client(build_server(Service(db), Caller(project="red"))), ask)
+        found, other = talk(Client(build_server(Dispatcher(db), Caller(project="red"))), ask)
 
         assert found["results"] == []
         assert "project" in other
@@ -247,7 +247,7 @@ def test_resources_and_prompts_are_there() -> None:
             prompt = await client.get_prompt("recall", {"topic": "deploys"})
             return memory.contents[0].text, json.loads(lenses.contents[0].text), prompt.messages[0].content.text
 
-        memory, lenses, prompt = talk(Client(build_server(Service(db), OWNER)), ask)
+        memory, lenses, prompt = talk(Client(build_server(Dispatcher(db), OWNER)), ask)
 
     assert memory.startswith("# Deploys\n\nWe deploy on Fridays")
     assert lenses == {"lenses": []}
@@ -305,7 +305,7 @@ def _answer_of_the_sdk(line: str) -> Any:
             pass
 
     async def session(db: Recollection) -> None:
-        running = build_server(Service(db), OWNER)._lowlevel_server  # noqa: SLF001
+        running = build_server(Dispatcher(db), OWNER)._lowlevel_server  # noqa: SLF001
         async with stdio_server(Lines(), Out()) as (incoming, outgoing):  # type: ignore[arg-type]
             await running.run(incoming, outgoing, running.create_initialization_options())
 

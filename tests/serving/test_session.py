@@ -181,12 +181,12 @@ sys.stdin.read()
 def test_what_was_injected_does_not_come_back_with_the_transcript(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     with recollect.open(env["RECOLLECT_DB"], model="none") as db:
-        db.add("The payment service talks to Stripe through a queue", type="decision")
-        block = db.inject("what talks to Stripe, the payment service?").text
+        db.add("The payment dispatcher talks to Stripe through a queue", type="decision")
+        block = db.inject("what talks to Stripe, the payment dispatcher?").text
     said = (
         ("user", f"<user-prompt-submit-hook>\n{block}\n</user-prompt-submit-hook>"),
         ("user", f"What talks to Stripe?\n{block}"),
-        ("assistant", "The payment service does."),
+        ("assistant", "The payment dispatcher does."),
     )
     path = transcript(tmp_path / "a.jsonl", tmp_path, said)
 
@@ -231,13 +231,13 @@ PROMPTS = {
 @pytest.fixture
 def db() -> Iterator[Recollection]:
     with recollect.open(":memory:", model="none") as store:
-        store.add("The payment service talks to Stripe through a queue", type="decision")
+        store.add("The payment dispatcher talks to Stripe through a queue", type="decision")
         yield store
 
 
 @pytest.mark.parametrize("agent", PROMPTS)
 def test_each_agent_is_answered_in_its_published_form(db: Recollection, agent: str) -> None:
-    event = {**PROMPTS[agent], "prompt": "what talks to Stripe, the payment service?"}
+    event = {**PROMPTS[agent], "prompt": "what talks to Stripe, the payment dispatcher?"}
 
     told = json.loads(answer(read_event(json.dumps(event)), db).output)
 
@@ -249,7 +249,7 @@ def test_each_agent_is_answered_in_its_published_form(db: Recollection, agent: s
 @pytest.mark.parametrize("agent", PROMPTS)
 @pytest.mark.parametrize("source", ["system", "loop_wakeup", "schedule_wakeup", "poll_event"])
 def test_prompts_that_nobody_wrote_are_not_answered(db: Recollection, agent: str, source: str) -> None:
-    event = {**PROMPTS[agent], "prompt": "what talks to Stripe, the payment service?", "source": source}
+    event = {**PROMPTS[agent], "prompt": "what talks to Stripe, the payment dispatcher?", "source": source}
 
     assert answer(event, db).output == ""
 

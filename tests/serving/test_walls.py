@@ -15,11 +15,11 @@ from served import Served, serving
 from two_projects import MARK, OURS, THEIR_ID, THEIRS, leaked, make_two_projects, open_two_projects, whole
 
 from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.doors import access_of
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import parameters
-from recollect.surfaces.serve.service import Caller
 
 OFFERED = sorted(name for name, each in OPERATIONS.items() if access_of(each) != "local")
 
@@ -108,7 +108,7 @@ TOOLS: Mapping[str, str] = {
 
 def test_no_tool_tells_of_another_project_or_changes_it(walled: Served, folder: Path) -> None:
     before = whole(walled.db)
-    server = build_server(walled.warm.service, Caller(name="ours", project=OURS, trust="owner"))
+    server = build_server(walled.warm.dispatcher, Caller(name="ours", project=OURS, trust="owner"))
 
     told = asyncio.run(asked_of_all(Client(server), folder))
 

@@ -67,7 +67,7 @@ class Commands(click.Group):
     def __init__(self, *args: Any, run: "Callable[[Operation, dict[str, Any]], None]", **more: Any) -> None:
         super().__init__(*args, **more)
         self._run = run
-        self._made: dict[str, click.Command] = {}
+        self._made: dict[str, tuple[Operation, click.Command]] = {}
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; end quietly when nobody reads its answer any more."""
@@ -82,21 +82,17 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return the command *cmd_name*."""
-        if cmd_name not in self._made:
-            made = self._make(cmd_name)
-            if made is None:
-                return super().get_command(ctx, cmd_name)
-            self._made[cmd_name] = made
-        return self._made[cmd_name]
-
-    def _make(self, name: str) -> click.Command | None:
-        if name in (operations := _operations()):
-            return command_for(operations[name], self._run)
-        if name in SERVING:
+        operation = _operations().get(cmd_name)
+        if operation is not None:
+            made = self._made.get(operation.name)
+            if made is None or made[0] is not operation:
+                made = self._made[operation.name] = operation, command_for(operation, self._run)
+            return made[1]
+        if cmd_name in SERVING:
             from recollect.surfaces.serving import COMMANDS  # noqa: PLC0415  (few serve)
 
-            return global_options(COMMANDS[name])
-        return None
+            return global_options(COMMANDS[cmd_name])
+        return super().get_command(ctx, cmd_name)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -146,7 +142,8 @@ def global_options(command: click.Command, *, hidden: bool = True) -> click.Comm
         click.Option([f"--{name}"], metavar=name.upper(), help=about, hidden=hidden, shell_complete=completer(name))
         for name, about in others.items()
     ]
-    command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="answer in JSON", hidden=hidden))
+    if "as_json" not in own:  # a command that is kept is asked for more than once
+        command.params.append(click.Option(["--json", "as_json"], is_flag=True, help="answer in JSON", hidden=hidden))
     if hidden:
         command.epilog = ALSO
     return command

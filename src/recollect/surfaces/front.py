@@ -7,8 +7,8 @@ than the start of Python.
 import os
 import sys
 
-from recollect import __version__
 from recollect.surfaces.serve.place import hail, parts_of
+from recollect.version import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

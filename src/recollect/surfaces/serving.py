@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import click
 
-from recollect import __version__
 from recollect.errors import InputError, StoreError
 from recollect.settings import read_settings
 from recollect.surfaces.cli import chosen_options, open_chosen
@@ -17,6 +16,7 @@ from recollect.surfaces.commands import GLOBAL
 from recollect.surfaces.granting import seconds_of
 from recollect.surfaces.install.commands import install, uninstall
 from recollect.surfaces.serve.place import Place, ask, read_place
+from recollect.version import __version__
 
 STARTING: Final = 30.0
 """How many seconds a server may take to start."""

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.errors import RecollectError
 from recollect.replies import Reply
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.doors import access_of, is_writing
 from recollect.surfaces.serve.idempotency import Idempotency
 from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body
@@ -25,7 +26,6 @@ from recollect.surfaces.serve.openapi import BASE
 from recollect.surfaces.serve.outgoing import Lines, Streamed, content, tag_of
 from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import broken, problem, wrong_method
-from recollect.surfaces.serve.service import Caller, Service
 from recollect.surfaces.serve.warm_store import Kept, WarmStore
 from recollect.surfaces.table import Answer, Operation
 
@@ -73,7 +73,7 @@ class OperationDoor:
     def __init__(self, warm: WarmStore, rest: ASGIApp) -> None:
         self._warm, self._rest = warm, rest
         self._idempotency, self._lines = Idempotency(), Lines()
-        self._operations = {f"{BASE}/{name}": each for name, each in warm.service.operations.items()}
+        self._operations = {f"{BASE}/{name}": each for name, each in warm.dispatcher.operations.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -161,14 +161,18 @@ class OperationDoor:
 
     async def _ask(self, asked: Asked, values: Mapping[str, Any]) -> Answer:
         """Do what is asked in a thread; a search ends with its time, or when nobody waits for it any more."""
-        name, service = asked.operation.name, self._warm.service
+        name, dispatcher = asked.operation.name, self._warm.dispatcher
         if name not in SEARCHES:
-            return await self.in_thread(lambda: _answer(service, name, values, asked.caller))
+            done: Answer = await self.in_thread(lambda: _answer(dispatcher, name, values, asked.caller))
+            return done
         gone = Event()
         watcher = asyncio.create_task(_notice(asked.receive, gone))
         limited = {**values, "timeout": DEADLINE} if values.get("timeout") is None else values
         try:
-            return await self.in_thread(lambda: service.answer(name, limited, asked.caller, cancelled=gone.is_set))
+            found: Answer = await self.in_thread(
+                lambda: dispatcher.answer(name, limited, asked.caller, cancelled=gone.is_set)
+            )
+            return found
         finally:
             watcher.cancel()
 
@@ -177,10 +181,10 @@ class OperationDoor:
         return await anyio.to_thread.run_sync(work, limiter=self._warm.threads)
 
 
-def _answer(service: Service, name: str, values: Mapping[str, Any], caller: Caller) -> Answer:
+def _answer(dispatcher: Dispatcher, name: str, values: Mapping[str, Any], caller: Caller) -> Answer:
     if name == "list":
-        return page_of(lambda wanted: service.answer(name, wanted, caller), values)
-    return service.answer(name, values, caller)
+        return page_of(lambda wanted: dispatcher.answer(name, wanted, caller), values)
+    return dispatcher.answer(name, values, caller)
 
 
 def methods_of(operation: Operation) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from recollect.errors import RecollectError
 from recollect.surfaces.serialise import error_value, serialise
-from recollect.surfaces.serve.service import OWNER
+from recollect.surfaces.serve.dispatcher import OWNER
 from recollect.surfaces.serve.warm_store import WarmStore
 
 
@@ -13,7 +13,7 @@ def call(warm: WarmStore, header: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the answer to the operation that *header* names, or the error."""
     try:
         given = header.get("values")
-        answer = warm.service.answer(str(header.get("operation")), given if isinstance(given, dict) else {}, OWNER)
+        answer = warm.dispatcher.answer(str(header.get("operation")), given if isinstance(given, dict) else {}, OWNER)
     except RecollectError as error:
         return error_value(error)
     return {"value": serialise(answer.value), "found": answer.found}

@@ -54,7 +54,7 @@ class Wire(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class SentCommand:
     """A command as its front tells it."""
 
     words: Sequence[str]
@@ -65,10 +65,10 @@ class Command:
     """Which of the three streams are terminals."""
 
 
-def read_command(header: Mapping[str, Any]) -> Command:
+def read_command(header: Mapping[str, Any]) -> SentCommand:
     """Return the command in *header*."""
     variables = {str(name): str(value) for name, value in dict(header["environment"]).items()}
-    return Command(
+    return SentCommand(
         words=[str(word) for word in header["words"]],
         folder=str(header["cwd"]),
         variables=variables,
@@ -77,7 +77,7 @@ def read_command(header: Mapping[str, Any]) -> Command:
     )
 
 
-def answer_command(command: Command, db: Recollection, settings: Settings, wire: Wire) -> None:
+def answer_command(command: SentCommand, db: Recollection, settings: Settings, wire: Wire) -> None:
     """Answer *command* from *db*, which was opened by *settings*; send what it writes, then its exit code."""
     out = _Gathered(wire)
     if not _is_served(command.words) or not _alike(command.variables):
@@ -100,7 +100,9 @@ def _code(words: Sequence[str]) -> int:
     return 0
 
 
-def _session(command: Command, db: Recollection, settings: Settings, wire: Wire, out: "_Gathered") -> session.Session:
+def _session(
+    command: SentCommand, db: Recollection, settings: Settings, wire: Wire, out: "_Gathered"
+) -> session.Session:
     lent = _Lent(command, db, settings, tell=lambda: wire.send(part("w")))
     return session.Session(
         stdin=_Input(wire, screen="stdin" in command.screens),
@@ -141,7 +143,7 @@ def _alike(variables: Mapping[str, str]) -> bool:
 class _Lent:
     """The server's store, for one command."""
 
-    def __init__(self, command: Command, db: Recollection, settings: Settings, *, tell: Callable[[], None]) -> None:
+    def __init__(self, command: SentCommand, db: Recollection, settings: Settings, *, tell: Callable[[], None]) -> None:
         self._command, self._db, self._settings, self._tell = command, db, settings, tell
         self._writes = False
 

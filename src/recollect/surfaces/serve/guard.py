@@ -11,9 +11,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.errors import RecollectError
+from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.page import PAGES
 from recollect.surfaces.serve.problems import HttpError, problem
-from recollect.surfaces.serve.service import OWNER, Caller
 
 OPEN: Final = frozenset({"/healthz", "/readyz", *PAGES})
 """What anybody may ask."""

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from recollect import __version__
+from recollect.version import __version__
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The versions of the protocol that begin with a handshake, oldest first."""

@@ -10,17 +10,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-import recollect
 from recollect.errors import RecollectError
 from recollect.surfaces.serve.answering import OperationDoor
+from recollect.surfaces.serve.dispatcher import OWNER
 from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
 from recollect.surfaces.serve.importing import import_lines
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import BASE, describe
 from recollect.surfaces.serve.page import files
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
-from recollect.surfaces.serve.service import OWNER
 from recollect.surfaces.serve.warm_store import WarmStore
+from recollect.version import __version__
 
 
 class Others:
@@ -41,10 +41,10 @@ class Others:
         ]
 
     async def _import(self, request: Request) -> Response:
-        return await import_lines(self.warm.service, request, self.in_thread)
+        return await import_lines(self.warm.dispatcher, request, self.in_thread)
 
     async def _openapi(self, _: Request) -> Response:
-        return JSONResponse(describe(self.warm.service.operations.values(), version=recollect.__version__))
+        return JSONResponse(describe(self.warm.dispatcher.operations.values(), version=__version__))
 
     async def _ready(self, _: Request) -> Response:
         try:
@@ -59,7 +59,7 @@ class Others:
 
 def build_app(warm: WarmStore, rules: Rules) -> Guard:
     """Return the ASGI application that offers *warm* under *rules*, MCP among it."""
-    mcp = build_server(warm.service, OWNER)
+    mcp = build_server(warm.dispatcher, OWNER)
     # Hosts and origins are checked by the guard in front, by the same rules for every route.
     checks = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     tools = mcp.streamable_http_app(transport_security=checks, max_request_body_size=LARGEST)

@@ -11,9 +11,9 @@ from starlette.responses import Response
 
 from recollect.errors import InputError, RecollectError
 from recollect.surfaces.serialise import error_value, serialise
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.outgoing import Streamed
 from recollect.surfaces.serve.problems import HttpError
-from recollect.surfaces.serve.service import Caller, Service
 
 LINES: Final = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
 EVENTS: Final = "text/event-stream"
@@ -27,22 +27,22 @@ LONGEST: Final = 1024 * 1024
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
-async def import_lines(service: Service, request: Request, in_thread: InThread) -> Response:
+async def import_lines(dispatcher: Dispatcher, request: Request, in_thread: InThread) -> Response:
     """Return the response that tells, line by line, what became of each line of *request*."""
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media not in LINES:
         raise HttpError("not_json", "the body must be JSON Lines", hint=f"Content-Type: {LINES[0]}")
     events = EVENTS in request.headers.get("accept", "")
-    told = _results(service, request, in_thread)
+    told = _results(dispatcher, request, in_thread)
     written = _as_events(told) if events else _as_lines(told)
     return Streamed(written, media_type=EVENTS if events else LINES[0])
 
 
-async def _results(service: Service, request: Request, in_thread: InThread) -> AsyncIterator[dict[str, Any]]:
+async def _results(dispatcher: Dispatcher, request: Request, in_thread: InThread) -> AsyncIterator[dict[str, Any]]:
     caller: Caller = request.state.caller
     number = 0
     async for lines in _batches(request):
-        for each in await in_thread(partial(_add, service, lines, number, caller)):
+        for each in await in_thread(partial(_add, dispatcher, lines, number, caller)):
             yield each
         number += len(lines)
 
@@ -72,14 +72,14 @@ async def _in_time(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         return
 
 
-def _add(service: Service, lines: Sequence[bytes], first: int, caller: Caller) -> list[dict[str, Any]]:
+def _add(dispatcher: Dispatcher, lines: Sequence[bytes], first: int, caller: Caller) -> list[dict[str, Any]]:
     """Add one memory for each of *lines*; one that cannot be added stops no other."""
     results = []
     for number, line in enumerate(lines, start=first + 1):
         if not line.strip():
             continue
         try:
-            added = service.answer("add", _values(line), caller)
+            added = dispatcher.answer("add", _values(line), caller)
             results.append({"line": number, **serialise(added.value)})
         except RecollectError as error:
             results.append({"line": number, **error_value(error)})

@@ -10,8 +10,8 @@ import anyio
 from mcp.server.stdio import stdio_server
 
 from recollect.recollection import open as open_recollection
+from recollect.surfaces.serve.dispatcher import Dispatcher
 from recollect.surfaces.serve.mcp_lines import agent_server
-from recollect.surfaces.serve.service import Service
 
 
 def run(db: str, *, project: str | None, first: str, rest: bytes, greeted: bool, wire: int) -> None:
@@ -21,7 +21,7 @@ def run(db: str, *, project: str | None, first: str, rest: bytes, greeted: bool,
         stdout = cast("anyio.AsyncFile[str]", _Output(wire, skipped=_id(first) if greeted else None))
 
         async def session() -> None:
-            server = agent_server(Service(opened), project=project)
+            server = agent_server(Dispatcher(opened), project=project)
             async with stdio_server(stdin, stdout) as (incoming, outgoing):
                 running = server._lowlevel_server  # noqa: SLF001  (the SDK has no public way to other streams)
                 await running.run(incoming, outgoing, running.create_initialization_options())

@@ -9,25 +9,25 @@ import anyio
 from mcp.server import MCPServer
 from mcp.server.stdio import stdio_server
 
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.mcp_server import build_server
-from recollect.surfaces.serve.service import Caller, Service
 
 
 async def serve_lines(
-    service: Service, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    dispatcher: Dispatcher, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
     """Hold one MCP session over a connection, until its other end closes."""
-    server = agent_server(service, project=header.get("project"))
+    server = agent_server(dispatcher, project=header.get("project"))
     stdin, stdout = cast("anyio.AsyncFile[str]", _Lines(reader)), cast("anyio.AsyncFile[str]", _Writer(writer))
     async with stdio_server(stdin, stdout) as (incoming, outgoing):
         running = server._lowlevel_server  # noqa: SLF001  (the SDK has no public way to other streams)
         await running.run(incoming, outgoing, running.create_initialization_options())
 
 
-def agent_server(service: Service, *, project: str | None) -> MCPServer:
+def agent_server(dispatcher: Dispatcher, *, project: str | None) -> MCPServer:
     """Return the MCP server for one session of an agent, bound to *project* where one is named."""
     caller = Caller(name="agent", project=project, trust="agent")
-    return build_server(service, caller, session=f"mcp-{token_hex(4)}")
+    return build_server(dispatcher, caller, session=f"mcp-{token_hex(4)}")
 
 
 class _Lines:

@@ -21,16 +21,16 @@ from mcp_types import (
 )
 from pydantic import BaseModel, Field
 
-import recollect
 from recollect.errors import InputError, RecollectError
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve import mcp_replies as replies
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.handshake import INSTRUCTIONS
 from recollect.surfaces.serve.mcp_schema import slim
-from recollect.surfaces.serve.service import Caller, Service
 from recollect.surfaces.table import read_id
 from recollect.surfaces.terminal import visible
 from recollect.trust import level
+from recollect.version import __version__
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -69,17 +69,17 @@ class Confirm(BaseModel):
     forget: bool = Field(description="hide this memory from every search; it can be restored")
 
 
-def build_server(service: Service, caller: Caller, *, session: str | None = None) -> MCPServer:
-    """Return the MCP server that offers *service* to *caller*; what it recalls is logged for *session*."""
+def build_server(dispatcher: Dispatcher, caller: Caller, *, session: str | None = None) -> MCPServer:
+    """Return the MCP server that offers *dispatcher* to *caller*; what it recalls is logged for *session*."""
     server = _Server(
         "recollect",
         title="recollect",
         instructions=INSTRUCTIONS,
-        version=recollect.__version__,
+        version=__version__,
         log_level="ERROR",
         middleware=[_known],
     )
-    door = _Door(service, as_agent(caller), session)
+    door = _Door(dispatcher, as_agent(caller), session)
     for tools in (_add_searches, _add_reading, _add_explaining, _add_counting, _add_writing, _add_resources):
         tools(server, door)
     return server
@@ -124,8 +124,8 @@ async def _known(
 class _Door:
     """How tools ask: by the name of an operation, for one caller."""
 
-    def __init__(self, service: Service, caller: Caller, session: str | None) -> None:
-        self._service, self._caller, self.session = service, caller, session
+    def __init__(self, dispatcher: Dispatcher, caller: Caller, session: str | None) -> None:
+        self._service, self._caller, self.session = dispatcher, caller, session
 
     def ask(self, operation: str, **given: Any) -> Any:
         """Return what *operation* answers to what is *given*."""

@@ -6,9 +6,9 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-import recollect
 from recollect.surfaces.serve.answers import Answers
 from recollect.surfaces.serve.cache import ResultCache
+from recollect.version import __version__
 
 
 class Metrics:
@@ -27,7 +27,7 @@ class Metrics:
         self.outcomes = Counter("recollect_search_outcomes", "Searches by their outcome.", ["outcome"], registry=kept)
         self.under_way = Gauge("recollect_requests_in_flight", "Requests under way.", registry=kept)
         about = Gauge("recollect_build_info", "The version that runs.", ["version"], registry=kept)
-        about.labels(version=recollect.__version__).set(1)
+        about.labels(version=__version__).set(1)
         self._registry.register(_Cache(answers, bodies))
         self._counted: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 

@@ -6,9 +6,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from recollect.surfaces.serve.dispatcher import LONG, LONGEST, PROJECT
 from recollect.surfaces.serve.doors import access_of, parameters_of
 from recollect.surfaces.serve.paging import ABOUT_NEXT, CURSOR
-from recollect.surfaces.serve.service import LONG, LONGEST, PROJECT
 from recollect.surfaces.table import Operation, Parameter
 
 BASE: Final = "/api/v1"

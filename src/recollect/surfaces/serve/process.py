@@ -14,7 +14,6 @@ from typing import Any, Final
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-import recollect
 from recollect.errors import InputError, StoreError
 from recollect.recollection import Recollection
 from recollect.settings import Settings
@@ -26,6 +25,7 @@ from recollect.surfaces.serve.mcp_lines import serve_lines
 from recollect.surfaces.serve.patience import PatientProtocol
 from recollect.surfaces.serve.place import Place, connect, part, read_place
 from recollect.surfaces.serve.warm_store import WarmStore
+from recollect.version import __version__
 
 STOPPING: Final = 10
 """How many seconds requests that run may take to end when the server stops."""
@@ -125,7 +125,7 @@ class _Process:
             "hook": self._hook,
             "cli": self._command,
         }
-        door = LocalDoor(self._db.address, handlers, version=recollect.__version__)
+        door = LocalDoor(self._db.address, handlers, version=__version__)
         with self._warm:
             async with self._http() as address:
                 gc.collect()
@@ -201,7 +201,7 @@ class _Process:
         place = read_place(self._db.address)
         return {
             "pid": os.getpid(),
-            "version": recollect.__version__,
+            "version": __version__,
             "store": self._db.address,
             "http": place.http if place else "",
             "seconds": round(monotonic() - self._started, 1),
@@ -214,7 +214,7 @@ class _Process:
 
     async def _mcp(self, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with self._use():
-            await serve_lines(self._warm.service, header, reader, writer)
+            await serve_lines(self._warm.dispatcher, header, reader, writer)
 
     async def _hook(self, header: Mapping[str, Any], _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from recollect.surfaces.hook import answer, keep_later, read_event  # noqa: PLC0415

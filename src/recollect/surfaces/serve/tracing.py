@@ -13,7 +13,7 @@ from recollect.errors import RecollectError
 from recollect.settings import environment_of
 
 if TYPE_CHECKING:
-    from recollect.surfaces.serve.service import Caller
+    from recollect.surfaces.serve.dispatcher import Caller
 
 INSTALLED: Final = find_spec("opentelemetry") is not None
 CONTENT: Final = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"

@@ -10,8 +10,8 @@ from starlette.types import Receive, Scope, Send
 from recollect.recollection import Recollection
 from recollect.surfaces.serve.answers import Answers
 from recollect.surfaces.serve.cache import ResultCache
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.metrics import Metrics
-from recollect.surfaces.serve.service import Caller, Service
 from recollect.surfaces.serve.warm import Warmer
 from recollect.upkeep.tokens import verify_token
 
@@ -47,7 +47,7 @@ class WarmStore:
         self.answers = Answers(db.store.version)
         db.answers = self.answers
         self.bodies: ResultCache[Kept] = ResultCache()
-        self.service, self.metrics = Service(db), Metrics(self.answers, self.bodies)
+        self.dispatcher, self.metrics = Dispatcher(db), Metrics(self.answers, self.bodies)
         self._warmer = Warmer(warm=self.answers.warm, clean=self.answers.frequencies.clean)
         self._threads: anyio.CapacityLimiter | None = None
 

@@ -34,7 +34,7 @@ class Caller:
 OWNER: Final = Caller()
 
 
-class Service:
+class Dispatcher:
     """The operations of one store, for callers near and far."""
 
     def __init__(self, db: Recollection) -> None:
