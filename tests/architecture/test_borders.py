@@ -19,7 +19,7 @@ CLOCK = (
 )
 # Reading any of these names is reading the world; only these places may.
 READERS = {
-    # The thin front loads no settings; installing asks where other programs keep theirs; spans are told by their own variables.
+    # The thin front loads no settings, installing asks where others keep theirs, spans have variables of their own.
     **dict.fromkeys(
         ENVIRONMENT,
         ("settings.py", "surfaces/front.py", "surfaces/install/commands.py", "surfaces/serve/tracing.py"),
