@@ -254,7 +254,7 @@ def _import_file(  # noqa: PLR0913, PLR0917  (each is a part of its own)
         form = reading.chosen(path)
         for done in sync_file(file, read_parts(path, form), context, index, told):
             if progress is not None:
-                progress(report.files["scanned"], len(seen.devices), f"{path.name}: {done:,} memories")
+                progress(report.files["scanned"], len(seen.devices), f"{path.name}: {done:,} read")
     except InputError as error:
         report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
     else:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Event
 from time import perf_counter, time
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import anyio.to_thread
 from starlette.responses import Response
@@ -29,6 +29,7 @@ from recollect.surfaces.serve.problems import broken, problem, wrong_method
 from recollect.surfaces.serve.warm_store import Kept, WarmStore
 from recollect.surfaces.table import Answer, Operation
 
+T = TypeVar("T")
 SEARCHES: Final = frozenset({"search", "decisions", "changes", "how-it-works"})
 TAGGED: Final = SEARCHES | {"list", "show", "related", "timeline", "facts", "conflicts", "why"}
 """Operations whose answer is the same as long as nothing was written; the recall log counts as nothing."""
@@ -176,7 +177,7 @@ class OperationDoor:
         finally:
             watcher.cancel()
 
-    async def in_thread(self, work: Callable[[], Any]) -> Any:
+    async def in_thread(self, work: Callable[[], T]) -> T:
         """Do *work* in a thread, so that the others are not kept waiting."""
         return await anyio.to_thread.run_sync(work, limiter=self._warm.threads)
 
