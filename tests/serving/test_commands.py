@@ -17,13 +17,15 @@ import pytest
 from served import process, surroundings, wait_for_line
 
 import recollect
+from recollect.settings import default_db
+from recollect.surfaces import front
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.doors import access_of
 from recollect.surfaces.serve.place import place_file, read_place
 
 NOTE = "The queue is drained by three workers because two of them were too slow on the first Monday of a month, 高 é"
 MARKED = "Done.\\n[MEMORY] type=decision: The shop sends its mail through Postmark"
-STORY = (
+STORY: tuple[tuple[str, ...], ...] = (
     ("add", "We deploy on Fridays", "--type", "decision", "--tag", "ops,rules"),
     ("add", "The staging database listens on port 5433", "--type", "gotcha", "--source", "docs/staging.md"),
     ("add", NOTE, "--title", "Workers", "--metadata", "team=queue"),
@@ -100,7 +102,7 @@ STORY = (
     ("--profile=cortex", "search", "port"),
 )
 """Every verb that a server offers, with arguments that go well and arguments that do not."""
-SLOW = (("embed",), ("reindex",), ("purge", "3", "--yes"))
+SLOW: tuple[tuple[str, ...], ...] = (("embed",), ("reindex",), ("purge", "3", "--yes"))
 """Verbs that a terminal is shown the progress of, alone."""
 TIMINGS = re.compile(r'"timings_ms": \{[^}]*\}')
 
@@ -290,6 +292,20 @@ def test_what_was_typed_is_not_lost_when_the_server_ends_meanwhile(tmp_path: Pat
 
 
 # --- whether a server is used ---------------------------------------------------------------
+
+
+def test_the_front_knows_the_usual_store_without_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("RECOLLECT_DB", "RECOLLECT_DAEMON"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("RECOLLECT_CONFIG", str(tmp_path / "settings.toml"))
+
+    usual = front.chosen(["search", "port"])
+    (tmp_path / "settings.toml").write_text('db = "/notes.db"\ndaemon = "off"\n')
+    told_by_file = front.chosen(["search", "port"])
+
+    assert usual == (default_db(), "use")
+    assert told_by_file == ("/notes.db", "off")
+    assert front.chosen(["--db=other.db"]) == ("other.db", "off")
 
 
 def running(db: str) -> bool:

@@ -141,8 +141,8 @@ def test_after_a_sudden_end_commands_go_on_alone_and_no_write_is_lost(tmp_path: 
 def test_a_front_loads_neither_numpy_nor_the_store_nor_the_protocol(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     program = (
-        "import sys; sys.argv = ['recollect', 'hook']; from recollect.surfaces.front import main; main(); "
-        "print(' '.join(sorted(sys.modules)))"
+        "import sys; before = set(sys.modules); sys.argv = ['recollect', 'hook']; "
+        "from recollect.surfaces.front import main; main(); print(' '.join(sorted(set(sys.modules) - before)))"
     )
 
     with process("serve", "--no-http", env=env) as started:
@@ -154,6 +154,7 @@ def test_a_front_loads_neither_numpy_nor_the_store_nor_the_protocol(tmp_path: Pa
     loaded = set(done.stdout.decode().split())
     assert "recollect.surfaces.front" in loaded
     assert not loaded & {"numpy", "click", "apsw", "mcp", "pydantic", "starlette", "recollect.recollection"}
+    assert not loaded & {"dataclasses", "enum", "json", "pathlib", "re", "socket", "subprocess", "typing"}
 
 
 # --- hooks through the front ----------------------------------------------------------------
