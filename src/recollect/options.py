@@ -96,7 +96,7 @@ class MemoryOptions(TypedDict, total=False):
     description: str
     path: str
     worker_role: str
-    requirements: str
+    requirements: str | Sequence[str]
     project: str
     kind: str
     pinned: bool

@@ -796,11 +796,13 @@ class Recollection:
             >>> made.token.read_only, made.secret.startswith("rct.bot.")
             (True, True)
         """
+        if self._named(name) != name:
+            raise InputError("a token cannot be called by a secret", hint="its name is shown to everybody")
         return upkeep.tokens.create_token(
             self.store,
             now=self.now(),
             name=name,
-            project=project or self.project,
+            project=self._named(project) or self.project,
             read_only=read_only,
             trust=trust,
             lifetime=lifetime,

@@ -274,14 +274,14 @@ class Counting:
 @pytest.mark.parametrize(
     ("query", "questions"),
     [
-        ("docker deployment", ("nearest", "match_words", "vectors", "load", "facts", "history")),
+        ("docker deployment", ("version", "nearest", "match_words", "vectors", "load", "facts", "history")),
         (
             "docker deploymant",
-            ("nearest", "match_words", "nearest", "match_words", "vectors", "load", "facts", "history"),
+            ("version", "nearest", "match_words", "nearest", "match_words", "vectors", "load", "facts", "history"),
         ),
     ],
 )
-def test_a_hybrid_search_asks_six_questions_and_a_mistyped_one_eight(
+def test_a_hybrid_search_asks_seven_questions_and_a_mistyped_one_nine(
     db: Recollection, query: str, questions: Sequence[str]
 ) -> None:
     counting = Counting(db.store)

@@ -11,7 +11,7 @@ import pytest
 from seedkit import Bench, exactly, factors, idf, ids, scores
 
 import recollect
-from recollect.errors import QueryError
+from recollect.errors import InputError
 
 STATED = {
     "Ann works as gardener": ("gardener", "identity", 0.7 * exp(-0.001 * 10)),
@@ -250,7 +250,7 @@ def test_alpha_at_either_end_is_the_mode_of_that_list(bench: Bench, alpha: float
 def test_an_alpha_outside_zero_to_one_is_refused(bench: Bench, alpha: float) -> None:
     bench.near({"copper kettle": 0.9})
 
-    with pytest.raises(QueryError, match="alpha"):
+    with pytest.raises(InputError, match="alpha"):
         bench.ask("copper", alpha=alpha)
 
 

@@ -90,6 +90,7 @@ BY_TYPE: dict[Any, st.SearchStrategy[Any]] = {
     int: NUMBERS,
     float: REALS,
     datetime: MOMENTS,
+    timedelta: st.timedeltas(),
     date: st.sampled_from([date.min, date.max, NOON.date()]) | st.dates(),
     object: STRANGERS,
     Path: PLACES.filter(lambda text: "\0" not in text).map(Path) | PLACES,

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from recollect.errors import WordIndexUnavailable
 from recollect.records import Scope
 from recollect.search.spelling import Vocabulary, vocabulary_of
 from recollect.search.state import SearchContext, State
@@ -57,7 +58,10 @@ def languages_of(context: SearchContext, scope: Scope) -> tuple[str, ...]:
         scopes = {}
     if scope not in scopes:
         markers = {marker(language): language for language in LANGUAGES}
-        found = context.ask.document_frequencies(scope=scope, form="stem", words=list(markers))
+        try:
+            found = context.ask.document_frequencies(scope=scope, form="stem", words=list(markers))
+        except WordIndexUnavailable:
+            return ()  # the words are looked for in the text itself, as they stand
         scopes[scope] = tuple(language for mark, language in markers.items() if found.get(mark))
     _KEPT[context.store] = (asked, scopes)
     return scopes[scope]

@@ -278,7 +278,8 @@ def embedded_text(report: "ImportReport", *, stopped: bool = False) -> str:
     made = [f"meaning: {_count(report.embedded, 'memory')} can be found by meaning too"] if report.embedded else []
     if report.waiting or report.degraded:
         waiting = f"{_count(report.waiting, 'memory')} without vectors yet; " if report.waiting else ""
-        made.append(f"{'stopped; ' if stopped else ''}{waiting}{LATER}")
+        later = LATER.replace("its", "their") if report.waiting > 1 else LATER
+        made.append(f"{'stopped; ' if stopped else ''}{waiting}{later}")
     return "\n".join(made)
 
 

@@ -63,7 +63,7 @@ def create_token(
     called = name or secrets.token_hex(4)
     if not called.replace("-", "").replace("_", "").isalnum() or not called.isascii():
         raise InputError(f"a token cannot be called {called!r}", hint="use letters, digits, - and _")
-    expires = None if lifetime is None else now + lifetime
+    expires = None if lifetime is None else _end(now, lifetime)
     made = Token(name=called, project=project, read_only=read_only, trust=trust, created_at=now, expires_at=expires)
     secret = secrets.token_urlsafe(32)
     with store.transaction():
@@ -73,6 +73,13 @@ def create_token(
             )
         store.put_note(KIND, called, {**_kept(made), "digest": _digest(secret)})
     return NewToken(token=made, secret=f"{PREFIX}.{called}.{secret}")
+
+
+def _end(now: datetime, lifetime: timedelta) -> datetime:
+    try:
+        return now + lifetime
+    except OverflowError as error:
+        raise InputError("a token cannot last so long", hint="leave it out for one without end") from error
 
 
 def tokens(store: Store) -> tuple[Token, ...]:

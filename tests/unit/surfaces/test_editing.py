@@ -38,7 +38,7 @@ def test_an_edit_takes_every_field_and_reads_standard_input(run: Run) -> None:
     done = run("edit", "1", "--content", "-", *options, "--json", stdin=b"new words\n")
     shown = run("show", "1", "--json").value
 
-    assert done.value["changed"] == ["content", "title", "tags", "source", "confidence", "observed_at"]
+    assert done.value["changed"] == ["content", "title", "source", "confidence", "observed_at", "tags"]
     assert (shown["content"], shown["title"], shown["tags"]) == ("new words", "T", ["a", "b"])
     assert (shown["source"], shown["confidence"], shown["observed_at"][:10]) == ("/n/a.md", 1.0, "2026-03-02")
 

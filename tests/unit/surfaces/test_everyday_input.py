@@ -133,7 +133,7 @@ def test_hits_have_formats_too(filled: Run) -> None:
 @pytest.mark.parametrize(
     ("word", "meant"),
     [
-        ("serch", "search"),
+        ("serch", "search or serve"),
         ("ls", "list"),
         ("rm", "forget"),
         ("delete", "forget"),
@@ -237,6 +237,7 @@ def test_repeats_in_a_first_import_are_called_repeats(run: Run, tmp_path: Path) 
 
     assert told.out.splitlines() == [
         "1 new memory from 2 files",
+        "read as: 2 markdown",
         "1 text said what a memory says already; nothing was added for them",
     ]
 

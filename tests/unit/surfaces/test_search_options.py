@@ -111,7 +111,7 @@ def test_why_asks_as_search_does(told: Run) -> None:
     )
 
     assert kept.value["found"] is True
-    assert gone.out.startswith("#1 is not in the answer: its facts are not sure enough any more\n")
+    assert gone.out.startswith("#1 is not in the answer: the confidence of its facts has faded too far\n")
     assert (lens.value["found"], lens.value["blocked_by"]) == (False, "lens")
 
 

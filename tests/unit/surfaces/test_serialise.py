@@ -55,7 +55,8 @@ def classes(*names: str) -> dict[str, type]:
 
 def test_every_shape_is_that_of_a_value_with_these_attributes() -> None:
     known = classes(
-        *("records", "replies", "recall.lens", "remember.edit", "remember.ingest", "search.why", "upkeep.facts")
+        *("records", "replies", "recall.lens", "remember.edit", "remember.ingest", "remember.roots"),
+        *("search.why", "upkeep.facts"),
     )
 
     missing = [
