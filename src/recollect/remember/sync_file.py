@@ -284,6 +284,11 @@ def _dated(memory: Memory, modified: datetime | None) -> Memory:
     return replace(memory, observed_at=modified, metadata={**memory.metadata, OBSERVED_FROM: MTIME})
 
 
+PROBED: Final = 512
+BINARY: Final = (b"SQLite format 3", b"PK", b"%PDF", b"\x28\xb5\x2f\xfd", b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+"""How files begin that are read though they hold NULs: databases, archives, documents, packed and wide text."""
+
+
 def _has_log(path: Path) -> bool:
     """Tell whether *path* is a database whose last changes stand in a log beside it: its own bytes do not tell them."""
     try:
@@ -298,6 +303,10 @@ def fingerprint_of(path: Path) -> str:
         if not stat.S_ISREG(path.stat().st_mode) or _has_log(path):
             return ""
         with path.open("rb") as file:
+            head = file.read(PROBED)
+            if b"\0" in head and not head.startswith(BINARY):
+                return ""  # no format reads it, and a file of holes may be endless
+            file.seek(0)
             return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
     except (OSError, ValueError):
         return ""
