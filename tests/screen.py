@@ -14,7 +14,9 @@ from pathlib import Path
 import pyte
 
 COMMAND = (sys.executable, "-c", "from recollect.surfaces.cli import main; main()")
-AT_NOON = """
+AT_NOON = f"""
+import sys
+sys.path.append({str(Path(__file__).parent)!r})
 from kit import NOON
 from recollect import recollection
 from recollect.surfaces.cli import main

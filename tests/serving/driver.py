@@ -11,7 +11,10 @@ import select
 import sys
 import tempfile
 import termios
+from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1]))  # it is started as a program of its own too
 
 from kit import NOON
 from recollect import recollection
