@@ -10,9 +10,11 @@ import termios
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 
 import pyte
 
+STOP = "\x03"
 COMMAND = (sys.executable, "-c", "from recollect.surfaces.cli import main; main()")
 AT_NOON = f"""
 import sys
@@ -65,7 +67,7 @@ def on_a_screen(
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  (Ctrl-C reaches it so)
     )
     os.close(theirs)
-    sent = b""
+    sent, last = b"", -1.0
     while select.select([ours], [], [], 60)[0]:
         try:
             piece = os.read(ours, 65536)
@@ -74,9 +76,10 @@ def on_a_screen(
         if not piece:
             break
         sent += piece
-        if until and until.encode() in sent:
+        if until and until.encode() in (piece if typed == STOP else sent) and monotonic() - last > 1:
             os.write(ours, typed.encode())
-            until = ""
+            last = monotonic()
+            until = until if typed == STOP else ""  # who stops a program goes on until it stops
     os.close(ours)
     screen = pyte.Screen(columns, rows)
     pyte.ByteStream(screen).feed(sent)

@@ -133,7 +133,7 @@ def test_stored_codes_never_reach_the_terminal(folder: Path) -> None:
 
 
 def test_whoever_stops_an_import_is_told_what_is_in(folder: Path) -> None:
-    lines = "".join(f'{{"text": "entry {n} of a long file"}}\n' for n in range(20_000))
+    lines = "".join(f'{{"text": "entry {n} of a long file"}}\n' for n in range(300_000))
     (folder / "notes" / "z.jsonl").write_text(lines)
 
     stopped = on_a_screen("import", "notes", folder=folder, until="4/4", typed="\x03")
