@@ -117,13 +117,10 @@ def test_the_daemon_is_started_looked_at_and_stopped(tmp_path: Path) -> None:
 def test_after_a_sudden_end_commands_go_on_alone_and_no_write_is_lost(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     db = env["RECOLLECT_DB"]
-    call = {"door": "call", "operation": "add"}
 
     with process("serve", "--no-http", env=env) as started:
         wait_for_line(started, "serving")
-        kept = [
-            ask(db, {**call, "values": {"text": f"memory number {each}"}}, version=__version__) for each in range(20)
-        ]
+        kept = [run("add", f"memory number {each}", "--json", env=env) for each in range(20)]
         started.kill()
         started.wait(60)
         hook = run("hook", env=env, stdin='{"hook_event_name": "SessionStart", "session_id": "s"}')
@@ -132,7 +129,7 @@ def test_after_a_sudden_end_commands_go_on_alone_and_no_write_is_lost(tmp_path: 
 
     with recollect.open(db, model="none") as opened:
         stored = {each.id for each in opened.list(limit=100).memories}
-    assert {each["value"]["id"] for each in kept if each} == stored
+    assert {json.loads(each.stdout)["id"] for each in kept} == stored
     assert len(stored) == 20
     assert hook.returncode == 0
     assert again.returncode == 0

@@ -29,6 +29,8 @@ INDENT: Final = 4
 
 
 # --- searches -------------------------------------------------------------------------------
+MTIME: Final = "observed_from"
+"""What marks a date as that of the file: `show` tells it, a hit does not."""
 
 
 def reply_page(reply: Reply, *, explain: bool = False, root: str = "", brief: bool = False, store: str = "") -> Page:
@@ -162,7 +164,8 @@ def _evidence(evidence: Evidence) -> str:
 def _fields(memory: Memory, snippet: str) -> str:
     """Return the short values in the metadata of *memory* that neither its text nor its *snippet* shows."""
     shown = f"{memory.title}\n{memory.section or ''}\n{memory.content}"
-    plain = {key: str(value) for key, value in memory.metadata.items() if isinstance(value, str | int | float)}
+    values = {key: value for key, value in memory.metadata.items() if key != MTIME}
+    plain = {key: str(value) for key, value in values.items() if isinstance(value, str | int | float)}
     told = [
         visible_line(f"{key}: {value}")
         for key, value in plain.items()

@@ -121,7 +121,6 @@ class _Process:
             "ping": self._ping,
             "stop": self._end,
             "mcp": self._mcp,
-            "call": self._call,
             "hook": self._hook,
             "cli": self._command,
         }
@@ -242,12 +241,6 @@ class _Process:
         wire = CallersWire(loop, reader, writer)
         with self._use(), suppress(CallerGone):
             await loop.run_in_executor(self._commands, answer_command, command, self._db, settings, wire)
-
-    async def _call(self, header: Mapping[str, Any], *_: Any) -> Mapping[str, Any]:
-        from recollect.surfaces.serve.calling import call  # noqa: PLC0415
-
-        with self._use():
-            return await asyncio.to_thread(call, self._warm, header)
 
 
 class _Server(uvicorn.Server):
