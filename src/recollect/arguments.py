@@ -5,7 +5,6 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from datetime import UTC, date, datetime
 from functools import cache, wraps
 from inspect import Parameter, Signature, signature
@@ -15,6 +14,7 @@ from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from recollect.errors import InputError
+from recollect.values import fields
 
 P = ParamSpec("P")
 T = TypeVar("T")

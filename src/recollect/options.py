@@ -1,7 +1,6 @@
 """The keywords of the verbs, typed once and named as the options of the command line."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Literal, TypedDict
 
@@ -9,6 +8,7 @@ from recollect.errors import QueryError
 from recollect.records import FILTER_FIELDS, NO_FILTER, Context, Filter, Scope, Trust
 from recollect.replies import Mode, Request
 from recollect.text.dates import TimeSpan, midnight, parse_moment
+from recollect.values import MISSING, fields, replace
 
 Moment = datetime | date | str
 """A moment, a day, or what the command line understands: "2026-05-01", "3d", "yesterday", "last week"."""

@@ -7,7 +7,6 @@ numbers. Anything else in a file is a ProfileError that names the key.
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_ori
 
 from recollect.errors import ProfileError
 from recollect.records import FIELDS
+from recollect.values import dataclass, field, fields, is_dataclass
 
 BUILT_IN: Final = ("default", "cortex", "oro", "boocode", "nornicdb", "engram")
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -50,6 +49,7 @@ from recollect.stores.choice import open_store, recover_store
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
 from recollect.trust import CONFIDENCE_CAPS
+from recollect.values import replace
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     SearchContext = search.SearchContext

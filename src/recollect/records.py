@@ -2,12 +2,12 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Final, Literal
 
 from recollect.arguments import fit
+from recollect.values import dataclass, field
 
 NEVER: Final = datetime.fromtimestamp(0, UTC)
 NOTHING: Final[Mapping[str, object]] = MappingProxyType({})

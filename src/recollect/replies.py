@@ -3,12 +3,12 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Final, Literal
 
 from recollect.arguments import fit
 from recollect.errors import InputError, QueryError
 from recollect.records import ALL_PROJECTS, NO_FILTER, Event, Fact, Filter, Memory, Scope
+from recollect.values import dataclass, field, fields, is_dataclass
 
 Mode = Literal["keyword", "semantic", "hybrid"]
 Outcome = Literal["answered", "weak", "none"]

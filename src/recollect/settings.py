@@ -6,11 +6,11 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from recollect.errors import ProfileError
 from recollect.files import write_private
+from recollect.values import dataclass, fields, replace
 
 MOST = 1_000_000
 """What no bound reaches."""

@@ -8,7 +8,6 @@ import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from http.client import HTTPException
@@ -40,6 +39,7 @@ from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import InputError, ModelError
 from recollect.files import make_folder
 from recollect.records import Progress
+from recollect.values import dataclass, replace
 
 if sys.platform == "win32":  # pragma: no cover - one of the two runs on any machine
     import msvcrt

@@ -6,7 +6,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, get_args
 from recollect.embedders.models import FILE, HASHING
 from recollect.embedders.passages import SCRIPTS
 from recollect.errors import ModelError
+from recollect.values import dataclass, field, fields, replace
 
 NEEDED: Final = ("numpy", "onnxruntime", "tokenizers", "onnx")
 """The libraries that it takes to build a model; all but the last are what it takes to run one."""

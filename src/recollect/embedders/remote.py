@@ -11,7 +11,6 @@ from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from http.client import HTTPConnection, HTTPException, HTTPSConnection, IncompleteRead
 from threading import Lock, Thread
@@ -23,6 +22,7 @@ from recollect.embedders.contract import Span, expect
 from recollect.embedders.passages import clean, cut
 from recollect.errors import InputError, ModelError
 from recollect.text.sentences import estimate
+from recollect.values import dataclass, field
 from recollect.vectors import Vector, unit, zero
 
 ROOM: Final = 256

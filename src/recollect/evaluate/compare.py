@@ -6,12 +6,12 @@ All randomness comes from a seed, so equal runs give equal answers.
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from recollect.embedders.manifest import require
 from recollect.errors import InputError
 from recollect.evaluate.measures import mean
+from recollect.values import dataclass
 
 np: Final = require("numpy", by="an evaluation")
 

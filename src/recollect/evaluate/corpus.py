@@ -5,7 +5,6 @@ The only place of the evaluation where contexts of the two paths are made.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +24,7 @@ from recollect.search import SearchContext, search
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
 from recollect.text.analyser import ANALYSER, analyse
+from recollect.values import dataclass
 
 DEPTH: Final = 100
 """How many hits are asked for: recall at 100 is the deepest measure."""

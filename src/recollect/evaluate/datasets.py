@@ -9,7 +9,6 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any, Final, Literal
 from recollect.errors import FileError
 from recollect.records import Memory
 from recollect.text.dates import as_moment
+from recollect.values import dataclass, field, replace
 
 Split = Literal["dev", "test", "all"]
 Judgements = Mapping[str, Mapping[str, int]]

@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -13,6 +12,7 @@ from recollect.errors import FileError
 from recollect.records import ALL_PROJECTS, Event, Filter, Recall, Scope
 from recollect.stores.change import writable
 from recollect.stores.contract import Store
+from recollect.values import dataclass, field
 
 GAINS: Final[Mapping[str, int]] = {"used": 1, "useful": 1, "wrong": 0}
 """What a memory is worth as an answer, by what was said of it."""

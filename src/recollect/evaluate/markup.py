@@ -5,12 +5,12 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import resources
 from itertools import pairwise
 from typing import Final, Literal
 
 from recollect.evaluate.compare import Change, Comparison, Interval
+from recollect.values import dataclass, field
 
 _NONE: Final = "-"
 _LONGEST: Final = 160

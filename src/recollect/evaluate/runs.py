@@ -8,11 +8,11 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from recollect.errors import FileError, InputError
+from recollect.values import dataclass
 
 _HINT: Final = 'a run is "query Q0 document rank score tag" on each line, or JSON: {"query": ["id", ...]}'
 _STEP: Final = 2.0**-20

@@ -1,7 +1,6 @@
 """Tuning a profile on the store it searches: fit its knobs to judged queries, adopt only what is surely better."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from recollect.records import Progress, Scope
 from recollect.remember.redact import redact_text
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store
+from recollect.values import dataclass, field
 
 LEAST: Final = 20
 """How many queries it takes to say anything."""

@@ -1,7 +1,7 @@
 """What was tuned, kept in the store it was tuned on: in force for the profile of that name, undone step by step."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recollect.errors import InputError
 from recollect.profile import Profile
 from recollect.stores.contract import Store
+from recollect.values import dataclass, fields, replace
 
 Raw = tuple[float, ...]
 """The numbers of a profile that a knob turns; none where the profile has no use for it."""

@@ -3,7 +3,6 @@
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from html import escape
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from recollect.stores.contract import Store
 from recollect.text.firewall import HEADING, closing, disarm, opening
 from recollect.text.normalise import CJK_CHARACTER, compiled
 from recollect.trust import ORIGINS
+from recollect.values import dataclass, replace
 
 Counter = Callable[[str], int]
 """How many tokens a text costs; any function will do, a model's own tokenizer included."""

@@ -1,7 +1,6 @@
 """Lenses: named filters and boosts that a user keeps and looks through."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -11,6 +10,7 @@ from recollect.records import FILTER_FIELDS, Fact, Filter, FilterField, Memory, 
 from recollect.replies import Request
 from recollect.stores.contract import Store
 from recollect.text.dates import parse_moment
+from recollect.values import dataclass, field, fields, replace
 
 KIND: Final = "lens"
 BOOSTS: Final = tuple(each.key for each in FILTER_FIELDS)

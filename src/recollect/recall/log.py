@@ -3,7 +3,6 @@
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal, get_args
@@ -12,6 +11,7 @@ from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS, Fact, Filter, Memory, Recall, Recalled, ReinforceFact, Scope, Usage
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store, unknown_fact
+from recollect.values import dataclass
 
 if TYPE_CHECKING:  # a search that is not logged starts no thread
     from concurrent.futures import ThreadPoolExecutor

@@ -7,11 +7,11 @@ stays in one chunk unless it alone is more than four chunks long.
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
 from recollect.text.code import Span, is_inside, span_around, whole_blocks
+from recollect.values import dataclass
 
 # Strongest first. A match ends where the next chunk may begin.
 _GOOD_BREAKS: Final = (

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from operator import attrgetter, index
 from typing import Any, Final, get_args
@@ -10,6 +9,7 @@ from typing import Any, Final, get_args
 from recollect.arguments import LARGEST, fitted, shown, storable
 from recollect.errors import InputError
 from recollect.records import Context, Memory, Restore, Revise, Trust
+from recollect.values import replace
 
 MAX_LENGTH: Final = 10 * 1024 * 1024
 """The most characters one memory may have."""

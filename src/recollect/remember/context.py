@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final
@@ -18,6 +17,7 @@ from recollect.remember.redact import FoundSecret, Redacted, digests_of, redact_
 from recollect.stores.contract import Analyse, Store
 from recollect.text.firewall import strip_rendered
 from recollect.trust import TRUST_LEVELS, capped, level
+from recollect.values import dataclass, replace
 from recollect.vectors import Vector, pack, unit
 
 CONFIDENCE_FLOORS: Final[Mapping[str, float]] = MappingProxyType({"decision": 0.9, "preference": 0.9})

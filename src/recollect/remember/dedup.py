@@ -16,7 +16,6 @@ no other wording: there an update is a conflict, a restatement a link.
 import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Final
 
@@ -35,6 +34,7 @@ from recollect.text.differences import (
 )
 from recollect.text.tokenizer import word_set
 from recollect.trust import against, may_change, may_replace, outranks
+from recollect.values import dataclass, field, replace
 
 MERGED: Final = ("identical", "restates")
 """The decisions after which a draft is no memory of its own."""

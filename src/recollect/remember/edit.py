@@ -1,7 +1,6 @@
 """Change a memory by hand: its words, its tags or what else is said of it; what it said stays in its history."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from recollect.errors import InputError
@@ -9,6 +8,7 @@ from recollect.records import Memory, Revise
 from recollect.remember.context import IngestContext
 from recollect.remember.redact import FoundSecret
 from recollect.replies import Degraded
+from recollect.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from itertools import islice
 from typing import Final
 
@@ -11,6 +10,7 @@ from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage, Progress, Scope
 from recollect.stores.contract import Store
 from recollect.text.sentences import merge_sentences
+from recollect.values import replace
 from recollect.vectors import WIDTH, Matrix, matrix, mix, pack, unpack
 
 Wanted = Callable[[Sequence[int]], Collection[int]]

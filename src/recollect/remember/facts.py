@@ -7,13 +7,13 @@ it is, and the shape of the sentence. The first rule that fits a sentence has it
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, Literal
 
 from recollect.records import Fact, Memory
 from recollect.text.code import fenced_blocks
 from recollect.text.dates import MONTH
+from recollect.values import dataclass, replace
 
 FactType = Literal[
     "kv", "relationship", "preference", "temporal", "identity", "location", "decision", "state", "config"

@@ -11,12 +11,12 @@ import stat
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, Final, TextIO
 
 from recollect.errors import FileError
 from recollect.remember.ignore import Pattern, read_patterns, verdict
+from recollect.values import dataclass, replace
 
 LARGEST: Final = 10 * 1024 * 1024
 """How many bytes a document may have, and one record of a collection; a collection may have as many as it likes."""

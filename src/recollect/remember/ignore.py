@@ -6,8 +6,9 @@ place where it stands, and a later place would leave less to the rest. Only the 
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+from recollect.values import dataclass
 
 LONGEST: Final = 1000
 """How many characters a pattern may have; a longer one is none."""

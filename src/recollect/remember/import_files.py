@@ -3,7 +3,6 @@
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from recollect.errors import InputError
@@ -18,6 +17,7 @@ from recollect.remember.sync_file import FileReport, fingerprint_of, modified_at
 from recollect.remember.sync_source import SLICE, SourceFile, SourceIndex, remove_source
 from recollect.remember.vanished import Seen, Vanished, device_of, find_vanished
 from recollect.replies import Degraded
+from recollect.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import groupby, repeat
 from typing import Final
 
@@ -45,6 +44,7 @@ from recollect.replies import Degraded
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
 from recollect.trust import EVIDENCE, against, capped, may_change, may_replace, outranks
+from recollect.values import dataclass, field, replace
 from recollect.vectors import matrix
 
 BATCH: Final = 500

@@ -2,12 +2,12 @@
 
 import os
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from recollect.errors import FileError, InputError
 from recollect.remember.formats import format_of
+from recollect.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

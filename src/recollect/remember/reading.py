@@ -1,7 +1,6 @@
 """How the files of an import are read: as what they look like, or as the caller says."""
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -10,6 +9,7 @@ from recollect.remember.find_files import suffix_of
 from recollect.remember.formats import BY_NAME, FORMATS, SUFFIXES, Format, format_of, named
 from recollect.remember.places import paths_of, place_named
 from recollect.settings import environment_of
+from recollect.values import dataclass
 
 _SURE: Final = frozenset(suffix for each in FORMATS if each.sign is None for suffix in each.suffixes)
 """The endings of files that some format reads whatever is in them."""

@@ -7,7 +7,6 @@ and the same name is the same at the next import. See docs/decisions/0009.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
 from hashlib import blake2b
 from secrets import token_hex
@@ -18,6 +17,7 @@ from recollect.records import Context
 from recollect.remember.secret_looks import is_random
 from recollect.remember.secret_rules import MARK, SecretSpan, find_secrets, replace_secrets
 from recollect.stores.contract import Store
+from recollect.values import dataclass, fields, replace
 
 Record = TypeVar("Record")
 Digest = Callable[[str], str]

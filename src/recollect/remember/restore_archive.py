@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
@@ -44,6 +43,7 @@ from recollect.remember.restore_export import find_existing, later_changes, vari
 from recollect.remember.sync_source import SourceFile, SourceIndex
 from recollect.text.dates import as_moment
 from recollect.trust import capped, level, may_change
+from recollect.values import dataclass, field, replace
 
 BATCH: Final = 500
 LONGEST: Final = 256 * 1024 * 1024

@@ -5,7 +5,6 @@ it is, unless the export knows of a later change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from recollect.records import ALL_PROJECTS, Forget, Insert, Memory, Merge, Revise, Write
 from recollect.remember.clean import chain
@@ -14,6 +13,7 @@ from recollect.remember.formats import Exported
 from recollect.remember.ingest import IngestResult, secrets_of
 from recollect.stores.contract import Store
 from recollect.trust import capped, may_change
+from recollect.values import replace
 
 Restored = tuple[Draft, Exported]
 """An exported memory, ready to be stored, and what the export says beside it."""

@@ -1,13 +1,14 @@
 """Roots: the files and folders that were imported and are to be imported again, kept with the store."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final, cast, get_args
 
 from recollect.errors import InputError
 from recollect.records import Trust
 from recollect.remember.reading import resolved
 from recollect.stores.contract import Store
+from recollect.values import dataclass
 
 KIND: Final = "root"
 """The kind of the notes that roots are kept as."""

@@ -7,7 +7,6 @@ faster. A pattern is compiled when a text first holds what it needs; most texts 
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cache
 from typing import Final, Literal
 
@@ -32,6 +31,7 @@ from recollect.remember.secret_looks import (
     names_itself,
     strength_of,
 )
+from recollect.values import dataclass, replace
 
 MARK: Final = "[redacted:"
 """How a mark begins that stands where a secret was; nothing inside a mark is a secret."""

@@ -6,7 +6,6 @@ goes on with the next one: what is stored by then is found unchanged.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from recollect.records import Forget, Piece
 from recollect.remember.context import Draft, IngestContext
@@ -25,6 +24,7 @@ from recollect.remember.sync_source import (
     source_diff,
     visible,
 )
+from recollect.values import replace
 
 
 class SourceStream:

@@ -6,7 +6,6 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
@@ -32,6 +31,7 @@ from recollect.remember.sync_source import (
     source_diff,
     sync_source,
 )
+from recollect.values import dataclass, field, replace
 
 MOST_PROBLEMS: Final = 100
 """How many parts of one file that cannot be read are told one by one; the others are counted."""

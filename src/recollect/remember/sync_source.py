@@ -2,7 +2,6 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Final
 
 from recollect.records import Event, Forget, Memory, Piece, Restore, Revise, Source, Write, digest
@@ -11,6 +10,7 @@ from recollect.remember.dedup import MERGED, is_standalone
 from recollect.remember.ingest import Decided, IngestResult, embed_drafts, ingest_drafts
 from recollect.stores.contract import Store
 from recollect.trust import may_change
+from recollect.values import dataclass, field, replace
 
 REASON: Final = "gone from its source"
 """Why a memory is forgotten when its text is no longer in the file; such a one comes back with its text."""

@@ -9,7 +9,6 @@ import stat
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -18,6 +17,7 @@ from recollect.remember.context import IngestContext
 from recollect.remember.marks import Marks
 from recollect.remember.secret_rules import MARK
 from recollect.remember.sync_source import SourceIndex, pages
+from recollect.values import dataclass
 
 FEW: Final = 5
 """So many files may go from below a root whatever share of it they are, unless they are all."""

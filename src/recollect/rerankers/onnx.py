@@ -4,7 +4,6 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -13,6 +12,7 @@ from recollect.embedders.manifest import is_inside
 from recollect.embedders.onnx import MOST_TEXTS, ROOM, Transformer, default_threads, load_transformer, one_line
 from recollect.embedders.passages import batches, clean
 from recollect.errors import ModelError
+from recollect.values import dataclass
 
 FILE: Final = "reranker.toml"
 USUAL: Final = 512

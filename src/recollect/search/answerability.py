@@ -8,7 +8,6 @@ it holds no value of the kind asked for (search/details.py).
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 from recollect.profile import Answerability, Calibration, LogisticModel
 from recollect.records import Filter
@@ -21,6 +20,7 @@ from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Drop, Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
 from recollect.text.snippet import held
+from recollect.values import replace
 
 STEEPEST = 30.0
 """Beyond this the logistic curve is flat, and its exponential would overflow."""

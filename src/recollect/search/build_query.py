@@ -1,7 +1,6 @@
 """A query into questions to the word index, tier by tier: the next tier is asked when one finds nothing."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import Final
 
@@ -26,6 +25,7 @@ from recollect.search.state import SearchContext, State, Tier
 from recollect.text.dates import TimeSpan
 from recollect.text.snippet import QueryTerms
 from recollect.text.tokenizer import QueryWord, read_words, significant
+from recollect.values import replace
 
 
 def build_query(state: State, *, words: Words) -> State:

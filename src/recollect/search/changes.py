@@ -7,7 +7,6 @@ itself past.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
 from recollect.profile import Changes
@@ -20,6 +19,7 @@ from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
 from recollect.text.claims import gives_other_value, relation, same_subject
 from recollect.text.snippet import held
+from recollect.values import replace
 from recollect.vectors import WIDTH, matrix
 
 

@@ -5,7 +5,6 @@ error code, but of another one.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from recollect.records import Memory
@@ -14,6 +13,7 @@ from recollect.text.analyser import field_texts
 from recollect.text.dates import MONTH_NAMES
 from recollect.text.questions import LOOKS_BACK, PAST, ValueKind, holds_value, names_given, same_month, values_asked
 from recollect.text.tokenizer import TokenAnalysis, analyse_text
+from recollect.values import dataclass
 
 _NOT_HELD: Final = ("path",)
 """Where a memory lies says nothing of what it holds."""

@@ -7,7 +7,6 @@ where both questions ask alike (who, where, how many). Who asks for a person, a 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from recollect.profile import Dialogue
 from recollect.records import Memory
@@ -15,6 +14,7 @@ from recollect.replies import Share
 from recollect.search.state import Candidate, State
 from recollect.text.analyser import asks
 from recollect.text.questions import declines, question_words
+from recollect.values import replace
 
 Turn = tuple[str, str, int]
 """A project, a conversation in it, and the place in that."""

@@ -6,12 +6,12 @@ Near-repeats of a better hit are left out of a short answer and stand behind the
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from recollect.profile import Diversify
 from recollect.records import Memory
 from recollect.search.state import Candidate, Drop, State
+from recollect.values import replace
 
 SHINGLE: Final = 5
 """How many words next to each other are compared as one."""

@@ -5,7 +5,6 @@ Neither says all of it: the question holds the words that are asked for now, the
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from recollect.records import Memory
@@ -13,6 +12,7 @@ from recollect.replies import Turn
 from recollect.search.dialogue import answers_to, turn_of, turns_of
 from recollect.search.state import Candidate, State
 from recollect.text.analyser import asks
+from recollect.values import replace
 
 SHOWN: Final = 160
 """How many characters of another turn of the exchange are shown."""

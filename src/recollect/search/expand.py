@@ -1,7 +1,6 @@
 """Variants of a query, each a list of its own: paraphrases by its intent, and words near to its key terms."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -16,6 +15,7 @@ from recollect.search.spelling import Vocabulary
 from recollect.search.state import State, Variant
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import read_words
+from recollect.values import replace
 from recollect.vectors import matrix, pack
 
 SHORTEST: Final = 3

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Final
 
 from recollect.profile import Fuse, Normaliser
@@ -10,6 +9,7 @@ from recollect.records import IndexHit
 from recollect.replies import Share
 from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Ranking, State
+from recollect.values import replace
 
 BELOW_ONE: Final = math.nextafter(1.0, 0.0)
 

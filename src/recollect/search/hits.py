@@ -1,7 +1,6 @@
 """The last stages: the best few as hits, with a snippet and the reason each was found; and the newest, for nothing."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
@@ -12,6 +11,7 @@ from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
 from recollect.text.snippet import QueryTerms, Snippet, held, joined, marked_snippet, most_held
 from recollect.trust import DECIDING, conflicts_among
+from recollect.values import replace
 
 SHOWABLE = ("near_repeat", "limit", "imprecise")
 """What was dropped for one of these would be shown in a longer answer."""

@@ -5,12 +5,12 @@ The cues are English: a query in another language is general, and is asked as it
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from recollect.errors import QueryError
 from recollect.text.normalise import fold, is_cjk
 from recollect.text.tokenizer import STOPWORDS, segment
+from recollect.values import dataclass
 
 Booster = Literal["decisions", "changes", "how_it_works"]
 

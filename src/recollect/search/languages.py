@@ -4,7 +4,6 @@ Nothing here touches a question that is plainly English, nor one to a store that
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -15,6 +14,7 @@ from recollect.search.state import SearchContext, State
 from recollect.stores.contract import Store
 from recollect.text.languages import COMPOUNDING, FUNCTION_WORDS, LANGUAGES, is_english, language_of, marker, stems_in
 from recollect.text.tokenizer import QueryWord, read_words
+from recollect.values import replace
 
 SHORTEST_PART: Final = 5
 """Parts of a compound with fewer letters stand in too many words by chance."""

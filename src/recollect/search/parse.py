@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, Literal
@@ -24,6 +23,7 @@ from recollect.search.limits import MAX_NESTING, MAX_TOKENS
 from recollect.text.dates import DateMatch, TimeSpan, find_dates, parse_moment
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import QueryWord, read_words, significant
+from recollect.values import dataclass, replace
 
 Kind = Literal["word", "phrase", "prefix", "exclude", "filter", "and", "or", "not", "open", "close"]
 DATES = ("since", "until", "on")

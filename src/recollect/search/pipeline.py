@@ -6,7 +6,6 @@ sets for itself.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -29,6 +28,7 @@ from recollect.search.smooth import smooth
 from recollect.search.spelling import suggest
 from recollect.search.state import SearchContext, State, Watch
 from recollect.search.weigh import apply_floor, weigh
+from recollect.values import dataclass, fields, is_dataclass, replace
 
 S = TypeVar("S", Retrieve, Fuse, Floor)
 

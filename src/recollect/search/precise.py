@@ -9,7 +9,6 @@ A hit that holds a word only nearly (mongodb for mongod), where another holds th
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Final
 
 from recollect.profile import Precise
@@ -18,6 +17,7 @@ from recollect.search.answerability import details_for, logistic
 from recollect.search.near_names import near_only, without_correction
 from recollect.search.state import Candidate, Drop, State
 from recollect.text.tokenizer import QueryWord, analyse_text, read_words, significant
+from recollect.values import replace
 
 _CLAUSE: Final = re.compile(r"[?;\n]+|,?\s+(?:and|und|et|y|e|sowie)\s+|&", re.IGNORECASE)
 MIN_WORDS: Final = 2

@@ -1,7 +1,6 @@
 """Memories that belong to one: linked with it, near in meaning or words, or stating something about its subjects."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from recollect.errors import ModelError
 from recollect.records import NO_FILTER, AnyOf, FactQuery, Memory, Scope, Word
@@ -11,6 +10,7 @@ from recollect.search.diversify import overlap, shingles
 from recollect.search.links import linked
 from recollect.search.state import SearchContext
 from recollect.text.tokenizer import read_words, significant
+from recollect.values import dataclass
 from recollect.vectors import pack
 
 LINKED = 1.0

@@ -2,7 +2,6 @@
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from recollect.errors import ModelError
 from recollect.profile import Rerank
@@ -12,6 +11,7 @@ from recollect.rerankers.contract import Reranker
 from recollect.search.build_query import query_terms
 from recollect.search.state import Candidate, SearchContext, State
 from recollect.text.snippet import MatchSpan, QueryTerms, match_spans
+from recollect.values import replace
 
 Span = tuple[int, int]
 

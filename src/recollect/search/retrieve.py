@@ -3,7 +3,6 @@
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Final
 
 from recollect.embedders.contract import Embedder, generation_for
@@ -18,6 +17,7 @@ from recollect.search.limits import MAX_UNKNOWN
 from recollect.search.spelling import correct_query, fuzzy_expand, unknown_words, vocabulary_of
 from recollect.search.state import Ranking, SearchContext, State, Tier
 from recollect.text.tokenizer import significant
+from recollect.values import dataclass, replace
 from recollect.vectors import WIDTH, matrix, mix, pack, unit
 
 SPELT: Final = 0.5

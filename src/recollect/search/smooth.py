@@ -8,11 +8,11 @@ of itself: what is unrelated stays unrelated in good company.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from recollect.profile import Smooth
 from recollect.replies import Share
 from recollect.search.state import Candidate, State
+from recollect.values import replace
 from recollect.vectors import WIDTH, matrix
 
 

@@ -6,7 +6,6 @@ the store, and an unknown word is compared with all of its words of like length.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import log10, sqrt
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -19,6 +18,7 @@ from recollect.search.state import SearchContext, State
 from recollect.stores.contract import Store
 from recollect.text.normalise import fold, is_cjk
 from recollect.text.tokenizer import STOPWORDS, QueryWord, read_words
+from recollect.values import dataclass, replace
 
 SHORTEST: Final = 4
 """Words with fewer letters have too many neighbours."""

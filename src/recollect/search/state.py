@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from time import perf_counter
 from typing import Literal
@@ -15,6 +14,7 @@ from recollect.replies import Degraded, Evidence, Hit, Mode, Outcome, Reason, Re
 from recollect.rerankers.contract import Reranker
 from recollect.search.parse import Query
 from recollect.stores.contract import Store
+from recollect.values import dataclass, field
 
 Tier = WordQuery | SubstringQuery
 """One question to the word index; a query is a cascade of them."""

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -13,6 +12,7 @@ from recollect.records import Fact, Memory, Usage
 from recollect.search.state import Candidate, Drop, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
+from recollect.values import dataclass, replace
 
 UNUSED: Final = Usage()
 DAY: Final = timedelta(days=1)

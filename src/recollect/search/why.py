@@ -3,7 +3,6 @@
 The stages of the search itself are run, and what became of the memory is read from what they know.
 """
 
-from dataclasses import dataclass, replace
 from typing import Final
 
 from recollect.profile import Smooth
@@ -14,6 +13,7 @@ from recollect.search.diversify import diversify
 from recollect.search.parse import parse
 from recollect.search.pipeline import Pipeline, as_asked, prepare
 from recollect.search.state import Candidate, Drop, SearchContext, State
+from recollect.values import dataclass, replace
 
 DEEP: Final = 100_000
 """How many candidates a list brings when a rank is looked for."""

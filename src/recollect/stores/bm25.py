@@ -10,7 +10,6 @@ import heapq
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, assert_never
 
@@ -30,6 +29,7 @@ from recollect.records import (
     WordHits,
     WordQuery,
 )
+from recollect.values import dataclass
 
 RAREST = 1e-6
 """FTS5's floor: a word in more than half of the rows still counts, just."""

@@ -1,7 +1,6 @@
 """What a write makes of a memory and of its facts: the same in every store."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -18,6 +17,7 @@ from recollect.records import (
     Restore,
     Revise,
 )
+from recollect.values import replace
 
 Changed = tuple[Memory, str, Mapping[str, object]]
 """A memory as it is now, the verb of the event, and its detail."""

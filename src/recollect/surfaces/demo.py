@@ -3,7 +3,6 @@
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +17,7 @@ from recollect.surfaces.layout import Line, Page, Piece, line
 from recollect.surfaces.pages import found_page
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.writing import import_value
+from recollect.values import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,13 +9,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from recollect.errors import RecollectError
 from recollect.recollection import Recollection
 from recollect.surfaces.keeping import begin
+from recollect.values import dataclass
 
 CHARACTERS: Final = 10_000
 """How many characters of context agents take."""

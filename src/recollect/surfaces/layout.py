@@ -6,11 +6,11 @@ Nothing here knows a code of a terminal: a style is a name, and `terminal.py` al
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from recollect.surfaces.terminal import visible
 from recollect.text.normalise import is_cjk
+from recollect.values import dataclass, replace
 
 Style = Literal["", "title", "mark", "faint", "good", "bad"]
 NARROWEST: Final = 20

@@ -1,7 +1,6 @@
 """Verbs about quality: how well judged questions are answered, and the profile fitted to its user."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,6 +11,7 @@ from recollect.records import Progress
 from recollect.replies import Mode
 from recollect.surfaces import text
 from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, mode_from, operation, write_file
+from recollect.values import replace
 
 SPLITS: Final = ("dev", "test", "all")
 

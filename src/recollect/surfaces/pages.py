@@ -5,7 +5,6 @@ A page is text with styles and links (`layout.py`): a terminal shows it wrapped 
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -16,6 +15,7 @@ from recollect.surfaces.layout import GAP, Line, Page, Piece, cut, line
 from recollect.surfaces.terminal import visible_line
 from recollect.surfaces.text import FOUND_BY, HINTS, degraded_text, facet_line, place_of, short
 from recollect.trust import ORIGINS
+from recollect.values import replace
 
 NEAR: Final = 0.5
 """What scores less than this share of the first hit falls far below it."""

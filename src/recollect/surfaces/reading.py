@@ -1,7 +1,6 @@
 """Verbs that read: search in its forms, why, what belongs to a memory or to a task, lists, facts, the recall log."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from recollect.errors import InputError
@@ -28,6 +27,7 @@ from recollect.surfaces.table import (
     operation,
     paged,
 )
+from recollect.values import replace
 
 LENS: Final = Parameter(name="lens", about="look through this lens")
 

@@ -8,7 +8,6 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -33,6 +32,7 @@ from recollect.upkeep.consolidate import LinkProposal, MergeProposal
 from recollect.upkeep.facts import Conflict
 from recollect.upkeep.purge import PurgeReport
 from recollect.upkeep.tokens import Token
+from recollect.values import fields, is_dataclass
 
 Shape = Any
 Schema = dict[str, Any]

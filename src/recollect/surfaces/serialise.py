@@ -1,7 +1,6 @@
 """Frozen values as JSON: one serialiser for the command line, HTTP and MCP, and a table of what differs."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cache
 from operator import attrgetter
@@ -10,6 +9,7 @@ from typing import Any, Final
 from recollect.errors import RecollectError
 from recollect.records import FILTER_FIELDS
 from recollect.replies import Reply
+from recollect.values import fields, is_dataclass
 
 _MEMORY: Final = (
     "id external_id kind project type title content tags source line section confidence pinned "

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +15,7 @@ from recollect.records import FILTER_FIELDS, Filter, Progress
 from recollect.replies import Mode
 from recollect.surfaces.layout import Page, plain
 from recollect.text.dates import TimeSpan
+from recollect.values import dataclass
 
 T = TypeVar("T")
 MODES: Final[Mapping[str, Mode]] = {

@@ -8,7 +8,6 @@ merely near is a link. None of it is ever a reason to merge.
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
@@ -16,6 +15,7 @@ from typing import Final, Literal
 from recollect.text.changes import is_exception, is_report, is_uncertain, states_change, states_event
 from recollect.text.differences import NEGATORS, OPPOSITES, Said, root, said
 from recollect.text.tokenizer import analyse_word, read_words
+from recollect.values import dataclass
 
 Relation = Literal["updates", "conflicts", "related"]
 

@@ -11,13 +11,13 @@ import unicodedata
 from calendar import monthrange
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
 
 from recollect.text.holidays import SIGNALS, holiday_named, names_pattern, nth_weekday
 from recollect.text.normalise import compiled
+from recollect.values import dataclass, replace
 
 FIRST_YEAR: Final = 1000
 LAST_YEAR: Final = 2999

@@ -8,13 +8,13 @@ case counts as a difference: telling two memories apart costs a row, merging the
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, get_args
 
 from recollect.text.dates import MONTH, MONTHS
 from recollect.text.normalise import CJK_PLAIN
+from recollect.values import dataclass, field
 
 Kind = Literal["number", "date", "version", "unit", "negation", "name", "code"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

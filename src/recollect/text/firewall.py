@@ -7,9 +7,10 @@ and also the block's lines when somebody dropped the comments.
 
 import re
 from bisect import bisect_left
-from dataclasses import dataclass
 from hashlib import blake2s
 from typing import Final
+
+from recollect.values import dataclass
 
 HEADING: Final = "## Relevant Memories"
 _KEY: Final = b"recollect:memories"

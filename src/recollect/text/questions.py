@@ -6,9 +6,10 @@ for nothing in particular, and every text may answer it.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from recollect.values import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

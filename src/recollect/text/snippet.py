@@ -3,13 +3,13 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from recollect.text.languages import language_of, stems_in
 from recollect.text.normalise import is_cjk
 from recollect.text.tokenizer import WORDS, TokenAnalysis, find_words, run_tokens
+from recollect.values import dataclass, replace
 
 WIDTH: Final = 160
 """How many characters are shown unless told otherwise."""

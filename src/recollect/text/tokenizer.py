@@ -8,7 +8,6 @@ stemmed by English Snowball here, and by the Snowball of its language in `recoll
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from operator import add
 from typing import Final, NamedTuple
@@ -17,6 +16,7 @@ import Stemmer  # type: ignore[import-not-found]  # the wheel brings no types
 
 from recollect.text.minhash import token_hash
 from recollect.text.normalise import CJK, CJK_PLAIN, CJK_TRAIL, EMOJI, MARKS, compiled, fold, is_cjk
+from recollect.values import dataclass
 
 LONGEST: Final = 255
 """The most characters a token has: stores limit the size of a key. A longer run is cut, a longer compound left out."""

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -15,6 +14,7 @@ from recollect.records import ALL_PROJECTS, Progress
 from recollect.remember.redact import digests_of, redact_name
 from recollect.stores.choice import IN_MEMORY, is_store_file
 from recollect.stores.contract import Store
+from recollect.values import dataclass
 
 KIND: Final = "backup"
 """The kind of note that says when the store was last backed up, and where to."""

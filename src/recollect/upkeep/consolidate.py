@@ -8,7 +8,6 @@ lower or higher trust says, and what is pinned. Nothing is deleted.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -45,6 +44,7 @@ from recollect.remember.ingest import MAX_NEAREST, by_bm25
 from recollect.stores.contract import Store
 from recollect.trust import capped, linked, may_merge
 from recollect.upkeep.facts import Conflict, by_project, repeated
+from recollect.values import dataclass, replace
 from recollect.vectors import matrix
 
 VERB: Final = "consolidate"

@@ -7,7 +7,6 @@ callers brought are in the archive, for nobody could make them again.
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -31,6 +30,7 @@ from recollect.records import (
     facts_by_memory,
 )
 from recollect.stores.contract import Store
+from recollect.values import dataclass, field, fields, is_dataclass
 
 BATCH: Final = 500
 Record = dict[str, Any]

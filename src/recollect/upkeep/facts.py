@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
 
@@ -10,6 +9,7 @@ from recollect.decay import age_days, effective_confidence
 from recollect.records import NO_FILTER, Fact, FactQuery, Memory, Scope
 from recollect.stores.contract import Store
 from recollect.trust import DECIDING, conflicts_among, contradicted, level
+from recollect.values import dataclass
 
 BATCH: Final = 1000
 """How many memories are asked about at a time."""

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Final, TypeVar
 
@@ -12,6 +11,7 @@ from recollect.records import ALL_PROJECTS, NO_FILTER, Erased, Filter, Memory, S
 from recollect.settings import MOST
 from recollect.stores.contract import Store
 from recollect.text.dates import parse_moment
+from recollect.values import dataclass, replace
 
 T = TypeVar("T")
 SHOWN: Final = 10

@@ -4,7 +4,6 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -13,6 +12,7 @@ from recollect.records import Trust
 from recollect.stores.contract import Store
 from recollect.text.dates import as_moment
 from recollect.trust import level
+from recollect.values import dataclass
 
 KIND: Final = "token"
 PREFIX: Final = "rct"

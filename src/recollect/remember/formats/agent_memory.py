@@ -1,12 +1,12 @@
 """Read what agents keep in files of their own, Markdown all of it: marked with the agent, and with what it is to it."""
 
-from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.markdown import read_markdown
 from recollect.remember.formats.record import Origin, Parsed
+from recollect.values import replace
 
 _INSTRUCTIONS: Final = {
     "claude.md": "claude-code",

@@ -5,7 +5,6 @@ memory of its own. The rest of the note is read as Markdown.
 """
 
 import re
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -17,6 +16,7 @@ from recollect.remember.formats.values import as_line, as_tags
 from recollect.remember.formats.yaml_text import load_mapping
 from recollect.text.code import is_inside, whole_blocks
 from recollect.text.dates import as_moment
+from recollect.values import replace
 
 _FRONT: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEYS: Final = (

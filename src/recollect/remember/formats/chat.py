@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from recollect.records import Context, Memory
 from recollect.remember.formats.record import Origin, Record, as_memory
 from recollect.remember.formats.values import as_count, as_line, as_words, is_scalar
+from recollect.values import dataclass, replace
 
 # --- turns written as lines -----------------------------------------------------------------
 

@@ -5,7 +5,6 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +17,7 @@ from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said
 from recollect.remember.formats.values import as_line, clean
 from recollect.text.dates import as_moment
+from recollect.values import replace
 
 _KEYS: Final = ('"guild"', '"channel"', '"messages"', '"author"')
 _HEADER: Final = re.compile(r"\ufeff?ID,Timestamp,Contents,Attachments\b")

@@ -2,7 +2,6 @@
 
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from types import NoneType
@@ -45,6 +44,7 @@ from recollect.remember.formats.record import (
 )
 from recollect.remember.formats.values import as_confidence, as_count, as_id, flatten, is_scalar
 from recollect.text.dates import as_moment
+from recollect.values import dataclass, field
 
 T = TypeVar("T")
 _SURE: Final = frozenset(CONTENT[:2])

@@ -6,7 +6,6 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from io import TextIOWrapper
 from lzma import LZMAError
 from pathlib import Path
@@ -21,6 +20,7 @@ from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.transcript import LONGEST, Session, has_key, opened
 from recollect.remember.formats.turns import conversation
 from recollect.remember.formats.values import TooMuch, plain
+from recollect.values import dataclass, field
 
 _MEMBER: Final = re.compile(r"(?:.*/)?conversations[-_.\w]{0,40}\.json")
 _BLANK: Final = re.compile(r"[\s,]*")

@@ -9,7 +9,6 @@ import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -23,6 +22,7 @@ from recollect.remember.formats.portions import numbered_lines, portions
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.text.dates import as_moment
+from recollect.values import dataclass
 
 _LOG: Final = re.compile(r"\ufeff?\s*commit [0-9a-f]{7,64}\b[^\n]*\n(?:Merge: [^\n]*\n)?Author: ")
 _COMMIT: Final = re.compile(r"commit (?P<hash>[0-9a-f]{7,64})(?: \((?P<refs>[^)]*)\))?\s*")

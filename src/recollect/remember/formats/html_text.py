@@ -6,7 +6,6 @@ libxml2 reads the markup and tells beginnings, ends and text; no tree is built, 
 import codecs
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -17,6 +16,7 @@ from recollect.remember.formats.extras import need
 from recollect.remember.formats.outline import Block, outlined, rows_as_text
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.dates import as_moment
+from recollect.values import dataclass, field
 
 _CHARSET: Final = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{2,40})""", re.IGNORECASE)
 _DECLARED: Final = re.compile(rb"""\A\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9_.-]{2,40})""")

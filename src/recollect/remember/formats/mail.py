@@ -8,7 +8,6 @@ import html
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes
 from email.header import decode_header, make_header
@@ -26,6 +25,7 @@ from recollect.remember.formats.portions import numbered_lines, opened, portions
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.text.dates import as_moment
+from recollect.values import dataclass
 
 LARGEST_MAIL: Final = 25 * 1024 * 1024
 """How many bytes of a mail are read; what follows are attachments."""

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from recollect.records import Memory
@@ -12,6 +11,7 @@ from recollect.remember.formats.plain import of_chunks, turns
 from recollect.remember.formats.record import FIELDS, Origin, Parsed, Record, fields_of, names_of
 from recollect.remember.formats.vault import is_outline, note_name, outline_items, page_properties, unmarked
 from recollect.text.code import is_inside, whole_blocks
+from recollect.values import dataclass, replace
 
 _FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")

@@ -5,7 +5,6 @@ Both are archives of XML, which is read as it comes; no tree is built.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -14,6 +13,7 @@ from recollect.remember.formats.archive import Archive, open_archive
 from recollect.remember.formats.outline import Block, outlined, rows_as_text
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.dates import as_moment
+from recollect.values import dataclass, field
 
 _HEADING: Final = re.compile(r"heading (\d)", re.IGNORECASE)
 _DEEPEST: Final = 9

@@ -2,12 +2,12 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 
 from recollect.records import Memory
 from recollect.remember.chunk import chunk
 from recollect.remember.formats.plain import is_rule
 from recollect.remember.formats.values import clean
+from recollect.values import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

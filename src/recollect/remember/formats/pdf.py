@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -22,6 +21,7 @@ from recollect.remember.formats.plain import of_chunks
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.text.dates import as_moment
+from recollect.values import replace
 
 MOST_PAGES: Final = 20_000
 MOST_TEXT: Final = 64 * 1024 * 1024

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -13,6 +12,7 @@ from recollect.remember.formats.chat import Threads, Turn, dialogue, is_dialogue
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.code import is_inside, whole_blocks
 from recollect.text.dates import as_moment
+from recollect.values import replace
 
 WINDOW: Final = 1_000_000
 """How many characters of a long text are looked at together."""

@@ -6,7 +6,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
@@ -17,6 +16,7 @@ from recollect.remember.find_files import read_text, shown
 from recollect.remember.formats.json_text import decode
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
+from recollect.values import dataclass, field, replace
 
 T = TypeVar("T")
 PORTION: Final = 500

@@ -1,7 +1,6 @@
 """Make a memory of one record: a mapping that names some of a memory's fields in its own words."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final
@@ -9,6 +8,7 @@ from typing import Any, Final
 from recollect.records import Event, Fact, Generation, Memory, Passage
 from recollect.remember.formats.values import as_confidence, as_flag, as_id, as_line, as_tags, as_words, flatten
 from recollect.text.dates import as_moment
+from recollect.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

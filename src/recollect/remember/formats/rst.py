@@ -5,13 +5,13 @@ Nothing that a text asks for is done: no file is included, nothing raw is passed
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Final
 
 from recollect.records import Memory
 from recollect.remember.formats.outline import Block, outlined
 from recollect.remember.formats.record import Origin, Parsed
+from recollect.values import dataclass, replace
 
 _ADORNMENT: Final = re.compile(r"([!-/:-@\[-`{-~])\1*[ \t]*")
 _EXPLICIT: Final = re.compile(r"\.\.(?:[ \t]+(.*))?")

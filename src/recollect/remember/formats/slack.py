@@ -9,7 +9,6 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -23,6 +22,7 @@ from recollect.remember.formats.portions import json_document, records_in, text_
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
 from recollect.text.dates import as_moment
+from recollect.values import dataclass, field, replace
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
 _TS: Final = re.compile(r'"ts"\s*:\s*"\d{9,10}\.\d{1,9}"')

@@ -9,7 +9,6 @@ import ast
 import re
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import PurePosixPath
 from typing import Final
@@ -18,6 +17,7 @@ from recollect.records import Memory
 from recollect.remember.chunk import chunk
 from recollect.remember.formats.plain import of_chunks
 from recollect.remember.formats.record import Origin, Parsed
+from recollect.values import dataclass, replace
 
 _LONGEST_LINE: Final = 5000
 """A line of more characters was written by a program."""

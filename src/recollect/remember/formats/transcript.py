@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from stat import S_ISREG
@@ -18,6 +17,7 @@ from recollect.remember.formats.json_text import decode
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
 from recollect.text.firewall import strip_rendered
+from recollect.values import dataclass, field, replace
 
 LONGEST: Final = 64 * 1024 * 1024
 """How many bytes a line, or one conversation of an export, may have; pictures and tool results stand in them."""

@@ -1,12 +1,12 @@
 """Make memories of a conversation that a program recorded: who said what, and when; each turn with its neighbours."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from recollect.records import Memory
 from recollect.remember.formats.chat import with_context
 from recollect.remember.formats.record import Origin
+from recollect.values import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,6 @@ in the metadata, where `related` follows it; a tag in the text becomes a tag of 
 import posixpath
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -18,6 +17,7 @@ from recollect.remember.chunk import Chunk, chunk
 from recollect.remember.formats.plain import is_rule
 from recollect.remember.formats.record import Record
 from recollect.text.code import Span, fenced_blocks
+from recollect.values import dataclass, replace
 
 MOST: Final = 64
 """How many links and how many tags one memory keeps."""

@@ -9,7 +9,6 @@ import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import pairwise
@@ -22,6 +21,7 @@ from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.portions import LONGEST_LINE, long_conversation, opened
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.turns import Said
+from recollect.values import dataclass
 
 _DATE: Final = r"(?P<a>\d{1,4})(?:[./-] ?|년 )(?P<b>\d{1,2})(?:[./-] ?|월 )(?P<c>\d{1,4})(?:\.|일)?"
 _CLOCK: Final = (

@@ -6,7 +6,6 @@ the C library calls itself for every level, and a file that nests deeply enough 
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import yaml
@@ -15,6 +14,7 @@ from recollect.errors import FileError
 from recollect.remember.formats.entries import of_object, parse
 from recollect.remember.formats.record import Entry, Origin, Parsed
 from recollect.remember.formats.values import DEEPEST, TooMuch, as_text, flatten, is_scalar, plain
+from recollect.values import dataclass, field
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BROKEN: Final = (yaml.YAMLError, ValueError, OverflowError)

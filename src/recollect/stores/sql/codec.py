@@ -3,7 +3,6 @@
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
@@ -13,6 +12,7 @@ from typing import Any, Generic, TypeVar, get_args
 from recollect.errors import RowDamaged
 from recollect.records import NOTHING, Context, Event, Fact, Memory, Piece, Recall, Recalled, Scope
 from recollect.stores.change import folded
+from recollect.values import MISSING, Field, fields
 
 Record = TypeVar("Record")
 _ALONE = Context()

@@ -3,12 +3,12 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from recollect.records import Memory
 from recollect.stores.sql.codec import damaged
 from recollect.stores.sql.engine import Session, bump
+from recollect.values import dataclass
 from recollect.vectors import REACH, WIDTH, matrix
 
 Thread = tuple[str, str]

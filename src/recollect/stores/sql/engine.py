@@ -6,13 +6,13 @@ Parameters are written `?`; an engine that spells them otherwise puts its own in
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from recollect.records import Filter, Form, Leaf, Progress, Scope, TokenizedMemory, VectorHits
 from recollect.stores.bm25 import Postings
 from recollect.stores.contract import Analyse
+from recollect.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

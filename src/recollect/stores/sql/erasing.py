@@ -3,7 +3,6 @@
 import json
 import mmap
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from recollect.records import ALL_PROJECTS, NO_FILTER, ByteSearch, Erased, Event, Fact, Filter, Memory, Scope
@@ -26,6 +25,7 @@ from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.rebuild import rebuild
 from recollect.stores.sql.recalls import drop
 from recollect.stores.sql.writes import Writer
+from recollect.values import replace
 
 OWNED = ("tagged", "wording", "event", "fact", "minhash", "piece")
 """The tables whose rows belong to one memory."""

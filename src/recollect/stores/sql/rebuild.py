@@ -8,7 +8,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 from recollect.errors import RowDamaged, StoreBusy, StoreDamaged, StoreError
@@ -18,6 +17,7 @@ from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
 from recollect.stores.sql.engine import Database, Engine, Session, WordTable, bump
 from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.vectors import checksum_of
+from recollect.values import dataclass
 
 SLICE = 200
 """How many memories are put into the index in one transaction."""

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Any, assert_never
 
@@ -30,6 +29,7 @@ from recollect.stores.sql import contexts, vectors
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, checksum
 from recollect.stores.sql.engine import Database, Session, bump
 from recollect.stores.sql.memories import wordings
+from recollect.values import replace
 
 TABLES: Mapping[str, str] = {
     "memory": MEMORY.insert("memory"),

@@ -1,7 +1,6 @@
 """The file of a store: how it can be used where it lies, and whether it is still the one that was opened."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
@@ -9,6 +8,7 @@ import apsw
 
 from recollect.errors import RecollectError, StoreDamaged, StoreError
 from recollect.files import make_file, make_folder
+from recollect.values import dataclass
 
 Access = Literal["write", "read", "immutable"]
 """What can be done: all; reading beside others; reading what nobody changes, with no file beside it."""

@@ -4,7 +4,6 @@ import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,6 +29,7 @@ from recollect.stores.sql.vectors import checksum_of
 from recollect.stores.sqlite import pages
 from recollect.stores.sqlite.engine import APPLICATION, PATIENCE, connect, migrations, translated
 from recollect.stores.sqlite.place import no_store
+from recollect.values import dataclass, field
 
 Row = dict[str, Any]
 CODECS: Mapping[str, Codec[Any]] = {"event": EVENT, "fact": FACT, "piece": PIECE, "recall": RECALL, "recalled": HIT}

@@ -3,9 +3,10 @@
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from recollect.values import dataclass
 
 NAME: Final = "recollect"
 HOOK_SECONDS: Final = 10

@@ -4,12 +4,12 @@ import json
 import re
 import tomllib
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from recollect.errors import FileError, InputError
 from recollect.surfaces.install.clients import NAME, Change, Entry
+from recollect.values import dataclass
 
 BACKUP: Final = ".before-recollect"
 

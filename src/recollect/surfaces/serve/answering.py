@@ -7,7 +7,6 @@ sent.
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from threading import Event
 from time import perf_counter, time
 from typing import Any, Final, TypeVar
@@ -28,6 +27,7 @@ from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import broken, problem, wrong_method
 from recollect.surfaces.serve.warm_store import Kept, WarmStore
 from recollect.surfaces.table import Answer, Operation
+from recollect.values import dataclass
 
 T = TypeVar("T")
 SEARCHES: Final = frozenset({"search", "decisions", "changes", "how-it-works"})

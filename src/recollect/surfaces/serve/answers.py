@@ -5,7 +5,6 @@ field that is added later is part of the key by itself. Errors are shared with t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Final
 
@@ -15,6 +14,7 @@ from recollect.surfaces.serve.cache import ResultCache
 from recollect.surfaces.serve.flight import SingleFlight
 from recollect.surfaces.serve.frequency import Frequencies
 from recollect.surfaces.serve.warm import MOST
+from recollect.values import dataclass, replace
 
 Search = Callable[[Request, Profile], Reply]
 

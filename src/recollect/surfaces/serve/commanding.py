@@ -7,7 +7,6 @@ caller, before anything is done.
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol
 
 from recollect.profile import BUILT_IN
@@ -21,6 +20,7 @@ from recollect.surfaces.serve.doors import LOCAL_PARAMETERS, access_of, is_writi
 from recollect.surfaces.serve.place import part
 from recollect.surfaces.table import Operation
 from recollect.surfaces.terminal import VisibleStream
+from recollect.values import dataclass, replace
 
 OWN: Final = ("db", "project", "profile", "daemon")
 """Settings that each command may have of its own."""

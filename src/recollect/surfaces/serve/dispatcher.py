@@ -1,7 +1,6 @@
 """The operations as a server offers them: for a caller with rights of its own, with values as JSON brings them."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from recollect.arguments import shown
@@ -13,6 +12,7 @@ from recollect.surfaces.serve.doors import CHANGES_ONE, access_of, is_writing, p
 from recollect.surfaces.serve.tracing import span
 from recollect.surfaces.table import Answer, Operation, Parameter, read_id
 from recollect.trust import TRUST_LEVELS, level, may_change
+from recollect.values import dataclass
 
 PROJECT: Final = Parameter(name="project", about="the project to write to and to search")
 LONGEST: Final = 10_000

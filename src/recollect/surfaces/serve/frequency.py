@@ -1,10 +1,11 @@
 """How often what was asked: the last 1,000 questions of a day, in memory only."""
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 from typing import Final, Generic, TypeVar
+
+from recollect.values import dataclass
 
 T = TypeVar("T")
 ENTRIES: Final = 1000

@@ -1,7 +1,6 @@
 """What every request passes: the right host and origin, a token where one is needed, not too many, not too large."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from ipaddress import ip_address
 from threading import Lock
 from time import monotonic
@@ -14,6 +13,7 @@ from recollect.errors import RecollectError
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.page import PAGES
 from recollect.surfaces.serve.problems import HttpError, problem
+from recollect.values import dataclass, field
 
 OPEN: Final = frozenset({"/healthz", "/readyz", *PAGES})
 """What anybody may ask."""

@@ -2,7 +2,6 @@
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 from starlette.responses import Response
 
 from recollect.surfaces.serve.problems import HttpError
+from recollect.values import dataclass
 
 DAY: Final = 24 * 3600.0
 MOST: Final = 10_000

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import wraps
 from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
 
@@ -30,6 +29,7 @@ from recollect.surfaces.serve.mcp_schema import slim
 from recollect.surfaces.table import read_id
 from recollect.surfaces.terminal import visible
 from recollect.trust import level
+from recollect.values import replace
 from recollect.version import __version__
 
 P = ParamSpec("P")

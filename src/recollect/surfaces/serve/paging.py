@@ -6,7 +6,6 @@ Lists are ordered by time and id, so the place after a memory is found by halvin
 import base64
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final
@@ -16,6 +15,7 @@ from recollect.records import Memory
 from recollect.replies import Listing
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import Answer, Parameter
+from recollect.values import dataclass, replace
 
 CURSOR: Final = Parameter(name="cursor", about="go on after the page that told this as next_cursor")
 ABOUT_NEXT: Final = "The cursor of the next page, where there is one."

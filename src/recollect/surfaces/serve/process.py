@@ -7,7 +7,6 @@ import signal
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Final
 
@@ -25,6 +24,7 @@ from recollect.surfaces.serve.mcp_lines import serve_lines
 from recollect.surfaces.serve.patience import PatientProtocol
 from recollect.surfaces.serve.place import Place, connect, part, read_place
 from recollect.surfaces.serve.warm_store import WarmStore
+from recollect.values import dataclass
 from recollect.version import __version__
 
 STOPPING: Final = 10

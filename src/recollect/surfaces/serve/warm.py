@@ -1,10 +1,11 @@
 """What is asked often is answered before it is asked: the five most frequent questions, every 20 seconds."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import Event, Thread
 from time import monotonic
 from typing import Final
+
+from recollect.values import dataclass
 
 FIRST: Final = 30.0
 """After how many seconds questions are warmed for the first time."""

@@ -1,6 +1,5 @@
 """A store that stays open: its results kept for a moment, its frequent questions warmed, its numbers counted."""
 
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
@@ -14,6 +13,7 @@ from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.metrics import Metrics
 from recollect.surfaces.serve.warm import Warmer
 from recollect.upkeep.tokens import verify_token
+from recollect.values import dataclass
 
 THREADS = 8
 """How many operations run at the same time."""
