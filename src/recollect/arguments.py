@@ -2,7 +2,6 @@
 
 import math
 import os
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
@@ -14,13 +13,14 @@ from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
 
 from recollect.errors import InputError
+from recollect.lazy import regex
 from recollect.values import fields
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Class = TypeVar("Class", bound=type)
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_SURROGATE: Final = regex("[\ud800-\udfff]")
 LARGEST: Final = 2**63
 """From here on a number is too large for any store."""
 _SHOWN: Final = 60

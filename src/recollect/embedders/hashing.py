@@ -5,7 +5,6 @@ give equal bytes on every machine.
 """
 
 import math
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -16,10 +15,11 @@ from typing import Final
 from recollect.embedders.contract import Span
 from recollect.embedders.passages import cut
 from recollect.errors import InputError, ModelError
+from recollect.lazy import regex
 from recollect.text.sentences import estimate
 from recollect.vectors import Vector, unit
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = regex(r"\w+")
 _WORD_WEIGHT: Final = 1.0
 _PART_WEIGHT: Final = 0.5
 _ROOM: Final = 256

@@ -1,15 +1,15 @@
 """Cut a text into passages that fit a model, at good breaks."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 from recollect.embedders.contract import Span
+from recollect.lazy import regex
 from recollect.text.normalise import CJK_CHARACTER, compiled
 from recollect.text.sentences import break_quality
 
-_SURROGATE: Final = re.compile(r"[\ud800-\udfff]")
-_WORD: Final = re.compile(r"[^\W\d_]+")
+_SURROGATE: Final = regex(r"[\ud800-\udfff]")
+_WORD: Final = regex(r"[^\W\d_]+")
 _SCRIPTS: Final[Mapping[str, str]] = {"cjk": CJK_CHARACTER}
 SCRIPTS: Final = frozenset(_SCRIPTS)
 """The groups of scripts a model can be said not to know."""

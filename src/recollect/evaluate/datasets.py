@@ -5,7 +5,6 @@ A query that no document answers and that is not marked unanswerable cannot be s
 
 import hashlib
 import json
-import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.text.dates import as_moment
 from recollect.values import dataclass, field, replace
@@ -27,8 +27,8 @@ _LAYOUT: Final = "a dataset is a folder with corpus.jsonl, queries.jsonl and qre
 _TYPO: Final = "_typo"
 _DATE_KEYS: Final = ("date_time", "said_at", "timestamp", "date")
 _parse_date: Final = lru_cache(maxsize=4096)(as_moment)
-_SESSION: Final = re.compile(r"session_(\d+)")
-_TURN_ID: Final = re.compile(r"D:?(\d+):(\d+)")
+_SESSION: Final = regex(r"session_(\d+)")
+_TURN_ID: Final = regex(r"D:?(\d+):(\d+)")
 _CATEGORIES: Final = MappingProxyType(
     {"1": "multi-hop", "2": "temporal", "3": "open-domain", "4": "single-hop", "5": "adversarial"}
 )

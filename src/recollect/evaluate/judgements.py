@@ -1,7 +1,6 @@
 """Queries with judged answers, from the feedback that was given or from a file: what a profile is tuned on."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Any, Final
 from zlib import crc32
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.records import ALL_PROJECTS, Event, Filter, Recall, Scope
 from recollect.stores.change import writable
 from recollect.stores.contract import Store
@@ -18,7 +18,7 @@ GAINS: Final[Mapping[str, int]] = {"used": 1, "useful": 1, "wrong": 0}
 """What a memory is worth as an answer, by what was said of it."""
 HEADS: Final = frozenset({"score", "gain", "relevance"})
 """What the last column of a table may be called."""
-_NUMBER: Final = re.compile(r"[0-9]{1,18}")
+_NUMBER: Final = regex(r"[0-9]{1,18}")
 _SHAPE: Final = 'write {"query": "…", "relevant": ["id", …]} on each line, or: query TAB id TAB gain'
 
 

@@ -2,7 +2,6 @@
 
 import html
 import math
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import resources
@@ -10,11 +9,12 @@ from itertools import pairwise
 from typing import Final, Literal
 
 from recollect.evaluate.compare import Change, Comparison, Interval
+from recollect.lazy import regex
 from recollect.values import dataclass, field
 
 _NONE: Final = "-"
 _LONGEST: Final = 160
-_MARKS: Final = re.compile(r"[\\`*\[\]<>|~&]|(?<!\w)_|_(?!\w)")
+_MARKS: Final = regex(r"[\\`*\[\]<>|~&]|(?<!\w)_|_(?!\w)")
 _STEPS: Final = (0.5, 0.25, 0.1, 0.0)
 _WIDTH: Final = 720
 _HEIGHT: Final = 160

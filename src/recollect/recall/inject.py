@@ -10,6 +10,7 @@ from typing import Final, Literal
 
 from recollect.decay import age_days
 from recollect.errors import InputError
+from recollect.lazy import regex
 from recollect.records import LEDGER, NEVER, Memory
 from recollect.replies import Reply, Turn
 from recollect.stores.contract import Store
@@ -150,12 +151,12 @@ _SELECTORS: Final = frozenset(map(chr, (*range(0xFE00, 0xFE0F), *range(0xE0100, 
 """Variation selectors; only the one that makes an emoji (U+FE0F) is of any use in a text."""
 
 _REWRITTEN: Final = (
-    (re.compile(r"\[(/?)(INST|SYS|MEMORY)\]", re.IGNORECASE), r"(\1\2)"),
-    (re.compile(r"`{3,}|~{3,}"), "'''"),
-    (re.compile(r"!\["), "! ["),
-    (re.compile(r"(?<!\S)(#{1,6})(?=\s|$)"), r"\\\1"),
-    (re.compile(r"^([#>`~|=*+-])"), r"\\\1"),
-    (re.compile(r"^(\d+)([.)])(?=\s)"), r"\1\\\2"),
+    (regex(r"\[(/?)(INST|SYS|MEMORY)\]", re.IGNORECASE), r"(\1\2)"),
+    (regex(r"`{3,}|~{3,}"), "'''"),
+    (regex(r"!\["), "! ["),
+    (regex(r"(?<!\S)(#{1,6})(?=\s|$)"), r"\\\1"),
+    (regex(r"^([#>`~|=*+-])"), r"\\\1"),
+    (regex(r"^(\d+)([.)])(?=\s)"), r"\1\\\2"),
 )
 """What is rewritten in a line, and how."""
 

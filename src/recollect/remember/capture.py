@@ -5,6 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.text.code import fenced_blocks, is_inside
 
@@ -13,11 +14,11 @@ MARKED: Final = 0.8
 CUED: Final = 0.6
 """How sure we are of what a cue made us think is worth keeping."""
 
-_MARKER: Final = re.compile(r"\[MEMORY\](?P<fields>(?:[ \t]+\w+=[^\s:]*)+)[ \t]*:[ \t]*(?P<text>\S.*)")
-_BARE: Final = re.compile(r"\[MEMORY\][ \t]+(?P<text>(?!\w+=)\S.*)")
+_MARKER: Final = regex(r"\[MEMORY\](?P<fields>(?:[ \t]+\w+=[^\s:]*)+)[ \t]*:[ \t]*(?P<text>\S.*)")
+_BARE: Final = regex(r"\[MEMORY\][ \t]+(?P<text>(?!\w+=)\S.*)")
 _MARKER_FIELDS: Final = frozenset({"type", "tags", "confidence"})
-_CONFIDENCE: Final = re.compile(r"0?\.\d{1,6}|[01](?:\.0{1,6})?")
-_CUE: Final = re.compile(
+_CONFIDENCE: Final = regex(r"0?\.\d{1,6}|[01](?:\.0{1,6})?")
+_CUE: Final = regex(
     r"(?:^|(?<=[.!?]\s))[ \t#*+-]{0,12}(?:\d{1,3}[.)] )?[*_]{0,3}"
     r"(?:(?P<learned>i (?:have )?learned that)\b|(?P<label>note|gotcha|pattern|decision|decided|important)[*_]{0,3}:)"
     r"[*_]{0,3}\s+",
@@ -98,7 +99,7 @@ _WORDS: Final = """
 _ACKNOWLEDGING: Final = frozenset(_WORDS.split())
 """Words of which an acknowledgement is made; a text of up to six of them says nothing else."""
 
-_NUDGE: Final = re.compile(
+_NUDGE: Final = regex(
     r"heartbeat(?:[ _-]?(?:ok|ping|check|poll))?"
     r"|(?:fire|run|start|trigger|rerun|re-run)(?: the| a)? tests?(?: now| again| please)?"
     r"|(?:try|do it|run it) (?:again|now)"

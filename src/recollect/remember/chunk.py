@@ -4,24 +4,24 @@ Each chunk is a slice of the text without the white space at its ends. A fenced 
 stays in one chunk unless it alone is more than four chunks long.
 """
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.text.code import Span, is_inside, span_around, whole_blocks
 from recollect.values import dataclass
 
 # Strongest first. A match ends where the next chunk may begin.
 _GOOD_BREAKS: Final = (
-    re.compile(r"\n(?=[ ]{0,3}#{1,6}[ \t])"),
-    re.compile(r"\n[ \t]*\n"),
-    re.compile(r"\n(?=[ \t]*(?:[-*+•]|\d{1,9}[.)])[ \t])"),
+    regex(r"\n(?=[ ]{0,3}#{1,6}[ \t])"),
+    regex(r"\n[ \t]*\n"),
+    regex(r"\n(?=[ \t]*(?:[-*+•]|\d{1,9}[.)])[ \t])"),
     # An ideographic or full-width end needs no space behind it; closing quotes and brackets stay with it.
-    re.compile(r"[.!?\u2026][\"')\]\xbb\u201d\u2019]{0,3}\s|[\u3002\uff01\uff1f][\u300d\u300f\uff09\u201d\u2019]{0,3}"),
+    regex(r"[.!?\u2026][\"')\]\xbb\u201d\u2019]{0,3}\s|[\u3002\uff01\uff1f][\u300d\u300f\uff09\u201d\u2019]{0,3}"),
 )
-_POOR_BREAKS: Final = (re.compile(r"\n"), re.compile(r"\s"))
+_POOR_BREAKS: Final = (regex(r"\n"), regex(r"\s"))
 
 _JOINER: Final = "\u200d"
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import NEVER, NOTHING, Decision, Memory
 from recollect.text.claims import Relation, relation
 from recollect.text.differences import (
@@ -312,7 +313,7 @@ def _is_symbol(sign: str) -> bool:
     return unicodedata.category(sign) in {"So", "Sm", "No", "Co", "Cn"} and sign != "°"
 
 
-_SYMBOL: Final = re.compile(
+_SYMBOL: Final = regex(
     r"(?<![\d/:.-])\d+\s?([-/\u2013])\s?\d+(?![\d/:-]|\.\d)|(?<![\w!])(!)(?=\w)|(?<=\w)(#)|[^\w\s]|[^\W\d_a-zA-Z]"
 )
 
@@ -340,8 +341,8 @@ _FILLERS: Final = _set("""the a an that which just really actually basically sim
 _LIGHT: Final = _set("check step process procedure")
 """Nouns that add nothing to the activity before them: linting, linting checks."""
 _INVARIABLE: Final = _set("news means goods customs lens series species headquarters savings glasses")
-_OPENING: Final = re.compile(r"^\W*(?:note|remember|important|fyi)\b[:,]?\s*(?:that\b)?", re.IGNORECASE)
-_QUANTIFIER: Final = re.compile(r"\ba (few|little|bit)\b", re.IGNORECASE)
+_OPENING: Final = regex(r"^\W*(?:note|remember|important|fyi)\b[:,]?\s*(?:that\b)?", re.IGNORECASE)
+_QUANTIFIER: Final = regex(r"\ba (few|little|bit)\b", re.IGNORECASE)
 _CONTRACTIONS: Final = {"can't": "can not", "cannot": "can not", "won't": "will not", "let's": "let"}
 _ENDINGS: Final = (("n't", "not"), ("'re", "are"), ("'ll", "will"), ("'ve", "have"), ("'m", "am"))
 _RELATIONS: Final = _set("""in on at within by for from to into with during after before until when if while because
@@ -416,17 +417,17 @@ def _moved(ours: list[str], theirs: list[str], *, least: int) -> bool:
 
 # --- another value, or the opposite ---------------------------------------------------------
 
-_CUE: Final = re.compile(
+_CUE: Final = regex(
     r"\b(?:now|currently|no longer|any ?more|instead|as of|from now on|going forward|since then|updated?|newly"
     r"|(?:changed|moved|switched|bumped|raised|lowered|renamed|migrated|set)(?: from .{1,30}?)? to)\b|改为|変更",
     re.IGNORECASE,
 )
-_CHANGED: Final = re.compile(
+_CHANGED: Final = regex(
     r"\b(?:(?:has|have|was|were|is|are)\s+)?(?:been\s+)?(?:changed|moved|switched|bumped|raised|lowered|updated|set)"
     r"\s+(?:from\s+.{1,30}?\s+)?to\b",
     re.IGNORECASE,
 )
-_ASIDE: Final = re.compile(
+_ASIDE: Final = regex(
     r"\b(?:instead(?:\s+of\s+[\w.+-]+)?|as\s+of\s+[\w, -]{1,20}?(?=,|$)|from now on|going forward|now|currently"
     r"|already|still|any\s?more|no longer|updated?:?|newly)\b[,:]?",
     re.IGNORECASE,

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final, Literal
 
+from recollect.lazy import regex
 from recollect.records import Fact, Memory
 from recollect.text.code import fenced_blocks
 from recollect.text.dates import MONTH
@@ -70,7 +71,7 @@ def _rule(
 ) -> _Rule:
     """Return the rule for sentences of the form subject, *predicate*, object."""
     shape = rf"(?P<s>{subject})\s+(?:also\s+|now\s+|currently\s+|usually\s+)?(?P<p>{predicate})\s+(?P<o>\S.*)"
-    return _Rule(kind, confidence, re.compile(shape, re.IGNORECASE), frozenset(keywords.split()))
+    return _Rule(kind, confidence, regex(shape, re.IGNORECASE), frozenset(keywords.split()))
 
 
 _WE: Final = r"we|i|they|you|the [\w-]+|[A-Z][\w-]+"
@@ -87,11 +88,11 @@ _RULES: Final = (
         keywords="decided agreed chose chosen picked selected settled went switched will going opted",
         subject=_WE,
     ),
-    _Rule("identity", 0.7, re.compile(r"(?P<s>my)\s+(?P<p>name\s+is)\s+(?P<o>\S.*)", re.IGNORECASE), frozenset({"my"})),
+    _Rule("identity", 0.7, regex(r"(?P<s>my)\s+(?P<p>name\s+is)\s+(?P<o>\S.*)", re.IGNORECASE), frozenset({"my"})),
     _Rule(
         "identity",
         0.7,
-        re.compile(r"(?P<s>[iI])(?:\s+(?=am)|')(?P<p>am|m)\s+(?P<o>(?:(?:an?|the)\s+\S|[A-Z]).*)"),
+        regex(r"(?P<s>[iI])(?:\s+(?=am)|')(?P<p>am|m)\s+(?P<o>(?:(?:an?|the)\s+\S|[A-Z]).*)"),
         frozenset({"i", "i'am", "i'm"}),
     ),
     _rule(
@@ -110,7 +111,7 @@ _RULES: Final = (
     _Rule(
         "state",
         0.7,
-        re.compile(
+        regex(
             r"(?P<s>[^,;:()]{1,80}?)\s+(?P<p>(?:is|are)(?:\s+(?:now|currently|still|not|no longer))*)"
             rf"\s+(?P<o>(?:{_STATES})\b.*)",
             re.IGNORECASE,
@@ -127,7 +128,7 @@ _RULES: Final = (
     _Rule(
         "preference",
         0.7,
-        re.compile(r"(?P<s>)(?:please\s+)?(?P<p>always|never)\s+(?P<o>\S.*)", re.IGNORECASE),
+        regex(r"(?P<s>)(?:please\s+)?(?P<p>always|never)\s+(?P<o>\S.*)", re.IGNORECASE),
         frozenset({"always", "never"}),
     ),
     _rule("preference", 0.7, r"always|never", keywords="always never", subject=r"we|i|you|the user"),
@@ -147,32 +148,28 @@ _KEYWORDS: Final = frozenset[str]().union(*(rule.keywords for rule in _RULES))
 
 _MONTH: Final = rf"(?=[A-Z])(?i:{MONTH})"
 _DAY: Final = r"\d{1,2}(?:st|nd|rd|th)?"
-_DATE: Final = re.compile(
+_DATE: Final = regex(
     rf"\b(?:\d{{4}}-\d\d-\d\d|{_DAY}\s+(?:of\s+)?{_MONTH}(?:,?\s+\d{{4}})?|{_MONTH}\s+{_DAY}\b(?:,?\s+\d{{4}})?"
     rf"|{_MONTH}\s+\d{{4}}|Q[1-4]\s+\d{{4}})\b"
 )
-_DIGIT: Final = re.compile(r"\d")
-_PAIR: Final = re.compile(r"(?P<key>[A-Za-z][\w ./()-]{0,60}?)(?:\s*:\s+|\s*=\s*)(?P<value>\S.*)")
-_SETTING: Final = re.compile(
+_DIGIT: Final = regex(r"\d")
+_PAIR: Final = regex(r"(?P<key>[A-Za-z][\w ./()-]{0,60}?)(?:\s*:\s+|\s*=\s*)(?P<value>\S.*)")
+_SETTING: Final = regex(
     r"(?P<key>--[a-z][\w-]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z][\w-]*(?:\.[\w-]+)+)(?:\s*[:=]\s*|\s+)(?P<value>\S+)"
 )
-_CUES: Final = re.compile(
-    r"note|gotcha|pattern|decision|decided|important|todo|warning|example|e\.g|https?", re.IGNORECASE
-)
-_OPENING: Final = re.compile(rf"^(?:{_CUES.pattern}):\s+", re.IGNORECASE)
-_CLAUSE: Final = re.compile(
+_CUES: Final = regex(r"note|gotcha|pattern|decision|decided|important|todo|warning|example|e\.g|https?", re.IGNORECASE)
+_OPENING: Final = regex(rf"^(?:{_CUES.pattern}):\s+", re.IGNORECASE)
+_CLAUSE: Final = regex(
     r"\b(?:is|are|was|were|has|have|had|will|can|should|must|do|does|we|i|you|there|if|when)\b", re.IGNORECASE
 )
-_PRONOUN: Final = re.compile(
+_PRONOUN: Final = regex(
     r"(?:it|this|that|these|those|there|he|she|they|which|what|who|where|when|if|and|but|so|because|how|why|note|then|here)\b",
     re.IGNORECASE,
 )
 _USER: Final = frozenset({"i", "my", "me"})
-_BULLET: Final = re.compile(r"^\s{0,12}(?:[>*+•-]\s+){0,4}(?:\d{1,3}[.)]\s)?(?:\[[ xX]\]\s)?")
-_SENTENCE: Final = re.compile(
-    r"\s(?<=[.!?]\s)\s*"
-)  # begins with the space, which is found faster than what precedes it
-_REASON: Final = re.compile(
+_BULLET: Final = regex(r"^\s{0,12}(?:[>*+•-]\s+){0,4}(?:\d{1,3}[.)]\s)?(?:\[[ xX]\]\s)?")
+_SENTENCE: Final = regex(r"\s(?<=[.!?]\s)\s*")  # begins with the space, which is found faster than what precedes it
+_REASON: Final = regex(
     r"[,;]?\s+(?:because|since|so that|due to|as it|as we|in order to)\b|;|\s+[-\u2013\u2014]\s+", re.IGNORECASE
 )
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, TextIO
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.remember.ignore import Pattern, read_patterns, verdict
 from recollect.values import dataclass, replace
 
@@ -69,8 +70,8 @@ Passed = Counter[str]
 HIDDEN, IGNORED, SPECIAL, OTHER = "hidden", "ignored", "not a regular file", "other"
 WORKING: Final = "subagents and tool results"
 """What an agent leaves below the folder of a session, beside what was said."""
-_ENDING: Final = re.compile(r"\.[a-z0-9+_-]{1,12}")
-_SESSION: Final = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_ENDING: Final = regex(r"\.[a-z0-9+_-]{1,12}")
+_SESSION: Final = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

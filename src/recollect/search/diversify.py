@@ -4,10 +4,10 @@ Near-repeats of a better hit are left out of a short answer and stand behind the
 """
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.profile import Diversify
 from recollect.records import Memory
 from recollect.search.state import Candidate, Drop, State
@@ -15,7 +15,7 @@ from recollect.values import replace
 
 SHINGLE: Final = 5
 """How many words next to each other are compared as one."""
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = regex(r"\w+")
 _ASCII: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or chr(code) == "_")}
 
 Shingles = frozenset[tuple[str, ...]]

@@ -3,10 +3,10 @@
 Neither says all of it: the question holds the words that are asked for now, the reply holds what is wanted.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.replies import Turn
 from recollect.search.dialogue import answers_to, turn_of, turns_of
@@ -18,7 +18,7 @@ SHOWN: Final = 160
 """How many characters of another turn of the exchange are shown."""
 PAGE: Final = 10
 """Among so many of the first hits an exchange takes one place."""
-_SPEAKER: Final = re.compile(r"([^\W\d][^:\n]{0,39}):\s+(?=\S)")
+_SPEAKER: Final = regex(r"([^\W\d][^:\n]{0,39}):\s+(?=\S)")
 
 Exchanges = Mapping[int, tuple[int, ...]]
 """The rows of the exchange that each turn belongs to, in their order."""

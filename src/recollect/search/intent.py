@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
 from recollect.errors import QueryError
+from recollect.lazy import regex
 from recollect.text.normalise import fold, is_cjk
 from recollect.text.tokenizer import STOPWORDS, segment
 from recollect.values import dataclass
@@ -70,7 +71,7 @@ _PATTERNS: Final[Mapping[Intent, tuple[tuple[Reason, str], ...]]] = {
     "general": (),
 }
 
-_OPENING: Final = re.compile(
+_OPENING: Final = regex(
     r"^(?:how|what|why|when|where|who|whom|whose|which)(?:['’]s)?\b"  # noqa: RUF001
     r"(?:\s+(?:to|is|are|was|were|do|does|did|has|have|had|can|could|should|would|will|am)\b)?"
     r"(?:\s+(?:i|we|you|one|they)\b)?\s+"

@@ -6,6 +6,7 @@ from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, Literal
 
+from recollect.lazy import regex
 from recollect.records import (
     FILTER_FIELDS,
     NO_FILTER,
@@ -40,7 +41,7 @@ INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "close": ("close", ("close",)),
 }
 
-_TOKEN = re.compile(
+_TOKEN = regex(
     r"""
     (?P<filter>(?<!\S)(?P<key>[a-z_]+):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s"]+)))
   | (?P<exclude>(?<![^\s(])-(?:"(?P<unphrase>[^"]+)"|(?P<unword>[^\W\d_][^\s"()]*)))

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.profile import Precise
 from recollect.records import Memory
 from recollect.search.answerability import details_for, logistic
@@ -19,7 +20,7 @@ from recollect.search.state import Candidate, Drop, State
 from recollect.text.tokenizer import QueryWord, analyse_text, read_words, significant
 from recollect.values import replace
 
-_CLAUSE: Final = re.compile(r"[?;\n]+|,?\s+(?:and|und|et|y|e|sowie)\s+|&", re.IGNORECASE)
+_CLAUSE: Final = regex(r"[?;\n]+|,?\s+(?:and|und|et|y|e|sowie)\s+|&", re.IGNORECASE)
 MIN_WORDS: Final = 2
 """A clause of fewer significant words is none of its own: "salt and pepper"."""
 

@@ -1,9 +1,9 @@
 """What an erasure leaves of what speaks of the erased: the same in every store."""
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from recollect.lazy import regex
 from recollect.records import MEMORY_REFERENCES, Context, Event, Filter, Memory, digest
 from recollect.stores.contract import LEDGERS
 
@@ -11,7 +11,7 @@ RUN = 4
 """How many words in a row are a quotation."""
 RARE = 4
 """How many characters a word has, at least, that gives away whose it was."""
-_WORD = re.compile(r"\w+")
+_WORD = regex(r"\w+")
 _OWN = ("content", "decision")
 """What an event keeps of its detail when the other memory is gone; all else may quote that one."""
 

@@ -1,7 +1,6 @@
 """The table of operations as commands of click: their arguments and options, their help, what was perhaps meant."""
 
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from recollect.lazy import regex
 from recollect.surfaces.completion import completer
 
 if TYPE_CHECKING:
@@ -213,7 +213,7 @@ NAMED: Final = {
 }
 """What stands for the value of an option in its help, where that is not its own name."""
 SEVERAL: Final = ("paths", "words", "ids")
-_EXCLUDED: Final = re.compile(r"-[^\W\d_]{2}")
+_EXCLUDED: Final = regex(r"-[^\W\d_]{2}")
 
 
 def _parameter(parameter: "Parameter") -> click.Parameter:

@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
+from recollect.lazy import regex
 from recollect.surfaces.terminal import visible
 from recollect.text.normalise import is_cjk
 from recollect.values import dataclass, replace
@@ -15,7 +16,7 @@ from recollect.values import dataclass, replace
 Style = Literal["", "title", "mark", "faint", "good", "bad"]
 NARROWEST: Final = 20
 """No text is wrapped to less than this."""
-_TOKENS: Final = re.compile(r"\s+|[^\s/]*/+|[^\s/]+")
+_TOKENS: Final = regex(r"\s+|[^\s/]*/+|[^\s/]+")
 _NO_WIDTH: Final = frozenset({"Mn", "Me", "Cf"})
 _NO_START: Final = frozenset({*_NO_WIDTH, "Lm", "Pe", "Pf", "Po"})
 """The kinds of characters that no line begins with: they stay with what stands before them."""

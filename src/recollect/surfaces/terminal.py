@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Protocol, TextIO
 
+from recollect.lazy import regex
 from recollect.settings import is_plain_terminal
 from recollect.text.normalise import IGNORED, compiled
 
@@ -22,10 +23,10 @@ _KEPT: Final = (
     rf"|(?:(?<=[{_JOINED}])(?<![{IGNORED}])|(?<=\ufe0f))[\u200c\u200d]"
 )
 _PATTERN: Final = rf"(?P<kept>{_KEPT})|\r(?=\n)|[{_UNSEEN}]"
-_PLAIN: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_PLAIN: Final = regex(r"[\x00-\x08\x0b-\x1f\x7f]")
 STYLES: Final[Mapping[str, str]] = {"title": "1", "mark": "1;4", "faint": "2", "good": "32", "bad": "1;31"}
 """The codes of each style: of the sixteen colours that every theme, light or dark, brings in its own shade."""
-_ADDRESS: Final = re.compile(r"(?:file|https?)://[!-~]+")
+_ADDRESS: Final = regex(r"(?:file|https?)://[!-~]+")
 
 
 def visible(text: str) -> str:

@@ -8,6 +8,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
+from recollect.lazy import regex
+
 _MONTH: Final = (
     "january february march april may june july august september october november december "
     "januar februar märz april mai juni juli august september oktober november dezember"
@@ -17,9 +19,7 @@ _MONTH: Final = (
 def _any_of(*phrases: str) -> re.Pattern[str]:
     """Return a pattern for any of the words and phrases in *phrases*, separated by commas, as whole words."""
     listed = [phrase.strip() for each in phrases for phrase in each.split(", ") if phrase.strip()]
-    return re.compile(
-        r"(?<!\w)(?:" + "|".join(phrase.replace(" ", r"\s+") for phrase in listed) + r")(?!\w)", re.IGNORECASE
-    )
+    return regex(r"(?<!\w)(?:" + "|".join(phrase.replace(" ", r"\s+") for phrase in listed) + r")(?!\w)", re.IGNORECASE)
 
 
 _CHANGE: Final = _any_of(
@@ -74,7 +74,7 @@ _STATED: Final = _any_of(
 _EVENT: Final = _any_of(_HAPPENED)
 """This states that something happened, which may have changed what is said of it."""
 
-_OPENING: Final = re.compile(
+_OPENING: Final = regex(
     r"^\W*(?:since|after|as of|following|due to|seit|nach|desde|tras|depuis|après|após)\s", re.IGNORECASE
 )
 """A statement that opens like this tells since when, or after what, it holds."""

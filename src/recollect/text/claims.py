@@ -12,6 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
+from recollect.lazy import regex
 from recollect.text.changes import is_exception, is_report, is_uncertain, states_change, states_event
 from recollect.text.differences import NEGATORS, OPPOSITES, Said, root, said
 from recollect.text.tokenizer import analyse_word, read_words
@@ -126,12 +127,12 @@ def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | N
     return "related" if _is_related(pair, cosine) else None
 
 
-_RESIDES: Final = re.compile(
+_RESIDES: Final = regex(
     r"(?P<who>[\w' ]{1,40}?) (?:(?:am|is|are|'m|'re)(?: currently| now)? (?:based|living|located)|"
     r"(?:currently |now )?lives?) (?:in|at|on|near) \w[^.!?;\n]{0,80}[.!]?",
     re.IGNORECASE,
 )
-_MOVES: Final = re.compile(
+_MOVES: Final = regex(
     r"(?P<who>[\w' ]{1,40}?) (?:(?:have|has|'ve)(?: just| recently)? )?(?:just |recently )?(?:moved|relocated)"
     r" (?:from [^.!?;\n]{1,40} )?to \w[^.!?;\n]{0,80}[.!]?",
     re.IGNORECASE,
@@ -171,7 +172,7 @@ def same_subject(new: str, old: str, *, cosine: float | None = None) -> bool:
     return cosine >= ABOUT_THE_SAME or (cosine >= RATHER_NEAR and shared >= SHARED)
 
 
-_SENTENCE: Final = re.compile(r"[.!?;]\s+\S|\n\s*\S")
+_SENTENCE: Final = regex(r"[.!?;]\s+\S|\n\s*\S")
 """What says more than one thing is not replaced for one of them: the rest would go with it."""
 
 
@@ -213,7 +214,7 @@ def _new_cue(cue: re.Match[str] | None, new: str, old: str) -> re.Match[str] | N
 
 # --- reading --------------------------------------------------------------------------------
 
-_COPULA: Final = re.compile(
+_COPULA: Final = regex(
     r"\b(?:is|are|was|were|am|be|been|has|have|had|must|(?-i:may)|can|can't|should|ist|sind|hat|wird|es|son|está|será|est|sont"
     r"|é|são)\b|[:=]",
     re.IGNORECASE,
@@ -296,7 +297,7 @@ _LIGHT: Final = _set(
 """Verbs and adverbs that say little about a topic by themselves."""
 
 
-_NEGATOR: Final = re.compile(
+_NEGATOR: Final = regex(
     r"\b(?:rather than|instead of|no longer|any ?more|[\w']+n't|leave|avoid|omit|skip|kein\w*|nicht|nie|ya no"
     r"|nunca|jamais|não|pas|" + "|".join(sorted(NEGATORS)) + r")\b",
     re.IGNORECASE,
@@ -388,13 +389,11 @@ def _zone(new: str, cue: re.Match[str] | None, earlier: Claim) -> tuple[Term, ..
     return _terms(inside + " " + ("" if ended else _PHRASE_END.split(behind, maxsplit=1)[0]))
 
 
-_HOLDS_TOPIC: Final = re.compile(r"(?:set|turn|turned|switch|switched|put|brought|cut|took|gave)\b", re.IGNORECASE)
+_HOLDS_TOPIC: Final = regex(r"(?:set|turn|turned|switch|switched|put|brought|cut|took|gave)\b", re.IGNORECASE)
 """A cue that has its topic inside: set ... to, turned ... on."""
-_OPENER: Final = re.compile(
-    r"(?:since|after|as of|following|due to|from|starting|ab|seit|nach|desde|tras)\b", re.IGNORECASE
-)
+_OPENER: Final = regex(r"(?:since|after|as of|following|due to|from|starting|ab|seit|nach|desde|tras)\b", re.IGNORECASE)
 """A cue that tells since when, before what is said."""
-_PHRASE_END: Final = re.compile(
+_PHRASE_END: Final = regex(
     r"\b(?:to|from|with|instead|because|at|in|on|by|for|is|are|was)\b|[,;:](?=\s)|\.\s", re.IGNORECASE
 )
 
@@ -454,9 +453,9 @@ def _same_attribute(pair: _Pair) -> bool:
     return is_value and _GIVES_VALUE.search(pair.new) is not None
 
 
-_OWNS: Final = re.compile(r"\b(?:has|have|had|hat|haben|tiene|ont|tem)\b")
+_OWNS: Final = regex(r"\b(?:has|have|had|hat|haben|tiene|ont|tem)\b")
 """What a topic has is one of many things that may be said of it."""
-_GIVES_VALUE: Final = re.compile(r"\b(?:to|(?:is|are) now|now (?:is|are)|replaced .{1,40}(?:with|by))\b", re.IGNORECASE)
+_GIVES_VALUE: Final = regex(r"\b(?:to|(?:is|are) now|now (?:is|are)|replaced .{1,40}(?:with|by))\b", re.IGNORECASE)
 
 
 def _same_slot(later: Claim, earlier: Claim) -> bool:
@@ -477,8 +476,8 @@ def _is_moved(pair: _Pair) -> bool:
     return bool(told) and told[0].kind != "value" and _MOVED.search(pair.new) is not None
 
 
-_PLACE: Final = re.compile(r"\b(?:in|on|at|under|behind)\s+(?:the\s+|my\s+|our\s+)?([\w-]+)", re.IGNORECASE)
-_MOVED: Final = re.compile(r"\b(?:moved|moves|relocated|migrated|transferred|shifted)\s+(?:in)?to\b", re.IGNORECASE)
+_PLACE: Final = regex(r"\b(?:in|on|at|under|behind)\s+(?:the\s+|my\s+|our\s+)?([\w-]+)", re.IGNORECASE)
+_MOVED: Final = regex(r"\b(?:moved|moves|relocated|migrated|transferred|shifted)\s+(?:in)?to\b", re.IGNORECASE)
 
 
 def _kept_and_new(later: Claim, earlier: Claim) -> bool:

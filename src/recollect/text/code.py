@@ -5,18 +5,20 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from recollect.lazy import regex
+
 Span = tuple[int, int]
 """Where a stretch begins and ends: text[begin:end]."""
 
-FENCE: Final = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+FENCE: Final = regex(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 """A line that opens or closes a code block, also one in a quotation or a list: its fence, and what stands behind it."""
 
-PRIVATE_KEY: Final = re.compile(r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY[A-Z ]{0,10}-----")
+PRIVATE_KEY: Final = regex(r"-----(BEGIN|END)[A-Z0-9 ]{0,40} PRIVATE KEY[A-Z ]{0,10}-----")
 """The line before or behind a private key."""
 
 _SHARE: Final = 0.4  # so many of the lines look like code in a text that is code
 _LONGEST: Final = 200  # so much of a line is looked at
-_LINE: Final = re.compile(
+_LINE: Final = regex(
     r"""\s*+(?:
         (?:def|class|import|return|elif|except|raise|fn|func|function|const|let|var|public|private|static)\b
       | from\ [\w.]++\ import\b | \#include\b | <\?php | @\w

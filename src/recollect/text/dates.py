@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.text.holidays import SIGNALS, holiday_named, names_pattern, nth_weekday
 from recollect.text.normalise import compiled
 from recollect.values import dataclass, replace
@@ -509,10 +510,10 @@ LONGEST: Final = 64
 """No option that is a date is longer than this."""
 
 TRIGGERS: Final = frozenset[str]().union(*(rule.needs for rule in PLAIN))
-WORD: Final = re.compile(r"[a-z]+")
-DIGIT: Final = re.compile(r"\d")
-YEAR_BEHIND: Final = re.compile(r",?\s(?:of\s)?(?P<which>last|this|next)\syear\b", re.IGNORECASE)
-LEAD: Final = re.compile(r"^(?:(?:in|on|at|during|since|from)\s)?(?:the\s)?", re.IGNORECASE)
+WORD: Final = regex(r"[a-z]+")
+DIGIT: Final = regex(r"\d")
+YEAR_BEHIND: Final = regex(r",?\s(?:of\s)?(?P<which>last|this|next)\syear\b", re.IGNORECASE)
+LEAD: Final = regex(r"^(?:(?:in|on|at|during|since|from)\s)?(?:the\s)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -722,12 +723,12 @@ def _led(found: DateMatch, text: str, now: datetime) -> DateMatch:
 # --- what records say and files are called --------------------------------------------------
 
 _ISO_DAY: Final = r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
-_IN_NAME: Final = re.compile(r"(?<!\d)([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}_[0-9]{2}_[0-9]{2})(?!\d)")
-_DAILY: Final = re.compile(rf"(?:^|/){_ISO_DAY}\.md$")
-_BRACKETED: Final = re.compile(r"\s*\([^()]{1,12}\)")
-_GMT: Final = re.compile(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
-_CLOCK: Final = re.compile(r"(\d{1,2}):(\d\d)(?:\s?([ap])m)?\son\s", re.IGNORECASE)
-_NUMBER: Final = re.compile(r"-?[0-9]{9,16}(?:\.[0-9]{1,9})?")
+_IN_NAME: Final = regex(r"(?<!\d)([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{4}_[0-9]{2}_[0-9]{2})(?!\d)")
+_DAILY: Final = regex(rf"(?:^|/){_ISO_DAY}\.md$")
+_BRACKETED: Final = regex(r"\s*\([^()]{1,12}\)")
+_GMT: Final = regex(r"\s*(?:UTC|GMT)$", re.IGNORECASE)
+_CLOCK: Final = regex(r"(\d{1,2}):(\d\d)(?:\s?([ap])m)?\son\s", re.IGNORECASE)
+_NUMBER: Final = regex(r"-?[0-9]{9,16}(?:\.[0-9]{1,9})?")
 _1970: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 # Seconds since 1970 from 1973 on; larger numbers count thousandths and millionths of a second.

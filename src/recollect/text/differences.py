@@ -12,6 +12,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, get_args
 
+from recollect.lazy import regex
 from recollect.text.dates import MONTH, MONTHS
 from recollect.text.normalise import CJK_PLAIN
 from recollect.values import dataclass, field
@@ -113,7 +114,7 @@ NEGATORS: Final = frozenset(
     _words("""not no never none nobody nothing nowhere neither nor cannot without hardly barely scarcely rarely seldom
     unable isnt arent dont doesnt didnt wont cant couldnt shouldnt wasnt werent hasnt havent mustnt lack lacks""")
 )
-_CJK_NEGATION: Final = re.compile(r"なかっ|ません|無い|ない|なく|[不没沒無无未别勿非]|않|못|없|아니|^안$")
+_CJK_NEGATION: Final = regex(r"なかっ|ません|無い|ない|なく|[不没沒無无未别勿非]|않|못|없|아니|^안$")
 NEGATING: Final = _words("un in im ir il dis non non- de mis")
 
 _OPPOSITES: Final = """
@@ -143,14 +144,14 @@ _ORDINARY: Final = frozenset(
 """Words that begin a sentence without being anybody's name."""
 
 _STRAIGHT: Final = str.maketrans("\u2019\u2018\u201c\u201d\u2212`", "''\"\"- ")
-_CJK_RUN: Final = re.compile(f"[{CJK_PLAIN}]+")
+_CJK_RUN: Final = regex(f"[{CJK_PLAIN}]+")
 _CJK_NUMERALS: Final = "〇零一二三四五六七八九十百千万萬億亿两"
-_CODE_SPAN: Final = re.compile(r"`([^`\n]+)`")
-_MADE_UP: Final = re.compile(r"\d|_|[a-z][A-Z]|[^\W\d_]{2}[./][^\W\d_]")
-_SENTENCE_END: Final = re.compile(r"[.!?:;\n•]")
+_CODE_SPAN: Final = regex(r"`([^`\n]+)`")
+_MADE_UP: Final = regex(r"\d|_|[a-z][A-Z]|[^\W\d_]{2}[./][^\W\d_]")
+_SENTENCE_END: Final = regex(r"[.!?:;\n•]")
 _MONTH: Final = rf"(?:(?i:{MONTH.replace('may|', '')})|May|MAY)"  # "may" is a verb
 _WEEKDAY: Final = r"(?:(?i:(?:mon|tues|wednes|thurs|fri|satur|sun)days?)|Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)"
-_TOKEN: Final = re.compile(
+_TOKEN: Final = regex(
     rf"""
     (?P<code>https?://\S+ | [\w.+-]{{1,64}}@[\w.-]+\w | [<>!=]=|=>|->|&&|\|\||[<>] | (?<![\w-])--?[A-Za-z][\w-]*)
   | (?P<date>\b\d{{4}}-\d\d(?:-\d\d)?(?![\w-])

@@ -10,28 +10,29 @@ from bisect import bisect_left
 from hashlib import blake2s
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.values import dataclass
 
 HEADING: Final = "## Relevant Memories"
 _KEY: Final = b"recollect:memories"
 _GAP: Final = r"(?:[\s>|*]|\\n){0,40}"
-_OPEN: Final = re.compile(
+_OPEN: Final = regex(
     rf"(?:[ \t>|*]{{0,20}}\#{{1,6}} Relevant Memories{_GAP})?[ \t>|*]{{0,20}}"
     rf"(?:<|&lt;)!--{_GAP}recollect:memories{_GAP}"
     r"(?P<digest>[0-9a-f]{8})(?:(?!--)[^<]){0,120}?--(?:>|&gt;)"
 )
-_CLOSE: Final = re.compile(
+_CLOSE: Final = regex(
     rf"(?:<|&lt;)!--{_GAP}/recollect:memories{_GAP}(?P<digest>[0-9a-f]{{8}}){_GAP}--(?:>|&gt;)[ \t]*\n?"
 )
-_PARAGRAPH: Final = re.compile(r"\n[ \t>|*]{0,20}(?=\n)")
-_PREFIX: Final = re.compile(r"^[ \t>|*]{0,20}")
-_BARE_HEADING: Final = re.compile(r"#{1,6}\s+Relevant Memories")
-_ITEM: Final = re.compile(r"(?:[-+] )?\[[\w-]{1,40}\] ")
-_TAIL: Final = re.compile(
+_PARAGRAPH: Final = regex(r"\n[ \t>|*]{0,20}(?=\n)")
+_PREFIX: Final = regex(r"^[ \t>|*]{0,20}")
+_BARE_HEADING: Final = regex(r"#{1,6}\s+Relevant Memories")
+_ITEM: Final = regex(r"(?:[-+] )?\[[\w-]{1,40}\] ")
+_TAIL: Final = regex(
     r"\(confidence:\s*[\d.]+,\s*age:\s*(?:\d+d|\?)"
     r"(?:,\s*from\s+an\s+agent)?(?:,\s*#\d+\s+conflicts\s+with\s+#\d+(?:,\s*#\d+){0,9})?\)$"
 )
-_ELEMENT: Final = re.compile(
+_ELEMENT: Final = regex(
     r'<memory id="\d+" type="[\w-]+" confidence="[\d.]+" age="(?:\d+d|\?)"'
     r'(?: origin="agent")?(?: conflicts="[\d ]{1,200}")?>[^<]*</memory>'
 )

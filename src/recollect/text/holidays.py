@@ -3,11 +3,12 @@
 Thanksgiving, Mother's Day, Father's Day, Memorial Day and Labor Day are those of the United States.
 """
 
-import re
 from collections.abc import Callable
 from datetime import date, timedelta
 from functools import cache
 from typing import Final, NamedTuple
+
+from recollect.lazy import regex
 
 ONE_DAY: Final = timedelta(days=1)
 SUNDAY: Final = 6
@@ -87,7 +88,7 @@ _NAMED: Final = (
     ("black friday", _nth(11, 3, 4, 1)),
     ("cyber monday", _nth(11, 3, 4, 4)),
 )
-_SIGNS: Final = re.compile(r"[^\w]+")
+_SIGNS: Final = regex(r"[^\w]+")
 
 
 def _key(name: str) -> str:

@@ -8,7 +8,6 @@ marker in each memory of another language than English.
 
 # ruff: noqa: RUF001  (Cyrillic letters are meant)
 
-import re
 import threading
 from collections.abc import Sequence
 from functools import lru_cache
@@ -17,6 +16,7 @@ from typing import Final
 
 import Stemmer  # type: ignore[import-not-found]  # the wheel brings no types
 
+from recollect.lazy import regex
 from recollect.text.normalise import compiled, fold
 from recollect.text.tokenizer import LONGEST, STOPWORDS, WORDS, analyse_text, segment
 
@@ -180,7 +180,7 @@ _STEMMERS: Final[dict[str, Stemmer.Stemmer]] = {}
 # A stemmer works in one buffer of its own, which two threads must not share.
 _LOCK: Final = threading.Lock()
 _PIECE: Final = "[^\\W\\d_]+"
-_JOINED: Final = re.compile("[^\\W\\d_]+(?:['’\\-‐‑][^\\W\\d_]+)*")
+_JOINED: Final = regex("[^\\W\\d_]+(?:['’\\-‐‑][^\\W\\d_]+)*")
 # What Snowball leaves to the writer: the dots that Russians leave out, a plural that changes its vowel.
 _SPELT: Final = {"russian": ("ё", "е"), "portuguese": ("[oõ]es$", "ão")}
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.values import dataclass
 
 
@@ -29,7 +30,7 @@ def _cues(*phrases: str) -> re.Pattern[str]:
     """Return a pattern for any of the words and phrases in *phrases*, separated by commas, as whole words."""
     listed = [phrase.strip() for each in phrases for phrase in each.split(",") if phrase.strip()]
     any_of = "|".join(phrase.replace(" ", r"\s+") for phrase in listed)
-    return re.compile(rf"(?<!\w)(?:{any_of})(?!\w)", re.IGNORECASE)
+    return regex(rf"(?<!\w)(?:{any_of})(?!\w)", re.IGNORECASE)
 
 
 _MONTH: Final = (
@@ -38,7 +39,7 @@ _MONTH: Final = (
     "|septembre|octobre|novembre|décembre|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre"
     "|diciembre"
 )
-_DATES: Final = re.compile(
+_DATES: Final = regex(
     rf"(?<!\w)(?:\d{{4}}-\d{{2}}(?:-\d{{2}})?|\d{{1,2}}[:.]\d{{2}}(?!\w|[.,]\d)|\d{{1,2}}\s?(?:a\.?m|p\.?m|h|uhr|o'clock)\.?"
     rf"(?:\s?\d{{2}})?|\d{{1,2}}(?:st|nd|rd|th|\.)?(?:\s?[-\u2013]\s?\d{{1,2}})?\s+(?:of\s+|de\s+)?(?:{_MONTH})(?:,?\s+\d{{4}})?"
     rf"|(?:{_MONTH})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|(?:19|20)\d{{2}})(?!\w)",
@@ -56,13 +57,13 @@ _ONES: Final = (
     "|all|only|never|daily|weekly|monthly|ein|eine|zwei|drei|vier|fünf|sechs|sieben|acht|neun|un|une|deux|trois|quatre"
     "|cinq|sept|huit|neuf|uno|una|dos|tres|cuatro|cinco|seis|siete|ocho|nueve"
 )
-_COUNT: Final = re.compile(rf"\d|(?<!\w)(?:{_TENS}|{_ONES})(?!\w)", re.IGNORECASE)
-_AMOUNT: Final = re.compile(
+_COUNT: Final = regex(rf"\d|(?<!\w)(?:{_TENS}|{_ONES})(?!\w)", re.IGNORECASE)
+_AMOUNT: Final = regex(
     rf"\d[\d.,]*\s?[%€$£¥₹k]|[€$£¥₹]\s?\d|\d[\d.,]*\s(?:euros?|dollars?|pounds?|rupees?|zł|kr|rs|eur|usd|gbp)(?!\w)"
     rf"|(?<!\w)\d[\d.,]*\d|(?<!\w)(?:{_TENS}|free|gratis|nothing)(?!\w)",
     re.IGNORECASE,
 )
-_MOMENT: Final = re.compile(
+_MOMENT: Final = regex(
     rf"\d|(?<!\w)(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|{_MONTH}|today|tomorrow|tonight|yesterday|noon|midnight"
     r"|mornings?|afternoons?|evenings?|nights?|weekends?|spring|summer|autumn|winter|christmas|easter|daily|weekly|monthly"
     r"|yearly|annually|(?:last|next|this|every)\s+\w+|ago|(?:a|an|one|two|three|four|five|six)\s+(?:hour|day|week|month"
@@ -71,9 +72,9 @@ _MOMENT: Final = re.compile(
     r"|domingo|hoy|mañana|ayer)(?!\w)",
     re.IGNORECASE,
 )
-_CODE: Final = re.compile(r"(?<!\w)(?=[\w./-]*\d)[\w./-]{2,}")
-_NAME: Final = re.compile(r"(?<!\w)(?:(?!\d|_)[^\Wa-zß-öø-ÿ])[\w'-]+|(?<!\w)(?:I|we|ich|wir|je|nous|yo)(?!\w)|@\w+")
-_STREET: Final = re.compile(
+_CODE: Final = regex(r"(?<!\w)(?=[\w./-]*\d)[\w./-]{2,}")
+_NAME: Final = regex(r"(?<!\w)(?:(?!\d|_)[^\Wa-zß-öø-ÿ])[\w'-]+|(?<!\w)(?:I|we|ich|wir|je|nous|yo)(?!\w)|@\w+")
+_STREET: Final = regex(
     r"(?<!\w)\d{1,4}[a-z]?,?\s+(?:[A-Z]\w+)|(?<!\w)[A-Z][\w.]+\s+\d{1,4}[a-z]?(?!\w|[:.]\d)|@\w"
     r"|(?<!\w)(?i:street|st\.|road|avenue|lane|\w*straße|\w*strasse|rue|calle|rúa|rua|avenida|plaza|flat|floor|apt)(?!\w)"
 )
@@ -85,19 +86,19 @@ KINDS: Final = (
             "(?:tele)?phone(?: number)? (?:of|for), (?:phone|telephone|mobile|cell|fax)(?: number)?[?.!]*$, hotline",
             "telefon, telefonnummer, handynummer, téléphone, teléfono, telefone",
         ),
-        value=re.compile(r"(?<![\w.])\+?\(?\d[\d ()/.-]{4,}\d(?!\w)"),
+        value=regex(r"(?<![\w.])\+?\(?\d[\d ()/.-]{4,}\d(?!\w)"),
     ),
     ValueKind(
         name="an e-mail address",
         cue=_cues("e-?mail address, e-?mail of, mail address, e-?mail-adresse, adresse e-?mail, courriel, correo"),
-        value=re.compile(r"[\w.+-]+@[\w-]+\.\w+"),
+        value=regex(r"[\w.+-]+@[\w-]+\.\w+"),
     ),
     ValueKind(
         name="a web address",
         cue=_cues(
             "(?:url|website|web page|link) (?:of|for|to), \\w+'s website, web address, webseite, site web, sitio web"
         ),
-        value=re.compile(r"https?://|www\.|(?<![\w@.])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}(?![\w.])", re.IGNORECASE),
+        value=regex(r"https?://|www\.|(?<![\w@.])[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}(?![\w.])", re.IGNORECASE),
     ),
     ValueKind(
         name="an amount",
@@ -168,7 +169,7 @@ _QUESTION_WORDS: Final = {
     "reason": _cues("why, how come, warum, wieso, weshalb, pourquoi, por qué, por que"),
     "manner": _cues("how(?! many| much| come| about| long| old| far| often), wie(?! viel), comment, cómo"),
 }
-_DECLINES: Final = re.compile(
+_DECLINES: Final = regex(
     r"^(?:[^\W\d]\w{0,30}:\s+)?\W*(?:no|not|nope|nobody|none of|sorry|no idea|(?:i )?(?:don't|do not|can't|cannot"
     r"|won't|couldn't) (?:know|remember|do|say|tell|make)|nein|nicht|niemand|keine ahnung|non|pas moi|personne|no sé"
     r"|nadie|não)(?!\w)",
@@ -192,7 +193,7 @@ LOOKS_BACK: Final = _cues("last, ago, yesterday, recently, earlier, letzte[nsmr]
 """A text with one of these may tell of the month or the year before its own."""
 PAST: Final = _cues("did, was, were, had, has, have, last, ago, hat, wurde, war, haben, a, fue, hizo, ha, foi")
 """A question with one of these asks for something that has happened, which the date of a memory may tell."""
-_PEOPLE: Final = re.compile(
+_PEOPLE: Final = regex(
     r"\w+(?:ish|ese)|french|german|italian|russian|indian|american|canadian|australian|brazilian|mexican|european|asian"
     r"|african|dutch|greek|swiss|czech|thai|korean|norwegian|ukrainian|latvian|lithuanian|romanian|hungarian|belgian",
     re.IGNORECASE,
@@ -200,14 +201,14 @@ _PEOPLE: Final = re.compile(
 """Languages and peoples: a memory in French need not call itself so."""
 SHORTEST: Final = 3
 """Shorter words with a capital are mostly no names: TV, US, OK."""
-_SENTENCE: Final = re.compile(r"(?<=[.!?:])\s+|\n+")
-_WORD: Final = re.compile(r"\w(?:[\w./-]*\w)?")
-_ORDINAL: Final = re.compile(r"(?<=\d)(?:st|nd|rd|th)$")
-_DAY: Final = re.compile(r"(?:\d{1,2}(?:st|nd|rd|th)?|(?:19|20)\d\d)")
-_PLURAL: Final = re.compile(r"[a-z]{2,}s")
-_YEAR: Final = re.compile(r"(?:19|20)\d\d")
-_NEAR_DAY: Final = re.compile(_MONTH, re.IGNORECASE)
-_PLAIN_CAPITALS: Final = re.compile(
+_SENTENCE: Final = regex(r"(?<=[.!?:])\s+|\n+")
+_WORD: Final = regex(r"\w(?:[\w./-]*\w)?")
+_ORDINAL: Final = regex(r"(?<=\d)(?:st|nd|rd|th)$")
+_DAY: Final = regex(r"(?:\d{1,2}(?:st|nd|rd|th)?|(?:19|20)\d\d)")
+_PLURAL: Final = regex(r"[a-z]{2,}s")
+_YEAR: Final = regex(r"(?:19|20)\d\d")
+_NEAR_DAY: Final = regex(_MONTH, re.IGNORECASE)
+_PLAIN_CAPITALS: Final = regex(
     r"(?<!\w)(?:[Ww]ie|[Ww]er|[Ww]em|[Ww]ann|[Ww]arum|[Ww]elche[rsnm]?|[Ww]o|der|das|dem|ist|sind|und|mit|für)(?!\w)"
 )
 """Words of German, where every noun has a capital and a capital tells nothing."""

@@ -1,11 +1,11 @@
 """Show where a text speaks of what was asked: its best stretch, with the words found in brackets."""
 
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
+from recollect.lazy import regex
 from recollect.text.languages import language_of, stems_in
 from recollect.text.normalise import is_cjk
 from recollect.text.tokenizer import WORDS, TokenAnalysis, find_words, run_tokens
@@ -113,11 +113,11 @@ class Snippet(NamedTuple):
     marks: tuple[tuple[int, int], ...] = ()
 
 
-_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f]")
-_HALF: Final = re.compile("[\ud800-\udfff]")
+_CONTROL: Final = regex("[\x00-\x1f\x7f-\x9f]")
+_HALF: Final = regex("[\ud800-\udfff]")
 # Marks, invisible joiners, and the later letters of a Hangul syllable.
 _CONTINUING: Final = frozenset({"Mn", "Mc", "Me", "Cf"})
-_LATER_JAMO: Final = re.compile("[\u1160-\u11ff\uff9e\uff9f]")
+_LATER_JAMO: Final = regex("[\u1160-\u11ff\uff9e\uff9f]")
 
 
 def snippet(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> str:

@@ -1,12 +1,12 @@
 """Erase memories for good: every row that holds something of them, every byte, and a search for what is left."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from typing import Final, TypeVar
 
 from recollect.errors import InputError, StoreError
+from recollect.lazy import regex
 from recollect.records import ALL_PROJECTS, NO_FILTER, Erased, Filter, Memory, Scope
 from recollect.settings import MOST
 from recollect.stores.contract import Store
@@ -26,8 +26,8 @@ LEAST: Final = 6
 """How many bytes a piece has at least, so that it does not stand anywhere by accident."""
 WINDOW: Final = 64
 """How many bytes of a vector are searched for."""
-_WORD: Final = re.compile(r"\w+")
-_LINE: Final = re.compile(r'[^"\\\n\r\t]+')
+_WORD: Final = regex(r"\w+")
+_LINE: Final = regex(r'[^"\\\n\r\t]+')
 """What is stored as it is written, also inside of JSON."""
 
 

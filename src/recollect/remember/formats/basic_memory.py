@@ -8,6 +8,7 @@ import re
 from datetime import datetime
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.markdown import read_markdown
@@ -18,24 +19,24 @@ from recollect.text.code import is_inside, whole_blocks
 from recollect.text.dates import as_moment
 from recollect.values import replace
 
-_FRONT: Final = re.compile(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FRONT: Final = regex(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEYS: Final = (
-    re.compile(r"^title:", re.MULTILINE),
-    re.compile(r"^type:", re.MULTILINE),
+    regex(r"^title:", re.MULTILINE),
+    regex(r"^type:", re.MULTILINE),
     # A permalink that begins with a slash is an address on a web site.
-    re.compile(r"^permalink: *['\"]?[^/'\"\s]", re.MULTILINE),
+    regex(r"^permalink: *['\"]?[^/'\"\s]", re.MULTILINE),
 )
-_WEB: Final = re.compile(r"^(?:layout|slug|draft|publishdate):", re.MULTILINE | re.IGNORECASE)
-_HEADING: Final = re.compile(r" {0,3}#{1,6}[ \t]+(.*\S)")
-_ITEM: Final = re.compile(r"[ \t]*[-*+] +(?P<item>\S.*)")
-_OBSERVATION: Final = re.compile(r"\[(?P<category>[^\[\]()]{1,80})\] +(?P<text>.*\S)")
-_RELATION: Final = re.compile(
+_WEB: Final = regex(r"^(?:layout|slug|draft|publishdate):", re.MULTILINE | re.IGNORECASE)
+_HEADING: Final = regex(r" {0,3}#{1,6}[ \t]+(.*\S)")
+_ITEM: Final = regex(r"[ \t]*[-*+] +(?P<item>\S.*)")
+_OBSERVATION: Final = regex(r"\[(?P<category>[^\[\]()]{1,80})\] +(?P<text>.*\S)")
+_RELATION: Final = regex(
     r"(?P<type>[^\s\[\]\"']+|\"[^\"\[\]]+\"|'[^'\[\]]+') *\[\[(?P<target>[^\[\]]+)\]\](?: *\((?P<context>[^()]*)\))?"
 )
-_CONTEXT: Final = re.compile(r"(?P<text>.*\S) *\((?P<context>[^()]*)\)")
-_TAG: Final = re.compile(r"(?<!\S)#([^\s#]+)")
-_LINK: Final = re.compile(r"\[\[([^\[\]|#]+)[^\[\]]*\]\]")
-_CLOCK: Final = re.compile(r"[\d:.,\s-]+")
+_CONTEXT: Final = regex(r"(?P<text>.*\S) *\((?P<context>[^()]*)\)")
+_TAG: Final = regex(r"(?<!\S)#([^\s#]+)")
+_LINK: Final = regex(r"\[\[([^\[\]|#]+)[^\[\]]*\]\]")
+_CLOCK: Final = regex(r"[\d:.,\s-]+")
 
 
 def is_basic_memory(glimpse: Glimpse) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import Context, Memory
 from recollect.remember.formats.record import Origin, Record, as_memory
 from recollect.remember.formats.values import as_count, as_line, as_words, is_scalar
@@ -12,7 +13,7 @@ from recollect.values import dataclass, replace
 # --- turns written as lines -----------------------------------------------------------------
 
 # A stamp in brackets, a name of at most 40 characters in bold or not, a colon, words.
-_LINE: Final = re.compile(
+_LINE: Final = regex(
     r"(?:\[(?P<stamp>[^\[\]]{1,40})\][ \t]*)?(?:\*\*|__)?"
     r"(?P<name>[^\W\d_][\w .'\u2019-]{0,39}?)"
     r"(?:\*\*|__)?(?::|\uff1a)(?:\*\*|__)?(?:[ \t]+|(?<=\uff1a))(?P<words>\S.*)"

@@ -1,10 +1,10 @@
 """Read an export of ChatGPT: of each conversation the branch that was last shown, from its end backwards."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.remember.formats.exported import begins_with, read_conversations
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
@@ -26,7 +26,7 @@ _LEFT_OUT: Final = {
     "model_editable_context": "instruction",
 }
 # Marks of citations, which only the page of the maker turns into links.
-_CITATIONS: Final = re.compile("\ue200[^\ue200\ue201]{0,500}\ue201|\u3010\\d{1,4}\u2020[^\u3010\u3011]{0,200}\u3011")
+_CITATIONS: Final = regex("\ue200[^\ue200\ue201]{0,500}\ue201|\u3010\\d{1,4}\u2020[^\u3010\u3011]{0,200}\u3011")
 
 
 def is_chatgpt(glimpse: Glimpse) -> bool:

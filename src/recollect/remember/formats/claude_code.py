@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.transcript import Session, bears, blocks_of, joined, opened, records_of, text_of, told
@@ -24,10 +25,10 @@ _BLOCKS: Final = {
     "image": "image",
     "document": "document",
 }
-_REMINDER: Final = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
-_COMMAND: Final = re.compile(r"<command-name>\s*(\S+?)\s*</command-name>")
-_ARGUMENTS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
-_SCAFFOLDING: Final = re.compile(
+_REMINDER: Final = regex(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_COMMAND: Final = regex(r"<command-name>\s*(\S+?)\s*</command-name>")
+_ARGUMENTS: Final = regex(r"<command-args>(.*?)</command-args>", re.DOTALL)
+_SCAFFOLDING: Final = regex(
     r"\s*(?:<(?:local-command|command-(?:name|message|args)|bash-(?:input|stdout|stderr)|task-notification"
     r"|user-memory-input|user-prompt-submit-hook|session-start-hook)"
     r"|\[Request interrupted by user|Caveat: The messages below were generated)"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.remember.find_files import shown
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
@@ -38,13 +39,13 @@ _ITEMS: Final = {
     "custom_tool_call_output": "tool result",
 }
 _TEXTS: Final = ("input_text", "output_text", "text")
-_SCAFFOLDING: Final = re.compile(
+_SCAFFOLDING: Final = regex(
     r"\s*(?:<(?:environment_context|user_instructions|permissions instructions|turn_aborted|skill|subagent_notification"
     r"|collaboration_mode|INSTRUCTIONS|user_shell_command)\b|\# AGENTS\.md instructions for )"
 )
 _WHOLE: Final = re.DOTALL | re.MULTILINE
-_REQUEST: Final = re.compile(r"\A\s*# Context from my IDE setup:.*?^## My request for Codex:[ \t]*\n", _WHOLE)
-_NAME: Final = re.compile(r"rollout-.+\.jsonl\.zst")
+_REQUEST: Final = regex(r"\A\s*# Context from my IDE setup:.*?^## My request for Codex:[ \t]*\n", _WHOLE)
+_NAME: Final = regex(r"rollout-.+\.jsonl\.zst")
 _MAGIC: Final = b"\x28\xb5\x2f\xfd"
 _MOST: Final = 8 * 1024**3
 """How many bytes a packed rollout may become."""

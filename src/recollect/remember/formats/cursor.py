@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.remember.find_files import read_text
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
@@ -17,11 +18,11 @@ from recollect.text.dates import as_moment
 
 AGENT: Final = "cursor"
 _FOLDER: Final = "agent-transcripts"
-_SPEAKER: Final = re.compile(r"^(user|assistant):[ \t]*\n", re.MULTILINE)
-_MARK: Final = re.compile(r"^\[(Thinking|Tool call|Tool result)\].*$", re.MULTILINE)
+_SPEAKER: Final = regex(r"^(user|assistant):[ \t]*\n", re.MULTILINE)
+_MARK: Final = regex(r"^\[(Thinking|Tool call|Tool result)\].*$", re.MULTILINE)
 _MARKED: Final = {"Thinking": "thought", "Tool call": "tool call", "Tool result": "tool result"}
-_QUERY: Final = re.compile(r"<user_query>(.*?)</user_query>", re.DOTALL)
-_STAMP: Final = re.compile(r"<timestamp>(.*?)</timestamp>", re.DOTALL)
+_QUERY: Final = regex(r"<user_query>(.*?)</user_query>", re.DOTALL)
+_STAMP: Final = regex(r"<timestamp>(.*?)</timestamp>", re.DOTALL)
 
 
 def is_cursor(glimpse: Glimpse) -> bool:

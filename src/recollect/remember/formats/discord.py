@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.find_files import read_text
 from recollect.remember.formats.format import Glimpse
@@ -20,9 +21,9 @@ from recollect.text.dates import as_moment
 from recollect.values import replace
 
 _KEYS: Final = ('"guild"', '"channel"', '"messages"', '"author"')
-_HEADER: Final = re.compile(r"\ufeff?ID,Timestamp,Contents,Attachments\b")
-_OWN: Final = re.compile(r'^\s*\[\s*\{\s*"ID"\s*:.*"Contents"\s*:', re.DOTALL)
-_FOLDER: Final = re.compile(r"c?\d{5,25}")
+_HEADER: Final = regex(r"\ufeff?ID,Timestamp,Contents,Attachments\b")
+_OWN: Final = regex(r'^\s*\[\s*\{\s*"ID"\s*:.*"Contents"\s*:', re.DOTALL)
+_FOLDER: Final = regex(r"c?\d{5,25}")
 _SAID: Final = frozenset({"Default", "Reply", "ThreadStarterMessage", "ChatInputCommand", ""})
 _REMEMBERED: Final = 5000
 """How many messages back an answer may name the one it answers."""

@@ -13,6 +13,7 @@ from typing import IO, Any, Final
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.find_files import shown
 from recollect.remember.formats.format import HEAD, Glimpse
@@ -22,8 +23,8 @@ from recollect.remember.formats.turns import conversation
 from recollect.remember.formats.values import TooMuch, plain
 from recollect.values import dataclass, field
 
-_MEMBER: Final = re.compile(r"(?:.*/)?conversations[-_.\w]{0,40}\.json")
-_BLANK: Final = re.compile(r"[\s,]*")
+_MEMBER: Final = regex(r"(?:.*/)?conversations[-_.\w]{0,40}\.json")
+_BLANK: Final = regex(r"[\s,]*")
 _DECODER: Final = json.JSONDecoder(parse_constant=str)
 _CHUNK: Final = 1024 * 1024
 _ENOUGH: Final = 300

@@ -15,6 +15,7 @@ from tempfile import TemporaryFile
 from typing import IO, Final
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.find_files import shown
 from recollect.remember.formats.format import Glimpse
@@ -24,13 +25,11 @@ from recollect.remember.formats.values import clean
 from recollect.text.dates import as_moment
 from recollect.values import dataclass
 
-_LOG: Final = re.compile(r"\ufeff?\s*commit [0-9a-f]{7,64}\b[^\n]*\n(?:Merge: [^\n]*\n)?Author: ")
-_COMMIT: Final = re.compile(r"commit (?P<hash>[0-9a-f]{7,64})(?: \((?P<refs>[^)]*)\))?\s*")
-_HEADING: Final = re.compile(r"(?P<name>Author|AuthorDate|Date|Merge|Commit|CommitDate|Reflog\w*):\s*(?P<value>.*)")
-_STAT: Final = re.compile(r"(?P<stat> (?P<path>\S.*?)\s+\|\s+(?:\d+|Bin).*)| \d+ files? changed.*")
-_TRAILER: Final = re.compile(
-    r"^(?:Signed-off-by|Change-Id|Co-authored-by|Reviewed-by|Reviewed-on): .*\n?", re.MULTILINE
-)
+_LOG: Final = regex(r"\ufeff?\s*commit [0-9a-f]{7,64}\b[^\n]*\n(?:Merge: [^\n]*\n)?Author: ")
+_COMMIT: Final = regex(r"commit (?P<hash>[0-9a-f]{7,64})(?: \((?P<refs>[^)]*)\))?\s*")
+_HEADING: Final = regex(r"(?P<name>Author|AuthorDate|Date|Merge|Commit|CommitDate|Reflog\w*):\s*(?P<value>.*)")
+_STAT: Final = regex(r"(?P<stat> (?P<path>\S.*?)\s+\|\s+(?:\d+|Bin).*)| \d+ files? changed.*")
+_TRAILER: Final = regex(r"^(?:Signed-off-by|Change-Id|Co-authored-by|Reviewed-by|Reviewed-on): .*\n?", re.MULTILINE)
 _MOST_FILES: Final = 100
 _MOST_BYTES: Final = 1024 * 1024
 _FORMAT: Final = "%x1e%H%x1f%P%x1f%an%x1f%aI%x1f%D%x1f%B%x1f"

@@ -2,12 +2,12 @@
 
 import json
 import math
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final, TextIO
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.remember.find_files import LARGEST, lines_of, open_text, read_text, size_of
 from recollect.remember.formats.batches import LONGEST, batches
 from recollect.remember.formats.entries import of_object, parse, parse_parts
@@ -22,7 +22,7 @@ def _fraction(text: str) -> float | str:
 
 # What is no number to a store (NaN, Infinity, 1e999) stays as it was written.
 _DECODER: Final = json.JSONDecoder(parse_constant=str, parse_float=_fraction)
-_BLANK: Final = re.compile(r"[ \t\n\r]*")
+_BLANK: Final = regex(r"[ \t\n\r]*")
 
 
 def read_json(text: str, origin: Origin) -> Parsed:

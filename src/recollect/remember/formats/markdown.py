@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import chunk
 from recollect.remember.formats.chat import is_dialogue, with_context
@@ -13,11 +14,11 @@ from recollect.remember.formats.vault import is_outline, note_name, outline_item
 from recollect.text.code import is_inside, whole_blocks
 from recollect.values import dataclass, replace
 
-_FRONT_MATTER: Final = re.compile(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
-_HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
-_UNDERLINE: Final = re.compile(r" {0,3}(=+|-{3,})[ \t]*")
-_NO_TITLE: Final = re.compile(r"[ \t]*(?:[-*+>|#=]|\d{1,9}[.)]|```|~~~)|[ ]{4}|\t")
-_VERSION: Final = re.compile(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.])", re.IGNORECASE)
+_FRONT_MATTER: Final = regex(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_HEADING: Final = regex(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
+_UNDERLINE: Final = regex(r" {0,3}(=+|-{3,})[ \t]*")
+_NO_TITLE: Final = regex(r"[ \t]*(?:[-*+>|#=]|\d{1,9}[.)]|```|~~~)|[ ]{4}|\t")
+_VERSION: Final = regex(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.])", re.IGNORECASE)
 
 _FRONT_NAMES: Final = names_of("title", "type", "tags", "project", "observed_at", "confidence", "pinned")
 

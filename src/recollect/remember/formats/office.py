@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.formats.archive import Archive, open_archive
 from recollect.remember.formats.outline import Block, outlined, rows_as_text
@@ -15,7 +16,7 @@ from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.dates import as_moment
 from recollect.values import dataclass, field
 
-_HEADING: Final = re.compile(r"heading (\d)", re.IGNORECASE)
+_HEADING: Final = regex(r"heading (\d)", re.IGNORECASE)
 _DEEPEST: Final = 9
 
 

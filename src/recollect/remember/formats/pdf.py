@@ -12,6 +12,7 @@ from threading import Lock
 from typing import Any, Final
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import chunk
 from recollect.remember.find_files import read_bytes, shown
@@ -32,14 +33,14 @@ _ONE_AT_A_TIME: Final = Lock()
 """PDFium answers one thread at a time."""
 _LARGEST_PAGE: Final = 2_000_000
 _NO_PASSWORD: Final = "password"  # noqa: S105 - what PDFium says of a document that needs one
-_DATE: Final = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d))?")
+_DATE: Final = regex(r"D:(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d))?")
 # PDFium writes U+FFFE, older ones U+0002, for a hyphen at the end of a line.
-_HYPHEN: Final = re.compile(r"(?<=\w)[\ufffe\x02]\n?|(?<=[a-z\xdf-\xff])-\n(?=[a-z\xdf-\xff])")
-_WRAPPED: Final = re.compile(r"(?<=[^\s.!?:;])[ \t]*\n(?=[a-z\xdf-\xff(])")
-_LEADER: Final = re.compile(r"[ \t]{0,3}(?:\.[ \t]?){5,}")
+_HYPHEN: Final = regex(r"(?<=\w)[\ufffe\x02]\n?|(?<=[a-z\xdf-\xff])-\n(?=[a-z\xdf-\xff])")
+_WRAPPED: Final = regex(r"(?<=[^\s.!?:;])[ \t]*\n(?=[a-z\xdf-\xff(])")
+_LEADER: Final = regex(r"[ \t]{0,3}(?:\.[ \t]?){5,}")
 _FEWEST_PAGES: Final = 4
 _SAMPLE: Final = 12
-_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_CONTROL: Final = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 
 def read_pdf(path: Path, origin: Origin) -> Iterator[Parsed]:

@@ -1,10 +1,10 @@
 """Read plain text: one memory for each paragraph, or for each turn of a conversation."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TextIO
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import Chunk, chunk
 from recollect.remember.find_files import LARGEST, open_text
@@ -18,8 +18,8 @@ WINDOW: Final = 1_000_000
 """How many characters of a long text are looked at together."""
 UNSURE: Final = 4
 """So many pieces at the end of a text may be cut otherwise when more follows."""
-_BLANK_LINES: Final = re.compile(r"\n[ \t\f\v]*\n\s*")
-_RULE: Final = re.compile(r"[-=*_~#+.\s]*")
+_BLANK_LINES: Final = regex(r"\n[ \t\f\v]*\n\s*")
+_RULE: Final = regex(r"[-=*_~#+.\s]*")
 
 
 def read_plain(text: str, origin: Origin) -> Parsed:

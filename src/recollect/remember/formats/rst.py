@@ -8,22 +8,23 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.formats.outline import Block, outlined
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.values import dataclass, replace
 
-_ADORNMENT: Final = re.compile(r"([!-/:-@\[-`{-~])\1*[ \t]*")
-_EXPLICIT: Final = re.compile(r"\.\.(?:[ \t]+(.*))?")
-_DIRECTIVE: Final = re.compile(r"(?:\|[^|\n]+\|[ \t]+)?([A-Za-z][\w.:+-]*?)[ \t]*::(?:[ \t]+(.*))?")
-_FOOTNOTE: Final = re.compile(r"\[[^\]\s]{1,80}\][ \t]")
-_OPTION: Final = re.compile(r":[\w-]+:(?:[ \t]|$)")
-_BORDER: Final = re.compile(r"[ \t]*(?:[=-]{2,}(?:[ \t]+[=-]+)+|\+(?:[-=]+\+)+)[ \t]*")
-_CELLS: Final = re.compile(r"[ \t]*\|(.*)\|[ \t]*")
+_ADORNMENT: Final = regex(r"([!-/:-@\[-`{-~])\1*[ \t]*")
+_EXPLICIT: Final = regex(r"\.\.(?:[ \t]+(.*))?")
+_DIRECTIVE: Final = regex(r"(?:\|[^|\n]+\|[ \t]+)?([A-Za-z][\w.:+-]*?)[ \t]*::(?:[ \t]+(.*))?")
+_FOOTNOTE: Final = regex(r"\[[^\]\s]{1,80}\][ \t]")
+_OPTION: Final = regex(r":[\w-]+:(?:[ \t]|$)")
+_BORDER: Final = regex(r"[ \t]*(?:[=-]{2,}(?:[ \t]+[=-]+)+|\+(?:[-=]+\+)+)[ \t]*")
+_CELLS: Final = regex(r"[ \t]*\|(.*)\|[ \t]*")
 
-_ROLE: Final = re.compile(r":[\w:.+-]{1,60}:`([^`\n]{1,400})`")
-_LITERAL: Final = re.compile(r"``([^`\n]+(?:`[^`\n]+)*)``")
-_REFERENCE: Final = re.compile(r"`([^`<\n]{1,300}?)(?:[ \t\n]*<[^>`\n]{1,500}>)?`__?")
+_ROLE: Final = regex(r":[\w:.+-]{1,60}:`([^`\n]{1,400})`")
+_LITERAL: Final = regex(r"``([^`\n]+(?:`[^`\n]+)*)``")
+_REFERENCE: Final = regex(r"`([^`<\n]{1,300}?)(?:[ \t\n]*<[^>`\n]{1,500}>)?`__?")
 
 _CODE: Final = frozenset(
     {

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.find_files import LARGEST, read_text, shown
 from recollect.remember.formats.format import Glimpse
@@ -24,9 +25,9 @@ from recollect.remember.formats.turns import Said, conversation
 from recollect.text.dates import as_moment
 from recollect.values import dataclass, field, replace
 
-_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}\.json")
-_TS: Final = re.compile(r'"ts"\s*:\s*"\d{9,10}\.\d{1,9}"')
-_MESSAGE: Final = re.compile(r'"type"\s*:\s*"message"')
+_DAY: Final = regex(r"\d{4}-\d{2}-\d{2}\.json")
+_TS: Final = regex(r'"ts"\s*:\s*"\d{9,10}\.\d{1,9}"')
+_MESSAGE: Final = regex(r'"type"\s*:\s*"message"')
 _INDEXES: Final = frozenset(
     f"{name}.json"
     for name in ("users", "org_users", "channels", "groups", "dms", "mpims", "integration_logs", "canvases", "lists")
@@ -309,7 +310,7 @@ class _Channel:
         return f"{label} ({target})" if label and label not in target and bare != label else bare
 
 
-_MARK: Final = re.compile(r"<(?P<kind>[@#!])?(?P<target>[^<>|\s]{1,4000})(?:\|(?P<label>[^<>]{0,4000}))?>")
+_MARK: Final = regex(r"<(?P<kind>[@#!])?(?P<target>[^<>|\s]{1,4000})(?:\|(?P<label>[^<>]{0,4000}))?>")
 
 
 def _moment(ts: str) -> datetime | None:

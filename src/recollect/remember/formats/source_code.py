@@ -13,6 +13,7 @@ from itertools import count
 from pathlib import PurePosixPath
 from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import chunk
 from recollect.remember.formats.plain import of_chunks
@@ -25,10 +26,10 @@ _MOST_NAMES: Final = 60
 _LONGEST_SIGNATURE: Final = 300
 _FEWEST_LETTERS: Final = 5
 
-_LICENCE: Final = re.compile(
+_LICENCE: Final = regex(
     r"copyright|licen[cs]e|spdx-|all rights reserved|generated (?:by|from)|do not edit", re.IGNORECASE
 )
-_DRAWN: Final = re.compile(r"[-=*_~#+/<>|\s]*")
+_DRAWN: Final = regex(r"[-=*_~#+/<>|\s]*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +72,19 @@ _LANGUAGES: Final = {
     ".hs": ("haskell", _Comments(line=("-- |", "-- ^", "--"), block=(("{-", "-}"),))),
 }
 
-_KEYWORD: Final = re.compile(
+_KEYWORD: Final = regex(
     r"""(?:^|[\s(])(?:func|function\*?|fn|fun|def|defp|defmacro|defmodule|class|struct|enum|union|trait|interface|impl
         |protocol|extension|object|module|namespace|record|type|typedef|macro_rules!|mod|sub|message|service|rpc
         |create\s+(?:or\s+replace\s+)?(?:table|view|function|procedure|index|trigger))
         \s+(?:\([^()]{0,80}\)\s*)?(?:if\s+not\s+exists\s+)?(?:self\.)?[`"']?(?P<name>[A-Za-z_$][\w$.:]*)""",
     re.VERBOSE | re.IGNORECASE,
 )
-_CALLED: Final = re.compile(
-    r"(?P<before>[^(=.\"']{0,200}?)(?P<name>[A-Za-z_~$][\w:~$]{0,100})\s?(?:<[^<>()]{0,80}>)?\("
-)
-_VALUE: Final = re.compile(
+_CALLED: Final = regex(r"(?P<before>[^(=.\"']{0,200}?)(?P<name>[A-Za-z_~$][\w:~$]{0,100})\s?(?:<[^<>()]{0,80}>)?\(")
+_VALUE: Final = regex(
     r"(?:(?:export|default|pub|public|private|static|final|declare|local)\s+)*(?:const|let|var|val|static|#define)\s+"
     r"(?:\w+\s+)?(?P<name>[A-Za-z_$][\w$]*)"
 )
-_ATTRIBUTE: Final = re.compile(r"\s*(?:@\w|#\[|\[\w|template\s*<|#\[\[)")
+_ATTRIBUTE: Final = regex(r"\s*(?:@\w|#\[|\[\w|template\s*<|#\[\[)")
 _NO_NAMES: Final = frozenset(
     {
         *("package", "if", "for", "while", "switch", "return", "catch", "else", "do", "case", "import", "from"),
@@ -93,7 +92,7 @@ _NO_NAMES: Final = frozenset(
         *("print", "sizeof", "defined", "try"),
     }
 )
-_SCOPED: Final = re.compile(
+_SCOPED: Final = regex(
     r"\s*(?:pub\S*\s+|export\s+|default\s+|abstract\s+|public\s+|final\s+)*(?:class|impl|trait|interface|module)\s"
 )
 

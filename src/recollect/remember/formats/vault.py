@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import Chunk, chunk
 from recollect.remember.formats.plain import is_rule
@@ -22,27 +23,27 @@ from recollect.values import dataclass, replace
 MOST: Final = 64
 """How many links and how many tags one memory keeps."""
 
-_INLINE_CODE: Final = re.compile(r"(`{1,3})[^`\n]+\1|<!--[^<]{0,2000}-->|\$\$[^$]{1,2000}\$\$")
-_WIKILINK: Final = re.compile(
+_INLINE_CODE: Final = regex(r"(`{1,3})[^`\n]+\1|<!--[^<]{0,2000}-->|\$\$[^$]{1,2000}\$\$")
+_WIKILINK: Final = regex(
     r"(?P<tag>#)?(?P<embed>!)?\[\[(?P<name>[^\s\[\]|#^\\][^\[\]\n|#^\\]{0,200})?(?:[#^](?P<part>[^\[\]\n|]{1,200}))?"
     r"(?:\\?\|(?P<alias>[^\[\]\n]{0,200}))?\]\](?!\()"
 )
-_FILE_LINK: Final = re.compile(r"\]\(<?(?P<to>[^()<>\n:]{1,400}?\.(?:md|markdown|mdx))(?P<part>#[^()<>\s]{0,200})?>?\)")
-_TAG: Final = re.compile(r"(?<![^\s(,;])#(?P<tag>(?=[\d_-]*[^\W\d_])\w[\w/-]{0,100})(?![\w#])")
-_COLOUR: Final = re.compile(r"(?=[a-f]*\d)[0-9a-f]{3,40}", re.IGNORECASE)
-_TAG_LINE: Final = re.compile(r"[ \t]*(?:#[\w/-]+[ \t,]*)+")
-_BLOCK_ID: Final = re.compile(r"(?:(?<=\S)[ \t]+|^)\^(?=[\d-]*[A-Za-z])[A-Za-z0-9-]{2,80}[ \t]*$", re.MULTILINE)
-_BLOCK_REF: Final = re.compile(r"[ \t]?(?:\{\{embed [^{}\n]{1,200}\}\}|\(\([0-9a-f]{8}-[0-9a-f-]{27}\)\))")
-_PROPERTY: Final = re.compile(
+_FILE_LINK: Final = regex(r"\]\(<?(?P<to>[^()<>\n:]{1,400}?\.(?:md|markdown|mdx))(?P<part>#[^()<>\s]{0,200})?>?\)")
+_TAG: Final = regex(r"(?<![^\s(,;])#(?P<tag>(?=[\d_-]*[^\W\d_])\w[\w/-]{0,100})(?![\w#])")
+_COLOUR: Final = regex(r"(?=[a-f]*\d)[0-9a-f]{3,40}", re.IGNORECASE)
+_TAG_LINE: Final = regex(r"[ \t]*(?:#[\w/-]+[ \t,]*)+")
+_BLOCK_ID: Final = regex(r"(?:(?<=\S)[ \t]+|^)\^(?=[\d-]*[A-Za-z])[A-Za-z0-9-]{2,80}[ \t]*$", re.MULTILINE)
+_BLOCK_REF: Final = regex(r"[ \t]?(?:\{\{embed [^{}\n]{1,200}\}\}|\(\([0-9a-f]{8}-[0-9a-f-]{27}\)\))")
+_PROPERTY: Final = regex(
     r"^(?P<lead>[ \t]*(?:[-*][ \t]+)?)(?P<key>[A-Za-z][\w.-]{0,40}):: +(?P<value>\S.*)$", re.MULTILINE
 )
 _INTERNAL: Final = frozenset(
     {"id", "collapsed", "heading", "background-color", "logseq.order-list-type", "query-table"}
 )
-_NO_NOTES: Final = re.compile(r".*\.(?:png|jpe?g|gif|svg|webp|bmp|mp3|mp4|wav|m4a|mov|webm|excalidraw)", re.IGNORECASE)
-_NOTION_ID: Final = re.compile(r"[ _-]?[0-9a-f]{32}(?:_all)?\Z")
+_NO_NOTES: Final = regex(r".*\.(?:png|jpe?g|gif|svg|webp|bmp|mp3|mp4|wav|m4a|mov|webm|excalidraw)", re.IGNORECASE)
+_NOTION_ID: Final = regex(r"[ _-]?[0-9a-f]{32}(?:_all)?\Z")
 _SIGNS: Final = (".obsidian", "logseq")
-_BULLET: Final = re.compile(r"^-(?: |$)", re.MULTILINE)
+_BULLET: Final = regex(r"^-(?: |$)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.remember.find_files import shown
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.portions import LONGEST_LINE, long_conversation, opened
@@ -30,33 +31,33 @@ _CLOCK: Final = (
     r"(?: ?(?:(?P<am>[aA]\.? ?[mM]\.?)|(?P<pm>[pP]\.? ?[mM]\.?)))?"
 )
 _STAMP: Final = rf"{_DATE},?(?: (?:klo|kl\.?|um|at|às|à|a las|alle))? ?{_CLOCK}"
-_HEAD: Final = re.compile(rf"(?P<open>\[)?{_STAMP}(?(open)\] ?|(?: [-\u2013] |, (?=[^\d])))")
-_SPEAKER: Final = re.compile(r"(?P<name>[^:\n\u201c\u201d\"\u00ab]{1,80}?) ?: ?(?P<words>.*)", re.DOTALL)
-_MARKS: Final = re.compile("[\u200e\u200f\u202a-\u202c\u2066-\u2069\ufeff]")
-_SPACES: Final = re.compile("[\u00a0\u202f]")
+_HEAD: Final = regex(rf"(?P<open>\[)?{_STAMP}(?(open)\] ?|(?: [-\u2013] |, (?=[^\d])))")
+_SPEAKER: Final = regex(r"(?P<name>[^:\n\u201c\u201d\"\u00ab]{1,80}?) ?: ?(?P<words>.*)", re.DOTALL)
+_MARKS: Final = regex("[\u200e\u200f\u202a-\u202c\u2066-\u2069\ufeff]")
+_SPACES: Final = regex("[\u00a0\u202f]")
 _NOTICE: Final = "\u200e"
 """What WhatsApp puts before its own words on an iPhone."""
 
-_MEDIA: Final = re.compile(
+_MEDIA: Final = regex(
     r"<[^<>]{2,60}>|(?:image|video|audio|sticker|GIF|document|video note|contact card) omitted"
     r"|(?:Bild|Video|Audio|Sticker|GIF|Dokument) weggelassen|(?:imagen|audio|video|sticker|GIF|documento) omitid[oa]"
     r"|(?:image|vidéo|audio|sticker|GIF|document) absente?|(?:imagem|vídeo|áudio|figurinha|GIF|documento) ocultad[oa]"
     r"|(?:immagine|video|audio|sticker|GIF|documento) omess[oa]|(?:afbeelding|video|audio|sticker|GIF) weggelaten",
     re.IGNORECASE,
 )
-_DELETED: Final = re.compile(
+_DELETED: Final = regex(
     r"(?:This message was deleted|You deleted this message|Diese Nachricht wurde gelöscht"
     r"|Du hast diese Nachricht gelöscht|Se eliminó este mensaje|Eliminaste este mensaje|Mensagem apagada"
     r"|Você apagou esta mensagem|Esta mensagem foi apagada|Ce message a été supprimé|Vous avez supprimé ce message"
     r"|Questo messaggio è stato eliminato|Hai eliminato questo messaggio|Dit bericht is verwijderd|null)\.?",
     re.IGNORECASE,
 )
-_EDITED: Final = re.compile(r"\u200e?<[^<>:]{4,60}>$")
-_ATTACHED: Final = re.compile(
+_EDITED: Final = regex(r"\u200e?<[^<>:]{4,60}>$")
+_ATTACHED: Final = regex(
     r"\u200e?<[^<>:]{2,30}: (?P<ios>[^<>]{1,200})>|^(?P<android>[^\n]{1,200}\.\w{2,5}) \([^()\n]{4,40}\)(?=\n|$)"
 )
 _NO_NAMES: Final = frozenset({"debug", "error", "info", "note", "todo", "trace", "warn", "warning"})
-_CHAT_NAME: Final = re.compile(
+_CHAT_NAME: Final = regex(
     r"(?i)^(?:whatsapp[ -]?chat|conversa do whatsapp|chat de whatsapp|chat whatsapp|discussion whatsapp|whatsapp)"
     r"(?: (?:with|mit|con|com|avec|met))?(?: -)? *| *\(\d+\)$"
 )

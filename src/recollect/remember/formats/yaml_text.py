@@ -4,13 +4,13 @@ The usual constructors turn `1.10` into 1.1, `no` into false and `12:30` into 75
 the C library calls itself for every level, and a file that nests deeply enough would end the process.
 """
 
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
 import yaml
 
 from recollect.errors import FileError
+from recollect.lazy import regex
 from recollect.remember.formats.entries import of_object, parse
 from recollect.remember.formats.record import Entry, Origin, Parsed
 from recollect.remember.formats.values import DEEPEST, TooMuch, as_text, flatten, is_scalar, plain
@@ -20,8 +20,8 @@ _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BROKEN: Final = (yaml.YAMLError, ValueError, OverflowError)
 
 _NONE: Final = frozenset({"", "~", "null", "Null", "NULL"})
-_INTEGER: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
-_FRACTION: Final = re.compile(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}")
+_INTEGER: Final = regex(r"-?(?:0|[1-9][0-9]{0,17})")
+_FRACTION: Final = regex(r"-?(?:0|[1-9][0-9]{0,14})\.[0-9]{1,15}")
 _MERGE: Final = "<<"
 _LONGEST_KEY: Final = 10_000
 

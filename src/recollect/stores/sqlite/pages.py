@@ -1,18 +1,19 @@
 """What SQLite itself says of a file: which of its trees are damaged, and what that means for whoever uses it."""
 
-import re
 from collections.abc import Iterable, Iterator
 
 import apsw
+
+from recollect.lazy import regex
 
 DERIVED = frozenset({"document", "collection_stats", "minhash", "tagged", "changed", "live", "volume", "sketch"})
 """The tables that are made from others, by their names today and before."""
 FORGIVEN = frozenset({"vector", "generation"})
 """What a model makes again."""
-_WORDS = re.compile(r"(stem|exact)(_|$)")
-_TREE = re.compile(r"Tree (\d+)")
-_TABLE = re.compile(r"value in (\w+)\.")
-_SHAPE = re.compile(r"\*\*\*|Tree |Page |Freelist|Main freelist|On |2nd ")
+_WORDS = regex(r"(stem|exact)(_|$)")
+_TREE = regex(r"Tree (\d+)")
+_TABLE = regex(r"value in (\w+)\.")
+_SHAPE = regex(r"\*\*\*|Tree |Page |Freelist|Main freelist|On |2nd ")
 MOST = 100
 
 REINDEX, RECOVER = "run: recollect reindex", "run: recollect recover OLD NEW"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from recollect.errors import FileError, InputError
+from recollect.lazy import regex
 from recollect.surfaces.install.clients import NAME, Change, Entry
 from recollect.values import dataclass
 
@@ -183,7 +184,7 @@ def _is_ours(group: object) -> bool:
 
 # --- TOML -----------------------------------------------------------------------------------
 
-_TABLE: Final = re.compile(rf"\n*^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE)
+_TABLE: Final = regex(rf"\n*^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE)
 
 
 def _with_table(text: str, change: Change) -> str:
