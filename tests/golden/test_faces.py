@@ -15,8 +15,9 @@ from recollect import Recollection
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.stores.choice import open_store
-from recollect.surfaces.cli import cli, written
+from recollect.surfaces.cli import written
 from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.program import cli
 from recollect.surfaces.serialise import serialise
 from recollect.text.analyser import analyse
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 import recollect
-from recollect.surfaces.cli import cli
+from recollect.surfaces.program import cli
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 

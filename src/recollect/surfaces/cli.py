@@ -1,34 +1,30 @@
-"""The command line: the table of operations as commands, and the few that only make sense here."""
+"""The command line: what was typed is read, answered and written; what is not plain is read by click (`program.py`)."""
 
 import io
 import json
 import os
-import shutil
 import sys
 from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
-
 from recollect.errors import InputError, RecollectError
 from recollect.records import Progress
 from recollect.surfaces import session
-from recollect.surfaces.commands import GLOBAL, Commands, global_options, perhaps
-from recollect.surfaces.layout import Page, Piece, cut, folded, line, page_of, plain
+from recollect.surfaces.layout import Page, Piece, cut, folded, line, page_of
 from recollect.surfaces.terminal import is_screen, redraw, visible_line, visible_streams, write_rows
+from recollect.surfaces.typed import GLOBAL, read_typed
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
-    from recollect.remember.import_files import ImportReport
     from recollect.surfaces.table import Answer, Operation
 
 WHOLE = "what was changed is whole"
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
 
 
-def _run_verb(operation: "Operation", given: dict[str, Any]) -> None:
+def run_verb(operation: "Operation", given: dict[str, Any]) -> None:
     """Answer what was typed after the name of *operation*."""
     _answer(operation, given, chosen_options(given, {each.name for each in operation.parameters}))
 
@@ -38,6 +34,8 @@ def chosen_options(given: dict[str, Any], own: Container[str] = ()) -> dict[str,
 
     Those that the command has of its *own* stay in it.
     """
+    import click  # noqa: PLC0415  (a plain command is read without it)
+
     before = click.get_current_context().obj or {}
     return {key: (None if key in own else given.pop(key)) or before.get(key) for key in (*GLOBAL, "as_json")}
 
@@ -67,13 +65,13 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
     _require_model(place["model"])
     with open_chosen(place) as db:
         values = {"project": chosen["project"], **given}
-        with _bar(operation) as progress:
+        with bar(operation) as progress:
             db.models.progress = progress
             answer = _prepared(operation, db, values, progress) or operation.answer(db, values, progress)
         if answer.then is not None and form != "json":
             _print(answer, form=form)
         if answer.then is not None:
-            with _bar(operation) as progress:
+            with bar(operation) as progress:
                 answer = answer.then(progress)
         if not (operation.name == "open" and form == "text" and _edits(answer)):
             _print(answer, form=form)
@@ -105,6 +103,8 @@ def _require_store(operation: "Operation", address: str | None) -> None:
     except RuntimeError:  # nobody of this name has a home
         return
     if not os.path.lexists(path) and path.parent.is_dir():
+        from recollect.surfaces.commands import perhaps  # noqa: PLC0415
+
         near = perhaps(path.name, [each.name for each in path.parent.glob("*.db")])
         hint = f"{near or 'check the path'}; `add` and `import` make a new store"
         raise InputError(f"there is no store {address}", hint=hint)
@@ -117,6 +117,7 @@ def _require_model(name: str | None) -> None:
     from recollect.embedders.install import list_models  # noqa: PLC0415  (few name a model)
     from recollect.embedders.models import find_model  # noqa: PLC0415
     from recollect.settings import models_folder, read_settings  # noqa: PLC0415
+    from recollect.surfaces.commands import perhaps  # noqa: PLC0415
 
     folder = models_folder(read_settings())
     known = list_models(folder)
@@ -161,8 +162,10 @@ def _consented(
     rehearsed = operation.answer(db, {**values, "dry_run": True})
     if not rehearsed.question:
         return None
-    _show(page_of(rehearsed.text()), err=True)
+    show(page_of(rehearsed.text()), err=True)
     if rehearsed.found:
+        import click  # noqa: PLC0415
+
         click.confirm(rehearsed.question, abort=True, err=True)
     return operation.answer(db, {**values, "yes": True}, progress)
 
@@ -172,12 +175,12 @@ def _print(answer: "Answer", *, form: str) -> None:
 
     if answer.stream:
         for each in answer.value:
-            _say(json.dumps(serialise(each), ensure_ascii=False))
+            say(json.dumps(serialise(each), ensure_ascii=False))
     elif form == "text" and is_screen(session.stdout()):
         page = answer.page() if answer.page else page_of(answer.text())
-        _show(page if any(each.pieces for each in page) else ())
+        show(page if any(each.pieces for each in page) else ())
     elif told := _written(answer, form):
-        _say(told)
+        say(told)
     for problem in () if form == "json" and not answer.stream else answer.problems:
         _tell("error", problem)
 
@@ -199,7 +202,7 @@ def written(value: Any) -> str:
 
 
 @contextmanager
-def _bar(operation: "Operation | None" = None) -> Iterator[Progress | None]:
+def bar(operation: "Operation | None" = None) -> Iterator[Progress | None]:
     """Give a progress line to a terminal and nothing to a pipe; the line is gone in the end.
 
     Whoever stops the work is told what was kept.
@@ -251,90 +254,6 @@ def _width() -> int:
 # --- the door -------------------------------------------------------------------------------
 
 
-@click.group(
-    cls=Commands,
-    run=_run_verb,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    options_metavar="[OPTIONS]",
-    subcommand_metavar="VERB …",
-    epilog="recollect VERB --help tells more. The options above may stand before or after the verb.",
-)
-@click.version_option(package_name="recollect")
-@click.pass_context
-def cli(context: click.Context, /, **chosen: Any) -> None:
-    """Memory search for AI agents: finds the right memory by word and by meaning, and says why."""
-    context.obj = chosen
-
-
-global_options(cli, hidden=False)
-
-
-@cli.command()
-@click.option("--keep", metavar="PATH", help="keep the sample store here; else it is removed in the end")
-def demo(keep: str | None, **given: Any) -> None:
-    """Build a sample store, search it, and show what to try next; your own store is not touched."""
-    from recollect.surfaces.demo import run_demo  # noqa: PLC0415
-
-    chosen = chosen_options(given)
-    with _bar() as progress:
-        shown = run_demo(keep, profile=chosen["profile"], model=chosen["model"], program=_program(), progress=progress)
-    if chosen["as_json"]:
-        _say(written(shown.value))
-        return
-    if is_screen(session.stdout()):
-        _show(shown.page)
-    else:
-        _say(plain(shown.page))
-
-
-global_options(demo)
-
-
-@cli.command()
-def watch(**given: Any) -> None:
-    """Follow the roots: import what changes below them until Ctrl-C; one line for each change."""
-    from recollect.surfaces.text import changed_text  # noqa: PLC0415
-    from recollect.surfaces.watching import follow, until_signalled  # noqa: PLC0415
-    from recollect.surfaces.writing import import_value  # noqa: PLC0415
-
-    chosen = chosen_options(given)
-
-    def told(report: "ImportReport") -> None:
-        line = json.dumps(serialise(import_value(report)), ensure_ascii=False)
-        if changed := line if chosen["as_json"] else changed_text(report):
-            _say(changed)
-
-    from recollect.surfaces.serialise import serialise  # noqa: PLC0415
-
-    with open_chosen(chosen) as db, until_signalled() as stop:
-        roots = db.roots()
-        _say(visible_line(f"watching {', '.join(each.name for each in roots)}; stop with Ctrl-C"), err=True)
-        follow(db, stop=stop, told=told, trouble=lambda error: _say(visible_line(f"error: {error}"), err=True))
-    _say("stopped; everything imported so far is kept", err=True)
-
-
-global_options(watch)
-
-
-def _program() -> str:
-    """Return how to call this program from here."""
-    path = Path(sys.argv[0])
-    if shutil.which("recollect") or path.name != "recollect":
-        return "recollect"
-    return os.path.relpath(path)
-
-
-@cli.command()
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
-def completion(shell: str) -> None:
-    """Print the completion script of a shell, to be sourced by it."""
-    from click.shell_completion import get_completion_class  # noqa: PLC0415
-
-    kind = get_completion_class(shell)
-    if kind is not None:
-        _say(kind(cli, {}, "recollect", "_RECOLLECT_COMPLETE").source())
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run a command; errors are one line and an exit code, never a traceback."""
     words = list(sys.argv[1:] if arguments is None else arguments)
@@ -348,25 +267,44 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(words: list[str]) -> None:
     """Run a command whose streams are ready; whatever goes wrong is told, and ends in an exit code."""
     try:
-        cli.main(args=words, prog_name="recollect", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        _say(error.format_message())
-    except (click.Abort, KeyboardInterrupt) as stop:
-        refused = isinstance(stop, click.Abort) and stop.__cause__ is None
-        _tell("stopped", "nothing was changed" if refused else WHOLE)
-        sys.exit(EXIT_STOPPED)
+        typed = read_typed(words)
+        if typed is None:
+            from recollect.surfaces.program import run_program  # noqa: PLC0415
+
+            run_program(words)
+        else:
+            with unread_is_no_error():
+                _answer(typed.operation, typed.given, typed.chosen)
+    except KeyboardInterrupt:
+        _stop(WHOLE)
     except Exception as error:  # noqa: BLE001  (the last door: whatever it is, people get one line)
+        if type(error).__name__ == "Abort":  # of click, which may not be loaded
+            _stop(WHOLE if error.__cause__ else "nothing was changed")
         _complain(_understood(error), as_json="--json" in words)
 
 
-def _say(text: str, *, err: bool = False) -> None:
+@contextmanager
+def unread_is_no_error() -> Iterator[None]:
+    """End quietly when nobody reads the answer any more."""
+    try:
+        yield
+    except BrokenPipeError:  # what is left in the buffers has nowhere to go
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _stop(told: str) -> NoReturn:
+    _tell("stopped", told)
+    sys.exit(EXIT_STOPPED)
+
+
+def say(text: str, *, err: bool = False) -> None:
     """Write *text* and a line break; the stream makes it visible."""
     stream = session.stderr() if err else session.stdout()
     stream.write(f"{text}\n")
     stream.flush()
 
 
-def _show(page: Page, *, err: bool = False) -> None:
+def show(page: Page, *, err: bool = False) -> None:
     """Write *page*, wrapped to the width of the terminal."""
     write_rows(session.stderr() if err else session.stdout(), folded(page, _width()))
 
@@ -375,21 +313,20 @@ def _tell(kind: str, told: str) -> None:
     """Write a line about what happened to standard error, its kind before it."""
     if is_screen(session.stderr()):
         head = Piece(f"{kind}: ", "bad" if kind == "error" else "title")
-        _show((line(head, visible_line(told), hang=2),), err=True)
+        show((line(head, visible_line(told), hang=2),), err=True)
     else:
-        _say(visible_line(f"{kind}: {told}"), err=True)
+        say(visible_line(f"{kind}: {told}"), err=True)
 
 
 def _understood(error: Exception) -> RecollectError:
     """Return *error* as one of ours."""
     if isinstance(error, RecollectError):
         return error
-    if isinstance(error, click.UsageError):
-        asked = error.ctx.command_path if error.ctx else "recollect"
-        said = " ".join(error.format_message().split())
-        return InputError(said.rstrip("."), hint=f"see: {asked} --help")
-    if isinstance(error, click.ClickException):
-        return InputError(error.format_message(), hint="see: recollect --help")
+    if "click" in sys.modules:
+        from recollect.surfaces.program import refused  # noqa: PLC0415
+
+        if told := refused(error):
+            return told
     last = error.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
@@ -405,7 +342,7 @@ def _complain(error: RecollectError, *, as_json: bool) -> NoReturn:
 
     hint = f" ({error.hint})" if error.hint else ""
     if as_json:
-        _say(json.dumps(error_value(error), ensure_ascii=False), err=True)
+        say(json.dumps(error_value(error), ensure_ascii=False), err=True)
     else:
         _tell("error", f"{error}{hint}")
     sys.exit(error.exit_code)

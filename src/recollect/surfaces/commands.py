@@ -1,7 +1,5 @@
 """The table of operations as commands of click: their arguments and options, their help, what was perhaps meant."""
 
-import os
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
@@ -10,17 +8,11 @@ import click
 
 from recollect.lazy import regex
 from recollect.surfaces.completion import completer
+from recollect.surfaces.typed import GLOBAL, SEVERAL
 
 if TYPE_CHECKING:
     from recollect.surfaces.table import Operation, Parameter
 
-GLOBAL: Final = {
-    "db": "the store: a path or :memory: (RECOLLECT_DB)",
-    "project": "the project to write to and to search (RECOLLECT_PROJECT)",
-    "profile": "how to rank: default, cortex, oro, boocode, nornicdb, engram, or a .toml file (RECOLLECT_PROFILE)",
-    "model": "the embedding model: a name, a folder, or none (RECOLLECT_MODEL)",
-    "reranker": "the folder of a cross-encoder that reads the best hits again, or none (RECOLLECT_RERANKER)",
-}
 GROUPS: Final = {
     "daily": "Every day",
     "agents": "For agents and what they learn",
@@ -71,10 +63,10 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; end quietly when nobody reads its answer any more."""
-        try:
+        from recollect.surfaces.cli import unread_is_no_error  # noqa: PLC0415
+
+        with unread_is_no_error():
             return super().invoke(ctx)
-        except BrokenPipeError:  # what is left in the buffers has nowhere to go
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return every command, in the order of the table."""
@@ -212,7 +204,6 @@ NAMED: Final = {
     **dict.fromkeys(("output", "judged", "keep"), "FILE"),
 }
 """What stands for the value of an option in its help, where that is not its own name."""
-SEVERAL: Final = ("paths", "words", "ids")
 _EXCLUDED: Final = regex(r"-[^\W\d_]{2}")
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 import recollect
 from recollect.recall.lens import Lens
-from recollect.surfaces.cli import cli
 from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.program import cli
 from recollect.surfaces.terminal import visible, visible_line
 
 CODES = (
