@@ -6,15 +6,29 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime
 from functools import cache, wraps
-from inspect import Parameter, Signature, signature
 from operator import index
 from pathlib import Path
 from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
-from typing import Any, Final, Literal, ParamSpec, TypeVar, Union, Unpack, get_args, get_origin, get_type_hints
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    ParamSpec,
+    TypeVar,
+    Union,
+    Unpack,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from recollect.errors import InputError
 from recollect.lazy import regex
 from recollect.values import fields
+
+if TYPE_CHECKING:
+    from inspect import Signature
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -81,23 +95,34 @@ def checked(function: Callable[P, T], usual: Mapping[str, Any] = MappingProxyTyp
         positional, named = _door(function).admit(args, kwargs)
         return function(*positional, **named)
 
-    if any(each.kind == Parameter.VAR_KEYWORD for each in signature(function).parameters.values()):
-        call.__signature__ = _spread(signature(function), usual)  # type: ignore[attr-defined]
+    call.__wrapped__ = _Told(function, usual)  # type: ignore[assignment]
     return call
 
 
-def _spread(declared: Signature, usual: Mapping[str, Any]) -> Signature:
+class _Told:
+    """What `inspect.signature` and `help` read of a function that is checked, made when they do."""
+
+    def __init__(self, function: Callable[..., Any], usual: Mapping[str, Any]) -> None:
+        self.__wrapped__, self._usual = function, usual
+
+    @property
+    def __signature__(self) -> "Signature":
+        from inspect import signature  # noqa: PLC0415  (no command needs it)
+
+        return _spread(signature(self.__wrapped__), self._usual)
+
+
+def _spread(declared: "Signature", usual: Mapping[str, Any]) -> "Signature":
     """Return a signature in which the members of a typed dictionary are keywords of their own."""
+    from inspect import Parameter  # noqa: PLC0415
+
     parameters: list[Parameter] = []
     for each in declared.parameters.values():
-        members = _members(each.annotation)
-        if each.kind == Parameter.VAR_KEYWORD and members:
-            parameters += [
-                Parameter(name, Parameter.KEYWORD_ONLY, default=usual.get(name), annotation=hint)
-                for name, hint in members.items()
-            ]
-        else:
-            parameters.append(each)
+        members = _members(each.annotation) if each.kind == Parameter.VAR_KEYWORD else {}
+        parameters += [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=usual.get(name), annotation=hint)
+            for name, hint in members.items()
+        ] or [each]
     return declared.replace(parameters=parameters)
 
 
@@ -112,45 +137,62 @@ def _door(function: Callable[..., Any]) -> "_Door":
 
 
 class _Door:
-    """What one function takes, read once."""
+    """What one function takes, read once; without `inspect`, which a command would pay for."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self._name = function.__name__.strip("_")
-        self._signature: Signature = signature(function)
-        told = {name: each.annotation for name, each in self._signature.parameters.items()}
-        told = {name: hint for name, hint in told.items() if hint is not Parameter.empty}
+        self._function, code = function, function.__code__
+        named = code.co_argcount + code.co_kwonlyargcount
+        several, more = bool(code.co_flags & _SEVERAL), bool(code.co_flags & _MORE)
+        names = code.co_varnames[: named + several + more]
+        self._placed, single, self._several = names[: code.co_argcount], names[:named], names[named : named + several]
+        self._named, self._open = frozenset(single[code.co_posonlyargcount :]), more
+        usual = self._placed[len(self._placed) - len(function.__defaults__ or ()) :]
+        self._required = frozenset(single).difference(usual, function.__kwdefaults__ or ())
+        told = {name: hint for name, hint in function.__annotations__.items() if name in names}
         # What a method returns is not looked at: its name may be one that only other verbs load.
         self._hints = get_type_hints(SimpleNamespace(__annotations__=told), function.__globals__)
-        self._kinds = {name: each.kind for name, each in self._signature.parameters.items()}
-        more = [self._hints[each] for each, kind in self._kinds.items() if kind == Parameter.VAR_KEYWORD]
-        self._more: Mapping[str, Any] = {name: hint for each in more for name, hint in _members(each).items()}
+        self._more: Mapping[str, Any] = _members(self._hints[names[-1]]) if more else {}
 
     def admit(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Return the arguments as they are declared; refuse what is not."""
-        try:
-            bound = self._signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise InputError(f"{self._name}: {error}", hint=f"it takes {', '.join(self._names())}") from error
-        for name, value in bound.arguments.items():
-            bound.arguments[name] = self._admitted(name, value)
-        return bound.args, bound.kwargs
+        taken, rest = self._placed[: len(args)], args[len(self._placed) :]
+        unknown = () if self._open else kwargs.keys() - self._named
+        if unknown or self._required.difference(taken, kwargs) or not kwargs.keys().isdisjoint(taken):
+            self._bind(args, kwargs)
+        if rest and not self._several:
+            self._bind(args, kwargs)
+        placed = [fitted(value, self._hints.get(name, Any), name) for name, value in zip(taken, args, strict=False)]
+        placed += [fitted(value, self._hints.get(name, Any), name) for name in self._several for value in rest]
+        return tuple(placed), {key: fitted(value, self._hint(key), key) for key, value in kwargs.items()}
 
-    def _admitted(self, name: str, value: Any) -> Any:
-        kind, hint = self._kinds[name], self._hints.get(name, Any)
-        if kind == Parameter.VAR_POSITIONAL:
-            return tuple(fitted(each, hint, name) for each in value)
-        if kind == Parameter.VAR_KEYWORD:
-            return {key: fitted(each, self._hint(key), key) for key, each in value.items()}
-        return fitted(value, hint, name)
+    def _bind(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        """Refuse arguments that do not fit as Python does."""
+        from inspect import signature  # noqa: PLC0415
+
+        try:
+            signature(self._function).bind(*args, **kwargs)
+        except TypeError as error:
+            raise InputError(f"{self._called}: {error}", hint=f"it takes {', '.join(self._names())}") from error
 
     def _hint(self, keyword: str) -> Any:
+        if keyword in self._named:
+            return self._hints.get(keyword, Any)
         if keyword not in self._more:
-            raise InputError(f"{self._name} takes no {shown(keyword)}", hint=f"it takes {', '.join(self._names())}")
+            raise InputError(f"{self._called} takes no {shown(keyword)}", hint=f"it takes {', '.join(self._names())}")
         return self._more[keyword]
 
+    @property
+    def _called(self) -> str:
+        return self._function.__name__.strip("_")
+
     def _names(self) -> list[str]:
-        own = [name for name, kind in self._kinds.items() if kind != Parameter.VAR_KEYWORD and name != "self"]
-        return [*own, *self._more]
+        others = sorted(self._named.difference(self._placed), key=list(self._hints).index)
+        return [*(name for name in (*self._placed, *self._several, *others) if name != "self"), *self._more]
+
+
+_SEVERAL: Final = 4
+_MORE: Final = 8
+"""The flags of code that takes *args, and of code that takes **kwargs."""
 
 
 # --- values ---------------------------------------------------------------------------------

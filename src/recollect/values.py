@@ -24,6 +24,8 @@ class _Field:
     """One field of a class, with the names that `dataclasses.Field` has."""
 
     __slots__ = ("compare", "default", "default_factory", "name", "repr", "type")
+    name: str
+    type: "Any"
 
     def __init__(
         self,
@@ -143,11 +145,11 @@ def _repr(self: "Any") -> str:
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
-def _eq(self: "Any", other: object) -> bool:
+def _eq(self: "Any", other: "Any") -> "Any":
     if other.__class__ is not self.__class__:
         return NotImplemented
-    compared = self.__compared__
-    return compared(self) == compared(other)  # type: ignore[no-any-return]
+    compared: Any = self.__compared__
+    return compared(self) == compared(other)
 
 
 def _hash(self: "Any") -> int:
@@ -201,10 +203,11 @@ class _Standard:
         from dataclasses import field, make_dataclass  # noqa: PLC0415
         from inspect import signature  # noqa: PLC0415
 
-        twin = make_dataclass(
+        twin: Any = make_dataclass(
             self._cls.__name__,
             [(name, each.type, field(**each.given())) for name, each in self._cls.__value__.items()],
-            **self._options,
+            frozen=self._options["frozen"],
+            kw_only=self._options["kw_only"],
         )
         self._cls.__dataclass_fields__, self._cls.__signature__ = twin.__dataclass_fields__, signature(twin)
         return getattr(self._cls, self._name)

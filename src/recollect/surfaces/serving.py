@@ -12,10 +12,10 @@ import click
 from recollect.errors import InputError, StoreError
 from recollect.settings import read_settings
 from recollect.surfaces.cli import chosen_options, open_chosen
-from recollect.surfaces.commands import GLOBAL
 from recollect.surfaces.granting import seconds_of
 from recollect.surfaces.install.commands import install, uninstall
 from recollect.surfaces.serve.place import Place, ask, read_place
+from recollect.surfaces.typed import GLOBAL
 from recollect.version import __version__
 
 STARTING: Final = 30.0
