@@ -38,6 +38,9 @@ _SURROGATE: Final = regex("[\ud800-\udfff]")
 LARGEST: Final = 2**63
 """From here on a number is too large for any store."""
 _SHOWN: Final = 60
+_SEVERAL: Final = 4
+_MORE: Final = 8
+"""The flags of code that takes *args, and of code that takes **kwargs."""
 _WANTED: Final[Mapping[Any, str]] = {
     str: "give text",
     bool: "give True or False",
@@ -95,7 +98,8 @@ def checked(function: Callable[P, T], usual: Mapping[str, Any] = MappingProxyTyp
         positional, named = _door(function).admit(args, kwargs)
         return function(*positional, **named)
 
-    call.__wrapped__ = _Told(function, usual)  # type: ignore[assignment]
+    if function.__code__.co_flags & _MORE:
+        call.__wrapped__ = _Told(function, usual)  # type: ignore[assignment]
     return call
 
 
@@ -188,11 +192,6 @@ class _Door:
     def _names(self) -> list[str]:
         others = sorted(self._named.difference(self._placed), key=list(self._hints).index)
         return [*(name for name in (*self._placed, *self._several, *others) if name != "self"), *self._more]
-
-
-_SEVERAL: Final = 4
-_MORE: Final = 8
-"""The flags of code that takes *args, and of code that takes **kwargs."""
 
 
 # --- values ---------------------------------------------------------------------------------
