@@ -5,7 +5,6 @@ numbers. Anything else in a file is a ProfileError that names the key.
 """
 
 import math
-import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -423,6 +422,8 @@ def _built_in(name: str) -> Profile:
 
 def read_profile(text: str, *, name: str) -> Profile:
     """Return the profile that *text* describes; an unknown key or value is an error."""
+    import tomllib  # noqa: PLC0415  (some use a class of this module and read no profile)
+
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -1,6 +1,5 @@
 """The frozen values that travel through the whole system."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -103,7 +102,9 @@ class Memory:
 def digest(text: str) -> bytes:
     """Return what *text* is known by; runs of white space do not matter."""
     words = " ".join(text.split())
-    return hashlib.blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    from hashlib import blake2b  # noqa: PLC0415  (it loads OpenSSL, and a search needs none)
+
+    return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 import json
 import os
-import tomllib
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -125,6 +125,8 @@ def environment_of(*names: str) -> Mapping[str, str]:
 
 def home_folder() -> Path:
     """Return the user's data folder for us."""
+    if sys.platform.startswith("linux"):  # as the library has it, which takes longer to load than all else here
+        return Path(os.environ.get("XDG_DATA_HOME", "").strip() or Path("~/.local/share").expanduser(), "recollect")
     from platformdirs import user_data_path  # noqa: PLC0415  (costs a start that names its store nothing)
 
     return user_data_path("recollect", appauthor=False)
@@ -140,11 +142,18 @@ def _from_file() -> Mapping[str, object]:
     if path is None:
         return {}
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        return _toml(text) if text else {}
     except FileNotFoundError:
         return {}
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # what is no TOML or no UTF-8 is a ValueError
         raise ProfileError(f"cannot read the settings in {path}: {error}", hint="fix or remove the file") from error
+
+
+def _toml(text: str) -> Mapping[str, object]:
+    import tomllib  # noqa: PLC0415  (few have a file)
+
+    return tomllib.loads(text)
 
 
 def _settings_file() -> Path | None:

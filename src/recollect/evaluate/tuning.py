@@ -1,7 +1,6 @@
 """What was tuned, kept in the store it was tuned on: in force for the profile of that name, undone step by step."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
@@ -312,5 +311,7 @@ def untune(profile: Profile, store: Store, *, project: str = "") -> Tuning:
 
 
 def _write(name: str, kept: Sequence[Tuning], store: Store, *, project: str) -> None:
+    from dataclasses import asdict  # noqa: PLC0415  (few tune)
+
     value = {"kept": [asdict(each) for each in kept]} if kept else None
     store.put_note(KIND, name, value, project=project)

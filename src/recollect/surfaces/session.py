@@ -4,7 +4,6 @@ That is this process, unless a server answers a command of another one: then it 
 the thread that works for it and for no other.
 """
 
-import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -66,7 +65,11 @@ def stderr() -> Any:
 def columns() -> int:
     """Return how wide the terminal is."""
     given = _CURRENT.get()
-    return shutil.get_terminal_size().columns if given is None else given.columns
+    if given is not None:
+        return given.columns
+    from shutil import get_terminal_size  # noqa: PLC0415  (a pipe has no width)
+
+    return get_terminal_size().columns
 
 
 def folder() -> str:

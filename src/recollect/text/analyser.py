@@ -1,12 +1,12 @@
 """Analyse a memory for the index: the tokens of each of its fields, its minhash, and whether it is code."""
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import lru_cache, partial, wraps
 from typing import Final, NamedTuple, TypeVar
 
+from recollect.lazy import regex
 from recollect.records import OBSERVED_FROM, Memory, TokenizedMemory
 from recollect.text.code import looks_like_code
 from recollect.text.dates import MONTH_NAMES
@@ -29,8 +29,8 @@ SENTINEL: Final = "\u241e"
 _TITLE: Final = "name"
 _PATH: Final = "path"
 _FIRST: Final = ("description", "requirements", "workerRole", "worker_role", "text")
-_DISK: Final = re.compile(r"(?:[A-Za-z]:)?/")
-_HOME: Final = re.compile(r"(?:[A-Za-z]:)?/(?:(?:home|Users)/[^/]+|root)(?=/)")
+_DISK: Final = regex(r"(?:[A-Za-z]:)?/")
+_HOME: Final = regex(r"(?:[A-Za-z]:)?/(?:(?:home|Users)/[^/]+|root)(?=/)")
 _PARTS: Final = 3
 _LARGEST: Final = 256
 _SHORT: Final = 2000
@@ -173,11 +173,11 @@ ENOUGH: Final = 2000
 """A text of so many characters tells enough; it is not counted."""
 
 _ENDS: Final = ".!?\u3002\uff01\uff1f"
-_SENTENCE: Final = re.compile(f"([^{_ENDS}\\n]+)([{_ENDS}]*)")
-_ASKING: Final = re.compile("[?\uff1f]")
+_SENTENCE: Final = regex(f"([^{_ENDS}\\n]+)([{_ENDS}]*)")
+_ASKING: Final = regex("[?\uff1f]")
 _CLOSING: Final = " \t\r\n\"')]\u2019\u201d\u300d"
 # Two characters of a script without spaces are about a word.
-_WORD: Final = re.compile(f"[{CJK_PLAIN}]{{1,2}}|[^\\W{CJK_PLAIN}]+")
+_WORD: Final = regex(f"[{CJK_PLAIN}]{{1,2}}|[^\\W{CJK_PLAIN}]+")
 
 
 @lru_cache(maxsize=4096)

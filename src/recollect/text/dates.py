@@ -8,7 +8,6 @@ of the northern hemisphere, three whole months each; the names of months are Ger
 
 import re
 import unicodedata
-from calendar import monthrange
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
@@ -56,6 +55,8 @@ def step(moment: datetime, unit: str, count: int) -> datetime:
         return midnight(moved.year, moved.month, moved.day, like=moment)
     year, month = divmod(moment.year * 12 + moment.month - 1 + count * MONTHS_OF[unit], 12)
     first = midnight(year, month + 1, 1, like=moment)
+    from calendar import monthrange  # noqa: PLC0415  (few dates are counted in months)
+
     return first.replace(day=min(moment.day, monthrange(first.year, first.month)[1]))
 
 

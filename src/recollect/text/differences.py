@@ -8,7 +8,6 @@ case counts as a difference: telling two memories apart costs a row, merging the
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -293,6 +292,8 @@ def _behind_number(reading: _Reading, written: str, last: str, *, glued: bool) -
     """Take *written*, which stands behind the number *last*, for its scale, its unit or its ordinal ending."""
     if written.casefold() in _SCALES and written != "m" and len(last) < 16:
         reading.said.pop()
+        from decimal import Decimal  # noqa: PLC0415  (few numbers have a scale)
+
         scaled = f"{Decimal(last) * _SCALES[written.casefold()]:f}".removesuffix(".0")
         return False, _count(reading, scaled, None)
     if written in _SHORT_UNITS or written == "second":

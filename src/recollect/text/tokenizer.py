@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import Stemmer  # type: ignore[import-not-found]  # the wheel brings no types
 
+from recollect.lazy import regex
 from recollect.text.minhash import token_hash
 from recollect.text.normalise import CJK, CJK_PLAIN, CJK_TRAIL, EMOJI, MARKS, compiled, fold, is_cjk
 from recollect.values import dataclass
@@ -34,7 +35,7 @@ def _compound(run: str, *, hyphens: str, apostrophes: str) -> str:
     return f"{run}(?:(?={signs})(?:(?:{sign}){run})*+(?:(?<![0-9])(?:\\+\\+?|#))?)?"
 
 
-_ASCII: Final = re.compile(_compound("[A-Za-z0-9]++", hyphens="-", apostrophes="'"))
+_ASCII: Final = regex(_compound("[A-Za-z0-9]++", hyphens="-", apostrophes="'"))
 _WIDE: Final = f"{_compound(_RUN, hyphens='-‐‑', apostrophes=chr(39) + '’')}|[{CJK}][{CJK}{CJK_TRAIL}]*+|[{EMOJI}]"  # noqa: RUF001
 
 
@@ -198,7 +199,7 @@ def _analyse_run(run: str) -> TokenAnalysis:
 PAIR: Final = 2
 """Whole words of a CJK run are stems of their own from three characters on: shorter ones are a pair or a character."""
 
-_SYLLABLE: Final = re.compile("[\u3041-\u30ff\uac00-\ud7a3]")
+_SYLLABLE: Final = regex("[\u3041-\u30ff\uac00-\ud7a3]")
 # A word in katakana is written by itself; a Korean word ends at a space, with its particles attached.
 _WHOLE: Final = "[\u30a1-\u30fa\u30fc]{2,}|[\uac00-\ud7a3]{2,}"
 _FIRST_HANGUL: Final = "\uac00"
@@ -234,13 +235,13 @@ def _asked_stems(analysis: TokenAnalysis) -> tuple[str, ...]:
 
 # --- words with letters, digits and signs ---------------------------------------------------
 
-_ASCII_TOKEN: Final = re.compile("[A-Za-z0-9]+")
+_ASCII_TOKEN: Final = regex("[A-Za-z0-9]+")
 _TOKEN: Final = f"[A-Za-z0-9]+|[{EMOJI}]|{_RUN}"
-_SIGN: Final = re.compile("[-_./@:+#]")
-_STEP: Final = re.compile("[/@:]+")
-_CLITIC: Final = re.compile("'(?:s|t|d|m|ll|re|ve)(?![a-z0-9])", re.IGNORECASE)
+_SIGN: Final = regex("[-_./@:+#]")
+_STEP: Final = regex("[/@:]+")
+_CLITIC: Final = regex("'(?:s|t|d|m|ll|re|ve)(?![a-z0-9])", re.IGNORECASE)
 # Where a capital begins a part; an acronym's plural (`URLs`) is one part.
-_HUMP: Final = re.compile("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
+_HUMP: Final = regex("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])")
 _LONGEST_HUMPED: Final = 64
 
 
@@ -307,7 +308,7 @@ def _wholes(bare: str) -> list[str]:
 # --- the words of a question ----------------------------------------------------------------
 
 # A quotation mark between two letters is a slip of the fingers, not the end of a word.
-_SLIP: Final = re.compile(r'(?<=[^\W\d_])"(?=[^\W\d_])')
+_SLIP: Final = regex(r'(?<=[^\W\d_])"(?=[^\W\d_])')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ A trigger notes which documents others write meanwhile; those are analysed again
 """
 
 import os
-import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -127,7 +126,8 @@ def _rebuilt(db: Database, progress: Progress | None, unless: Callable[[], bool]
 
 def _begun(db: Database, unless: Callable[[], bool]) -> "Build | None":
     """Begin to build, when nobody else does so any more; the clock counts since the machine was started."""
-    token, met, since = os.getpid() << RANDOM | secrets.randbits(RANDOM), -1, time.monotonic()
+    drawn = int.from_bytes(os.urandom(RANDOM // 8))
+    token, met, since = os.getpid() << RANDOM | drawn, -1, time.monotonic()
     while True:
         with db.engine.session() as session:
             at_work = session.value("select value from meta where key = 'rebuilding'")

@@ -7,7 +7,6 @@ one, and a crash leaves the old one.
 """
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -79,7 +78,9 @@ def _size(path: Path) -> int:
 def _part_of(target: Path) -> Iterator[Path]:
     """Give an empty file beside *target*; what is left of it in the end is removed."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        from tempfile import mkstemp  # noqa: PLC0415  (few commands copy)
+
+        handle, name = mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
     except OSError as error:
         hint = "name a file in a folder of yours"
         raise InputError(f"cannot write {target}: {error.strerror}", hint=hint) from error

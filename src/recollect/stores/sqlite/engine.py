@@ -2,7 +2,6 @@
 
 import json
 import os
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -213,10 +212,12 @@ class SqliteEngine:
     @contextmanager
     def _brought_up_to_date(self, path: Path) -> Iterator[apsw.Connection]:
         """Give a whole copy of the backup *path* in today's format; the backup itself stays as it is."""
+        from tempfile import TemporaryDirectory  # noqa: PLC0415  (few commands bring back)
+
         folder = None if self._path is None else self._path.parent
         with (
             translated(self._path),
-            tempfile.TemporaryDirectory(prefix=".restoring-", dir=folder) as beside,
+            TemporaryDirectory(prefix=".restoring-", dir=folder) as beside,
             translated(path),
         ):
             part = Path(beside, "store.db")
