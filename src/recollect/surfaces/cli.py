@@ -1,5 +1,6 @@
 """The command line: what was typed is read, answered and written; what is not plain is read by click (`program.py`)."""
 
+import gc
 import io
 import json
 import os
@@ -64,6 +65,7 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
     _require_store(operation, place["db"])
     _require_model(place["model"])
     with open_chosen(place) as db:
+        loaded()
         values = {"project": chosen["project"], **given}
         with bar(operation) as progress:
             db.models.progress = progress
@@ -83,6 +85,13 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
         sys.exit(EXIT_NOTHING)
     if not answer.healthy:
         sys.exit(EXIT_TROUBLE if operation.name in ("doctor", "purge", "recover") else EXIT_INPUT)
+
+
+def loaded() -> None:
+    """Look for garbage from here on, in what is made and not in what is loaded: `front.py` put it off till now."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def _read_input(given: dict[str, Any]) -> None:
@@ -271,6 +280,7 @@ def run(words: list[str]) -> None:
         if typed is None:
             from recollect.surfaces.program import run_program  # noqa: PLC0415
 
+            loaded()
             run_program(words)
         else:
             with unread_is_no_error():

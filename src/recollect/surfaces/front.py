@@ -4,6 +4,7 @@ Nothing heavy is imported here: with a server of the store running, a search, a 
 than the start of Python.
 """
 
+import gc
 import os
 import sys
 
@@ -48,9 +49,18 @@ def main() -> None:
     if thin is not None and not helps:
         thin(words)
     elif helps or not verb or verb in NEVER or "_RECOLLECT_COMPLETE" in os.environ or not _answered(words):
+        _do_alone()
+
+
+def _do_alone() -> None:
+    """Run the whole program; what is loaded is no garbage, so none is looked for meanwhile, nor in the end."""
+    gc.disable()
+    try:
         from recollect.surfaces.cli import main as alone  # noqa: PLC0415
 
         alone()
+    finally:
+        gc.freeze()
 
 
 def verb_of(words: list[str]) -> str:
@@ -279,9 +289,12 @@ def _hooked(words: list[str], event: str) -> str:
     told = {} if reached is None else dict(parts_of(reached))
     if "c" in told:
         return told.get("o", b"").decode("utf-8", "surrogatepass")
+    gc.disable()
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
+    from recollect.surfaces.cli import loaded  # noqa: PLC0415
     from recollect.surfaces.hook import answer, keep_later, read_event  # noqa: PLC0415
 
+    loaded()
     with open_recollection(db, project=project) as opened:
         hooked = answer(read_event(event), opened)
     keep_later(hooked, db=db)
