@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_ori
 
 from recollect.errors import ProfileError
 from recollect.records import FIELDS
+from recollect.toml import read_toml
 from recollect.values import dataclass, field, fields, is_dataclass
 
 BUILT_IN: Final = ("default", "cortex", "oro", "boocode", "nornicdb", "engram")
@@ -422,11 +423,9 @@ def _built_in(name: str) -> Profile:
 
 def read_profile(text: str, *, name: str) -> Profile:
     """Return the profile that *text* describes; an unknown key or value is an error."""
-    import tomllib  # noqa: PLC0415  (some use a class of this module and read no profile)
-
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        values = read_toml(text)
+    except ValueError as error:
         raise ProfileError(f"the profile {name} is not TOML: {error}", hint="see docs/profiles.md") from error
     profile: Profile = _build(Profile, {"name": name, **values}, where=name)
     return profile

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from recollect.errors import ProfileError
 from recollect.files import write_private
+from recollect.toml import read_toml
 from recollect.values import dataclass, fields, replace
 
 MOST = 1_000_000
@@ -142,18 +143,11 @@ def _from_file() -> Mapping[str, object]:
     if path is None:
         return {}
     try:
-        text = path.read_text(encoding="utf-8")
-        return _toml(text) if text else {}
+        return read_toml(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:  # what is no TOML or no UTF-8 is a ValueError
         raise ProfileError(f"cannot read the settings in {path}: {error}", hint="fix or remove the file") from error
-
-
-def _toml(text: str) -> Mapping[str, object]:
-    import tomllib  # noqa: PLC0415  (few have a file)
-
-    return tomllib.loads(text)
 
 
 def _settings_file() -> Path | None:
