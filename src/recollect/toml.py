@@ -23,7 +23,8 @@ def read_toml(text: str) -> dict[str, Any]:
 
 def _tables(text: str) -> dict[str, Any]:
     top: dict[str, Any] = {}
-    table, headed = top, {(): top}
+    headed: dict[tuple[str, ...], dict[str, Any]] = {(): top}
+    table = top
     for line in (each.strip(" ") for each in text.replace("\r\n", "\n").split("\n")):
         if not line.isprintable():
             raise _NotPlainError

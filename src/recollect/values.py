@@ -50,25 +50,25 @@ class _Field:
 def _dataclass(*, slots: bool, frozen: bool = False, kw_only: bool = False) -> "Callable[[type], type]":
     """Make a class with *slots* for the names it declares, and equal to another by what they hold."""
     assert slots  # noqa: S101  (the only kind that is made here)
+    shared = {**_METHODS, **(_FROZEN if frozen else _OPEN), "__options__": {"frozen": frozen, "kw_only": kw_only}}
 
     def made(cls: type) -> type:
-        own = {name: _read(cls, name, kind) for name, kind in cls.__annotations__.items()}
-        compared = [name for name, each in own.items() if each.compare] or ["__class__"]
-        body = {
-            **_METHODS,
-            **(_FROZEN if frozen else _OPEN),
-            **{name: value for name, value in vars(cls).items() if name not in own and name not in _NOT_COPIED},
-            "__slots__": tuple(own),
-            "__match_args__": () if kw_only else tuple(own),
-            "__value__": own,
+        body = {**shared, **vars(cls)}
+        usual = {name: body.pop(name, _ABSENT) for name in cls.__annotations__}
+        for name, each in usual.items():
+            if type(each).__hash__ is None:
+                raise ValueError(f"{cls.__name__}.{name}: what can change is no default, give a default_factory")
+        compared = [name for name, each in usual.items() if type(each) is not _Field or each.compare] or ["__class__"]
+        for name in _NOT_COPIED:
+            body.pop(name, None)
+        body |= {
+            "__qualname__": cls.__qualname__,
+            "__slots__": tuple(usual),
+            "__match_args__": () if kw_only else tuple(usual),
+            "__usual__": usual,
             "__compared__": attrgetter(*compared, compared[0]),  # of two names or more it makes a tuple
-            "__dataclass_fields__": _Standard(frozen=frozen, kw_only=kw_only),
-            "__signature__": _Standard(frozen=frozen, kw_only=kw_only),
         }
-        built: Any = type(cls)(cls.__name__, cls.__bases__, body)
-        built.__qualname__ = cls.__qualname__
-        built.__init__ = _first_init(built, frozen=frozen, kw_only=kw_only)
-        return built  # type: ignore[no-any-return]
+        return type(cls)(cls.__name__, cls.__bases__, body)
 
     return made
 
@@ -76,40 +76,39 @@ def _dataclass(*, slots: bool, frozen: bool = False, kw_only: bool = False) -> "
 _NOT_COPIED = ("__dict__", "__weakref__")
 
 
-def _read(cls: type, name: str, kind: "Any") -> _Field:
-    """Return the field that *cls* declares as *name*."""
-    given = vars(cls).get(name, _ABSENT)
-    found = given if isinstance(given, _Field) else _Field(default=given)
-    if type(found.default).__hash__ is None:
-        raise ValueError(f"{cls.__name__}.{name}: what can change is no default, give a default_factory")
-    found.name, found.type = name, kind
-    return found
+def _own(cls: "Any") -> "dict[str, _Field]":
+    """Return the fields of *cls* by name, made when somebody asks for them."""
+    made = cls.__dict__.get("__value__")
+    if made is None:
+        made = {}
+        for name, each in cls.__usual__.items():
+            made[name] = each if type(each) is _Field else _Field(default=each)
+            made[name].name, made[name].type = name, cls.__annotations__[name]
+        cls.__value__ = made
+    return made  # type: ignore[no-any-return]
 
 
 # --- how one is made ------------------------------------------------------------------------
 
+_CALLS: "dict[type, int]" = {}
 
-def _first_init(cls: "Any", *, frozen: bool, kw_only: bool) -> "Callable[..., None]":
-    """Return an `__init__` that puts a compiled one in its place when it has been called a few times."""
-    calls = 0
 
-    def __init__(self: "Any", /, *args: "Any", **given: "Any") -> None:  # noqa: N807
-        nonlocal calls
-        calls += 1
-        if args or calls > _USES or not _filled(self, cls, given):
-            cls.__init__ = _compiled(cls, frozen=frozen, kw_only=kw_only)
-            cls.__init__(self, *args, **given)
-
-    return __init__
+def _first_init(self: "Any", /, *args: "Any", **given: "Any") -> None:
+    """Fill a value; of a class that has been called a few times, put a compiled `__init__` in the place of this."""
+    cls: Any = type(self)
+    calls = _CALLS[cls] = _CALLS.get(cls, 0) + 1
+    if args or calls > _USES or not _filled(self, cls, given):
+        cls.__init__ = _compiled(cls, **cls.__options__)
+        cls.__init__(self, *args, **given)
 
 
 def _filled(value: "Any", cls: "Any", given: "Mapping[str, Any]") -> bool:
     """Fill *value* with what is *given*; False where that does not fit: the compiled `__init__` says how."""
-    own = cls.__value__
-    if not given.keys() <= own.keys():
+    usual = cls.__usual__
+    if not given.keys() <= usual.keys():
         return False
-    for name, each in own.items():
-        held = given[name] if name in given else each.usual()
+    for name, each in usual.items():
+        held = given[name] if name in given else each.usual() if type(each) is _Field else each
         if held is _ABSENT:
             return False
         getattr(cls, name).__set__(value, held)
@@ -121,8 +120,8 @@ def _filled(value: "Any", cls: "Any", given: "Mapping[str, Any]") -> bool:
 def _compiled(cls: "Any", *, frozen: bool, kw_only: bool) -> "Any":
     """Return the `__init__` of *cls*, written out as the standard library does."""
     space: dict[str, Any] = {"_absent": _ABSENT}
-    takes, lines = ["self", *(["*"] if kw_only and cls.__value__ else [])], []
-    for name, each in cls.__value__.items():
+    takes, lines = ["self", *(["*"] if kw_only and cls.__usual__ else [])], []
+    for name, each in _own(cls).items():
         space[f"_set_{name}"] = getattr(cls, name).__set__
         space[f"_usual_{name}"] = each.default if each.default_factory is _ABSENT else each.default_factory
         if each.default_factory is not _ABSENT:
@@ -141,7 +140,7 @@ def _compiled(cls: "Any", *, frozen: bool, kw_only: bool) -> "Any":
 
 
 def _repr(self: "Any") -> str:
-    shown = (f"{name}={getattr(self, name)!r}" for name, each in self.__value__.items() if each.repr)
+    shown = (f"{name}={getattr(self, name)!r}" for name, each in _own(type(self)).items() if each.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
@@ -169,17 +168,41 @@ def _refuse_to_delete(_: object, name: str) -> None:
 
 
 def _getstate(self: "Any") -> "list[Any]":
-    return [getattr(self, name) for name in self.__value__]
+    return [getattr(self, name) for name in self.__usual__]
 
 
 def _setstate(self: "Any", state: "list[Any]") -> None:
-    for name, held in zip(self.__value__, state, strict=True):
+    for name, held in zip(self.__usual__, state, strict=True):
         getattr(type(self), name).__set__(self, held)
 
 
-_METHODS = {"__repr__": _repr, "__eq__": _eq}
-_OPEN = {"__hash__": None}
-_FROZEN = {
+class _Standard:
+    """What the standard library knows of a class that it made, for the few who ask: its fields, its signature."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, _: object, cls: "Any") -> "Any":
+        from dataclasses import field, make_dataclass  # noqa: PLC0415
+        from inspect import signature  # noqa: PLC0415
+
+        named = [(name, each.type, field(**each.given())) for name, each in _own(cls).items()]
+        twin: Any = make_dataclass(cls.__name__, named, **cls.__options__)
+        cls.__dataclass_fields__, cls.__signature__ = twin.__dataclass_fields__, signature(twin)
+        return getattr(cls, self._name)
+
+
+_METHODS: "dict[str, Any]" = {
+    "__init__": _first_init,
+    "__repr__": _repr,
+    "__eq__": _eq,
+    "__dataclass_fields__": _Standard("__dataclass_fields__"),
+    "__signature__": _Standard("__signature__"),
+}
+_OPEN: "dict[str, Any]" = {"__hash__": None}
+_FROZEN: "dict[str, Any]" = {
     "__hash__": _hash,
     "__setattr__": _refuse_to_set,
     "__delattr__": _refuse_to_delete,
@@ -188,39 +211,13 @@ _FROZEN = {
 }
 
 
-class _Standard:
-    """What the standard library knows of a class that it made, for the few who ask: its fields, its signature."""
-
-    __slots__ = ("_cls", "_name", "_options")
-
-    def __init__(self, **options: bool) -> None:
-        self._options = options
-
-    def __set_name__(self, owner: "Any", name: str) -> None:
-        self._cls, self._name = owner, name
-
-    def __get__(self, _: object, __: type) -> "Any":
-        from dataclasses import field, make_dataclass  # noqa: PLC0415
-        from inspect import signature  # noqa: PLC0415
-
-        twin: Any = make_dataclass(
-            self._cls.__name__,
-            [(name, each.type, field(**each.given())) for name, each in self._cls.__value__.items()],
-            frozen=self._options["frozen"],
-            kw_only=self._options["kw_only"],
-        )
-        self._cls.__dataclass_fields__, self._cls.__signature__ = twin.__dataclass_fields__, signature(twin)
-        return getattr(self._cls, self._name)
-
-
 # --- the standard functions, for these classes ----------------------------------------------
 
 
 def _fields(value: "Any") -> "tuple[Any, ...]":
     """Return the fields of a class or of a value."""
-    own = getattr(value, "__value__", None)
-    if own is not None:
-        return tuple(own.values())
+    if hasattr(value, "__usual__"):
+        return tuple(_own(value if isinstance(value, type) else type(value)).values())
     import dataclasses  # noqa: PLC0415
 
     return dataclasses.fields(value)
@@ -229,12 +226,12 @@ def _fields(value: "Any") -> "tuple[Any, ...]":
 def _is_dataclass(value: object) -> bool:
     """Tell whether *value* is a class of fields, or a value of one."""
     kind = value if isinstance(value, type) else type(value)
-    return hasattr(kind, "__value__") or hasattr(kind, "__dataclass_fields__")
+    return hasattr(kind, "__usual__") or hasattr(kind, "__dataclass_fields__")
 
 
 def _replace(value: "Any", /, **changes: "Any") -> "Any":
     """Return *value* with some fields changed."""
-    own = getattr(value, "__value__", None)
+    own = getattr(value, "__usual__", None)
     if own is not None:
         kept = {name: getattr(value, name) for name in own if name not in changes}
         return type(value)(**kept, **changes)

@@ -17,7 +17,6 @@ from recollect.search.parse import Query, query_length
 from recollect.search.state import Candidate, State
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
-from recollect.text.claims import gives_other_value, relation, same_subject
 from recollect.text.snippet import held
 from recollect.values import replace
 from recollect.vectors import WIDTH, matrix
@@ -54,6 +53,10 @@ def order_changes(state: State, *, rules: Changes) -> State:
 
 def _marked(state: State, best: Candidate, others: Sequence[Candidate]) -> State:
     """Return *state* with the older memory named that the best hit gives another value than."""
+    if not others:
+        return state
+    from recollect.text.claims import gives_other_value  # noqa: PLC0415  (slow to load, and many answers are one hit)
+
     new = state.memories[best.id]
     older = [
         each.id
@@ -125,6 +128,8 @@ def _follows(row: int, other: int, state: State, *, back: bool = False) -> bool:
         return True
     if new.when <= old.when:
         return False
+    from recollect.text.claims import gives_other_value, relation, same_subject  # noqa: PLC0415
+
     near = _cosine(row, other, state.vectors)
     if relation(new.content, old.content, cosine=near) in {"updates", "conflicts"}:
         return True
@@ -149,6 +154,8 @@ def _is_present(row: int, state: State) -> bool:
 
 def _alike(row: int, other: int, state: State) -> bool:
     """Return whether two memories are about the same thing, whichever was first."""
+    from recollect.text.claims import same_subject  # noqa: PLC0415
+
     old, new = sorted((state.memories[row], state.memories[other]), key=lambda each: (each.when, each.id))
     return same_subject(new.content, old.content, cosine=_cosine(row, other, state.vectors))
 

@@ -59,8 +59,22 @@ def _do_alone() -> None:
         from recollect.surfaces.cli import main as alone  # noqa: PLC0415
 
         alone()
-    finally:
-        gc.freeze()
+        code: object = 0
+    except SystemExit as left:
+        code = left.code
+    gc.freeze()
+    if isinstance(code, int) and _is_last():
+        _leave(code)
+    if code:
+        sys.exit(code)  # type: ignore[arg-type]
+
+
+def _is_last() -> bool:
+    """Tell whether nobody waits for the end of this process but whoever started it: no thread, no exit function."""
+    import atexit  # noqa: PLC0415
+    import threading  # noqa: PLC0415
+
+    return threading.active_count() == 1 and not atexit._ncallbacks()  # noqa: SLF001
 
 
 def verb_of(words: list[str]) -> str:

@@ -6,7 +6,7 @@ is left to click, so that nothing is refused in two ways; what is read here is r
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from recollect.values import dataclass
 
@@ -90,13 +90,15 @@ def _operation(verb: str) -> "Operation":
 # --- options --------------------------------------------------------------------------------
 
 
-class _Option(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Option:
     name: str
     sets: bool | None = None
     """What a flag sets; None where a value follows."""
 
 
-class _Split(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Split:
     options: dict[str, list[Any]]
     places: list[str]
 

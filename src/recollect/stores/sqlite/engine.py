@@ -318,9 +318,12 @@ def _connected(place: Place | None) -> apsw.Connection:
 
 def migrations() -> tuple[str, ...]:
     """Return the steps from an empty file to today's schema, oldest first."""
+    return tuple(step.read_text(encoding="utf-8") for step in _steps())
+
+
+def _steps() -> list[Path]:
     folder = Path(__file__).parent / "migrations"
-    steps = sorted((step for step in folder.iterdir() if step.name.endswith(".sql")), key=lambda step: step.name)
-    return tuple(step.read_text(encoding="utf-8") for step in steps)
+    return sorted(step for step in folder.iterdir() if step.name.endswith(".sql"))
 
 
 def is_ours(path: Path) -> bool:
@@ -371,7 +374,7 @@ def _migrate(db: apsw.Connection, path: Path | None) -> None:
 
 def _is_current(db: apsw.Connection, path: Path | None) -> bool:
     mark, version, tables = _state(db)
-    known = len(migrations())
+    known = len(_steps())
     if mark != APPLICATION:
         if version or tables:
             raise StoreDamaged(f"{path} is another program's database", hint="name another file with --db")
