@@ -70,10 +70,11 @@ def _read(words: Sequence[str]) -> Typed:
     split = _split(before.places[1:], _GLOBAL_OPTIONS | _options(operation), spoken=spoken)
     own = {each.name for each in operation.parameters}
     given = {each.name: _given(each, split) for each in operation.parameters if not each.place}
-    chosen = {
+    chosen: dict[str, Any] = {
         name: (None if name in own else _single(split.options.get(name))) or _single(before.options.get(name))
         for name in (*GLOBAL, "as_json")
     }
+    chosen["as_json"] = bool(chosen["as_json"])
     places = [each for each in operation.parameters if each.place]
     return Typed(operation=operation, given=given | _placed(places, split.places), chosen=chosen)
 
