@@ -11,9 +11,9 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 2_600,
+    ".": 2_830,
     "embedders": 1_390,
-    "evaluate": 1_900,
+    "evaluate": 1_910,
     "recall": 500,
     "remember": 9_900,
     "rerankers": 200,

@@ -1,11 +1,17 @@
-"""Imports are cheap: the doors open without the model, the arithmetic or the web."""
+"""Imports are cheap: the doors open without the model, the arithmetic or the web, and a command loads what it uses."""
 
+import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+from sourcetree import modules
+
+import recollect
 
 HEAVY = ("mcp", "numpy", "onnx", "onnxruntime", "starlette", "tokenizers", "uvicorn")
 IDLE = (
@@ -25,6 +31,54 @@ import recollect.surfaces.operations
 recollect.open(":memory:", model="none").search("anything")
 """
 DOORS = ("recollect", "recollect.surfaces.cli")
+SLOW = (
+    *(
+        "argparse",
+        "asyncio",
+        "calendar",
+        "click",
+        "concurrent.futures",
+        "csv",
+        "ctypes",
+        "dataclasses",
+        "decimal",
+        "difflib",
+    ),
+    *("email", "gettext", "hashlib", "http", "importlib.metadata", "inspect", "locale", "logging", "multiprocessing"),
+    *(
+        "pickle",
+        "platform",
+        "platformdirs",
+        "random",
+        "secrets",
+        "shutil",
+        "socket",
+        "sqlite3",
+        "ssl",
+        "statistics",
+        "string",
+    ),
+    *("subprocess", "tempfile", "tokenize", "tomllib", "unittest", "uuid", "zipfile"),
+)
+"""Modules of the standard library and of others that take long to load and that a search by words does not need."""
+OTHER_VERBS = (
+    *("recollect.surfaces.commands", "recollect.surfaces.operations", "recollect.surfaces.program"),
+    *("recollect.surfaces.measuring", "recollect.surfaces.writing", "recollect.embedders.install"),
+)
+TELLING = """
+import atexit, sys
+atexit.register(lambda: print(*sys.modules, file=sys.stderr))
+from recollect.surfaces.front import main
+main()
+"""
+EVERYDAY = (
+    ("search", "--mode", "keyword", "deploy"),
+    ("search", "--mode", "keyword", "deploy", "--limit", "3", "--json"),
+    ("list",),
+    ("show", "1"),
+)
+OTHER_KINDS = ("embedders/onnx.py", "evaluate/evaluate.py", "remember/formats/format.py", "values.py")
+"""Modules with dataclasses of kinds that `values` does not make, and `values` itself."""
 
 
 def loaded(statement: str, names: Iterable[str]) -> list[str]:
@@ -42,6 +96,39 @@ def test_a_door_opens_without_anything_heavy(door: str) -> None:
 def test_a_search_loads_nothing_that_only_other_verbs_need() -> None:
     assert [name for name in IDLE if find_spec(name) is None] == []
     assert loaded(SEARCH, IDLE) == []
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a store of two memories."""
+    path = tmp_path_factory.mktemp("small") / "notes.db"
+    with recollect.open(path, model="none") as notes:
+        notes.add("We deploy on Fridays")
+        notes.add("The database is PostgreSQL 16")
+    return path
+
+
+@pytest.mark.parametrize("words", EVERYDAY, ids=" ".join)
+def test_an_everyday_command_loads_nothing_slow(store: Path, words: tuple[str, ...]) -> None:
+    variables = {**os.environ, "RECOLLECT_DAEMON": "off", "RECOLLECT_MODEL": "none"}
+    command = [sys.executable, "-c", TELLING, "--db", str(store), *words]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)  # noqa: S603
+
+    assert "deploy" in done.stdout
+    assert set(done.stderr.split()) & {*SLOW, *HEAVY, *IDLE, *OTHER_VERBS} == set()
+
+
+def test_classes_of_fields_are_made_by_the_decorator_that_costs_a_start_nothing() -> None:
+    found = {
+        module.path
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "dataclasses"
+        if any(alias.name == "dataclass" for alias in node.names)
+    }
+
+    assert found - set(OTHER_KINDS) == set()
 
 
 def test_a_loaded_module_is_seen() -> None:
