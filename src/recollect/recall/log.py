@@ -2,19 +2,17 @@
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS, Fact, Filter, Memory, Recall, Recalled, ReinforceFact, Scope, Usage
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store, unknown_fact
 from recollect.values import dataclass
-
-if TYPE_CHECKING:  # a search that is not logged starts no thread
-    from concurrent.futures import ThreadPoolExecutor
 
 Verdict = Literal["used", "useful", "wrong"]
 """What became of a recalled memory."""
@@ -32,7 +30,8 @@ class BackgroundWriter:
     """A thread that does what it is given, one thing after the other; what fails there fails alone."""
 
     def __init__(self) -> None:
-        self._thread: ThreadPoolExecutor | None = None
+        self._thread: threading.Thread | None = None
+        self._waiting: deque[Callable[[], object]] = deque()
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._closed = False
@@ -40,28 +39,43 @@ class BackgroundWriter:
 
     def submit(self, work: Callable[[], object]) -> None:
         """Take *work* and return at once; after the end nothing is taken."""
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
-
         self._begin_anew_after_a_fork()
         with self._lock:
-            if self._closed:
-                return
-            self._thread = self._thread or ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-writer")
-            self._thread.submit(self._do, work)
+            if not self._closed:
+                self._take(work)
 
-    def _do(self, work: Callable[[], object]) -> None:
-        try:
-            work()
-        except Exception:  # noqa: BLE001  (the log must never harm the search)
-            self.failures += 1
+    def _take(self, work: Callable[[], object]) -> threading.Thread:
+        """Put *work* behind what waits, and return the thread that does it; it ends when nothing waits any more."""
+        self._waiting.append(work)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="recollect-writer")
+            self._thread.start()
+        return self._thread
+
+    def _work(self) -> None:
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._thread = None
+                    return
+                work = self._waiting.popleft()
+            try:
+                work()
+            except Exception:  # noqa: BLE001  (the log must never harm the search)
+                self.failures += 1
 
     def flush(self) -> None:
         """Wait until all that was given is done."""
         self._begin_anew_after_a_fork()
+        done = threading.Event()
         with self._lock:
-            thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.shutdown()
+            thread = self._thread
+            if thread is None:
+                return
+            self._take(done.set)
+        done.wait()
+        if self._closed:
+            thread.join()
 
     def close(self) -> None:
         """Finish, and take nothing more."""
@@ -74,6 +88,7 @@ class BackgroundWriter:
         """Leave the thread to the process that started it: it is not in a copy of that."""
         if self._process != os.getpid():
             self._process, self._thread, self._lock = os.getpid(), None, threading.Lock()
+            self._waiting = deque()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

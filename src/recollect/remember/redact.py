@@ -5,11 +5,11 @@ project, a session, a key), gets a mark with a short digest (`[redacted:github:3
 and the same name is the same at the next import. See docs/decisions/0009.
 """
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
-from secrets import token_hex
 from typing import Any, Final, Generic, TypeVar
 
 from recollect.errors import StoreError
@@ -138,7 +138,7 @@ def _key(store: Store) -> bytes:
     kept = store.notes(_KIND).get("key")
     if kept is None:
         with store.transaction():
-            kept = store.notes(_KIND).get("key") or {"hex": token_hex(16)}
+            kept = store.notes(_KIND).get("key") or {"hex": os.urandom(16).hex()}
             store.put_note(_KIND, "key", kept)
     return bytes.fromhex(kept["hex"])
 

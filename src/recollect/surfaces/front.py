@@ -45,9 +45,11 @@ def main() -> None:
     words = sys.argv[1:]
     verb = verb_of(words)
     helps = "--help" in words or "-h" in words
-    thin = {"mcp": serve_mcp, "hook": answer_hook}.get(verb)
-    if thin is not None and not helps:
-        thin(words)
+    if verb == "mcp" and not helps:
+        serve_mcp(words)
+    elif verb == "hook" and not helps:
+        answer_hook(words)
+        _end(0)
     elif helps or not verb or verb in NEVER or "_RECOLLECT_COMPLETE" in os.environ or not _answered(words):
         _do_alone()
 
@@ -62,6 +64,11 @@ def _do_alone() -> None:
         code: object = 0
     except SystemExit as left:
         code = left.code
+    _end(code)
+
+
+def _end(code: object) -> None:
+    """Leave with *code*, at once where nobody waits for the end of this process."""
     gc.freeze()
     if isinstance(code, int) and _is_last():
         _leave(code)

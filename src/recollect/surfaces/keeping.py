@@ -6,7 +6,6 @@ same transcript may leave: the one that waits will read what is there by then.
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -24,6 +23,8 @@ def begin(transcript: Path, *, db: str, project: str | None) -> None:
     """Start an import for which nobody waits."""
     if db == ":memory:":
         return  # nobody would see what it keeps
+    import subprocess  # noqa: PLC0415  (most events start none)
+
     subprocess.Popen(  # noqa: S603  (our own program)
         [sys.executable, "-m", "recollect.surfaces.keeping", db, str(transcript), *((project,) if project else ())],
         stdin=subprocess.DEVNULL,
@@ -41,6 +42,8 @@ def main(words: Sequence[str]) -> None:
     named = ("--project", project[0]) if project else ()
     command = ("-m", "recollect", "import", transcript, "--trust", "agent", "--db", db, *named)
     if sys.platform == "win32":
+        import subprocess  # noqa: PLC0415
+
         subprocess.run([sys.executable, *command], timeout=LONGEST, check=False)  # noqa: S603
     else:
         signal.alarm(LONGEST)
