@@ -28,14 +28,14 @@ def lift_replies(state: State, *, rules: Dialogue) -> State:
         return state
     found = {each.id: each.fused for each in state.candidates}
     wanted: dict[int, float] = {}
-    for row, score in _replies(found, state.memories, question_words(state.query.text), rules):
+    for row, score in _replies(found, state.memories, state.query.text, rules):
         wanted[row] = max(score, wanted.get(row, 0.0))
     lifted = (_raised(each, wanted.get(each.id, 0.0)) for each in state.candidates)
     return replace(state, candidates=tuple(sorted(lifted, key=lambda each: (-each.fused, each.id))))
 
 
 def _replies(
-    found: Mapping[int, float], memories: Mapping[int, Memory], asked: frozenset[str], rules: Dialogue
+    found: Mapping[int, float], memories: Mapping[int, Memory], asked: str, rules: Dialogue
 ) -> Iterator[tuple[int, float]]:
     """Yield each reply among *found*, and what the turn that it answers gives."""
     turns = turns_of(memories)
@@ -43,7 +43,7 @@ def _replies(
         question = memories[row].content
         if row not in found or not asks(question):
             continue
-        alike = rules.same_question if asked & question_words(question) else 1.0
+        alike = rules.same_question if question_words(asked) & question_words(question) else 1.0
         for place, reply in enumerate(answers_to(turn, turns, memories)):
             if reply in found:
                 yield reply, rules.reply_weight * alike * (1.0 + STEP * place) * found[row]
