@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol, TextIO
 
 from recollect.lazy import regex
 from recollect.settings import is_plain_terminal
-from recollect.text.normalise import IGNORED, compiled
+from recollect.text.normalise import HIDDEN, IGNORED, compiled
 
 _UNSEEN: Final = f"\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2028\u2029\ufff9-\ufffb\ud800-\udfff{IGNORED}"
 """Controls of terminals (C0, C1), line separators, directions, all that has no width; tabs and line breaks stay."""
@@ -23,11 +23,6 @@ _KEPT: Final = (
     rf"|(?:(?<=[{_JOINED}])(?<![{IGNORED}])|(?<=\ufe0f))[\u200c\u200d]"
 )
 _PATTERN: Final = rf"(?P<kept>{_KEPT})|\r(?=\n)|[{_UNSEEN}]"
-_UNSEEN_LETTERS: Final = frozenset(
-    f"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0{''.join(map(chr, range(0xFE00, 0xFE10)))}"
-    + "".join(map(chr, range(0xE0100, 0xE01F0)))
-)
-"""What counts as printable and is not seen; all else that the pattern spells out is not printable."""
 STYLES: Final[Mapping[str, str]] = {"title": "1", "mark": "1;4", "faint": "2", "good": "32", "bad": "1;31"}
 """The codes of each style: of the sixteen colours that every theme, light or dark, brings in its own shade."""
 _ADDRESS: Final = regex(r"(?:file|https?)://[!-~]+")
@@ -38,7 +33,7 @@ def visible(text: str) -> str:
 
     Of a line break in two characters one is left; joiners and selectors stay where writing needs them.
     """
-    if text.replace("\n", "").replace("\t", "").isprintable() and _UNSEEN_LETTERS.isdisjoint(text):
+    if text.replace("\n", "").replace("\t", "").isprintable() and HIDDEN.isdisjoint(text):
         return text
     return compiled(_PATTERN).sub(_spelled, text)
 

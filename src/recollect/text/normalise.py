@@ -40,6 +40,11 @@ IGNORED: Final = _ranges("""
     1BCA0-1BCA3 1D173-1D17A E0000-E0FFF
 """)
 """Invisible characters that a reader cannot see and a searcher does not type (Default_Ignorable_Code_Point)."""
+HIDDEN: Final = frozenset(
+    f"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0{''.join(map(chr, range(0xFE00, 0xFE10)))}"
+    + "".join(map(chr, range(0xE0100, 0xE01F0)))
+)
+"""Those of them that Python takes for printable: a text that is printable and holds none of these holds nothing unseen."""
 
 BLANK: Final = _ranges("0000-001F 007F-009F 200B 2028-2029 D800-DFFF")
 """What stands for a space: controls, the zero-width space, line separators, halves of surrogate pairs."""
@@ -91,7 +96,8 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.translate(_ASCII)
-    seen = compiled(_IGNORED).sub("", compiled(_BLANK).sub(" ", text))
+    plain = text.isprintable() and HIDDEN.isdisjoint(text)
+    seen = text if plain else compiled(_IGNORED).sub("", compiled(_BLANK).sub(" ", text))
     apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", seen).casefold())
     return unicodedata.normalize("NFKC", compiled(_ACCENT).sub("", apart).translate(_PLAIN))
 

@@ -1,6 +1,7 @@
 """No text from a store, a file name or a caller steers a terminal or deceives its reader, whatever the verb."""
 
 import json
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import recollect
 from recollect.recall.lens import Lens
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.program import cli
-from recollect.surfaces.terminal import visible, visible_line
+from recollect.surfaces.terminal import _PATTERN, visible, visible_line
+from recollect.text.normalise import HIDDEN, compiled
 
 CODES = (
     *("\x1b[2J", "\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\a", "\b\b", "\r", "\x7f", "\x9b31m"),
@@ -131,3 +133,9 @@ def test_a_progress_line_shows_a_hostile_name_and_styles_only_itself(folder: Pat
     assert code == 0
     assert forbidden(drawn.replace("\r\x1b[K", "").replace("\r\n", "")) == []
     assert "\r\x1b[K" in drawn
+
+
+def test_what_is_left_as_it_is_at_a_glance_holds_nothing_that_is_spelled_out() -> None:
+    glanced = (char for char in map(chr, range(sys.maxunicode + 1)) if char.isprintable() and char not in HIDDEN)
+
+    assert [char for char in glanced if compiled(_PATTERN).search(char)] == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.normalise import CJK_PLAIN, EMOJI, MARKS, fold, is_cjk
+from recollect.text.normalise import BLANK, CJK_PLAIN, EMOJI, HIDDEN, IGNORED, MARKS, fold, is_cjk
 
 TEXTS = st.text(st.characters())
 
@@ -116,3 +116,10 @@ def test_quotation_marks_and_brackets_are_no_emoji() -> None:
 
     assert kinds.isdisjoint({"Ps", "Pe", "Pi", "Pf", "Po"})
     assert "\u275d" not in _members(EMOJI)
+
+
+def test_a_printable_text_without_the_hidden_characters_holds_nothing_unseen() -> None:
+    unseen = re.compile(f"[{IGNORED}{BLANK}]")
+    printable = [char for char in map(chr, range(sys.maxunicode + 1)) if char.isprintable() and char not in HIDDEN]
+
+    assert [char for char in printable if unseen.match(char)] == []
