@@ -44,7 +44,7 @@ HIDDEN: Final = frozenset(
     f"\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0{''.join(map(chr, range(0xFE00, 0xFE10)))}"
     + "".join(map(chr, range(0xE0100, 0xE01F0)))
 )
-"""Those of them that Python takes for printable: a text that is printable and holds none of these holds nothing unseen."""
+"""Those of them that Python takes for printable: a printable text without these holds nothing unseen."""
 
 BLANK: Final = _ranges("0000-001F 007F-009F 200B 2028-2029 D800-DFFF")
 """What stands for a space: controls, the zero-width space, line separators, halves of surrogate pairs."""
