@@ -23,7 +23,7 @@ _USES = 4
 class _Field:
     """One field of a class, with the names that `dataclasses.Field` has."""
 
-    __slots__ = ("compare", "default", "default_factory", "name", "repr", "type")
+    __slots__ = ("compare", "default", "default_factory", "init", "name", "repr", "type")
     name: str
     type: "Any"
 
@@ -32,10 +32,12 @@ class _Field:
         *,
         default: "Any" = _ABSENT,
         default_factory: "Any" = _ABSENT,
+        init: bool = True,
         compare: bool = True,
         repr: bool = True,  # noqa: A002  (as the standard library calls it)
     ) -> None:
-        self.default, self.default_factory, self.compare, self.repr = default, default_factory, compare, repr
+        self.default, self.default_factory = default, default_factory
+        self.init, self.compare, self.repr = init, compare, repr
 
     def usual(self) -> "Any":
         """Return what is held where nothing is given; `_ABSENT` where something must be."""
@@ -43,7 +45,7 @@ class _Field:
 
     def given(self) -> "dict[str, Any]":
         """Return what the standard `field` is to be told."""
-        told = {name: getattr(self, name) for name in ("default", "default_factory", "compare", "repr")}
+        told = {name: getattr(self, name) for name in ("default", "default_factory", "init", "compare", "repr")}
         return {name: value for name, value in told.items() if value is not _ABSENT}
 
 
@@ -109,7 +111,10 @@ def _filled(value: "Any", cls: "Any", given: "Mapping[str, Any]") -> bool:
         return False
     for name, each in usual.items():
         held = given[name] if name in given else each.usual() if type(each) is _Field else each
-        if held is _ABSENT:
+        inward = type(each) is not _Field or each.init
+        if held is _ABSENT and not inward:
+            continue  # the class sets it itself
+        if held is _ABSENT or (name in given and not inward):
             return False
         getattr(cls, name).__set__(value, held)
     if hasattr(cls, "__post_init__"):
@@ -120,10 +125,15 @@ def _filled(value: "Any", cls: "Any", given: "Mapping[str, Any]") -> bool:
 def _compiled(cls: "Any", *, frozen: bool, kw_only: bool) -> "Any":
     """Return the `__init__` of *cls*, written out as the standard library does."""
     space: dict[str, Any] = {"_absent": _ABSENT}
-    takes, lines = ["self", *(["*"] if kw_only and cls.__usual__ else [])], []
+    takes: list[str] = []
+    lines: list[str] = []
     for name, each in _own(cls).items():
         space[f"_set_{name}"] = getattr(cls, name).__set__
         space[f"_usual_{name}"] = each.default if each.default_factory is _ABSENT else each.default_factory
+        if not each.init:
+            made = "" if each.default_factory is _ABSENT else "()"
+            lines += [f"_set_{name}(self, _usual_{name}{made})"] if space[f"_usual_{name}"] is not _ABSENT else []
+            continue
         if each.default_factory is not _ABSENT:
             takes.append(f"{name}=_absent")
             lines.append(f"if {name} is _absent: {name} = _usual_{name}()")
@@ -131,7 +141,8 @@ def _compiled(cls: "Any", *, frozen: bool, kw_only: bool) -> "Any":
             takes.append(name if each.default is _ABSENT else f"{name}=_usual_{name}")
         lines.append(f"_set_{name}(self, {name})" if frozen else f"self.{name} = {name}")
     lines.append("self.__post_init__()" if hasattr(cls, "__post_init__") else "pass")
-    exec(f"def __init__({', '.join(takes)}):\n " + "\n ".join(lines), space)  # noqa: S102  (names of our own fields)
+    head = ", ".join(["self", *(["*"] if kw_only and takes else []), *takes])
+    exec(f"def __init__({head}):\n " + "\n ".join(lines), space)  # noqa: S102  (names of our own fields)
     space["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"
     return space["__init__"]
 
@@ -233,7 +244,8 @@ def _replace(value: "Any", /, **changes: "Any") -> "Any":
     """Return *value* with some fields changed."""
     own = getattr(value, "__usual__", None)
     if own is not None:
-        kept = {name: getattr(value, name) for name in own if name not in changes}
+        inward = [name for name, each in own.items() if type(each) is not _Field or each.init]
+        kept = {name: getattr(value, name) for name in inward if name not in changes}
         return type(value)(**kept, **changes)
     import dataclasses  # noqa: PLC0415
 

@@ -23,10 +23,13 @@ def point(dataclass: Callable[..., Any], field: Callable[..., Any]) -> Any:
         y: int = 2
         tags: list[str] = field(default_factory=list)
         seen: int = field(default=0, compare=False, repr=False)
+        made: int = field(init=False, default=5)
+        sum: int = field(init=False)
 
         def __post_init__(self) -> None:
             if self.x < 0:
                 raise ValueError(self.x)
+            object.__setattr__(self, "sum", self.x + self.y)
 
         @property
         def both(self) -> int:
@@ -73,6 +76,9 @@ def shown(make: Callable[[], object]) -> str:
         lambda kind: kind(1),
         lambda kind: kind(x=1, z=2),
         lambda kind: kind(x=-1),
+        lambda kind: kind(x=1, sum=2),
+        lambda kind: kind(x=1, made=2),
+        lambda kind: (kind(x=1).sum, kind(x=1).made),
         lambda kind: kind(x=1).both,
         lambda kind: kind(x=1, seen=1) == kind(x=1, seen=2),
         lambda kind: kind(x=1) == kind(x=2),
