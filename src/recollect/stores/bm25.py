@@ -206,7 +206,7 @@ def _clauses(expression: Expression) -> Iterator[tuple[Leaf, ...]]:
 def postings_of(leaf: Leaf, terms: Mapping[int, TokenizedMemory], weights: Mapping[str, int]) -> Postings:
     """Return where *leaf* stands among *terms*: weighted counts and row lengths."""
     form = form_of(leaf)
-    counts = ((row, _count(leaf, by_field(each, form), weights)) for row, each in terms.items())
+    counts = ((row, count_of(leaf, by_field(each, form), weights)) for row, each in terms.items())
     return {row: (count, length(terms[row], form)) for row, count in counts if count > 0}
 
 
@@ -230,7 +230,8 @@ def length(terms: TokenizedMemory, form: Form) -> int:
     return sum(map(len, by_field(terms, form).values()))
 
 
-def _count(leaf: Leaf, tokens: Mapping[str, tuple[str, ...]], weights: Mapping[str, int]) -> int:
+def count_of(leaf: Leaf, tokens: Mapping[str, tuple[str, ...]], weights: Mapping[str, int]) -> int:
+    """Return how often *leaf* stands among *tokens* by field, weighted."""
     if isinstance(leaf, Bigram):
         weights = TOGETHER
     return sum(weight * _occurrences(leaf, tokens[name]) for name, weight in weights.items() if name in tokens)
