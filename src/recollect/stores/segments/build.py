@@ -125,7 +125,7 @@ def _read(texts: Sequence[str]) -> tuple[Rows, Mask, Whole, list[str]]:
     return order[raw[chosen]], ends[chosen], place[chosen], terms
 
 
-def _runs(values: Whole) -> tuple[Whole, Whole]:
+def runs_of(values: Whole) -> tuple[Whole, Whole]:
     """Return where in sorted *values* each begins, and how often it stands there."""
     first = np.ones(len(values), dtype=np.bool_)
     np.not_equal(values[1:], values[:-1], out=first[1:])
@@ -136,9 +136,9 @@ def _runs(values: Whole) -> tuple[Whole, Whole]:
 def _postings(keys: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
     """Return postings from where each token stands: (term x rows + row) x fields + field."""
     keys.sort()
-    starts, counts = _runs(keys)
+    starts, counts = runs_of(keys)
     held, field = keys[starts] // WIDTH, keys[starts] % WIDTH
-    firsts, _ = _runs(held)
+    firsts, _ = runs_of(held)
     combos, codes = _combined(counts, field, firsts)
     held = held[firsts]
     term = held // max(1, rows)
@@ -181,7 +181,7 @@ def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, terms: int, row
     distinct = np.unique(pair)
     keys = distinct.searchsorted(pair) * width + row[:-1][both]
     keys.sort()
-    starts, counts = _runs(keys)
+    starts, counts = runs_of(keys)
     held = keys[starts] // width
     return pair_arrays(distinct, terms, np.bincount(held, minlength=len(distinct)), keys[starts] - held * width, counts)
 

@@ -87,7 +87,7 @@ def _of_phrase(part: Part, texts: tuple[str, ...], weights: Mapping[str, int]) -
     if min(terms, default=-1) < 0:
         return NONE
     running = part.running
-    places = _scan(running.tokens, terms, 0) if _is_frequent(part, terms) else _among(part, terms)
+    places = _scan(running.tokens, terms) if _is_frequent(part, terms) else _among(part, terms)
     rows = (running.starts.searchsorted(places, "right") - 1).astype(np.int32)
     field = running.fields[running.gaps.searchsorted(places)]
     factors = np.array([weights.get(name, 0) for name in FIELDS], dtype=np.int64)
@@ -99,7 +99,7 @@ def _is_frequent(part: Part, terms: list[int]) -> bool:
     return SCANNED * min(int(pointers[term + 1] - pointers[term]) for term in terms) > len(part)
 
 
-def _scan(tokens: Rows, terms: list[int], offset: int) -> Whole:
+def _scan(tokens: Rows, terms: list[int]) -> Whole:
     """Return where in *tokens* the *terms* follow each other."""
     size = len(tokens) - len(terms) + 1
     if size <= 0:
@@ -107,7 +107,7 @@ def _scan(tokens: Rows, terms: list[int], offset: int) -> Whole:
     same = tokens[:size] == terms[0]
     for step, term in enumerate(terms[1:], start=1):
         same &= tokens[step : size + step] == term
-    return np.flatnonzero(same) + offset
+    return np.flatnonzero(same)
 
 
 def _among(part: Part, terms: list[int]) -> Whole:
@@ -122,5 +122,5 @@ def _among(part: Part, terms: list[int]) -> Whole:
     starts, sizes = running.starts[rows], running.starts[rows + 1] - running.starts[rows]
     ends = np.cumsum(sizes)
     places = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
-    found = _scan(running.tokens[places], terms, 0)
-    return places[found]
+    found: Whole = places[_scan(running.tokens[places], terms)]
+    return found

@@ -4,6 +4,7 @@ import mmap
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -58,9 +59,7 @@ class Names:
     def texts(self) -> list[str]:
         """Return all of them."""
         block, ends = self.blob.tobytes(), self.offsets.tolist()
-        return [
-            block[start:stop].decode("utf-8", "surrogatepass") for start, stop in zip(ends[:-1], ends[1:], strict=True)
-        ]
+        return [block[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(ends)]
 
     def __getitem__(self, at: int) -> bytes:
         return self.raw(at)
@@ -70,6 +69,8 @@ class FormIndex:
     """The terms of one form, their postings, and the lengths of the rows in it."""
 
     __slots__ = (
+        "_counts",
+        "_known",
         "average",
         "codes",
         "combos",
@@ -83,8 +84,6 @@ class FormIndex:
         "names",
         "pointers",
         "rows",
-        "_counts",
-        "_known",
     )
 
     def __init__(self, arrays: Arrays, form: Form) -> None:
@@ -174,15 +173,29 @@ class Running:
 class Part:
     """Documents that never change, sorted by project and id."""
 
-    __slots__ = ("arrays", "ids", "pairs", "projects", "running", "_block", "_forms", "_orders")
+    __slots__ = (
+        "_block",
+        "_block",
+        "_forms",
+        "_forms",
+        "_orders",
+        "arrays",
+        "checksums",
+        "ids",
+        "pairs",
+        "projects",
+        "running",
+    )
 
-    def __init__(self, arrays: dict[str, NDArray[Any]], block: mmap.mmap | None = None) -> None:
+    def __init__(
+        self,
+        arrays: dict[str, NDArray[Any]],
+        block: mmap.mmap | None = None,
+        checksums: Mapping[str, int] | None = None,
+    ) -> None:
         self.arrays = arrays
+        self.checksums = checksums or {}
         self._block = block
-        self._open()
-
-    def _open(self) -> None:
-        arrays = self.arrays
         self.ids: Whole = arrays["ids"]
         self.projects = Names(arrays["project.blob"], arrays["project.offsets"]).texts()
         self._forms = {form: FormIndex(arrays, form) for form in FORMS}
