@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import FIELDS, Form
+from recollect.stores.segments import signatures
 from recollect.stores.segments.part import Mask, Part, Rows, Whole, utf8
 from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
 
@@ -212,12 +213,15 @@ def _running(numbers: Rows, marks: Mask, row: Whole, field: Whole, rows: int) ->
 
 def form_arrays(form: Form, terms: Sequence[str], found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the arrays of one form under their names, with those that follow from the others."""
-    raw = [utf8(term) for term in terms]
-    keys = np.array(raw or [b""], dtype="S8").view(">u8").astype(np.uint64)[: len(raw)]
-    named = (found["combos"][:, :TOGETHER].sum(axis=1) > 0)[found["codes"]]
-    held = starts_of(named)[found["pointers"]]
+    keys = np.array([utf8(term)[:8] for term in terms] or [b""], dtype="S8").view(">u8").astype(np.uint64)[: len(terms)]
     block = names_block(form, terms)
-    return block | {
-        f"{form}.{name}": values
-        for name, values in {**found, "keys": keys, "named": np.diff(held).astype(np.int32)}.items()
+    spelt = block[f"{form}.blob"], block[f"{form}.offsets"]
+    named = (found["combos"][:, :TOGETHER].sum(axis=1) > 0)[found["codes"]]
+    more = {
+        "keys": keys,
+        "chars": signatures.lengths(*spelt),
+        "letters": signatures.letters(*spelt),
+        "digraphs": signatures.digraphs(*spelt),
+        "named": np.diff(starts_of(named)[found["pointers"]]).astype(np.int32),
     }
+    return block | {f"{form}.{name}": values for name, values in (found | more).items()}

@@ -61,6 +61,15 @@ class Names:
         block, ends = self.blob.tobytes(), self.offsets.tolist()
         return [block[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(ends)]
 
+    def some(self, places: Whole) -> list[str]:
+        """Return the texts at *places*, ascending."""
+        if not len(places):
+            return []
+        first, last = int(self.offsets[places[0]]), int(self.offsets[places[-1] + 1])
+        block = self.blob[first:last].tobytes()
+        starts, stops = (self.offsets[places] - first).tolist(), (self.offsets[places + 1] - first).tolist()
+        return [block[start:stop].decode("utf-8", "surrogatepass") for start, stop in zip(starts, stops, strict=True)]
+
     def __getitem__(self, at: int) -> bytes:
         return self.raw(at)
 
@@ -71,14 +80,16 @@ class FormIndex:
     __slots__ = (
         "_counts",
         "_known",
-        "average",
+        "chars",
         "codes",
         "combos",
         "dense",
         "dense_of",
+        "digraphs",
         "impacts",
         "keys",
         "lengths",
+        "letters",
         "most",
         "named",
         "names",
@@ -91,6 +102,9 @@ class FormIndex:
             return arrays[f"{form}.{name}"]
 
         self.names = Names(take("blob"), take("offsets"))
+        self.chars: NDArray[np.uint8] = take("chars")
+        self.letters: NDArray[np.uint32] = take("letters")
+        self.digraphs: NDArray[np.uint64] = take("digraphs")
         self.keys: NDArray[np.uint64] = take("keys")
         self.pointers: Whole = take("pointers")
         self.rows: Rows = take("rows")

@@ -184,14 +184,14 @@ def _document_frequencies(sizes: Mapping[Leaf, int]) -> dict[str, int]:
 
 def frequencies(views: Sequence[View], form: Form, words: Iterable[str]) -> dict[str, int]:
     """Return in how many rows each of *words* stands in title or body."""
-    return {word: sum(_named(view, form, view.part.form(form).term(word)) for view in views) for word in words}
+    return {word: sum(named(view, form, view.part.form(form).term(word)) for view in views) for word in words}
 
 
 def _is_whole(view: View) -> bool:
     return view.alive is None and view.start == 0 and view.end == len(view.part)
 
 
-def _named(view: View, form: Form, term: int) -> int:
+def named(view: View, form: Form, term: int) -> int:
     """Return in how many rows of a view a term stands in title or body."""
     index = view.part.form(form)
     if term < 0:
