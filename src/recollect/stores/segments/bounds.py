@@ -72,30 +72,24 @@ def add_up(leaves: Leaves, views: Sequence[View], offsets: Sequence[int]) -> Sum
     """Return the sums of bounds; they are overwritten by the next question of the same thread."""
     gains = [max(0.0, gain) for gain in leaves.gains]
     wide = len(gains) > WIDE
-    reach = [
-        max((each.most * drift[1] for each, drift in zip(mine, drifts, strict=True)), default=0.0) / STEPS
-        for mine, drifts in zip(leaves.postings, leaves.drifts, strict=True)
-    ]
-    top = sum(gain * most for gain, most in zip(gains, reach, strict=True)) or 1.0
-    scale = ((1 << 31 if wide else (1 << 16) - 1) - (STEPS + 2) * len(gains)) / (top * SLACK)
-    values = _zeros(_padded(offsets[-1]), wide=wide)
-    error, ratio = 0.0, 1.0
+    top = 0.0
     for gain, drifts, mine in zip(gains, leaves.drifts, leaves.postings, strict=True):
-        worst = 0.0
-        for each, (least, most) in zip(mine, drifts, strict=True):
-            if each.most:
-                exact = gain * most * scale / STEPS
-                worst = max(worst, (int(exact * SLACK) + 1 - exact) * each.most + exact)
-                ratio = min(ratio, least / most)
-        error += worst
+        top += gain * max([each.most * most for each, (_, most) in zip(mine, drifts, strict=True)])
+    room = (1 << 31 if wide else (1 << 16) - 1) - (STEPS + 2) * len(gains)
+    unit = room / ((top or 1.0) * SLACK)
+    values = _zeros(_padded(offsets[-1]), wide=wide)
+    errors, ratio = [0.0] * len(gains), 1.0
     for at, view in enumerate(views):
-        factors = [
-            int(gain * drifts[at][1] * scale / STEPS * SLACK) + 1
-            for gain, drifts in zip(gains, leaves.drifts, strict=True)
-        ]
-        mine = [each[at] for each in leaves.postings]
+        mine, factors = [each[at] for each in leaves.postings], []
+        for line, (gain, drifts, each) in enumerate(zip(gains, leaves.drifts, mine, strict=True)):
+            least, most = drifts[at]
+            exact = gain * most * unit
+            factors.append(int(exact * SLACK) + 1)
+            if each.most:
+                errors[line] = max(errors[line], (factors[-1] - exact) * each.most + exact)
+                ratio = min(ratio, least / most)
         _add(values[offsets[at] : offsets[at + 1]], view, mine, factors)
-    return Sums(values, scale, error, ratio)
+    return Sums(values, unit * STEPS, sum(errors), ratio)
 
 
 def _padded(size: int) -> int:
@@ -113,15 +107,15 @@ def _add(sums: NDArray[Any], view: View, postings: Sequence[Postings], factors: 
         elif each.most:
             rows, worth = each.rows, each.impacts
             if not whole:
-                here = view.inside(rows)
-                rows, worth = rows[here] - np.int32(view.start), worth[here]
+                inside = view.inside(rows)
+                rows, worth = rows[inside] - np.int32(view.start), worth[inside]
             np.add.at(sums, rows, np.multiply(worth, factor, dtype=sums.dtype))
     for start in range(0, len(sums) if dense else 0, CACHED):
-        here = sums[start : start + CACHED]
-        product = _ROOM.product[: len(here)]
+        some = sums[start : start + CACHED]
+        product = _ROOM.product[: len(some)]
         for line, factor in dense:
             np.multiply(line[start : start + CACHED], factor, out=product, dtype=np.uint16)
-            here += product
+            some += product
 
 
 def hide(sums: Sums, views: Sequence[View], offsets: Sequence[int], found: Mask | None) -> None:

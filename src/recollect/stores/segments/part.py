@@ -250,9 +250,9 @@ class Part:
         found: Mask = self.arrays["code"]
         return found
 
-    def rows_of(self, ids: Iterable[int]) -> Rows:
+    def rows_of(self, ids: Iterable[int] | Whole) -> Rows:
         """Return the row of each id, -1 where it has none."""
-        wanted = np.fromiter(ids, dtype=np.int64)
+        wanted = ids if isinstance(ids, np.ndarray) else np.fromiter(ids, dtype=np.int64)
         if not len(self) or not len(wanted):
             return np.full(len(wanted), -1, dtype=np.int32)
         order: Rows = self.arrays["by_id"]

@@ -38,7 +38,8 @@ class Postings(NamedTuple):
         if not len(self.rows):
             return np.zeros(len(rows), dtype=np.int64)
         places = self.rows.searchsorted(rows)
-        return self.at(places) * (self.rows.take(places, mode="clip") == rows)
+        found: Whole = self.at(places) * (self.rows.take(places, mode="clip") == rows)
+        return found
 
 
 _NO_ROWS: Final[Rows] = np.empty(0, dtype=np.int32)

@@ -1,6 +1,6 @@
 """Questions over several parts at once: the best rows, all that match, and in how many rows words stand."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_, or_
 from typing import Any, Final, NamedTuple
@@ -8,22 +8,22 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Form, Leaf, Word, WordHits, WordQuery
+from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Form, IndexHit, Leaf, Word, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, clauses, form_of, idf, leaves
 from recollect.stores.segments import bounds, scoring
 from recollect.stores.segments.measures import Measure, drift, measure_of
 from recollect.stores.segments.part import Mask, Whole
 from recollect.stores.segments.postings import Postings, find
+from recollect.stores.segments.rows import FORMS
 from recollect.stores.segments.views import View
 
 __all__ = ["View", "frequencies", "matching", "named", "rank", "vocabulary"]
 
-FEW: Final = 1024
-"""Up to so many rows are scored at once without looking for the best of them first."""
 MANY: Final = 4096
 """From so many candidates on the best of them are scored first, which leaves fewer of the others."""
 SINGLE: Final = (Word, Bigram)
 """Leaves, as most questions have nothing else."""
+_NO_ROWS: Final[Whole] = np.empty(0, dtype=np.int64)
 NAMED: Final = (1, 1, 0, 0, 0, 0, 0, 0, 0, 0)
 """Weights that count a term in title and body alone."""
 
@@ -91,14 +91,11 @@ def rank(
 ) -> WordHits:
     """Return the best *limit* rows for *query*, ties by id, and the scores of *score_ids*."""
     asked = _ask(query, views)
-    worth = [idf(leaf, size, stats, query.idf) for leaf, size in zip(asked.plan.asked, asked.sizes, strict=True)]
-    found = _Scorer(query, asked, stats, worth).best(max(0, limit), score_ids)
-    top = found.hits[: found.best]
-    others = {hit.id: hit for hit in found.hits[found.best :]}
+    top, by_id, total = _Scorer(query, asked, stats).best(max(0, limit), score_ids)
     return WordHits(
         top=tuple(top),
-        by_id={row: others[row] for row in score_ids if row in others},
-        total=found.total,
+        by_id=by_id,
+        total=total,
         code_share=stats.code / max(1, stats.rows),
         document_frequencies=_document_frequencies(asked),
         version=version,
@@ -109,7 +106,7 @@ def matching(query: WordQuery, views: Sequence[View]) -> Whole:
     """Return the ids of all rows that *query* matches."""
     asked = _ask(query, views)
     found = _matches(asked, asked.expression)
-    return np.concatenate([*_admitted_ids(asked, found), np.empty(0, dtype=np.int64)])
+    return np.concatenate([_NO_ROWS, *_admitted_ids(asked, found)])
 
 
 def _admitted_ids(asked: Asked, found: Mask) -> Iterable[Whole]:
@@ -147,69 +144,64 @@ def _document_frequencies(asked: Asked) -> dict[str, int]:
 # --- the best rows --------------------------------------------------------------------------
 
 
-class _Found(NamedTuple):
-    """The best hits, behind them those asked for by id; how many are the best, and how many there are in all."""
-
-    hits: Sequence[Any]
-    best: int
-    total: int
-
-
 class _Exact(NamedTuple):
-    """Rows of the views, their scores, and which of the leaves that add to these each holds."""
+    """The ids and scores of rows, and which of the leaves that add to these each holds."""
 
-    rows: Whole
     ids: Whole
     scores: scoring.Scores
     held: Mask
 
 
 class _Scorer:
-    """One question on its way to its hits."""
+    """One question on its way to its hits; leaves that stand nowhere are left out."""
 
-    def __init__(self, query: WordQuery, asked: Asked, stats: CollectionStats, worth: Sequence[float]) -> None:
-        self._asked, self._stats = asked, stats
-        plan, measure = asked.plan, asked.measure
-        averages = {form: stats.average(form) for form in ("stem", "exact")}
-        forms = [form_of(plan.asked[at]) for at in plan.wanted]
-        self._lines = [
-            scoring.Line(worth[at] * (query.k1 + 1.0), measure.slope(averages[form]), int(form == "exact"))
-            for at, form in zip(plan.wanted, forms, strict=True)
+    def __init__(self, query: WordQuery, asked: Asked, stats: CollectionStats) -> None:
+        self._asked, plan, measure = asked, asked.plan, asked.measure
+        worth = [idf(leaf, size, stats, query.idf) for leaf, size in zip(plan.asked, asked.sizes, strict=True)]
+        wanted = [at for at in plan.wanted if any(each.most for each in asked.postings[at])]
+        self._postings = [asked.postings[at] for at in wanted]
+        averages = [stats.average(form) for form in FORMS]
+        self._slopes = [measure.slope(average) for average in averages]
+        forms = [FORMS.index(form_of(plan.asked[at])) for at in wanted]
+        factor = query.k1 + 1.0
+        self._lines = [scoring.Line(worth[at] * factor, form) for at, form in zip(wanted, forms, strict=True)]
+        drifts = [
+            [drift(measure, view.part.form(form).average, average) for view in asked.views]
+            for form, average in zip(FORMS, averages, strict=True)
         ]
-        place = {at: line for line, at in enumerate(plan.wanted)}
-        self._clauses = [
-            scoring.Clause(
-                max(worth[at] for at in clause),
-                tuple(place[at] for at in clause),
-                tuple(plan.asked[at].weight for at in clause),
-            )
-            for clause in plan.clauses
-        ]
-        self._drifts = [
-            [drift(measure, view.part.form(form).average, averages[form]) for view in asked.views] for form in forms
-        ]
-        self._postings = [asked.postings[at] for at in plan.wanted]
+        self._drifts = [drifts[form] for form in forms]
+        self._clauses = self._asked_for(worth, {at: line for line, at in enumerate(wanted)})
 
-    def best(self, limit: int, score_ids: Sequence[int]) -> _Found:
-        """Return the best rows and those of *score_ids* that match."""
+    def _asked_for(self, worth: Sequence[float], lines: Mapping[int, int]) -> list[scoring.Clause]:
+        asked = self._asked.plan.asked
+        found = []
+        for clause in self._asked.plan.clauses:
+            held = [at for at in clause if at in lines]
+            weights = tuple(asked[at].weight for at in held)
+            found.append(scoring.Clause(max(worth[at] for at in clause), tuple(lines[at] for at in held), weights))
+        return found
+
+    def best(self, limit: int, score_ids: Sequence[int]) -> tuple[list[IndexHit], dict[int, IndexHit], int]:
+        """Return the best rows, those of *score_ids* that match, and how many match in all."""
         asked = self._asked
         leaves = bounds.Leaves([line.gain for line in self._lines], self._drifts, self._postings)
         sums = bounds.add_up(leaves, asked.views, asked.offsets)
-        bounds.hide(sums, asked.views, asked.offsets, None if asked.plan.is_any else self._matching())
+        found = None if asked.plan.is_any else _matches(asked, asked.expression)
+        bounds.hide(sums, asked.views, asked.offsets, found)
         total = int(np.count_nonzero(sums.values))
         wanted = self._rows_of(score_ids)
         wanted = wanted[sums.values[wanted] > 0]
-        rows = bounds.candidates(sums, limit, total) if limit else np.empty(0, dtype=np.int64)
+        rows = bounds.candidates(sums, limit, total) if limit else _NO_ROWS
         if len(rows) > max(MANY, 4 * limit):
             rows = self._narrowed(sums, rows, limit)
-        exact = self._exact(np.concatenate((rows, wanted)))
+        exact = self._exact(np.concatenate((rows, wanted)) if len(wanted) else rows)
         order = np.lexsort((exact.ids[: len(rows)], -exact.scores[: len(rows)]))[:limit]
-        chosen = np.concatenate((order, np.arange(len(rows), len(rows) + len(wanted))))
+        chosen = np.concatenate((order, np.arange(len(rows), len(exact.ids))))
         shares = scoring.coverages(exact.held[:, chosen], self._clauses)
-        return _Found(scoring.hits_of(exact.ids[chosen], exact.scores[chosen], shares), len(order), total)
-
-    def _matching(self) -> Mask:
-        return _matches(self._asked, self._asked.expression)
+        ids = exact.ids[chosen].tolist()
+        hits = scoring.hits_of(ids, exact.scores[chosen].tolist(), shares)
+        size = len(order)
+        return hits[:size], dict(zip(ids[size:], hits[size:], strict=True)), total
 
     def _narrowed(self, sums: bounds.Sums, rows: Whole, limit: int) -> Whole:
         """Return those of *rows* that may still be among the best once those with the largest sums are scored."""
@@ -221,31 +213,38 @@ class _Scorer:
         return rows[values >= least]
 
     def _rows_of(self, ids: Sequence[int]) -> Whole:
-        """Return the rows of *ids* in the views, each id once."""
-        found = [np.empty(0, dtype=np.int64)]
+        """Return the rows of *ids* in the views, in their order, each id once."""
+        if not ids:
+            return _NO_ROWS
+        wanted = np.array(list(dict.fromkeys(ids)), dtype=np.int64)
+        found = np.full(len(wanted), -1, dtype=np.int64)
         for view, offset in zip(self._asked.views, self._asked.offsets, strict=False):
-            rows = view.part.rows_of(dict.fromkeys(ids))
-            found.append(rows[(rows >= view.start) & (rows < view.stop)] + (offset - view.start))
-        return np.concatenate(found)
+            rows = view.part.rows_of(wanted)
+            here = (rows >= view.start) & (rows < view.stop)
+            np.copyto(found, rows + (offset - view.start), where=here)
+        return found[found >= 0]
 
     def _exact(self, rows: Whole) -> _Exact:
         """Return the scores of *rows*."""
-        counts = np.zeros((len(self._lines), len(rows)), dtype=np.int64)
-        lengths = np.zeros((2, len(rows)), dtype=np.int64)
-        ids = np.zeros(len(rows), dtype=np.int64)
-        for at, view in enumerate(self._asked.views):
-            start, stop = self._asked.offsets[at], self._asked.offsets[at + 1]
-            here: Any = slice(None) if len(self._asked.views) == 1 else np.flatnonzero((rows >= start) & (rows < stop))
-            mine = (rows[here] + (view.start - start)).astype(np.int32)
-            if len(mine):
-                ids[here] = view.part.ids[mine]
-                lengths[0, here] = view.part.form("stem").lengths[mine]
-                lengths[1, here] = view.part.form("exact").lengths[mine]
-                for line, postings in zip(counts, self._postings, strict=True):
-                    if postings[at].most:
-                        line[here] = postings[at].of(mine)
-        scores = scoring.score(counts, lengths, self._lines, self._asked.measure.base)
-        return _Exact(rows, ids, scores, counts > 0)
+        counts = np.zeros((len(self._lines), len(rows)))
+        lengths = np.empty((2, len(rows)), dtype=np.int32)
+        ids = np.empty(len(rows), dtype=np.int64)
+        views, offsets = self._asked.views, self._asked.offsets
+        for at, view in enumerate(views):
+            here: Any = slice(None)
+            if len(views) > 1:
+                here = np.flatnonzero((rows >= offsets[at]) & (rows < offsets[at + 1]))
+            mine = (rows[here] + (view.start - offsets[at])).astype(np.int32)
+            if not len(mine):
+                continue
+            ids[here] = view.part.ids.take(mine)
+            for line, form in zip(lengths, FORMS, strict=True):
+                line[here] = view.part.form(form).lengths.take(mine)
+            for row, postings in zip(counts, self._postings, strict=True):
+                if postings[at].most:
+                    row[here] = postings[at].of(mine)
+        scores = scoring.score(counts, lengths, self._lines, self._asked.measure.base, self._slopes)
+        return _Exact(ids, scores, counts > 0)
 
 
 # --- words ----------------------------------------------------------------------------------
