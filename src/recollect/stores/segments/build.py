@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import FIELDS, Form
-from recollect.stores.bm25 import TOGETHER
 from recollect.stores.segments import signatures
 from recollect.stores.segments.measures import USUAL, average_of, impacts
-from recollect.stores.segments.part import Mask, Part, Rows, Whole, keys_of
+from recollect.stores.segments.part import PAIR, Mask, Part, Rows, Whole, keys_of
 from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
 from recollect.stores.segments.sorting import narrow, ordered, runs_of, starts_of
 
@@ -20,8 +19,6 @@ DENSE: Final = 16
 """A term in more than one of so many rows is kept by row as well."""
 CHUNK: Final = 1 << 20
 """How many postings are looked at at once."""
-PAIR: Final = TOGETHER["body"]
-"""What two words next to each other weigh."""
 BREAK: Final = 0
 """The number of the mark behind each field."""
 NOTHING: Final = 1

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import Form
+from recollect.stores.bm25 import TOGETHER
 from recollect.stores.segments.rows import COLUMNS, FORMS
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -22,6 +23,8 @@ Mask = NDArray[np.bool_]
 
 KEPT_TERMS: Final = 65_536
 """How many looked-up terms a part remembers."""
+PAIR: Final = TOGETHER["body"]
+"""What two words next to each other weigh."""
 KEY: Final = 8
 """How many leading bytes of a term are compared as one number."""
 
@@ -168,7 +171,7 @@ class FormIndex:
 class Pairs:
     """Which two stems follow each other in a title or a body, in which rows and how often."""
 
-    __slots__ = ("counts", "firsts", "pointers", "rows", "seconds", "single")
+    __slots__ = ("counts", "firsts", "most", "pointers", "rows", "seconds", "single", "weighted")
 
     def __init__(self, arrays: Arrays) -> None:
         self.firsts: Whole = arrays["pair.firsts"]
@@ -177,6 +180,9 @@ class Pairs:
         self.rows: Rows = arrays["pair.rows"]
         self.counts: NDArray[Any] = arrays["pair.counts"]
         self.single: NDArray[np.uint8] = arrays["pair.single"]
+        self.most = int(self.single.max(initial=0))
+        size = self.counts.dtype.itemsize
+        self.weighted: Whole | None = np.arange(1 << 8 * size, dtype=np.int64) * PAIR if size <= 2 else None
 
     def find(self, first: int, second: int) -> tuple[int, int]:
         """Return from where to where the rows of a pair stand."""

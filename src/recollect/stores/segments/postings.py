@@ -6,12 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import Bigram, Leaf, Phrase, Prefix, Word
-from recollect.stores.bm25 import TOGETHER
 from recollect.stores.segments.measures import USUAL, Measure, impacts
-from recollect.stores.segments.part import FormIndex, Part, Rows, Whole
+from recollect.stores.segments.part import PAIR, FormIndex, Part, Rows, Whole
 from recollect.stores.segments.sorting import runs_of
 
-PAIR: Final = TOGETHER["body"]
 SCANNED: Final = 8
 """From this share of the rows on, reading all tokens in order is faster than picking rows."""
 MOST_KEPT: Final = 1 << 22
@@ -136,16 +134,17 @@ def _of_pair(part: Part, first: str, second: str, measure: Measure) -> Postings:
     start, stop = part.pairs.find(ahead, behind) if ahead >= 0 and behind >= 0 else (0, 0)
     if start == stop:
         return NONE
-    rows, times = part.pairs.rows[start:stop], part.pairs.counts[start:stop]
-    counts = times.astype(np.int64) * PAIR
+    rows, times, weighted = part.pairs.rows[start:stop], part.pairs.counts[start:stop], part.pairs.weighted
+    codes = times * np.int64(PAIR) if weighted is None else times
     if (measure.k1, measure.b) != (USUAL.k1, USUAL.b):
-        worth = impacts(counts, stems.lengths[rows], measure, stems.average)
-    else:
-        worth = part.pairs.single.take(rows)
+        worth = impacts(times * np.int64(PAIR), stems.lengths[rows], measure, stems.average)
+        return Postings(rows, codes, weighted, worth, int(worth.max()))
+    worth, most = part.pairs.single.take(rows), part.pairs.most
+    if times.max() > 1:
         again = np.flatnonzero(times > 1)
-        if len(again):
-            worth[again] = impacts(counts[again], stems.lengths[rows[again]], measure, stems.average)
-    return Postings(rows, counts, None, worth, int(worth.max()))
+        worth[again] = impacts(times[again] * np.int64(PAIR), stems.lengths[rows[again]], measure, stems.average)
+        most = int(worth.max())
+    return Postings(rows, codes, weighted, worth, most)
 
 
 def _of_phrase(part: Part, texts: tuple[str, ...], measure: Measure) -> Postings:

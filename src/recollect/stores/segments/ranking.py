@@ -1,6 +1,6 @@
 """Questions over several parts at once: the best rows, all that match, and in how many rows words stand."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import reduce
 from operator import and_, or_
 from typing import Any, Final, NamedTuple
@@ -21,19 +21,21 @@ __all__ = ["View", "frequencies", "matching", "named", "rank", "vocabulary"]
 
 MANY: Final = 4096
 """From so many candidates on the best of them are scored first, which leaves fewer of the others."""
-SINGLE: Final = (Word, Bigram)
-"""Leaves, as most questions have nothing else."""
+SINGLE: Final[frozenset[Any]] = frozenset({Word, Bigram})
+"""The leaves that most questions are made of."""
 _NO_ROWS: Final[Whole] = np.empty(0, dtype=np.int64)
 NAMED: Final = (1, 1, 0, 0, 0, 0, 0, 0, 0, 0)
 """Weights that count a term in title and body alone."""
 
 
 class Plan(NamedTuple):
-    """The leaves of an expression in order, how many of them add to the score, and what is asked for by number."""
+    """The leaves of an expression in order and by number: which add to the score, what is asked for, in which form."""
 
     asked: Sequence[Leaf]
     wanted: Sequence[int]
     clauses: Sequence[tuple[int, ...]]
+    counted: Container[int]
+    forms: Sequence[int]
     is_any: bool
 
 
@@ -50,14 +52,24 @@ class Asked(NamedTuple):
 
 
 def _plan(expression: Expression) -> Plan:
-    if isinstance(expression, AnyOf) and all(isinstance(part, SINGLE) for part in expression.parts):
-        asked: list[Leaf] = list(dict.fromkeys(expression.parts))  # type: ignore[arg-type]
-        places = range(len(asked))
-        return Plan(asked, places, [(at,) for at in places if isinstance(asked[at], Word)], is_any=True)
+    if isinstance(expression, AnyOf):
+        asked = list(dict.fromkeys(expression.parts))
+        if {*map(type, asked)} <= SINGLE:
+            return _plain_plan(asked)
     number = {leaf: at for at, leaf in enumerate(dict.fromkeys(leaves(expression, unwanted=True)))}
     wanted = [number[leaf] for leaf in dict.fromkeys(leaves(expression, unwanted=False))]
     meant = [tuple(number[leaf] for leaf in clause) for clause in dict.fromkeys(clauses(expression))]
-    return Plan(list(number), wanted, meant, is_any=_is_any(expression))
+    counted = {at for clause in meant for at in clause}
+    forms = [FORMS.index(form_of(leaf)) for leaf in number]
+    return Plan(list(number), wanted, meant, counted, forms, is_any=_is_any(expression))
+
+
+def _plain_plan(asked: list[Any]) -> Plan:
+    """Return the plan of words and pairs of which any may match, as those of most questions."""
+    places = range(len(asked))
+    words = [at for at in places if type(asked[at]) is Word]
+    forms = [int(type(leaf) is Word and leaf.form == "exact") for leaf in asked]
+    return Plan(asked, places, [(at,) for at in words], set(words), forms, is_any=True)
 
 
 def _is_any(expression: Expression) -> bool:
@@ -162,7 +174,7 @@ class _Scorer:
         self._postings = [asked.postings[at] for at in wanted]
         averages = [stats.average(form) for form in FORMS]
         self._slopes = [measure.slope(average) for average in averages]
-        forms = [FORMS.index(form_of(plan.asked[at])) for at in wanted]
+        forms = [plan.forms[at] for at in wanted]
         factor = query.k1 + 1.0
         self._lines = [scoring.Line(worth[at] * factor, form) for at, form in zip(wanted, forms, strict=True)]
         drifts = [
@@ -170,7 +182,8 @@ class _Scorer:
             for form, average in zip(FORMS, averages, strict=True)
         ]
         self._drifts = [drifts[form] for form in forms]
-        self._clauses = self._asked_for(worth, {at: line for line, at in enumerate(wanted)})
+        self._counted = [line for line, at in enumerate(wanted) if at in plan.counted]
+        self._clauses = self._asked_for(worth, {wanted[line]: at for at, line in enumerate(self._counted)})
 
     def _asked_for(self, worth: Sequence[float], lines: Mapping[int, int]) -> list[scoring.Clause]:
         asked = self._asked.plan.asked
@@ -197,7 +210,8 @@ class _Scorer:
         exact = self._exact(np.concatenate((rows, wanted)) if len(wanted) else rows)
         order = np.lexsort((exact.ids[: len(rows)], -exact.scores[: len(rows)]))[:limit]
         chosen = np.concatenate((order, np.arange(len(rows), len(exact.ids))))
-        shares = scoring.coverages(exact.held[:, chosen], self._clauses)
+        held = exact.held[self._counted] if len(self._counted) < len(self._lines) else exact.held
+        shares = scoring.coverages(held[:, chosen], self._clauses)
         ids = exact.ids[chosen].tolist()
         hits = scoring.hits_of(ids, exact.scores[chosen].tolist(), shares)
         size = len(order)

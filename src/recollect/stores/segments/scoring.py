@@ -1,7 +1,8 @@
 """The scores of chosen rows: the arithmetic of `stores/bm25.py`, the same operations in the same order."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -12,8 +13,8 @@ from recollect.records import IndexHit
 from recollect.stores.segments.part import Mask
 
 Scores = NDArray[np.float64]
-BITS = 62
-"""How many leaves one number can tell the presence of."""
+_hit: Callable[[Any], IndexHit] = partial(tuple.__new__, IndexHit)
+"""A hit from all its fields; `IndexHit._make` takes twice as long."""
 
 
 class Line(NamedTuple):
@@ -54,35 +55,32 @@ class Clause(NamedTuple):
 
 
 def coverages(held: Mask, clauses: Sequence[Clause]) -> list[float]:
-    """Return which share of what is asked for each column of *held* has; what is alike is counted once."""
+    """Return which share of what is asked for each column of *held* has; columns that are alike are added up once."""
     whole = math.fsum([clause.value for clause in clauses]) or 1.0
-    if len(held) <= BITS:
-        patterns = (1 << np.arange(len(held))) @ held
-        _, first, again = np.unique(patterns, return_index=True, return_inverse=True)
-        held, places = held[:, first], again.reshape(-1).tolist()
-    else:
-        places = range(held.shape[1])
-    fsum = math.fsum
-    found = [min(1.0, fsum(shares) / whole) for shares in _shares(held, clauses).T.tolist()]
-    return [found[at] for at in places]
+    packed = np.packbits(held, axis=0).tolist()
+    alike = packed[0] if len(packed) == 1 else list(zip(*packed, strict=True)) or [()] * held.shape[1]
+    columns = {pattern: at for at, pattern in enumerate(alike)}
+    shares = _shares(held[:, list(columns.values())], clauses).T.tolist()
+    found = {pattern: min(1.0, math.fsum(each) / whole) for pattern, each in zip(columns, shares, strict=True)}
+    return [found[pattern] for pattern in alike]
 
 
 def _shares(held: Mask, clauses: Sequence[Clause]) -> Scores:
-    """Return what each clause, a line, is worth in each column."""
-    if all(len(clause.lines) == 1 for clause in clauses):
-        worth = np.array([clause.value * clause.weights[0] for clause in clauses])
-        return (
-            held[[clause.lines[0] for clause in clauses]] * worth[:, None] if clauses else np.zeros((0, held.shape[1]))
-        )
-    shares = np.zeros((len(clauses), held.shape[1]))
-    for line, clause in zip(shares, clauses, strict=True):
-        if clause.lines:
-            there = held[list(clause.lines)]
-            best = np.where(there, np.array(clause.weights)[:, None], -np.inf).max(axis=0)
-            line[:] = clause.value * np.where(there.any(axis=0), best, 0.0)
-    return shares
+    """Return what each clause that is held anywhere, a line, is worth in each column."""
+    plain = [clause for clause in clauses if len(clause.lines) == 1]
+    worth = np.array([clause.value * clause.weights[0] for clause in plain], dtype=np.float64)
+    shares = held[[clause.lines[0] for clause in plain]] * worth[:, None] if plain else np.zeros((0, held.shape[1]))
+    others = [_best_of(held, clause) for clause in clauses if len(clause.lines) > 1]
+    return np.vstack((shares, *others)) if others else shares
+
+
+def _best_of(held: Mask, clause: Clause) -> Scores:
+    """Return what a clause is worth in each column: the leaf that weighs most of those held."""
+    there = held[list(clause.lines)]
+    best = np.where(there, np.array(clause.weights)[:, None], -np.inf).max(axis=0)
+    return clause.value * np.where(there.any(axis=0), best, 0.0)
 
 
 def hits_of(ids: Iterable[int], scores: Iterable[float], shares: Iterable[float]) -> list[IndexHit]:
     """Return hits."""
-    return list(map(IndexHit._make, zip(ids, scores, shares, repeat(None))))
+    return list(map(_hit, zip(ids, scores, shares, repeat(None), strict=False)))
