@@ -38,8 +38,8 @@ def filled(path: Path, count: int = 40) -> Store:
 
 
 def segments(path: Path) -> list[tuple[str, int]]:
-    with apsw.Connection(str(path)) as db:
-        return list(db.execute("select name, documents from segment order by upto"))
+    db = apsw.Connection(str(path))
+    return list(db.execute("select name, documents from segment order by upto"))
 
 
 def folder_of(path: Path) -> Path:
