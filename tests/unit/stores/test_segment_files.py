@@ -179,6 +179,24 @@ def test_missing_and_damaged_segments_are_told_of_and_made_again_by_a_write(tmp_
     assert store.check() == ()
 
 
+def test_a_large_segment_that_a_disk_changed_is_found_in_the_background_and_made_anew(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    store = filled(path)
+    wanted = asked(store)
+    store.settle()
+    store.close()
+    with patch("recollect.stores.sqlite.parts.VERIFIED", 0):
+        (arrays,) = folder_of(path).glob(f"{segments(path)[0][0]}/arrays")
+        arrays.write_bytes(bytes(255 - byte for byte in arrays.read_bytes()))
+        store = open_sqlite(path, plain)
+
+        store.settle()
+        store.settle()
+
+        assert asked(store) == wanted
+        assert store.check(deep=True) == ()
+
+
 def test_folders_that_nobody_names_any_more_go_when_they_are_old(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     filled(path).close()
