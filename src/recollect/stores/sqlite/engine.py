@@ -23,6 +23,9 @@ from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, n
 APPLICATION = 0x5EC0_11EC
 """Marks the file as ours, so that another program's database is never taken for a store."""
 
+WITHOUT_FTS5 = 9
+"""From which format on there are no tables of FTS5."""
+
 PATIENCE = 60_000
 """How many milliseconds a writer waits for another one."""
 
@@ -381,6 +384,7 @@ def _migrate(db: apsw.Connection, path: Path | None) -> None:
         if not _is_current(db, path):
             steps = migrations()
             done = db.pragma("user_version")
+            _require_sound(db, path, done)
             for step in steps[done:]:
                 db.execute(step)
             db.pragma("application_id", APPLICATION)
@@ -390,6 +394,18 @@ def _migrate(db: apsw.Connection, path: Path | None) -> None:
         db.execute("rollback")
         raise
     db.execute("commit")
+
+
+def _require_sound(db: apsw.Connection, path: Path | None, done: int) -> None:
+    """Refuse to drop FTS5's tables where they are damaged: their pages may lead to those of others."""
+    if 0 < done < WITHOUT_FTS5:
+        held = [name for name in pages.tables(db) if pages.is_of_words(name)]
+        wrong = next((line for name in held for line in pages.damage_of(db, name)), None)
+        if wrong is not None:
+            raise StoreDamaged(
+                f"{path} cannot be brought up to date, for its word index is damaged: {wrong}",
+                hint=f"run: recollect recover {path} NEW",
+            )
 
 
 def _is_current(db: apsw.Connection, path: Path | None) -> bool:

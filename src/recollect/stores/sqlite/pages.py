@@ -26,6 +26,20 @@ def is_derived(table: str) -> bool:
     return table in DERIVED or table.endswith("_beside") or bool(_WORDS.match(table))
 
 
+def is_of_words(table: str) -> bool:
+    """Tell whether *table* was one of FTS5's."""
+    return bool(_WORDS.match(table))
+
+
+def damage_of(db: apsw.Connection, table: str) -> list[str]:
+    """Return what is wrong with one table."""
+    try:
+        db.execute(f"select * from {table} limit 1").fetchall()
+    except (apsw.CorruptError, apsw.SQLError) as error:
+        return [str(error)]
+    return list(_of_table(db, "quick_check", table))
+
+
 def is_precious(table: str) -> bool:
     """Tell whether nothing else holds what *table* does, nor can a model make it again."""
     return not (is_derived(table) or table in FORGIVEN)
