@@ -30,6 +30,13 @@ SEARCH = """
 import recollect.surfaces.operations
 recollect.open(":memory:", model="none").search("anything")
 """
+SMALL = """
+import recollect
+db = recollect.open(":memory:", model="none")
+for n in range(100):
+    db.add(f"The lighthouse number {n} stands by the sea and its keeper counts the ships")
+assert db.search("lighthous keeper number 7").hits
+"""
 DOORS = ("recollect", "recollect.surfaces.cli")
 SLOW = (
     *(
@@ -129,6 +136,10 @@ def test_classes_of_fields_are_made_by_the_decorator_that_costs_a_start_nothing(
     }
 
     assert found - set(OTHER_KINDS) == set()
+
+
+def test_a_small_store_is_written_and_searched_by_words_without_arithmetic() -> None:
+    assert loaded(SMALL, HEAVY) == []
 
 
 def test_a_loaded_module_is_seen() -> None:

@@ -4,10 +4,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import apsw
+import pytest
 
 from kit import NOON, asking, plain
-from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Memory, Piece, Source, Usage
-from recollect.stores.choice import open_store
+from recollect.errors import StoreDamaged
+from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Memory, Piece, Source, Usage, digest
+from recollect.stores.choice import open_store, recover_store
 from recollect.stores.sql.codec import moment
 from recollect.stores.sqlite import open_sqlite
 from recollect.stores.sqlite.engine import APPLICATION, migrations
@@ -54,6 +56,26 @@ def test_what_was_superseded_before_it_was_noted_when_gets_the_time_of_its_event
         where = Filter(as_of=NOON + day * DAY)
         found = store.match_words(asking("cat"), scope=ALL_PROJECTS, where=where, limit=9)
         assert [match.id for match in found.top] == [row]
+
+
+@pytest.mark.parametrize("damage", ["drop table stem_config", "update exact_config set v = 99", "drop table stem_data"])
+def test_a_damaged_word_index_of_before_is_not_dropped_and_the_memories_are_recovered(
+    tmp_path: Path, damage: str
+) -> None:
+    path = tmp_path / "old.db"
+    with of_format(path, 8) as db:
+        db.execute(OLD, (1, moment(NOON), moment(NOON), None, "cat one"))
+        db.execute("update memory set digest = ?", (digest("cat one"),))
+        db.execute(damage)
+    db.close()
+
+    with pytest.raises(StoreDamaged, match="cannot be brought up to date") as caught:
+        open_sqlite(path, plain)
+    recover_store(str(path), str(tmp_path / "new.db"), plain)
+
+    assert "recollect recover" in caught.value.hint
+    store = open_sqlite(tmp_path / "new.db", plain)
+    assert store.match_words(asking("cat"), scope=ALL_PROJECTS, where=Filter(), limit=9).total == 1
 
 
 def test_a_file_of_format_3_opens_with_everything_that_was_in_it(tmp_path: Path) -> None:

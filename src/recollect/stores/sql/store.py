@@ -1,17 +1,19 @@
 """The contract over any SQL database: each question is a function of the module it is about."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
+from datetime import datetime
 from pathlib import Path
 
 from recollect.errors import StoreError
-from recollect.records import Progress
+from recollect.records import Progress, Write
 from recollect.stores.contract import Analyse
-from recollect.stores.sql import erasing, ledger, memories, rebuild, words, writes
+from recollect.stores.sql import erasing, ledger, memories, rebuild, words
 from recollect.stores.sql import recalls as log
 from recollect.stores.sql import vectors as rows
+from recollect.stores.sql import writes as changes
 from recollect.stores.sql.check import check
 from recollect.stores.sql.engine import Engine, VectorScan, WordTable, version_of
 
@@ -27,9 +29,9 @@ class SqlStore:
         self.scan = scan
         self.analyse = analyse
         self.analyser = zlib.crc32(analyser.encode())
+        self.is_snapshot = False
         self._renew_index()
 
-    apply = writes.apply
     load = memories.load
     wordings = memories.wordings
     history = memories.history
@@ -41,6 +43,7 @@ class SqlStore:
 
     match_words = words.match_words
     document_frequencies = words.document_frequencies
+    near_words = words.near_words
     facets = words.facets
 
     generations = rows.generations
@@ -69,7 +72,6 @@ class SqlStore:
     projects = ledger.projects
 
     check = check
-    rebuild = rebuild.rebuild
     scrub = erasing.scrub
     traces = erasing.traces
 
@@ -79,21 +81,50 @@ class SqlStore:
             return
         with suppress(StoreError):
             rebuild.rebuild(self, unless=self._is_current)
+            self.words.settle(self.engine, whole=True)
 
     def _is_current(self) -> bool:
         with self.engine.session() as session:
             return bool(session.value("select value from meta where key = 'analyser'") == self.analyser)
+
+    def apply(self, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
+        """Do *writes*, all or none."""
+        touched = changes.apply(self, writes, at=at)
+        self._settle()
+        return touched
+
+    def rebuild(self, progress: Progress | None = None) -> int:
+        """Make every derived index anew."""
+        count = rebuild.rebuild(self, progress)
+        self.words.settle(self.engine, whole=True)
+        return count
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Open a write transaction."""
         with self.engine.session(write=True):
             yield
+        self._settle()
+
+    def settle(self) -> None:
+        """Prepare all that makes answers come sooner."""
+        self.words.settle(self.engine, whole=True)
+
+    def _settle(self) -> None:
+        if self.engine.open_transaction() == "none":
+            self.words.settle(self.engine)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Open a read transaction."""
+        with self.engine.session():
+            yield
 
     def snapshot(self) -> "SqlStore":
         """Return what is here now as a store of its own, for reading."""
         store = copy(self)
         store.engine = self.engine.snapshot()
+        store.is_snapshot = True
         return store
 
     def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
@@ -113,4 +144,6 @@ class SqlStore:
 
     def close(self) -> None:
         """Let go of everything held."""
+        if not self.is_snapshot and self.engine.open_transaction() == "none":
+            self.words.finish(self.engine)
         self.engine.close()

@@ -6,7 +6,10 @@ import apsw
 
 from recollect.lazy import regex
 
-DERIVED = frozenset({"document", "collection_stats", "minhash", "tagged", "changed", "live", "volume", "sketch"})
+DERIVED = frozenset(
+    {"document", "collection_stats", "minhash", "tagged", "changed", "live", "volume", "sketch"}
+    | {"tokens", "removed", "segment"}
+)
 """The tables that are made from others, by their names today and before."""
 FORGIVEN = frozenset({"vector", "generation"})
 """What a model makes again."""
@@ -22,6 +25,20 @@ REINDEX, RECOVER = "run: recollect reindex", "run: recollect recover OLD NEW"
 def is_derived(table: str) -> bool:
     """Tell whether *table* can be made from others."""
     return table in DERIVED or table.endswith("_beside") or bool(_WORDS.match(table))
+
+
+def is_of_words(table: str) -> bool:
+    """Tell whether *table* was one of FTS5's."""
+    return bool(_WORDS.match(table))
+
+
+def damage_of(db: apsw.Connection, table: str) -> list[str]:
+    """Return what is wrong with one table."""
+    try:
+        db.execute(f"select * from {table} limit 1").fetchall()
+    except (apsw.CorruptError, apsw.SQLError) as error:
+        return [str(error)]
+    return list(_of_table(db, "quick_check", table))
 
 
 def is_precious(table: str) -> bool:
