@@ -30,6 +30,7 @@ from recollect.records import (
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
 from recollect.remember.dedup import (
     DECIDE,
+    DISTINCT,
     IN_BULK,
     MERGED,
     Decide,
@@ -191,13 +192,14 @@ class Decided:
         """Return *decide*, asked only for what is not decided yet."""
 
         def known(memory: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
+            if len(memory.content) <= LONG:
+                return decide(memory, candidates)
             key = memory.digest, tuple(each.memory.id for each in candidates)
             held = self._results.get(key)
             if held is not None and held[:2] == (memory, candidates):
                 return held[2]
             result = decide(memory, candidates)
-            if len(memory.content) > LONG:
-                self._results[key] = (memory, candidates, result)
+            self._results[key] = (memory, candidates, result)
             return result
 
         return known
@@ -428,7 +430,7 @@ _TOO_LONG: Final = DedupResult(decision="distinct", evidence={"by": "length"})
 def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) -> list[DedupResult]:
     """Return what each draft is; an `of` below 0 is -1 - the place of an earlier draft of the batch."""
     same = dict(existing.same)
-    earlier: dict[tuple[str, str, int], list[int]] = defaultdict(list)
+    earlier: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(dict)
     decisions = []
     for place, entry in enumerate(batch):
         memory, own = entry.memory, -1 - place
@@ -446,15 +448,15 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
         elif entry.standalone or not is_comparable(memory):
             decisions.append(_STANDALONE if entry.standalone else _TOO_LONG)
         else:
-            keys = [(memory.project, memory.kind, part) for part in entry.tokens.minhash]
-            near = sorted({other for key in keys for other in earlier[key][-ALIKE:]})
+            keys, met = entry.tokens.minhash, earlier[memory.project, memory.kind]
+            near = sorted({other for key in keys for other in met.get(key, ())[-ALIKE:]})
             in_batch = [DuplicateCandidate(memory=replace(batch[other].memory, id=-1 - other)) for other in near]
             candidates = [*existing.candidates(place, memory.kind), *in_batch]
             decisions.append(decide_by_trust(memory, candidates, decide, replaces=replaces))
             if entry.key is not None:
                 same[entry.key] = own
             for key in keys if not _is_guarded(decisions[-1]) else ():
-                earlier[key].append(place)
+                met.setdefault(key, []).append(place)
     return decisions
 
 
@@ -521,6 +523,8 @@ def _runs(new: Sequence[int], decisions: Sequence[DedupResult]) -> Iterator[list
 
 def _detail(result: DedupResult, *, of: int | None) -> Mapping[str, object]:
     """Return what the event of a new memory says of the decision."""
+    if result is DISTINCT:
+        return NOTHING
     evidence = {**result.evidence, "of": of}
     # An earlier draft of the same batch may have no id yet, and a mere resemblance does not wait for one.
     known = {key: each for key, each in evidence.items() if each is not None and not _is_place(each)}

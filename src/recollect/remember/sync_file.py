@@ -6,14 +6,14 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Final
 
 from recollect.errors import FileError, RecollectError
-from recollect.records import MTIME, OBSERVED_FROM, Memory, Piece
+from recollect.records import Memory, Piece
 from recollect.remember.context import Draft, IngestContext
 from recollect.remember.formats import Exported, Parsed
 from recollect.remember.ingest import decide_early, ingest_drafts, secrets_of
@@ -107,7 +107,7 @@ def sync_file(
         for start in range(0, len(part.memories), SLICE):
             with without_gc():
                 memories = part.memories[start : start + SLICE]
-                drafts = [_prepare(_dated(each, report.modified), None, context) for each in memories]
+                drafts = [_prepare(each, None, context, report.modified) for each in memories]
                 report.count(stream.add(drafts), drafts)
             done += len(drafts)
             yield done
@@ -177,11 +177,10 @@ def _whole(
     """Bring *file* up to date with all that it holds; return how many memories that is."""
     memories, exported = found
     with without_gc():
-        dated = [each if at in exported else _dated(each, report.modified) for at, each in enumerate(memories)]
-        drafts = [_prepare(memory, exported.get(at), context) for at, memory in enumerate(dated)]
+        drafts = [_prepare(each, exported.get(at), context, report.modified) for at, each in enumerate(memories)]
         before = pieces_of(file.name, context, index)
         if exported:
-            ready = ready_drafts(drafts, before, context)
+            ready = ready_drafts(drafts, [piece_key(each.memory) for each in drafts], before, context)
             with context.store.transaction():
                 diff = _restore(file, ready, exported, context, index)
         else:
@@ -201,9 +200,9 @@ def _sync(
 
     Until the last slice the source has no fingerprint, so that the next import reads it again.
     """
-    diffs, start = [], 0
-    for stop in slices(drafts, before):
-        ready = ready_drafts(drafts[start:stop], before, context)
+    diffs, start, keys = [], 0, [piece_key(draft.memory) for draft in drafts]
+    for stop in slices(keys, before):
+        ready = ready_drafts(drafts[start:stop], keys[start:stop], before, context)
         decided = decide_early([draft for draft in ready if draft.tokens is not None], context)
         with context.store.transaction():
             told = file if stop == len(drafts) else file.unfinished()
@@ -226,9 +225,14 @@ def _sync(
     )
 
 
-def _prepare(memory: Memory, exported: Exported | None, context: IngestContext) -> Draft:
-    """Return *memory* ready to be stored; only an export of our own may say that it is less trusted than its writer."""
-    return context.prepare(context.assign(memory, trust=None if exported is None else memory.trust))
+def _prepare(memory: Memory, exported: Exported | None, context: IngestContext, modified: datetime | None) -> Draft:
+    """Return *memory* ready to be stored, with the date of its file where it has none.
+
+    An export of our own keeps its dates, and only such a one may say that it is less trusted than its writer.
+    """
+    if exported is not None:
+        return context.prepare(context.assign(memory, trust=memory.trust))
+    return context.prepare(context.assign(memory), modified=modified)
 
 
 def _restore(
@@ -275,13 +279,6 @@ def modified_at(path: Path, now: datetime) -> datetime | None:
     except (OSError, ValueError, OverflowError):
         return None
     return modified if EARLIEST <= modified <= now else None
-
-
-def _dated(memory: Memory, modified: datetime | None) -> Memory:
-    """Return *memory* with the date of its file, marked as such, where it has none of its own."""
-    if modified is None or memory.observed_at is not None:
-        return memory
-    return replace(memory, observed_at=modified, metadata={**memory.metadata, OBSERVED_FROM: MTIME})
 
 
 PROBED: Final = 512

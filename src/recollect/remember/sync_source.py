@@ -119,13 +119,15 @@ def sync_source(
     return source_diff(results, edited=edited, total=len(drafts), losses=losses, revived=len(revived), ids=ids)
 
 
-def ready_drafts(drafts: Sequence[Draft], before: Collection[Piece], context: IngestContext) -> list[Draft]:
-    """Return *drafts* with the tokens, facts and vectors of those that a source did not hold *before*.
+def ready_drafts(
+    drafts: Sequence[Draft], keys: Sequence[bytes], before: Collection[Piece], context: IngestContext
+) -> list[Draft]:
+    """Return *drafts* with the tokens, facts and vectors of those that a source did not hold *before* by their *keys*.
 
     They are made before the transaction, so that no other writer waits for them.
     """
     known, ready = {piece.digest for piece in before}, list(drafts)
-    fresh = [place for place, draft in enumerate(drafts) if piece_key(draft.memory) not in known]
+    fresh = [place for place, key in enumerate(keys) if key not in known]
     made = embed_drafts([context.analysed(drafts[place]) for place in fresh], context)
     for place, draft in zip(fresh, made, strict=True):
         ready[place] = draft
@@ -136,18 +138,19 @@ SLICE: Final = 2500
 """How many memories of a new source are written in one transaction; other writers wait no longer than that takes."""
 
 
-def slices(drafts: Sequence[Draft], before: Sequence[Piece]) -> list[int]:
-    """Return where the slices end in which *drafts* are written; each has the ones before it, so nothing seems gone.
+def slices(keys: Sequence[bytes], before: Sequence[Piece]) -> list[int]:
+    """Return where the slices end in which drafts are written, by their *keys*; each has the ones before it.
 
-    The first slice has all that was there *before*; where not all of it is there still, there is one slice.
+    So nothing seems gone: the first slice has all that was there *before*; where not all of it is there still, there
+    is one slice.
     """
     left, seen = Counter(piece.digest for piece in before if not piece.gone), 0
-    for draft in drafts if before else ():
+    for key in keys if before else ():
         if not left:
             break
         seen += 1
-        left -= Counter((piece_key(draft.memory),))
-    return [len(drafts)] if left else [*range(seen + SLICE, len(drafts), SLICE), len(drafts)]
+        left -= Counter((key,))
+    return [len(keys)] if left else [*range(seen + SLICE, len(keys), SLICE), len(keys)]
 
 
 def remove_source(source: str, context: IngestContext, index: SourceIndex) -> int:
