@@ -303,7 +303,8 @@ class OracleStore:
     def near_words(self, words: Mapping[str, int], *, scope: Scope, holding: Sequence[str] = ()) -> NearWords:
         with self._lock:
             stats = stats_of(self._state.searched(scope, None, self._analyse))
-            held = self.document_frequencies(scope=scope)
+            words_of_letters = self.document_frequencies(scope=scope).items()
+        held = {word: count for word, count in words_of_letters if word.isalpha()}
         near = {
             word: [(edits(word, each), each) for each in held if each[:1] == word[:1] and edits(word, each) <= reach]
             for word, reach in words.items()

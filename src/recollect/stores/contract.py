@@ -199,8 +199,8 @@ class WordIndex(Protocol):
         """Return the exact forms near each of *words*, and those that hold one of the parts *holding*, and more.
 
         Near is what begins with the same character and lies as many edits away as *words* says, or fewer: letters
-        put in, left out, replaced, or two neighbours swapped (optimal string alignment). Only forms in title or
-        body of live memories count, of two characters or more. The nearest come first, then the most frequent, then
+        put in, left out, replaced, or two neighbours swapped (optimal string alignment). Only forms of letters alone,
+        two or more, in title or body of live memories count. The nearest come first, then the most frequent, then
         by text. *tokens* counts the exact forms of the scope in every field, each time they stand.
         """
         ...

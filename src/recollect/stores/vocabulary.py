@@ -14,14 +14,14 @@ def near_among(vocabulary: Mapping[str, int], word: str, reach: int) -> tuple[Ne
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 
     sizes = range(max(LEAST, len(word) - reach), len(word) + reach + 1)
-    terms = [term for term in vocabulary if len(term) in sizes and term[0] == word[:1]]
+    terms = [term for term in vocabulary if len(term) in sizes and term[0] == word[:1] and term.isalpha()]
     found = process.extract(word, terms, scorer=OSA.distance, score_cutoff=reach, limit=None)
     return nearest(NearWord(text=term, distance=int(far), frequency=vocabulary[term]) for term, far, _ in found)
 
 
 def holding_among(vocabulary: Mapping[str, int], part: str) -> tuple[NearWord, ...]:
     """Return the words of *vocabulary* that hold *part* and more; how much more is their distance."""
-    held = (term for term in vocabulary if part in term and len(term) > max(len(part), LEAST - 1))
+    held = (term for term in vocabulary if part in term and len(term) > max(len(part), LEAST - 1) and term.isalpha())
     return nearest(
         NearWord(text=term, distance=len(term) - len(part), frequency=vocabulary[term]) for term in held if part
     )

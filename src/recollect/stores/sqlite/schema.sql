@@ -355,7 +355,7 @@ where generation_id in (select id from generation where fingerprint not like 'ex
 update meta set value = value + 1 where key in ('vectors', 'version');
 -- The words of documents as rows that anything can be built from: tokens by field, in the order of the fields, one field
 -- a line. Each row has a number that grows with every change; what left the index or was written anew is noted under one
--- too. A segment is a folder of arrays beside the file and holds what had been written by its number. The lineage is
+-- too. A segment is a folder of arrays beside the file and holds the rows numbered behind one number up to another. The lineage is
 -- another one whenever the numbers begin anew. FTS5's tables go.
 
 create table tokens (
@@ -374,6 +374,7 @@ create table removed (
 
 create table segment (
   name text primary key,
+  after integer not null,
   upto integer not null,
   documents integer not null
 ) without rowid;

@@ -29,8 +29,8 @@ SWAP = (
     "create table removed (seq integer primary key, id integer not null)",
     "drop table if exists segment",
     (
-        "create table segment (name text primary key, upto integer not null, documents integer not null) "
-        "without rowid"
+        "create table segment (name text primary key, after integer not null, upto integer not null, "
+        "documents integer not null) without rowid"
     ),
 )
 """How what was built takes the place of what there was; nothing that was made from the old rows is used any more."""
