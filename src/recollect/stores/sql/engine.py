@@ -104,6 +104,10 @@ class Engine(EngineFiles, Protocol):
         """
         ...
 
+    def in_transaction(self) -> bool:
+        """Tell whether a transaction is open in this thread."""
+        ...
+
     def member(self, column: str, values: Collection[object] | None) -> Clause:
         """Return the condition that *column* is one of *values*, all of one type; None leaves it open."""
         ...

@@ -15,7 +15,7 @@ from recollect.stores.sqlite.marks import Mark
 from recollect.stores.token_text import TokenText, frequencies_in, postings_in, spaced, vocabulary_of
 from recollect.stores.vocabulary import holding_among, near_among
 
-SMALL: Final = 2_000
+SMALL: Final = 2_048
 """Up to how many documents no array is worth the time that loading NumPy takes."""
 TINY: Final = 64
 """Up to how many it is not worth it even where NumPy is loaded."""

@@ -17,6 +17,7 @@ from recollect.records import Progress
 from recollect.stores.sql.engine import OPEN, Clause, Engine
 from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, no_store, opened
 
 APPLICATION = 0x5EC0_11EC
@@ -109,6 +110,11 @@ class SqliteEngine:
             with _lightly(session.db) if write and not durable and not nested else nullcontext():
                 yield from self._transaction(session, nested=nested, write=write)
 
+    def in_transaction(self) -> bool:
+        """Tell whether a transaction is open in this thread."""
+        process, session = getattr(self._here, "held", (0, None))
+        return session is not None and process == os.getpid()
+
     def _transaction(self, session: SqliteSession, *, nested: bool, write: bool) -> Iterator[SqliteSession]:
         db, place = session.db, None if nested else self._place
         if place is not None and write:
@@ -187,6 +193,7 @@ class SqliteEngine:
             return (), ()
         path = self._path
         own = [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
+        own += SegmentFolder(beside(path, SEGMENTS)).files()
         near = sorted(each for each in path.parent.iterdir() if each.name.startswith(path.stem) and each.is_file())
         return tuple(each for each in own if each.exists()), tuple(each for each in near if each not in own)
 
