@@ -171,6 +171,7 @@ class Cache:
     def __init__(self, folder: Path | None, *, analyser: int) -> None:
         self._folder, self._analyser = folder, analyser
         self._states: list[Answering] = []
+        self.has_met_damage = False
         self._begin()
 
     def _begin(self) -> None:
@@ -221,6 +222,7 @@ class Cache:
         made = read_parts(session, mark, base, *where, is_writing=is_writing)
         if base is not None and made.documents != documents:
             made = read_parts(session, mark, None, *where, is_writing=is_writing)
+        self.has_met_damage = made.has_met_damage
         return made
 
     def let_go(self) -> None:

@@ -74,6 +74,7 @@ class Parts(Keeping):
         super().__init__(mark, is_writing=is_writing)
         self.pieces = tuple(pieces)
         self.documents = sum(piece.documents for piece in pieces)
+        self.has_met_damage = sum(bool(piece.name) for piece in pieces) < len(mark.segments)
 
     def match(
         self,

@@ -36,6 +36,8 @@ DEAD: Final = 0.2
 """From which share of removed documents on a segment is written anew."""
 INLINE: Final = 2 * FAN * SEAL
 """How many documents are merged while somebody waits, unless more were written just before."""
+LARGEST: Final = 1 << 19
+"""How many documents a segment has at most; more at once would take too much memory."""
 PAUSE: Final = 60.0
 """How many seconds nothing is sealed after that failed, as on a full disk."""
 PATIENCE: Final = 10.0
@@ -50,10 +52,15 @@ class Sealer:
         self._sealed = 0
         self._again = 0.0
 
-    def settle(self, engine: Engine, *, whole: bool = False) -> None:
-        """Seal what was written last, where there is enough of it; what stands against it is no harm."""
+    def settle(self, engine: Engine, *, whole: bool = False, mends: bool = False) -> None:
+        """Seal what was written last, where there is enough of it, and anew what was met damaged.
+
+        What stands against it is no harm.
+        """
         with suppress(OSError, StoreError):
-            if (whole or time.monotonic() >= self._again) and find_spec("numpy") is not None and self._is_due(engine):
+            if not whole and time.monotonic() < self._again:
+                return
+            if find_spec("numpy") is not None and (whole or mends or self._is_due(engine)):
                 self._again = time.monotonic() + PAUSE
                 self._settle(engine, whole=whole)
                 self._again = 0.0
@@ -62,9 +69,10 @@ class Sealer:
         with self._folder.locked() as ours:
             if ours:
                 self._drop_unusable(engine)
-                while self._seal(engine, most=CHUNK if whole else SLICE, least=1 if whole else SEAL) and whole:
+                while self._seal(engine, most=CHUNK if whole else SLICE) and whole:
                     pass
-                while self._merge(engine, most=math.inf if whole else max(INLINE, FAN * self._sealed)):
+                most = LARGEST if whole else max(INLINE, FAN * self._sealed)
+                while self._merge(engine, most=most, fan=2 if whole else FAN):
                     pass
                 self._sweep(engine)
 
@@ -106,13 +114,14 @@ class Sealer:
 
     # --- sealing ----------------------------------------------------------------------------
 
-    def _seal(self, engine: Engine, *, most: int, least: int) -> bool:
+    def _seal(self, engine: Engine, *, most: int) -> bool:
         """Seal rows that no segment holds, the oldest of them; return whether there were enough."""
         from recollect.stores.segments.build import build  # noqa: PLC0415
         from recollect.stores.sqlite.parts import read_rows  # noqa: PLC0415
 
         with engine.session() as session:
             mark = read_mark(session)
+            least = SEAL if mark.segments else FIRST
             for after, upto in _spans(mark):
                 rows = read_rows(session, after, upto, most)
                 if len(rows) >= least:
@@ -141,13 +150,13 @@ class Sealer:
 
     # --- merging ----------------------------------------------------------------------------
 
-    def _merge(self, engine: Engine, *, most: float) -> bool:
+    def _merge(self, engine: Engine, *, most: int, fan: int) -> bool:
         """Make one of several segments of like size, or write one anew that is dead for a good part."""
         with engine.session() as session:
             mark = read_mark(session)
             noted = session.rows("select seq, id from removed")
         for run in _runs(mark.segments):
-            if len(run) >= FAN and sum(each.documents for each in run) <= most:
+            if len(run) >= fan and sum(each.documents for each in run) <= most:
                 self._join(engine, mark, run, noted)
                 return True
         for each in mark.segments:

@@ -131,7 +131,8 @@ class TokenTable(TokenRows):
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
         """Seal what was written last, where there is enough of it."""
         if self._sealer is not None:
-            self._sealer.settle(engine, whole=whole)
+            self._sealer.settle(engine, whole=whole, mends=self._cache.has_met_damage)
+            self._cache.has_met_damage = False
 
     def compact(self, engine: Engine) -> tuple[str, ...]:
         """Write the segments anew that hold removed documents, and forget which those were."""
