@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, TypeVar
 from recollect.records import NO_FILTER, Form, NearWords, Scope, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, matching, rank, stats_of, thousandths
 from recollect.stores.sql.engine import Session, WordQuestion
-from recollect.stores.sqlite.marks import Mark
+from recollect.stores.sqlite.marks import Mark, require_texts
 from recollect.stores.token_text import TokenText, frequencies_in, postings_in, spaced, vocabulary_of
 from recollect.stores.vocabulary import holding_among, near_among
 
@@ -161,6 +161,7 @@ def read_texts(session: Session, mark: Mark, base: Texts | None, *, is_writing: 
         "from tokens t join document d on d.id = t.id where t.seq > ?"
     )
     for row, project, superseded, stem, exact, *lengths in session.rows(sql, (since,)):
+        require_texts(row, stem, exact)
         documents[row] = TokenText(project, bool(superseded), spaced(stem), spaced(exact), *lengths)
     return Texts(mark, documents, is_writing=is_writing)
 
@@ -231,6 +232,9 @@ class Cache:
 
     def check(self, session: Session, mark: Mark, *, deep: bool) -> Iterator[str]:
         """Yield the segments that cannot be used; *deep* compares each with the rows."""
+        lost = session.value("select count(*) from document d left join tokens t on t.id = d.id where t.id is null")
+        if lost:
+            yield f"{lost} memories have no words in the index; run: recollect reindex"
         if not mark.segments or self._folder is None or find_spec("numpy") is None:
             return
         from recollect.stores.sqlite.parts import damaged_segments  # noqa: PLC0415

@@ -7,9 +7,11 @@ from typing import Final
 
 import apsw
 
-from recollect.stores.sql.codec import damaged
+from recollect.errors import StoreDamaged
+from recollect.records import FIELDS
 from recollect.stores.sql.engine import Session
 
+LINES: Final = len(FIELDS) - 1
 _MARK: Final = (
     "select (select value from meta where key = 'version'), (select value from meta where key = 'seq'), "
     "(select value from meta where key = 'lineage'), "
@@ -59,7 +61,13 @@ def read_mark(session: Session) -> Mark:
         listed = [Segment(int(u), int(after), str(name), int(n)) for u, after, name, n in json.loads(segments)]
         return Mark(version=int(version), seq=int(seq), lineage=int(lineage), segments=tuple(sorted(listed)))
     except (TypeError, ValueError) as error:
-        raise damaged("the table of", "counters") from error
+        raise StoreDamaged("the counters of the word index are damaged", hint="run: recollect reindex") from error
+
+
+def require_texts(row: int, *texts: object) -> None:
+    """Refuse what cannot be the tokens of a document: texts with a line for each field."""
+    if not all(isinstance(text, str) and text.count("\n") == LINES for text in texts):
+        raise StoreDamaged(f"the tokens of memory {row} are damaged", hint="run: recollect reindex")
 
 
 def is_writing(session: Session) -> bool:

@@ -21,7 +21,7 @@ from recollect.stores.segments.ranking import View
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sqlite.answering import Keeping
-from recollect.stores.sqlite.marks import Mark, Segment, uncovered
+from recollect.stores.sqlite.marks import Mark, Segment, require_texts, uncovered
 from recollect.stores.sqlite.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
 
@@ -29,6 +29,7 @@ FAN: Final = 8
 """A part in memory takes in those behind it until they are so many times smaller."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_TYPES: Final = {"text": str, "whole": int, "real": float, "flag": bool}
 _DATES: Final = frozenset({"happened_at", "created_at", "updated_at"})
 _ROWS: Final = (
     f"select t.seq, t.id, d.project, d.superseded, d.code, t.stem, t.exact, {', '.join(f'm.{name}' for name in COLUMNS)} "
@@ -213,30 +214,32 @@ def _read(session: Session, after: int, upto: int) -> Iterator[Piece]:
 
 def read_rows(session: Session, after: int, upto: int, limit: int = NO_LIMIT) -> list[tuple[int, IndexRow]]:
     """Return the rows numbered after *after* up to *upto* with their numbers, the first *limit* of them."""
-    return [
-        (
-            seq,
-            IndexRow(
-                id=row,
-                project=project,
-                superseded=bool(superseded),
-                code=bool(code),
-                stem=stem,
-                exact=exact,
-                columns=tuple(map(_column, COLUMNS, columns)),
-            ),
-        )
-        for seq, row, project, superseded, code, stem, exact, *columns in session.rows(_ROWS, (after, upto, limit))
-    ]
+    return [(row[0], _index_row(*row[1:])) for row in session.rows(_ROWS, (after, upto, limit))]
+
+
+def _index_row(row: int, project: str, superseded: int, code: int, stem: str, exact: str, *columns: Any) -> IndexRow:
+    require_texts(row, stem, exact)
+    return IndexRow(
+        id=row,
+        project=project,
+        superseded=bool(superseded),
+        code=bool(code),
+        stem=stem,
+        exact=exact,
+        columns=tuple(map(_column, COLUMNS, columns)),
+    )
 
 
 def _column(name: str, value: Any) -> Any:
     kind = COLUMNS[name]
-    if name in _DATES:
-        return (datetime.fromisoformat(value) - _EPOCH) // _MICROSECOND
-    if kind == "flag":
-        return bool(value)
-    return BLANK[kind] if value is None else value
+    if value is None:
+        return BLANK[kind]
+    try:
+        if name in _DATES:
+            return (datetime.fromisoformat(value) - _EPOCH) // _MICROSECOND
+        return _TYPES[kind](value)
+    except (TypeError, ValueError):  # it is told of as a memory
+        return BLANK[kind]
 
 
 def _without_removed(session: Session, held: Sequence[Piece], seen: int, base: Parts | None) -> list[Piece]:

@@ -60,7 +60,7 @@ class Sealer:
         with suppress(OSError, StoreError):
             if not whole and time.monotonic() < self._again:
                 return
-            if find_spec("numpy") is not None and (whole or mends or self._is_due(engine)):
+            if find_spec("numpy") is not None and (mends or self._is_due(engine, whole=whole)):
                 self._again = time.monotonic() + PAUSE
                 self._settle(engine, whole=whole)
                 self._again = 0.0
@@ -76,14 +76,14 @@ class Sealer:
                     pass
                 self._sweep(engine)
 
-    def _is_due(self, engine: Engine) -> bool:
+    def _is_due(self, engine: Engine, *, whole: bool) -> bool:
         """Tell whether enough documents wait; where many numbers are used up by few, their notes are let go of."""
         with engine.session() as session:
             mark = read_mark(session)
             spans = _spans(mark)
             numbers = sum(upto - after for after, upto in spans)
             if numbers < SEAL:
-                return False
+                return whole and len(mark.segments) > 1
             sql = "select count(*) from tokens where seq > ? and seq <= ?"
             rows = sum(session.value(sql, span) for span in spans)
         if rows >= (SEAL if mark.segments else FIRST):
@@ -92,7 +92,7 @@ class Sealer:
             with engine.session(write=True, durable=False) as session:
                 last = session.value("select coalesce(min(upto), ?) from segment", (mark.seq,))
                 session.rows("delete from removed where seq <= ?", (last,))
-        return False
+        return whole and len(mark.segments) > 1
 
     def _drop_unusable(self, engine: Engine) -> None:
         """Forget the segments that cannot be opened, so that their rows are sealed again."""
