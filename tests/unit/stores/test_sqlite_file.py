@@ -106,6 +106,31 @@ def test_a_word_index_that_lacks_a_table_is_made_anew(tmp_path: Path, table: str
     assert store.check() == ()
 
 
+def test_a_damaged_word_index_is_made_anew_within_a_read_transaction_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store_of(path, *TEXTS).close()
+    with apsw.Connection(str(path)) as db:
+        db.execute("drop table tokens")
+    store = open_sqlite(path, plain)
+
+    with store.reading():
+        rows = found(store, "cat")
+
+    assert set(rows) == {1, 2, 3, 4}
+    assert store.check() == ()
+
+
+def test_what_is_read_in_one_transaction_is_one_state(tmp_path: Path) -> None:
+    store, other = store_of(tmp_path / "a.db", *TEXTS), open_sqlite(tmp_path / "a.db", plain)
+
+    with store.reading():
+        before = found(store, "cat")
+        other.apply([Insert(memory=Memory(content="cat"))], at=NOON)
+        within = found(store, "cat")
+
+    assert (before, len(found(store, "cat"))) == (within, len(before) + 1)
+
+
 def test_a_rebuilt_word_index_has_the_tables_of_the_schema(tmp_path: Path) -> None:
     store_of(tmp_path / "a.db", *TEXTS).rebuild()
 

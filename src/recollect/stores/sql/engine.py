@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from recollect.records import (
     Filter,
@@ -104,8 +104,12 @@ class Engine(EngineFiles, Protocol):
         """
         ...
 
-    def in_transaction(self) -> bool:
-        """Tell whether a transaction is open in this thread."""
+    def open_transaction(self) -> Literal["none", "read", "write"]:
+        """Tell what kind of transaction is open in this thread."""
+        ...
+
+    def renew(self) -> None:
+        """Let the read transaction that is open in this thread see what others wrote since it was opened."""
         ...
 
     def member(self, column: str, values: Collection[object] | None) -> Clause:

@@ -11,9 +11,9 @@ from recollect.errors import StoreError
 from recollect.records import Progress, Write
 from recollect.stores.contract import Analyse
 from recollect.stores.sql import erasing, ledger, memories, rebuild, words
-from recollect.stores.sql import writes as changes
 from recollect.stores.sql import recalls as log
 from recollect.stores.sql import vectors as rows
+from recollect.stores.sql import writes as changes
 from recollect.stores.sql.check import check
 from recollect.stores.sql.engine import Engine, VectorScan, WordTable, version_of
 
@@ -105,8 +105,12 @@ class SqlStore:
             yield
         self._settle()
 
+    def settle(self) -> None:
+        """Prepare all that makes answers come sooner."""
+        self.words.settle(self.engine, whole=True)
+
     def _settle(self) -> None:
-        if not self.engine.in_transaction():
+        if self.engine.open_transaction() == "none":
             self.words.settle(self.engine)
 
     @contextmanager

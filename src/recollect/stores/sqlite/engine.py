@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
@@ -110,10 +110,17 @@ class SqliteEngine:
             with _lightly(session.db) if write and not durable and not nested else nullcontext():
                 yield from self._transaction(session, nested=nested, write=write)
 
-    def in_transaction(self) -> bool:
-        """Tell whether a transaction is open in this thread."""
+    def open_transaction(self) -> Literal["none", "read", "write"]:
+        """Tell what kind of transaction is open in this thread."""
         process, session = getattr(self._here, "held", (0, None))
-        return session is not None and process == os.getpid()
+        if session is None or process != os.getpid() or not session.db.in_transaction:
+            return "none"
+        return "write" if session.db.txn_state("main") == apsw.SQLITE_TXN_WRITE else "read"
+
+    def renew(self) -> None:
+        """Let the read transaction of this thread see what others wrote since."""
+        with translated(self._path), self._turn() as session:
+            session.db.execute("rollback; begin")
 
     def _transaction(self, session: SqliteSession, *, nested: bool, write: bool) -> Iterator[SqliteSession]:
         db, place = session.db, None if nested else self._place

@@ -9,15 +9,15 @@ from typing import Any, Final
 
 import numpy as np
 
-from recollect.records import NO_FILTER, Filter, Form, NearWord, NearWords, Scope, WordHits, WordQuery
+from recollect.records import Form, NearWord, NearWords, Scope, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, stats_of
 from recollect.stores.segments import ranking
 from recollect.stores.segments.build import build
 from recollect.stores.segments.files import SegmentDamaged, load, verify
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Mask, Part
-from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.ranking import View
+from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sqlite.answering import Keeping
@@ -32,7 +32,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TYPES: Final = {"text": str, "whole": int, "real": float, "flag": bool}
 _DATES: Final = frozenset({"happened_at", "created_at", "updated_at"})
 _ROWS: Final = (
-    f"select t.seq, t.id, d.project, d.superseded, d.code, t.stem, t.exact, {', '.join(f'm.{name}' for name in COLUMNS)} "
+    "select t.seq, t.id, d.project, d.superseded, d.code, t.stem, t.exact, "
+    f"{', '.join(f'm.{name}' for name in COLUMNS)} "
     "from tokens t cross join document d on d.id = t.id cross join memory m on m.id = t.id "
     "where t.seq > ? and t.seq <= ? order by t.seq limit ?"
 )
@@ -137,9 +138,7 @@ class Parts(Keeping):
 
 def _words(found: Iterable[tuple[str, int, int]]) -> tuple[NearWord, ...]:
     return nearest(
-        NearWord(text=term, distance=distance, frequency=count)
-        for term, distance, count in found
-        if len(term) >= LEAST
+        NearWord(text=term, distance=distance, frequency=count) for term, distance, count in found if len(term) >= LEAST
     )
 
 
@@ -247,9 +246,7 @@ def _without_removed(session: Session, held: Sequence[Piece], seen: int, base: P
     known = {id(piece) for piece in (base.pieces if base is not None else ())}
     since = [seen if id(piece) in known else piece.upto for piece in held]
     noted = session.rows("select seq, id from removed where seq > ?", (min(since),)) if since else []
-    return [
-        piece.without([row for seq, row in noted if seq > start]) for piece, start in zip(held, since, strict=True)
-    ]
+    return [piece.without([row for seq, row in noted if seq > start]) for piece, start in zip(held, since, strict=True)]
 
 
 def _joined(tail: Sequence[Piece]) -> list[Piece]:

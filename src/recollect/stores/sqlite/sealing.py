@@ -1,7 +1,7 @@
 """Sealing: what was written last becomes a segment, and segments of like size one.
 
 Nothing depends on it: the rows answer for what no segment holds. One process at a time makes segments. A segment is on
-disk before one transaction names it, in the place of those it was made from; what it leaves out is in no answer any more.
+disk before one transaction names it, in the place of those it was made from.
 """
 
 import math
@@ -170,9 +170,7 @@ class Sealer:
         part = self._opened(segment) if gone else None
         return 0 if part is None else int((part.rows_of(gone) >= 0).sum())
 
-    def _join(
-        self, engine: Engine, mark: Mark, run: Sequence[Segment], noted: Sequence[tuple[int, int]]
-    ) -> None:
+    def _join(self, engine: Engine, mark: Mark, run: Sequence[Segment], noted: Sequence[tuple[int, int]]) -> None:
         """Write the living documents of *run* as one segment."""
         from recollect.stores.segments.merge import merge  # noqa: PLC0415
         from recollect.stores.sqlite.parts import Piece  # noqa: PLC0415
