@@ -29,14 +29,8 @@ Kept = TypeVar("Kept")
 class Answering(Protocol):
     """Answers from one state of the rows; never changed once it is made."""
 
-    @property
-    def mark(self) -> Mark:
-        """Return which state that is."""
-        ...
-
-    def kept(self, scope: Scope, what: object, version: int, make: Callable[[], Kept]) -> Kept:
-        """Return what *make* makes, made once for a scope and a version."""
-        ...
+    mark: Mark
+    memo: "Memo"
 
     def match(
         self,
@@ -64,19 +58,18 @@ class Answering(Protocol):
         ...
 
 
-class Keeping:
-    """What is found out about one state and asked for again; nothing is kept where *is_writing*."""
+class Memo:
+    """What is found out about one state and asked for again; nothing is kept while it *is_writing*."""
 
-    def __init__(self, mark: Mark, *, is_writing: bool) -> None:
-        self.mark = mark
+    def __init__(self, *, is_writing: bool) -> None:
         self._is_writing = is_writing
         self._kept: dict[object, Any] = {}
 
-    def kept(self, scope: Scope, what: object, version: int, make: Callable[[], Kept]) -> Kept:
-        """Return what *make* makes, made once for a scope and a version."""
+    def kept(self, key: object, make: Callable[[], Kept]) -> Kept:
+        """Return what *make* makes, made once for a *key*."""
         if self._is_writing:
             return make()
-        key, kept = (scope, what, version), self._kept
+        kept = self._kept
         if key in kept:
             found: Kept = kept[key]
             return found
@@ -87,11 +80,11 @@ class Keeping:
         return made
 
 
-class Texts(Keeping):
+class Texts:
     """The documents of a small store as texts of their tokens; nothing but Python is needed."""
 
     def __init__(self, mark: Mark, documents: Mapping[int, TokenText], *, is_writing: bool) -> None:
-        super().__init__(mark, is_writing=is_writing)
+        self.mark, self.memo = mark, Memo(is_writing=is_writing)
         self.documents = documents
 
     def match(

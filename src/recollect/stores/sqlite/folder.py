@@ -69,12 +69,19 @@ class SegmentFolder:
         _sync(self.path)
         return name
 
+    def let_go(self, name: str) -> None:
+        """Note that nobody names a folder any more, as of now."""
+        with suppress(OSError):
+            os.utime(self.path / name)
+
     def sweep(self, named: Collection[str], *, at_once: bool = False) -> list[str]:
         """Remove what is not *named* any more, the young only *at_once*; return what could not be removed."""
+        os.utime(self.path / LOCK)
+        now = (self.path / LOCK).stat().st_mtime
         kept = {LOCK, *named}
         left = []
         for each in list(self.path.iterdir()):
-            if each.name in kept or not (at_once or _is_old(each)):
+            if each.name in kept or not (at_once or now - _changed(each) > AGE):
                 continue
             with suppress(OSError):
                 _remove(each)
@@ -97,11 +104,11 @@ def _is_taken(handle: int) -> bool:
     return True
 
 
-def _is_old(path: Path) -> bool:
+def _changed(path: Path) -> float:
     try:
-        return time.time() - path.lstat().st_mtime > AGE
+        return path.lstat().st_mtime
     except OSError:
-        return False
+        return 0.0
 
 
 def _remove(path: Path) -> None:

@@ -20,7 +20,7 @@ from recollect.stores.segments.ranking import View
 from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.engine import Session, WordQuestion
-from recollect.stores.sqlite.answering import Keeping
+from recollect.stores.sqlite.answering import Memo
 from recollect.stores.sqlite.marks import Mark, Segment, require_texts, uncovered
 from recollect.stores.sqlite.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
@@ -69,11 +69,11 @@ class Piece:
         return replace(self, alive=alive, dead=len(self.part) - int(np.count_nonzero(alive)))
 
 
-class Parts(Keeping):
+class Parts:
     """Answers from parts, each by itself and all together as one collection."""
 
     def __init__(self, mark: Mark, pieces: Sequence[Piece], *, is_writing: bool) -> None:
-        super().__init__(mark, is_writing=is_writing)
+        self.mark, self.memo = mark, Memo(is_writing=is_writing)
         self.pieces = tuple(pieces)
         self.documents = sum(piece.documents for piece in pieces)
         self.has_met_damage = sum(bool(piece.name) for piece in pieces) < len(mark.segments)
@@ -112,7 +112,7 @@ class Parts(Keeping):
 
     def _asked(self, asked: WordQuestion, version: int) -> list[View]:
         """Return what a question is about; what was forgotten is a part of its own."""
-        masks = self.kept(asked.scope, asked.where, version, lambda: self._admitted(asked))
+        masks = self.memo.kept((asked.scope, asked.where, version), lambda: self._admitted(asked))
         views = self._views(asked.scope, masks)
         if asked.forgotten:
             part = build([index_row(row, "", tokens) for row, tokens in asked.forgotten.items()])

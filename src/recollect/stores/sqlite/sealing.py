@@ -147,6 +147,8 @@ class Sealer:
                 named = (name, *span, len(part))
                 session.rows("insert into segment (name, after, upto, documents) values (?, ?, ?, ?)", named)
             session.rows("delete from removed where seq <= (select min(upto) from segment)")
+        for each in instead_of:
+            self._folder.let_go(each.name)
 
     # --- merging ----------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits, WordQuery
-from recollect.stores.bm25 import CollectionStats
 from recollect.stores.sql.engine import Engine, Session, WordQuestion, token_sum
 from recollect.stores.sqlite.answering import Answering, Cache
 from recollect.stores.sqlite.marks import Mark, is_writing, read_mark
@@ -36,11 +35,18 @@ SWAP = (
 """How what was built takes the place of what there was; nothing that was made from the old rows is used any more."""
 
 
-class TokenRows:
-    """The table `tokens`; that of an index that is being built has a *mark* behind its name."""
+class TokenTable:
+    """The table `tokens` and what answers from it; segments lie in *folder*, where there is one.
 
-    def __init__(self, mark: str = "") -> None:
+    The table of an index that is being built has a *mark* behind its name.
+    """
+
+    def __init__(
+        self, folder: Path | None = None, *, analyser: int = 0, is_writable: bool = True, mark: str = ""
+    ) -> None:
         self._mark = mark
+        self._cache = Cache(folder, analyser=analyser)
+        self._sealer = None if folder is None or not is_writable else Sealer(folder, analyser=analyser)
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
         """Keep the tokens of new documents."""
@@ -60,11 +66,11 @@ class TokenRows:
             noted = list(zip(_numbers(session, len(ids)), ids, strict=True))
             session.many("insert into removed (seq, id) values (?, ?)", noted)
 
-    def beside(self, session: Session) -> "TokenRows":
+    def beside(self, session: Session) -> "TokenTable":
         """Return an empty table beside this one."""
         session.rows(f"drop table if exists tokens{BESIDE}")
         session.rows(f"create table tokens{BESIDE} {TOKENS}")
-        return TokenRows(BESIDE)
+        return TokenTable(mark=BESIDE)
 
     def swap(self, session: Session) -> None:
         """Drop the table, in whatever state it is, and put the one beside it in its place."""
@@ -81,29 +87,12 @@ class TokenRows:
                     found[row] += sum(token_sum(form, name, place, token) for place, token in enumerate(tokens))
         return found
 
-
-def _numbers(session: Session, count: int) -> range:
-    """Return the next *count* numbers."""
-    if not count:
-        return range(0)
-    last: int = session.value("update meta set value = value + ? where key = 'seq' returning value", (count,))
-    return range(last - count + 1, last + 1)
-
-
-class TokenTable(TokenRows):
-    """The rows and what answers from them; segments lie in *folder*, where there is one."""
-
-    def __init__(self, folder: Path | None = None, *, analyser: int = 0, is_writable: bool = True) -> None:
-        super().__init__()
-        self._cache = Cache(folder, analyser=analyser)
-        self._sealer = None if folder is None or not is_writable else Sealer(folder, analyser=analyser)
-
     def match(
         self, session: Session, query: WordQuery, asked: WordQuestion, *, limit: int, score_ids: Sequence[int]
     ) -> WordHits:
         """Return the best documents for *query*."""
         answering, mark = self._answering(session)
-        stats = answering.kept(asked.scope, "stats", mark.version, asked.stats)
+        stats = answering.memo.kept((asked.scope, "stats", mark.version), asked.stats)
         return answering.match(query, asked, stats, limit=limit, score_ids=score_ids, version=mark.version)
 
     def matching(self, session: Session, query: WordQuery, asked: WordQuestion) -> Collection[int]:
@@ -143,4 +132,9 @@ class TokenTable(TokenRows):
         yield from self._cache.check(session, read_mark(session), deep=deep)
 
 
-__all__ = ["CollectionStats", "TokenTable"]
+def _numbers(session: Session, count: int) -> range:
+    """Return the next *count* numbers."""
+    if not count:
+        return range(0)
+    last: int = session.value("update meta set value = value + ? where key = 'seq' returning value", (count,))
+    return range(last - count + 1, last + 1)
