@@ -153,14 +153,20 @@ def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]
 
 
 def ingest_drafts(
-    drafts: Sequence[Draft], context: IngestContext, *, decided: "Decided | None" = None
+    drafts: Sequence[Draft], context: IngestContext, *, decided: "Decided | None" = None, in_bulk: bool = False
 ) -> tuple[IngestResult, ...]:
     """Store *drafts* within the caller's transaction; profile `oro` compares each with all before it.
 
-    Those of a batch are of one trust, so that none decides on what another may not change.
+    Those of a batch are of one trust, so that none decides on what another may not change. *in_bulk* says that they
+    are few of many.
     """
     known = Decided() if decided is None else decided
-    return tuple(result for batch in _batches(drafts, context) for result in _ingest_batch(batch, context, known))
+    batches = _batches(drafts, context)
+    return tuple(
+        result
+        for batch in batches
+        for result in _ingest_batch(batch, context, known, few=not in_bulk and len(batch) <= MAX_DRAFTS_BY_VECTOR)
+    )
 
 
 def _batches(drafts: Sequence[Draft], context: IngestContext) -> Iterator[Sequence[Draft]]:
@@ -176,7 +182,8 @@ def decide_early(drafts: Sequence[Draft], context: IngestContext) -> "Decided":
     longer = [draft for draft in drafts if len(draft.memory.content) > LONG] if context.profile.dedup == "words" else []
     for part in _batches(longer, context):
         batch = [_entry(draft, owner, context) for draft, owner in _own_ids(part, context.store)]
-        _decide_all(batch, _find_existing(batch, context), decided.by(DECIDE[context.profile.dedup]))
+        few = len(batch) <= MAX_DRAFTS_BY_VECTOR
+        _decide_all(batch, _find_existing(batch, context, few=few), decided.by(DECIDE[context.profile.dedup]))
     return decided
 
 
@@ -267,10 +274,12 @@ def _owners(memories: Sequence[Memory], store: Store) -> list[Memory | None]:
     ]
 
 
-def _ingest_batch(drafts: Sequence[Draft], context: IngestContext, decided: Decided) -> list[IngestResult]:
+def _ingest_batch(
+    drafts: Sequence[Draft], context: IngestContext, decided: Decided, *, few: bool
+) -> list[IngestResult]:
     batch = [_entry(draft, owner, context) for draft, owner in _own_ids(drafts, context.store)]
-    existing = _find_existing(batch, context)
-    ways = DECIDE if len(batch) <= MAX_DRAFTS_BY_VECTOR else IN_BULK
+    existing = _find_existing(batch, context, few=few)
+    ways = DECIDE if few else IN_BULK
     decisions = _decide_all(batch, existing, decided.by(ways[context.profile.dedup]))
     ids = _insert(batch, decisions, context)
     results = [
@@ -321,14 +330,13 @@ class _Existing:
                 yield DuplicateCandidate(memory=memory, variants=variants, cosine=cosines.get(row), bm25=bm25.get(row))
 
 
-def _find_existing(batch: Sequence[_Entry], context: IngestContext) -> _Existing:
+def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool) -> _Existing:
     """Ask the store what is the same and what is near, and load that once."""
     by_words = context.profile.dedup == "words"
     same, near = _known(batch, context.store, by_words=by_words)
     bm25: list[Scores] = [{} for _ in batch]
     cosines: list[Scores] = [{} for _ in batch]
     new = [place for place, entry in enumerate(batch) if not entry.standalone and entry.key not in same]
-    few = len(batch) <= MAX_DRAFTS_BY_VECTOR
     for place in new:
         embedding = batch[place].draft.embedding
         if few or embedding is not None or not by_words:

@@ -109,10 +109,14 @@ def _name_spans(text: str, *, path: bool) -> tuple[SecretSpan, ...]:
     return (tuple(_spans_of_parts(text)) if path and "://" not in text else ()) or find_secrets(text)
 
 
+# The folders of a file are those of many.
+_part_spans: Final = lru_cache(maxsize=1024)(find_secrets)
+
+
 def _spans_of_parts(path: str) -> Iterator[SecretSpan]:
     at = 0
     for part in path.split("/"):
-        for span in find_secrets(part):
+        for span in _part_spans(part):
             yield replace(span, start=at + span.start, stop=at + span.stop)
         at += len(part) + 1
 

@@ -86,22 +86,49 @@ class FileReport:
         return [*self.problems, *([f"{self.more} more like these"] if self.more else [])]
 
 
+@dataclass(slots=True, kw_only=True)
+class OpenFile:
+    """A file of which the beginning is read: all of it, or so much that it is a collection."""
+
+    first: list[Parsed]
+    following: Parsed | None
+    coming: Iterator[Parsed]
+
+    @property
+    def exported(self) -> bool:
+        """Whether it is an export of our own."""
+        return any(part.exported for part in self.first)
+
+    def is_small(self, most: int) -> bool:
+        """Return whether it is read to its end, holds no more than *most* memories, and is no export of our own."""
+        whole = self.following is None and not self.exported
+        return whole and sum(len(part.memories) for part in self.first) <= most
+
+
+def open_file(parts: Iterable[Parsed], report: FileReport) -> OpenFile:
+    """Read the beginning of a file of these *parts*, told in *report*."""
+    coming = _understood(parts, report)
+    first = _first(coming)
+    following = None if any(part.exported for part in first) else next(coming, None)
+    return OpenFile(first=first, following=following, coming=coming)
+
+
+def small_drafts(opened: OpenFile, context: IngestContext, report: FileReport) -> list[Draft]:
+    """Return all that a small file holds, ready to be analysed."""
+    return [_prepare(each, None, context, report.modified) for part in opened.first for each in part.memories]
+
+
 def sync_file(
-    file: SourceFile, parts: Iterable[Parsed], context: IngestContext, index: SourceIndex, report: FileReport
+    file: SourceFile, opened: OpenFile, context: IngestContext, index: SourceIndex, report: FileReport
 ) -> Iterator[int]:
-    """Bring *file* up to date with its *parts*, told in *report*; yield how many memories were read so far.
+    """Bring *file* up to date with what was *opened*, told in *report*; yield how many memories were read so far.
 
     One part, or few memories, are compared with all that the file held before; more of them part by part.
     """
-    coming = _understood(parts, report)
-    first = _first(coming)
-    if any(part.exported for part in first):
-        yield _whole(file, _joined(chain(first, coming)), context, index, report)
+    if opened.exported or opened.following is None:
+        yield _whole(file, _joined(chain(opened.first, opened.coming)), context, index, report)
         return
-    following = next(coming, None)
-    if following is None:
-        yield _whole(file, _joined(first), context, index, report)
-        return
+    first, following, coming = opened.first, opened.following, opened.coming
     stream, done = SourceStream(file, context, index), 0
     for part in chain(_drained(first), (following,), coming):
         for start in range(0, len(part.memories), SLICE):

@@ -88,10 +88,12 @@ def sync_source(
     index: SourceIndex,
     *,
     decided: Decided | None = None,
+    in_bulk: bool = False,
 ) -> SourceDiff:
     """Ingest what is new in *file*, revise what was edited and forget what is gone, in the caller's transaction.
 
-    A piece that was gone and is there again brings its memory back, as it was, under its id.
+    A piece that was gone and is there again brings its memory back, as it was, under its id. *in_bulk* says that the
+    file is one of many.
     """
     source, before = file.name, pieces_of(file.name, context, index)
     keys = [piece_key(draft.memory) for draft in drafts]
@@ -104,7 +106,8 @@ def sync_source(
     sole = [piece for piece in gone if piece.memory_id in own and piece.memory_id not in shared]
     edited = _pair_edits(drafts, unchanged, sole)
     fresh = [place for place in range(len(drafts)) if place not in unchanged and place not in edited]
-    results = dict(zip(fresh, ingest_drafts([drafts[at] for at in fresh], context, decided=decided), strict=True))
+    ingested = ingest_drafts([drafts[at] for at in fresh], context, decided=decided, in_bulk=in_bulk)
+    results = dict(zip(fresh, ingested, strict=True))
     ids = {place: piece.memory_id for place, piece in (unchanged | edited).items()}
     ids |= {place: result.id for place, result in results.items()}
     lost = {row: memory for row, memory in own.items() if row not in set(ids.values())}
