@@ -34,7 +34,11 @@ def merge(parts: Living) -> Part:
         found = _postings(parts, rows, form, numbers, len(terms))
         found["lengths"] = _gathered(parts, rows, f"{form}.lengths")
         arrays |= form_arrays(form, terms, found)
-        arrays |= _pairs(parts, rows, numbers, len(terms)) if form == "stem" else _running(parts, rows, numbers)
+        arrays |= (
+            _pairs(parts, rows, numbers, len(terms), found["lengths"])
+            if form == "stem"
+            else _running(parts, rows, numbers)
+        )
     return Part(arrays)
 
 
@@ -191,7 +195,9 @@ def _count(rows: Sequence[Rows]) -> int:
 # --- pairs and the running text -------------------------------------------------------------
 
 
-def _pairs(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: int) -> dict[str, NDArray[Any]]:
+def _pairs(
+    parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: int, lengths: Rows
+) -> dict[str, NDArray[Any]]:
     several = [part.pairs for part, _ in parts]
     most = 1 + max((int(each.counts.max(initial=0)) for each in several), default=0)
     sizes = [np.diff(each.pointers[each.firsts]) for each in several]
@@ -212,7 +218,7 @@ def _pairs(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: 
         firsts, held = runs_of(pair)
         outcome.append((pair[firsts], held, new.astype(np.int32), narrow(counts, most)))
     distinct, held, found, counts = _columns(outcome) if outcome else (np.empty(0, dtype=np.int64),) * 4
-    return pair_arrays(distinct, terms, held, found, counts)
+    return pair_arrays(distinct, terms, held, found, counts, lengths)
 
 
 def _running(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows]) -> dict[str, NDArray[Any]]:

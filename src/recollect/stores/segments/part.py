@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import FIELDS, Form
+from recollect.records import Form
+from recollect.stores.bm25 import TOGETHER
 from recollect.stores.segments.rows import COLUMNS, FORMS
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -22,6 +23,8 @@ Mask = NDArray[np.bool_]
 
 KEPT_TERMS: Final = 65_536
 """How many looked-up terms a part remembers."""
+PAIR: Final = TOGETHER["body"]
+"""What two words next to each other weigh."""
 KEY: Final = 8
 """How many leading bytes of a term are compared as one number."""
 
@@ -88,8 +91,8 @@ class FormIndex:
     """The terms of one form, their postings, and the lengths of the rows in it."""
 
     __slots__ = (
-        "_counts",
         "_known",
+        "average",
         "chars",
         "codes",
         "combos",
@@ -97,6 +100,7 @@ class FormIndex:
         "dense_of",
         "digraphs",
         "impacts",
+        "kept",
         "keys",
         "lengths",
         "letters",
@@ -122,8 +126,13 @@ class FormIndex:
         self.combos: Rows = take("combos")
         self.named: Rows = take("named")
         self.lengths: Rows = take("lengths")
+        self.impacts: NDArray[np.uint8] = take("impacts")
+        self.most: NDArray[np.uint8] = take("most")
+        self.dense: NDArray[np.uint8] = take("dense.impacts")
+        self.dense_of: dict[int, int] = {term: at for at, term in enumerate(take("dense.terms").tolist())}
+        self.average = float(take("average")[0])
+        self.kept: dict[Any, Any] = {}
         self._known: dict[str, int] = {}
-        self._counts: dict[tuple[tuple[str, int], ...], Whole] = {}
 
     def term(self, text: str) -> int:
         """Return the number of a term, or -1."""
@@ -151,20 +160,18 @@ class FormIndex:
         stop = self._first_from(after[:-1] + bytes([after[-1] + 1])) if after else len(self.names)
         return self._first_from(start), stop
 
-    def weighted(self, weights: Mapping[str, int]) -> Whole:
-        """Return what each combination of counts by field weighs, in thousandths."""
-        wanted = tuple(sorted(weights.items()))
-        found = self._counts.get(wanted)
+    def counts(self, weights: tuple[int, ...]) -> Whole:
+        """Return what each combination of counts by field weighs, with *weights* of the fields."""
+        found: Whole | None = self.kept.get(weights)
         if found is None:
-            factors = np.array([weights.get(name, 0) for name in FIELDS], dtype=np.int64)
-            found = self._counts[wanted] = self.combos.astype(np.int64) @ factors
+            found = self.kept[weights] = self.combos.astype(np.int64) @ np.array(weights, dtype=np.int64)
         return found
 
 
 class Pairs:
     """Which two stems follow each other in a title or a body, in which rows and how often."""
 
-    __slots__ = ("counts", "firsts", "pointers", "rows", "seconds")
+    __slots__ = ("counts", "firsts", "most", "pointers", "rows", "seconds", "single", "weighted")
 
     def __init__(self, arrays: Arrays) -> None:
         self.firsts: Whole = arrays["pair.firsts"]
@@ -172,6 +179,10 @@ class Pairs:
         self.pointers: Whole = arrays["pair.pointers"]
         self.rows: Rows = arrays["pair.rows"]
         self.counts: NDArray[Any] = arrays["pair.counts"]
+        self.single: NDArray[np.uint8] = arrays["pair.single"]
+        self.most = int(self.single.max(initial=0))
+        size = self.counts.dtype.itemsize
+        self.weighted: Whole | None = np.arange(1 << 8 * size, dtype=np.int64) * PAIR if size <= 2 else None
 
     def find(self, first: int, second: int) -> tuple[int, int]:
         """Return from where to where the rows of a pair stand."""
@@ -245,9 +256,9 @@ class Part:
         found: Mask = self.arrays["code"]
         return found
 
-    def rows_of(self, ids: Iterable[int]) -> Rows:
+    def rows_of(self, ids: Iterable[int] | Whole) -> Rows:
         """Return the row of each id, -1 where it has none."""
-        wanted = np.fromiter(ids, dtype=np.int64)
+        wanted = ids if isinstance(ids, np.ndarray) else np.fromiter(ids, dtype=np.int64)
         if not len(self) or not len(wanted):
             return np.full(len(wanted), -1, dtype=np.int32)
         order: Rows = self.arrays["by_id"]
