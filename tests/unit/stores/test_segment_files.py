@@ -148,6 +148,41 @@ def test_missing_and_damaged_segments_are_told_of_and_made_again_by_a_write(tmp_
     assert store.check() == ()
 
 
+def test_folders_that_nobody_names_any_more_go_when_they_are_old(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    filled(path).close()
+    young, old = (folder_of(path) / (name * 32) for name in "01")
+    for each in (young, old):
+        each.mkdir()
+    os.utime(old, (0, 0))
+
+    open_sqlite(path, plain).apply([Insert(memory=Memory(content="cat"))], at=NOON)
+
+    assert (young.exists(), old.exists()) == (True, False)
+
+
+def test_without_numpy_the_rows_answer_and_nothing_is_sealed(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    wanted = asked(filled(path))
+    with (
+        patch("recollect.stores.sqlite.answering.find_spec", lambda _: None),
+        patch("recollect.stores.sqlite.sealing.find_spec", lambda _: None),
+    ):
+        store = open_sqlite(path, plain)
+        before = segments(path)
+
+        found = asked(store)
+        store.apply([Insert(memory=Memory(content=f"cat{number}")) for number in range(40)], at=NOON)
+        told = store.check(deep=True)
+        store.erase(ids=[1], scope=ALL_PROJECTS)
+        scrubbed = store.scrub()
+
+    assert (found, told, scrubbed) == (wanted, (), ())
+    assert before
+    assert segments(path) == []
+    assert asked(open_sqlite(path, plain)).total == 39
+
+
 def test_a_folder_of_somebody_elses_is_not_followed(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     wanted = asked(filled(path))
@@ -300,7 +335,7 @@ with patch.multiple(sealing, SEAL=8, FIRST=16, SLICE=16):
 def test_a_killed_writer_leaves_a_store_that_answers_for_all_that_was_written(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     for more in (7, 23, 40):
-        with subprocess.Popen(
+        with subprocess.Popen(  # noqa: S603
             [sys.executable, "-c", WRITER, str(path)],
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},

@@ -51,6 +51,7 @@ class Sealer:
         self._folder, self._analyser = SegmentFolder(path), analyser
         self._sealed = 0
         self._again = 0.0
+        self._is_swept = False
 
     def settle(self, engine: Engine, *, whole: bool = False, mends: bool = False) -> None:
         """Seal what was written last, where there is enough of it, and anew what was met damaged.
@@ -60,10 +61,22 @@ class Sealer:
         with suppress(OSError, StoreError):
             if not whole and time.monotonic() < self._again:
                 return
-            if find_spec("numpy") is not None and (mends or self._is_due(engine, whole=whole)):
+            if (mends or self._is_due(engine, whole=whole)) and find_spec("numpy") is not None:
                 self._again = time.monotonic() + PAUSE
                 self._settle(engine, whole=whole)
                 self._again = 0.0
+            elif not self._is_swept or whole:
+                self._tidy(engine)
+            self._is_swept = True
+
+    def _tidy(self, engine: Engine) -> None:
+        """Remove what a process left that was killed or had to leave it to others."""
+        with engine.session() as session:
+            named = {each.name for each in read_mark(session).segments}
+        if self._folder.names() - named:
+            with self._folder.locked() as ours:
+                if ours:
+                    self._sweep(engine)
 
     def _settle(self, engine: Engine, *, whole: bool) -> None:
         with self._folder.locked() as ours:
@@ -83,7 +96,7 @@ class Sealer:
             spans = _spans(mark)
             numbers = sum(upto - after for after, upto in spans)
             if numbers < SEAL:
-                return whole and len(mark.segments) > 1
+                return whole and _joinable(mark.segments, most=LARGEST, fan=2) is not None
             sql = "select count(*) from tokens where seq > ? and seq <= ?"
             rows = sum(session.value(sql, span) for span in spans)
         if rows >= (SEAL if mark.segments else FIRST):
@@ -92,7 +105,7 @@ class Sealer:
             with engine.session(write=True, durable=False) as session:
                 last = session.value("select coalesce(min(upto), ?) from segment", (mark.seq,))
                 session.rows("delete from removed where seq <= ?", (last,))
-        return whole and len(mark.segments) > 1
+        return whole and _joinable(mark.segments, most=LARGEST, fan=2) is not None
 
     def _drop_unusable(self, engine: Engine) -> None:
         """Forget the segments that cannot be opened, so that their rows are sealed again."""
@@ -157,10 +170,10 @@ class Sealer:
         with engine.session() as session:
             mark = read_mark(session)
             noted = session.rows("select seq, id from removed")
-        for run in _runs(mark.segments):
-            if len(run) >= fan and sum(each.documents for each in run) <= most:
-                self._join(engine, mark, run, noted)
-                return True
+        run = _joinable(mark.segments, most=most, fan=fan)
+        if run is not None:
+            self._join(engine, mark, run, noted)
+            return True
         for each in mark.segments:
             if each.documents <= most and self._dead(each, noted) > DEAD * each.documents:
                 self._join(engine, mark, [each], noted)
@@ -222,6 +235,12 @@ class Sealer:
 def _spans(mark: Mark) -> list[tuple[int, int]]:
     """Return the runs of numbers that no segment holds."""
     return uncovered([(each.after, each.upto) for each in mark.segments], mark.seq)
+
+
+def _joinable(segments: Sequence[Segment], *, most: int, fan: int) -> list[Segment] | None:
+    """Return *fan* or more segments that should be one, of at most so many documents."""
+    fitting = (run for run in _runs(segments) if len(run) >= fan and sum(each.documents for each in run) <= most)
+    return next(fitting, None)
 
 
 def _runs(segments: Sequence[Segment]) -> Iterator[list[Segment]]:
