@@ -15,7 +15,7 @@ import pytest
 
 import recollect
 from kit import NOON, asking, plain
-from recollect.records import ALL_PROJECTS, Filter, Forget, Insert, Memory, Revise, WordHits
+from recollect.records import ALL_PROJECTS, Filter, Forget, Insert, Memory, Revise, Scope, WordHits
 from recollect.stores.contract import Store
 from recollect.stores.sqlite import open_sqlite, sealing
 from recollect.stores.sqlite.folder import SegmentFolder
@@ -90,6 +90,22 @@ def test_an_erasure_leaves_no_word_in_any_segment(tmp_path: Path) -> None:
     assert store.traces([b"xylophonist"]).found == ()
     assert sum(count for _, count in segments(tmp_path / "notes.db")) >= 50
     assert store.check(deep=True) == ()
+
+
+def test_an_erasure_leaves_no_name_in_any_segment(tmp_path: Path) -> None:
+    names = {"project": "kilimanjaro", "source": "mandrake.md", "thread": "svalbard", "type": "oxbridge"}
+    store = filled(tmp_path / "notes.db")
+    named = Memory(content="cat", project="kilimanjaro", source="mandrake.md", thread="svalbard", type="oxbridge")
+    store.apply([Insert(memory=named), *(Insert(memory=Memory(content=f"more{at}")) for at in range(9))], at=NOON)
+    folder = folder_of(tmp_path / "notes.db")
+    before = b"".join(path.read_bytes() for path in folder.rglob("arrays"))
+
+    store.erase(scope=Scope(projects=frozenset({"kilimanjaro"})))
+    store.scrub()
+
+    after = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert [name for name in names.values() if name.encode() not in before] == []
+    assert [name for name in names.values() if name.encode() in after] == []
 
 
 def test_what_a_killed_process_left_is_erased_too(tmp_path: Path) -> None:
