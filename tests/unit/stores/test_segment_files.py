@@ -57,6 +57,7 @@ def words_in(folder: Path) -> set[str]:
 
 def test_writing_seals_what_was_written_for_its_owner_alone(tmp_path: Path) -> None:
     store = filled(tmp_path / "notes.db")
+    store.settle()
 
     folder = folder_of(tmp_path / "notes.db")
     modes = {oct(path.stat().st_mode & 0o777) for path in folder.rglob("*") if path.is_file()}
@@ -65,6 +66,18 @@ def test_writing_seals_what_was_written_for_its_owner_alone(tmp_path: Path) -> N
     assert sum(count for _, count in segments(tmp_path / "notes.db")) == 40
     assert (modes, folders) == ({"0o600"}, {"0o700"})
     assert store.check(deep=True) == ()
+
+
+def test_while_a_lot_is_written_more_is_sealed_at_a_time_and_the_rest_in_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+
+    store = filled(path, 200)
+    during = segments(path)
+    store.close()
+
+    assert len(during) < 10
+    assert sum(count for _, count in segments(path)) > 200 - 8
+    assert asked(open_sqlite(path, plain)).total == 200
 
 
 def test_a_small_store_has_none(tmp_path: Path) -> None:
@@ -77,6 +90,7 @@ def test_an_erasure_leaves_no_word_in_any_segment(tmp_path: Path) -> None:
     store = filled(tmp_path / "notes.db")
     (row,) = store.apply([Insert(memory=Memory(content="the xylophonist of quetzalcoatl"))], at=NOON)
     store.apply([Insert(memory=Memory(content=f"more{number}")) for number in range(16)], at=NOON)
+    store.settle()
     store.apply([Revise(memory=Memory(id=row, content="nobody"))], at=NOON)
     before = words_in(folder_of(tmp_path / "notes.db"))
 
@@ -97,6 +111,7 @@ def test_an_erasure_leaves_no_name_in_any_segment(tmp_path: Path) -> None:
     store = filled(tmp_path / "notes.db")
     named = Memory(content="cat", project="kilimanjaro", source="mandrake.md", thread="svalbard", type="oxbridge")
     store.apply([Insert(memory=named), *(Insert(memory=Memory(content=f"more{at}")) for at in range(9))], at=NOON)
+    store.settle()
     folder = folder_of(tmp_path / "notes.db")
     before = b"".join(path.read_bytes() for path in folder.rglob("arrays"))
 

@@ -28,6 +28,8 @@ MANY: Final = 64 * SEAL
 """How many notes of removals are kept where few documents wait."""
 SLICE: Final = 2_048
 """How many are sealed while somebody waits for a write."""
+BULK: Final = 16_384
+"""How many are sealed at a time, at most, while a lot is written."""
 CHUNK: Final = 32_768
 """How many are sealed at a time where all are."""
 FAN: Final = 8
@@ -50,7 +52,7 @@ class Sealer:
     def __init__(self, path: Path, *, analyser: int) -> None:
         self._folder, self._analyser = SegmentFolder(path), analyser
         self._sealed = 0
-        self._again = 0.0
+        self._last = self._again = 0.0
         self._is_swept = False
 
     def settle(self, engine: Engine, *, whole: bool = False, mends: bool = False) -> None:
@@ -63,11 +65,23 @@ class Sealer:
                 return
             if (mends or self._is_due(engine, whole=whole)) and find_spec("numpy") is not None:
                 self._again = time.monotonic() + PAUSE
-                self._settle(engine, whole=whole)
+                self._settle(engine, most=LARGEST if whole else max(INLINE, FAN * self._sealed), all_rows=whole)
                 self._again = 0.0
             elif not self._is_swept or whole:
                 self._tidy(engine)
             self._is_swept = True
+
+    def finish(self, engine: Engine) -> None:
+        """Seal what was left for later while a lot was written."""
+        with suppress(OSError, StoreError):
+            if self._sealed and self._is_due(engine, whole=True):
+                self._settle(engine, most=FAN * self._sealed, all_rows=True)
+
+    def _least(self, mark: Mark, *, whole: bool) -> int:
+        """Return how many documents are sealed at a time: the more, the more this process writes in a short time."""
+        if time.monotonic() - self._last > PAUSE:
+            self._sealed = 0
+        return max(SEAL if mark.segments else FIRST, 0 if whole else min(self._sealed, BULK))
 
     def _tidy(self, engine: Engine) -> None:
         """Remove what a process left that was killed or had to leave it to others."""
@@ -78,14 +92,14 @@ class Sealer:
                 if ours:
                     self._sweep(engine)
 
-    def _settle(self, engine: Engine, *, whole: bool) -> None:
+    def _settle(self, engine: Engine, *, most: int, all_rows: bool) -> None:
+        """Seal some rows or all, then merge segments into ones of at most so many documents."""
         with self._folder.locked() as ours:
             if ours:
                 self._drop_unusable(engine)
-                while self._seal(engine, most=CHUNK if whole else SLICE) and whole:
+                while self._seal(engine, all_rows=all_rows) and all_rows:
                     pass
-                most = LARGEST if whole else max(INLINE, FAN * self._sealed)
-                while self._merge(engine, most=most, fan=2 if whole else FAN):
+                while self._merge(engine, most=most, fan=2 if most == LARGEST else FAN):
                     pass
                 self._sweep(engine)
 
@@ -99,7 +113,7 @@ class Sealer:
                 return whole and _joinable(mark.segments, most=LARGEST, fan=2) is not None
             sql = "select count(*) from tokens where seq > ? and seq <= ?"
             rows = sum(session.value(sql, span) for span in spans)
-        if rows >= (SEAL if mark.segments else FIRST):
+        if rows >= self._least(mark, whole=whole):
             return True
         if numbers >= MANY:
             with engine.session(write=True, durable=False) as session:
@@ -127,14 +141,14 @@ class Sealer:
 
     # --- sealing ----------------------------------------------------------------------------
 
-    def _seal(self, engine: Engine, *, most: int) -> bool:
+    def _seal(self, engine: Engine, *, all_rows: bool) -> bool:
         """Seal rows that no segment holds, the oldest of them; return whether there were enough."""
         from recollect.stores.segments.build import build  # noqa: PLC0415
         from recollect.stores.sqlite.parts import read_rows  # noqa: PLC0415
 
         with engine.session() as session:
             mark = read_mark(session)
-            least = SEAL if mark.segments else FIRST
+            least, most = self._least(mark, whole=all_rows), CHUNK if all_rows else max(SLICE, 2 * self._sealed)
             for after, upto in _spans(mark):
                 rows = read_rows(session, after, upto, most)
                 if len(rows) >= least:
@@ -145,6 +159,7 @@ class Sealer:
         part = build([row for _, row in rows])
         self._name(engine, mark, part, (after, end), ())
         self._sealed += len(rows)
+        self._last = time.monotonic()
         return True
 
     def _name(
