@@ -36,17 +36,25 @@ def row(number: int, body: str, *, project: str = "ada", title: str = "") -> Ind
     return IndexRow(id=number, project=project, stem=text, exact=text)
 
 
+def by_field(part: Part, name: str) -> list[list[int]]:
+    """Return the counts by field that numbers of combinations stand for."""
+    form = name.partition(".")[0]
+    combos = part.arrays[f"{form}.combos"]
+    found: list[list[int]] = np.vstack((combos, np.zeros_like(combos[:1], shape=(1, len(FIELDS)))))[
+        part.arrays[name]
+    ].tolist()
+    return found
+
+
 def same_arrays(one: Part, other: Part) -> bool:
     """Tell whether two parts hold the same; combinations of counts may be numbered otherwise."""
-    numbered = {f"{form}.{name}" for form in FORMS for name in ("combos", "codes")}
-    named = all(
-        np.array_equal(values, other.arrays[name]) for name, values in one.arrays.items() if name not in numbered
+    numbers = {f"{form}.{name}" for form in FORMS for name in ("codes", "dense.codes")}
+    plain = one.arrays.keys() - numbers - {f"{form}.combos" for form in FORMS}
+    return (
+        one.arrays.keys() == other.arrays.keys()
+        and all(np.array_equal(one.arrays[name], other.arrays[name]) for name in plain)
+        and all(by_field(one, name) == by_field(other, name) for name in numbers)
     )
-    counted = (
-        np.array_equal(*(each.arrays[f"{form}.combos"][each.arrays[f"{form}.codes"]] for each in (one, other)))
-        for form in FORMS
-    )
-    return one.arrays.keys() == other.arrays.keys() and named and all(counted)
 
 
 # --- answers --------------------------------------------------------------------------------

@@ -25,6 +25,8 @@ LINES: Final = 128
 """Sums are looked at as a table of so many lines; of each column the largest is found first."""
 SMALL: Final = 1 << 15
 """Up to so many rows one look at all of them is faster."""
+FEW: Final = 2048
+"""Leaves in up to so many rows are added together."""
 CACHED: Final = 1 << 16
 """How many rows are added to at once: so few that their sums stay in the cache of the processor."""
 
@@ -99,7 +101,7 @@ def _padded(size: int) -> int:
 
 def _add(sums: NDArray[Any], view: View, postings: Sequence[Postings], factors: Sequence[int]) -> None:
     """Add what each leaf is worth at most to the rows of one view."""
-    dense = []
+    dense, few = [], []
     whole = len(sums) == len(view.part)
     for each, factor in zip(postings, factors, strict=True):
         if each.dense is not None and sums.dtype == np.uint16:
@@ -109,7 +111,14 @@ def _add(sums: NDArray[Any], view: View, postings: Sequence[Postings], factors: 
             if not whole:
                 inside = view.inside(rows)
                 rows, worth = rows[inside] - np.int32(view.start), worth[inside]
-            np.add.at(sums, rows, np.multiply(worth, factor, dtype=sums.dtype))
+            if len(rows) <= FEW:
+                few.append((rows, worth, factor))
+            else:
+                np.add.at(sums, rows, np.multiply(worth, factor, dtype=sums.dtype))
+    if few:
+        rows, worth = (np.concatenate([each[at] for each in few]) for at in (0, 1))
+        many = np.repeat(np.array([each[2] for each in few], dtype=sums.dtype), [len(each[0]) for each in few])
+        np.add.at(sums, rows, worth * many)
     for start in range(0, len(sums) if dense else 0, CACHED):
         some = sums[start : start + CACHED]
         product = _ROOM.product[: len(some)]

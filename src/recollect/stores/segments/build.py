@@ -58,6 +58,7 @@ def _documents(rows: Sequence[IndexRow]) -> dict[str, NDArray[Any]]:
     return {
         "ids": ids,
         "by_id": np.argsort(ids, kind="stable").astype(np.int32),
+        "ascending": np.array([bool((ids[1:] > ids[:-1]).all())]),
         "superseded": np.array([row.superseded for row in rows], dtype=np.bool_),
         "code": np.array([row.code for row in rows], dtype=np.bool_),
         "project.starts": starts_of(np.array(list(sizes.values()), dtype=np.int64)),
@@ -177,18 +178,16 @@ def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, terms: int, len
     fresh[1:] = (pair[1:] != pair[:-1]) | (held[1:] != held[:-1])
     starts = np.flatnonzero(fresh)
     sizes = np.diff(starts.searchsorted(firsts), append=len(starts))
-    return pair_arrays(pair[firsts], terms, sizes, held[starts], np.diff(starts, append=len(pair)), lengths)
+    return pair_arrays(pair[firsts], sizes, held[starts], np.diff(starts, append=len(pair)), lengths)
 
 
 def pair_arrays(
-    distinct: Whole, terms: int, sizes: Whole, rows: NDArray[Any], counts: NDArray[Any], lengths: Rows
+    distinct: Whole, sizes: Whole, rows: NDArray[Any], counts: NDArray[Any], lengths: Rows
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of pairs: *distinct* ones as first x terms + second, how many rows each has, and those."""
-    ahead = distinct // max(1, terms)
     return {
-        "pair.firsts": starts_of(np.bincount(ahead, minlength=terms)),
-        "pair.seconds": (distinct - ahead * terms).astype(np.int32),
-        "pair.pointers": starts_of(sizes),
+        "pair.keys": distinct,
+        "pair.pointers": narrow(starts_of(sizes), len(rows) + 1),
         "pair.rows": rows.astype(np.int32),
         "pair.counts": narrow(counts, int(counts.max(initial=0)) + 1),
         "pair.single": impacts(np.full(len(lengths), PAIR), lengths, USUAL, average_of(lengths)),
@@ -230,13 +229,17 @@ def bounds(found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
         worth[here] = impacts(counts[codes[here]], lengths[rows[here]], USUAL, average)
     terms = np.flatnonzero(np.diff(pointers) * DENSE > len(lengths)).astype(np.int32)
     dense = np.zeros((len(terms), len(lengths)), dtype=np.uint8)
-    for line, term in zip(dense, terms.tolist(), strict=True):
+    none = len(found["combos"])
+    marks = np.full((len(terms), len(lengths)), none, dtype=np.min_scalar_type(none))
+    for line, mark, term in zip(dense, marks, terms.tolist(), strict=True):
         here = slice(int(pointers[term]), int(pointers[term + 1]))
         line[rows[here]] = worth[here]
+        mark[rows[here]] = codes[here]
     return {
         "average": np.array([average]),
         "impacts": worth,
         "most": np.maximum.reduceat(worth, pointers[:-1]) if len(worth) else worth,
         "dense.terms": terms,
         "dense.impacts": dense,
+        "dense.codes": marks,
     }

@@ -1,5 +1,6 @@
 """Where the leaves of a question stand in a part: rows, weighted counts, and bounds of what these are worth."""
 
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple, assert_never
 
 import numpy as np
@@ -25,6 +26,7 @@ class Postings(NamedTuple):
     impacts: NDArray[np.uint8]
     most: int
     dense: NDArray[np.uint8] | None = None
+    dense_codes: NDArray[Any] | None = None
 
     def at(self, places: NDArray[Any]) -> Whole:
         """Return the counts at some places of *rows*; those beyond the end are as the last one."""
@@ -33,6 +35,8 @@ class Postings(NamedTuple):
 
     def of(self, rows: Rows) -> Whole:
         """Return the count in each of *rows*, 0 where it does not stand."""
+        if self.dense_codes is not None and self.counts is not None:
+            return self.counts.take(self.dense_codes.take(rows))
         if not len(self.rows):
             return np.zeros(len(rows), dtype=np.int64)
         places = self.rows.searchsorted(rows)
@@ -40,22 +44,59 @@ class Postings(NamedTuple):
         return found
 
 
+BATCH: Final = 1 << 14
+"""Up to so many postings of several leaves are looked through at once."""
+
+
+def counts_at(several: Sequence[Postings], rows: Rows, size: int) -> NDArray[np.float64]:
+    """Return the counts in each of *rows*, a line for each leaf; the part has *size* rows."""
+    counts = np.zeros((len(several), len(rows)))
+    few: list[int] = []
+    for at, each in enumerate(several):
+        if each.dense_codes is None and 0 < len(each.rows) <= BATCH // 8:
+            few.append(at)
+        elif len(each.rows):
+            counts[at] = each.of(rows)
+    if few:
+        counts[few] = _counts_together([several[at] for at in few], rows, size)
+    return counts
+
+
+def _counts_together(several: Sequence[Postings], rows: Rows, size: int) -> NDArray[np.float64]:
+    """Return the counts of leaves that stand in few rows: one search for all of them."""
+    shifts = np.arange(len(several), dtype=np.int64) * size
+    keys = np.concatenate([each.rows for each in several]) + np.repeat(shifts, [len(each.rows) for each in several])
+    asked = (shifts[:, None] + rows).reshape(-1)
+    places = keys.searchsorted(asked)
+    found = np.flatnonzero(keys.take(places, mode="clip") == asked)
+    held = np.concatenate([each.codes if each.counts is None else each.counts.take(each.codes) for each in several])
+    counts = np.zeros(len(asked))
+    counts[found] = held[places[found]]
+    return counts.reshape(len(several), len(rows))
+
+
 _NO_ROWS: Final[Rows] = np.empty(0, dtype=np.int32)
 _NO_COUNTS: Final[Whole] = np.empty(0, dtype=np.int64)
 NONE: Final = Postings(_NO_ROWS, _NO_COUNTS, None, np.empty(0, dtype=np.uint8), 0)
 
 
-def find(part: Part, leaf: Leaf, measure: Measure) -> Postings:
-    """Return where *leaf* stands in *part*, dead rows and all."""
+def find(part: Part, leaves: Sequence[Leaf], measure: Measure) -> list[Postings]:
+    """Return where each of *leaves* stands in *part*, dead rows and all."""
+    pairs = [leaf for leaf in leaves if type(leaf) is Bigram]
+    of_pair = dict(zip(pairs, _of_pairs(part, pairs, measure), strict=True)) if pairs else {}
+    return [of_pair[leaf] if type(leaf) is Bigram else _of_leaf(part, leaf, measure) for leaf in leaves]
+
+
+def _of_leaf(part: Part, leaf: Leaf, measure: Measure) -> Postings:
     match leaf:
         case Word(text=text, form=form):
             return _of_word(part.form(form), text, measure)
-        case Bigram(first=first, second=second):
-            return _of_pair(part, first, second, measure)
         case Prefix(text=text):
             return _of_prefix(part.form("exact"), text, measure)
         case Phrase(texts=texts):
             return _of_phrase(part, texts, measure)
+        case Bigram():
+            return _of_pairs(part, [leaf], measure)[0]
     assert_never(leaf)
 
 
@@ -92,15 +133,16 @@ def _of_word(index: FormIndex, text: str, measure: Measure) -> Postings:
 def _of_term(index: FormIndex, term: int, measure: Measure) -> Postings:
     start, stop = int(index.pointers[term]), int(index.pointers[term + 1])
     rows, codes, counts = index.rows[start:stop], index.codes[start:stop], index.counts(measure.weights)
+    line = index.dense_of.get(term)
+    marks = None if line is None else index.dense_codes[line]
     if measure == USUAL:
-        line = index.dense_of.get(term)
         dense = None if line is None else index.dense[line]
-        return Postings(rows, codes, counts, index.impacts[start:stop], int(index.most[term]), dense)
+        return Postings(rows, codes, counts, index.impacts[start:stop], int(index.most[term]), dense, marks)
     there = counts.take(codes) > 0
     if not there.all():
         rows, codes = rows[there], codes[there]
     worth = impacts(counts.take(codes), index.lengths[rows], measure, index.average)
-    return Postings(rows, codes, counts, worth, int(worth.max(initial=0)))
+    return Postings(rows, codes, counts, worth, int(worth.max(initial=0)), None, marks)
 
 
 def _of_prefix(index: FormIndex, text: str, measure: Measure) -> Postings:
@@ -128,12 +170,15 @@ def _summed(index: FormIndex, rows: Rows, counts: Whole, measure: Measure) -> Po
 # --- pairs and phrases ----------------------------------------------------------------------
 
 
-def _of_pair(part: Part, first: str, second: str, measure: Measure) -> Postings:
+def _of_pairs(part: Part, leaves: Sequence[Bigram], measure: Measure) -> list[Postings]:
+    term = part.form("stem").term
+    wanted = [(term(leaf.first), term(leaf.second)) for leaf in leaves]
+    known = [pair if min(pair) >= 0 else (-1, 0) for pair in wanted]
+    return [_of_pair(part, start, stop, measure) if stop > start else NONE for start, stop in part.pairs.find(known)]
+
+
+def _of_pair(part: Part, start: int, stop: int, measure: Measure) -> Postings:
     stems = part.form("stem")
-    ahead, behind = stems.term(first), stems.term(second)
-    start, stop = part.pairs.find(ahead, behind) if ahead >= 0 and behind >= 0 else (0, 0)
-    if start == stop:
-        return NONE
     rows, times, weighted = part.pairs.rows[start:stop], part.pairs.counts[start:stop], part.pairs.weighted
     codes = times * np.int64(PAIR) if weighted is None else times
     if (measure.k1, measure.b) != (USUAL.k1, USUAL.b):

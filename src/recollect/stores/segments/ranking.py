@@ -13,7 +13,7 @@ from recollect.stores.bm25 import CollectionStats, clauses, form_of, idf, leaves
 from recollect.stores.segments import bounds, scoring
 from recollect.stores.segments.measures import Measure, drift, measure_of
 from recollect.stores.segments.part import Mask, Whole
-from recollect.stores.segments.postings import Postings, find
+from recollect.stores.segments.postings import Postings, counts_at, find
 from recollect.stores.segments.rows import FORMS
 from recollect.stores.segments.views import View
 
@@ -21,7 +21,7 @@ __all__ = ["View", "frequencies", "matching", "named", "rank", "vocabulary"]
 
 MANY: Final = 4096
 """From so many candidates on the best of them are scored first, which leaves fewer of the others."""
-SINGLE: Final[frozenset[Any]] = frozenset({Word, Bigram})
+SINGLE: Final[tuple[Any, ...]] = (Word, Bigram)
 """The leaves that most questions are made of."""
 _NO_ROWS: Final[Whole] = np.empty(0, dtype=np.int64)
 NAMED: Final = (1, 1, 0, 0, 0, 0, 0, 0, 0, 0)
@@ -54,7 +54,7 @@ class Asked(NamedTuple):
 def _plan(expression: Expression) -> Plan:
     if isinstance(expression, AnyOf):
         asked = list(dict.fromkeys(expression.parts))
-        if {*map(type, asked)} <= SINGLE:
+        if all(type(leaf) in SINGLE for leaf in asked):
             return _plain_plan(asked)
     number = {leaf: at for at, leaf in enumerate(dict.fromkeys(leaves(expression, unwanted=True)))}
     wanted = [number[leaf] for leaf in dict.fromkeys(leaves(expression, unwanted=False))]
@@ -81,7 +81,8 @@ def _is_any(expression: Expression) -> bool:
 
 def _ask(query: WordQuery, views: Sequence[View]) -> Asked:
     plan, measure = _plan(query.expression), measure_of(query.weights, query.k1, query.b)
-    postings = [[find(view.part, leaf, measure) for view in views] for leaf in plan.asked]
+    by_view = [find(view.part, plan.asked, measure) for view in views]
+    postings = list(zip(*by_view, strict=True)) if views else [()] * len(plan.asked)
     sizes = [
         sum(len(each.rows) if view.is_whole else view.count(each.rows) for view, each in zip(views, mine, strict=True))
         for mine in postings
@@ -254,9 +255,7 @@ class _Scorer:
             ids[here] = view.part.ids.take(mine)
             for line, form in zip(lengths, FORMS, strict=True):
                 line[here] = view.part.form(form).lengths.take(mine)
-            for row, postings in zip(counts, self._postings, strict=True):
-                if postings[at].most:
-                    row[here] = postings[at].of(mine)
+            counts[:, here] = counts_at([each[at] for each in self._postings], mine, len(view.part))
         scores = scoring.score(counts, lengths, self._lines, self._asked.measure.base, self._slopes)
         return _Exact(ids, scores, counts > 0)
 
