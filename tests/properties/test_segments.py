@@ -209,7 +209,7 @@ class Segments(RuleBasedStateMachine):
 
 def damage(kind: str, folder: Path, store: Path) -> None:
     """Do to a segment what a crash, a disk or a person might."""
-    arrays, header = folder / "arrays", folder / "header.json"
+    arrays, header = folder / "arrays", folder / "header"
     if kind == "folder":
         shutil.rmtree(folder)
     elif kind == "row":

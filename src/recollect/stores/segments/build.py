@@ -1,6 +1,6 @@
 """Documents into the arrays of a part: one sort of whole numbers for each form, no loop over tokens in Python."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -9,16 +9,21 @@ from numpy.typing import NDArray
 
 from recollect.records import FIELDS, Form
 from recollect.stores.segments import signatures
-from recollect.stores.segments.part import Mask, Part, Rows, Whole, keys_of
+from recollect.stores.segments.measures import USUAL, average_of, impacts
+from recollect.stores.segments.part import PAIR, Mask, Part, Rows, Whole, keys_of
 from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
 from recollect.stores.segments.sorting import narrow, ordered, runs_of, starts_of
 
 WIDTH: Final = len(FIELDS)
+DENSE: Final = 16
+"""A term in more than one of so many rows is kept by row as well."""
+CHUNK: Final = 1 << 20
+"""How many postings are looked at at once."""
 BREAK: Final = 0
 """The number of the mark behind each field."""
 NOTHING: Final = 1
 """The number of the empty text that a field without tokens leaves."""
-TOGETHER: Final = 2
+NAMED: Final = 2
 """In how many fields, from the first on, pairs are looked for: title and body."""
 BATCH: Final = 128
 """How many texts are split at once: so few that their tokens stay in the cache of the processor."""
@@ -53,6 +58,7 @@ def _documents(rows: Sequence[IndexRow]) -> dict[str, NDArray[Any]]:
     return {
         "ids": ids,
         "by_id": np.argsort(ids, kind="stable").astype(np.int32),
+        "ascending": np.array([bool((ids[1:] > ids[:-1]).all())]),
         "superseded": np.array([row.superseded for row in rows], dtype=np.bool_),
         "code": np.array([row.code for row in rows], dtype=np.bool_),
         "project.starts": starts_of(np.array(list(sizes.values()), dtype=np.int64)),
@@ -93,7 +99,7 @@ def _index(texts: Sequence[str], form: Form) -> dict[str, NDArray[Any]]:
     lengths = np.bincount(row[tokens], minlength=count).astype(np.int32)
     found = _postings(numbers[tokens].astype(np.int64) * (count * WIDTH) + place[tokens], len(terms), count)
     extra = (
-        _pairs(numbers, marks, row, field, len(terms), count)
+        _pairs(numbers, marks, row, field, len(terms), lengths)
         if form == "stem"
         else _running(numbers, marks, row, field, count)
     )
@@ -161,31 +167,30 @@ def _combined(counts: Whole, field: Whole, firsts: Whole) -> tuple[Rows, NDArray
     return combos, narrow(distinct.searchsorted(packed), len(combos))
 
 
-def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
+def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, terms: int, lengths: Rows) -> dict[str, NDArray[Any]]:
     """Return which stems follow each other in a title or a body."""
-    both = ~marks[:-1] & ~marks[1:] & (field[:-1] < TOGETHER)
+    both = ~marks[:-1] & ~marks[1:] & (field[:-1] < NAMED)
     ahead, behind = numbers[:-1][both], numbers[1:][both]
-    ahead, behind, held = ordered((ahead, behind, row[:-1][both]), (terms, terms, rows))
+    ahead, behind, held = ordered((ahead, behind, row[:-1][both]), (terms, terms, len(lengths)))
     pair = ahead * terms + behind
     firsts, _ = runs_of(pair)
     fresh = np.ones(len(pair), dtype=np.bool_)
     fresh[1:] = (pair[1:] != pair[:-1]) | (held[1:] != held[:-1])
     starts = np.flatnonzero(fresh)
     sizes = np.diff(starts.searchsorted(firsts), append=len(starts))
-    return pair_arrays(pair[firsts], terms, sizes, held[starts], np.diff(starts, append=len(pair)))
+    return pair_arrays(pair[firsts], sizes, held[starts], np.diff(starts, append=len(pair)), lengths)
 
 
 def pair_arrays(
-    distinct: Whole, terms: int, sizes: Whole, rows: NDArray[Any], counts: NDArray[Any]
+    distinct: Whole, sizes: Whole, rows: NDArray[Any], counts: NDArray[Any], lengths: Rows
 ) -> dict[str, NDArray[Any]]:
     """Return the arrays of pairs: *distinct* ones as first x terms + second, how many rows each has, and those."""
-    ahead = distinct // max(1, terms)
     return {
-        "pair.firsts": starts_of(np.bincount(ahead, minlength=terms)),
-        "pair.seconds": (distinct - ahead * terms).astype(np.int32),
-        "pair.pointers": starts_of(sizes),
+        "pair.keys": distinct,
+        "pair.pointers": narrow(starts_of(sizes), len(rows) + 1),
         "pair.rows": rows.astype(np.int32),
         "pair.counts": narrow(counts, int(counts.max(initial=0)) + 1),
+        "pair.single": impacts(np.full(len(lengths), PAIR), lengths, USUAL, average_of(lengths)),
     }
 
 
@@ -203,7 +208,7 @@ def form_arrays(form: Form, terms: Sequence[str], found: dict[str, NDArray[Any]]
     """Return the arrays of one form under their names, with those that follow from the others."""
     block = names_block(form, terms)
     spelt = block[f"{form}.blob"], block[f"{form}.offsets"]
-    named = (found["combos"][:, :TOGETHER].sum(axis=1) > 0)[found["codes"]]
+    named = (found["combos"][:, :NAMED].sum(axis=1) > 0)[found["codes"]]
     more = {
         "keys": keys_of(*spelt),
         "chars": signatures.lengths(*spelt),
@@ -211,4 +216,30 @@ def form_arrays(form: Form, terms: Sequence[str], found: dict[str, NDArray[Any]]
         "digraphs": signatures.digraphs(*spelt),
         "named": np.diff(starts_of(named)[found["pointers"]]).astype(np.int32),
     }
-    return block | {f"{form}.{name}": values for name, values in (found | more).items()}
+    return block | {f"{form}.{name}": values for name, values in (found | more | bounds(found)).items()}
+
+
+def bounds(found: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return what postings are worth by the usual measure, and of terms in many rows by row as well."""
+    rows, codes, pointers, lengths = (found[name] for name in ("rows", "codes", "pointers", "lengths"))
+    counts, average = found["combos"].astype(np.int64) @ np.array(USUAL.weights), average_of(lengths)
+    worth = np.empty(len(rows), dtype=np.uint8)
+    for at in range(0, len(rows), CHUNK):
+        here = slice(at, at + CHUNK)
+        worth[here] = impacts(counts[codes[here]], lengths[rows[here]], USUAL, average)
+    terms = np.flatnonzero(np.diff(pointers) * DENSE > len(lengths)).astype(np.int32)
+    dense = np.zeros((len(terms), len(lengths)), dtype=np.uint8)
+    none = len(found["combos"])
+    marks = np.full((len(terms), len(lengths)), none, dtype=np.min_scalar_type(none))
+    for line, mark, term in zip(dense, marks, terms.tolist(), strict=True):
+        here = slice(int(pointers[term]), int(pointers[term + 1]))
+        line[rows[here]] = worth[here]
+        mark[rows[here]] = codes[here]
+    return {
+        "average": np.array([average]),
+        "impacts": worth,
+        "most": np.maximum.reduceat(worth, pointers[:-1]) if len(worth) else worth,
+        "dense.terms": terms,
+        "dense.impacts": dense,
+        "dense.codes": marks,
+    }

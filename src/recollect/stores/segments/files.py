@@ -18,7 +18,8 @@ from recollect.stores.segments.part import Part
 
 FORMAT: Final = 1
 """Grows when arrays change their meaning: a folder of another format is built anew."""
-HEADER: Final = "header.json"
+HEADER: Final = "header"
+"""It has no ending, so that nobody takes it for a document."""
 BLOCK: Final = "arrays"
 ALIGNED: Final = 64
 CHUNK: Final = 1 << 24

@@ -34,7 +34,11 @@ def merge(parts: Living) -> Part:
         found = _postings(parts, rows, form, numbers, len(terms))
         found["lengths"] = _gathered(parts, rows, f"{form}.lengths")
         arrays |= form_arrays(form, terms, found)
-        arrays |= _pairs(parts, rows, numbers, len(terms)) if form == "stem" else _running(parts, rows, numbers)
+        arrays |= (
+            _pairs(parts, rows, numbers, len(terms), found["lengths"])
+            if form == "stem"
+            else _running(parts, rows, numbers)
+        )
     return Part(arrays)
 
 
@@ -59,6 +63,7 @@ def _documents(parts: Living) -> tuple[list[Rows], dict[str, NDArray[Any]]]:
     found: dict[str, NDArray[Any]] = {
         "ids": ids[order],
         "by_id": np.argsort(ids[order], kind="stable").astype(np.int32),
+        "ascending": np.array([bool((ids[order][1:] > ids[order][:-1]).all())]),
         "project.starts": starts_of(sizes[sizes > 0]),
         **names_block("project", [name for name, size in zip(names, sizes.tolist(), strict=True) if size]),
     }
@@ -191,28 +196,38 @@ def _count(rows: Sequence[Rows]) -> int:
 # --- pairs and the running text -------------------------------------------------------------
 
 
-def _pairs(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: int) -> dict[str, NDArray[Any]]:
+def _pairs(
+    parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: int, lengths: Rows
+) -> dict[str, NDArray[Any]]:
     several = [part.pairs for part, _ in parts]
     most = 1 + max((int(each.counts.max(initial=0)) for each in several), default=0)
-    sizes = [np.diff(each.pointers[each.firsts]) for each in several]
+    begins = [each.firsts() for each in several]
+    sizes = [_sizes(each.pointers[first]) for each, first in zip(several, begins, strict=True)]
     outcome: list[Sequence[NDArray[Any]]] = []
     for start, stop in _chunks(sizes, numbers, terms):
         columns = []
-        for pairs, number, row in zip(several, numbers, rows, strict=True):
+        for pairs, firsts, number, row in zip(several, begins, numbers, rows, strict=True):
             first, last = _range(number, start, stop)
-            low, high = int(pairs.firsts[first]), int(pairs.firsts[last])
+            low, high = int(firsts[first]), int(firsts[last])
             here = slice(int(pairs.pointers[low]), int(pairs.pointers[high]))
-            held = np.diff(pairs.pointers[low : high + 1])
-            ahead = np.repeat(number[first:last] - start, np.diff(pairs.firsts[first : last + 1]))
+            held = _sizes(pairs.pointers[low : high + 1])
+            width = np.diff(firsts[first : last + 1])
+            ahead = np.repeat(number[first:last] - start, width)
             new = row[pairs.rows[here]]
-            behind = number[pairs.seconds[low:high]]
+            behind = number[pairs.keys[low:high] - np.repeat(np.arange(first, last), width) * pairs.terms]
             columns.append(_alive((np.repeat(ahead, held), np.repeat(behind, held), new, pairs.counts[here]), new >= 0))
         ahead, behind, new, counts = ordered(_columns(columns), (stop - start, terms, _count(rows), most))
         pair = (ahead + start) * terms + behind
-        firsts, held = runs_of(pair)
-        outcome.append((pair[firsts], held, new.astype(np.int32), narrow(counts, most)))
+        places, held = runs_of(pair)
+        outcome.append((pair[places], held, new.astype(np.int32), narrow(counts, most)))
     distinct, held, found, counts = _columns(outcome) if outcome else (np.empty(0, dtype=np.int64),) * 4
-    return pair_arrays(distinct, terms, held, found, counts)
+    return pair_arrays(distinct, held, found, counts, lengths)
+
+
+def _sizes(pointers: NDArray[Any]) -> Whole:
+    """Return how long each run is; pointers may be too narrow to be subtracted."""
+    wide: Whole = pointers.astype(np.int64)
+    return wide[1:] - wide[:-1]
 
 
 def _running(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows]) -> dict[str, NDArray[Any]]:

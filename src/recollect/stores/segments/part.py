@@ -10,7 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import FIELDS, Form
+from recollect.records import Form
+from recollect.stores.bm25 import TOGETHER
 from recollect.stores.segments.rows import COLUMNS, FORMS
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -22,6 +23,8 @@ Mask = NDArray[np.bool_]
 
 KEPT_TERMS: Final = 65_536
 """How many looked-up terms a part remembers."""
+PAIR: Final = TOGETHER["body"]
+"""What two words next to each other weigh."""
 KEY: Final = 8
 """How many leading bytes of a term are compared as one number."""
 
@@ -88,15 +91,17 @@ class FormIndex:
     """The terms of one form, their postings, and the lengths of the rows in it."""
 
     __slots__ = (
-        "_counts",
         "_known",
+        "average",
         "chars",
         "codes",
         "combos",
         "dense",
+        "dense_codes",
         "dense_of",
         "digraphs",
         "impacts",
+        "kept",
         "keys",
         "lengths",
         "letters",
@@ -122,8 +127,14 @@ class FormIndex:
         self.combos: Rows = take("combos")
         self.named: Rows = take("named")
         self.lengths: Rows = take("lengths")
+        self.impacts: NDArray[np.uint8] = take("impacts")
+        self.most: NDArray[np.uint8] = take("most")
+        self.dense: NDArray[np.uint8] = take("dense.impacts")
+        self.dense_codes: NDArray[Any] = take("dense.codes")
+        self.dense_of: dict[int, int] = {term: at for at, term in enumerate(take("dense.terms").tolist())}
+        self.average = float(take("average")[0])
+        self.kept: dict[Any, Any] = {}
         self._known: dict[str, int] = {}
-        self._counts: dict[tuple[tuple[str, int], ...], Whole] = {}
 
     def term(self, text: str) -> int:
         """Return the number of a term, or -1."""
@@ -151,35 +162,47 @@ class FormIndex:
         stop = self._first_from(after[:-1] + bytes([after[-1] + 1])) if after else len(self.names)
         return self._first_from(start), stop
 
-    def weighted(self, weights: Mapping[str, int]) -> Whole:
-        """Return what each combination of counts by field weighs, in thousandths."""
-        wanted = tuple(sorted(weights.items()))
-        found = self._counts.get(wanted)
+    def counts(self, weights: tuple[int, ...]) -> Whole:
+        """Return what each combination of counts by field weighs with *weights*, and behind them 0 for none."""
+        found: Whole | None = self.kept.get(weights)
         if found is None:
-            factors = np.array([weights.get(name, 0) for name in FIELDS], dtype=np.int64)
-            found = self._counts[wanted] = self.combos.astype(np.int64) @ factors
+            weighed = self.combos.astype(np.int64) @ np.array(weights, dtype=np.int64)
+            found = self.kept[weights] = np.append(weighed, 0)
         return found
 
 
 class Pairs:
-    """Which two stems follow each other in a title or a body, in which rows and how often."""
+    """Which two stems follow each other in a title or a body, in which rows and how often; first x terms + second."""
 
-    __slots__ = ("counts", "firsts", "pointers", "rows", "seconds")
+    __slots__ = ("counts", "keys", "most", "pointers", "rows", "single", "terms", "weighted")
 
-    def __init__(self, arrays: Arrays) -> None:
-        self.firsts: Whole = arrays["pair.firsts"]
-        self.seconds: Rows = arrays["pair.seconds"]
-        self.pointers: Whole = arrays["pair.pointers"]
+    def __init__(self, arrays: Arrays, terms: int) -> None:
+        self.terms = terms
+        self.keys: Whole = arrays["pair.keys"]
+        self.pointers: NDArray[Any] = arrays["pair.pointers"]
         self.rows: Rows = arrays["pair.rows"]
         self.counts: NDArray[Any] = arrays["pair.counts"]
+        self.single: NDArray[np.uint8] = arrays["pair.single"]
+        self.most = int(self.single.max(initial=0))
+        size = self.counts.dtype.itemsize
+        self.weighted: Whole | None = np.arange(1 << 8 * size, dtype=np.int64) * PAIR if size <= 2 else None
 
-    def find(self, first: int, second: int) -> tuple[int, int]:
-        """Return from where to where the rows of a pair stand."""
-        start, stop = self.firsts[first], self.firsts[first + 1]
-        at = int(start + self.seconds[start:stop].searchsorted(second))
-        if at >= stop or self.seconds[at] != second:
-            return 0, 0
-        return int(self.pointers[at]), int(self.pointers[at + 1])
+    def find(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Return from where to where the rows of each pair of terms stand."""
+        wanted = np.array([first * self.terms + second for first, second in pairs], dtype=np.int64)
+        if not len(self.keys) or not len(wanted):
+            return [(0, 0)] * len(wanted)
+        places = self.keys.searchsorted(wanted)
+        there = self.keys.take(places, mode="clip") == wanted
+        places[~there] = 0
+        starts, stops = self.pointers[places].tolist(), self.pointers[places + 1].tolist()
+        return [
+            (start, stop) if found else (0, 0) for start, stop, found in zip(starts, stops, there.tolist(), strict=True)
+        ]
+
+    def firsts(self) -> Whole:
+        """Return where the pairs of each first stem begin."""
+        return self.keys.searchsorted(np.arange(self.terms + 1, dtype=np.int64) * self.terms)
 
 
 class Running:
@@ -199,10 +222,8 @@ class Part:
 
     __slots__ = (
         "_block",
-        "_block",
         "_forms",
-        "_forms",
-        "_orders",
+        "_is_ascending",
         "arrays",
         "checksums",
         "ids",
@@ -221,9 +242,10 @@ class Part:
         self.checksums = checksums or {}
         self._block = block
         self.ids: Whole = arrays["ids"]
+        self._is_ascending = bool(arrays["ascending"][0])
         self.projects = Names(arrays["project.blob"], arrays["project.offsets"]).texts()
         self._forms = {form: FormIndex(arrays, form) for form in FORMS}
-        self.pairs = Pairs(arrays)
+        self.pairs = Pairs(arrays, len(self._forms["stem"].names))
         self.running = Running(arrays)
 
     def __len__(self) -> int:
@@ -245,14 +267,16 @@ class Part:
         found: Mask = self.arrays["code"]
         return found
 
-    def rows_of(self, ids: Iterable[int]) -> Rows:
+    def rows_of(self, ids: Iterable[int] | Whole) -> Rows:
         """Return the row of each id, -1 where it has none."""
-        wanted = np.fromiter(ids, dtype=np.int64)
+        wanted = ids if isinstance(ids, np.ndarray) else np.fromiter(ids, dtype=np.int64)
         if not len(self) or not len(wanted):
             return np.full(len(wanted), -1, dtype=np.int32)
         order: Rows = self.arrays["by_id"]
-        places = self.ids.searchsorted(wanted, sorter=order)
-        rows = order.take(places, mode="clip")
+        if self._is_ascending:
+            rows: NDArray[Any] = np.minimum(self.ids.searchsorted(wanted), len(self) - 1)
+        else:
+            rows = order.take(self.ids.searchsorted(wanted, sorter=order), mode="clip")
         return np.where(self.ids[rows] == wanted, rows, np.int32(-1)).astype(np.int32, copy=False)
 
     def ranges(self, projects: Iterable[str] | None) -> list[tuple[int, int]]:

@@ -1,44 +1,96 @@
 """Questions over several parts at once: the best rows, all that match, and in how many rows words stand."""
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Mapping, Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import AllOf, AndNot, AnyOf, Expression, Form, IndexHit, Leaf, Word, WordHits, WordQuery
-from recollect.stores.bm25 import CollectionStats, clauses, form_of, idf, leaves, thousandths
-from recollect.stores.segments.leaves import Held, read
-from recollect.stores.segments.part import Mask, Part, Rows, Whole
+from recollect.records import AllOf, AndNot, AnyOf, Bigram, Expression, Form, IndexHit, Leaf, Word, WordHits, WordQuery
+from recollect.stores.bm25 import CollectionStats, clauses, form_of, idf, leaves
+from recollect.stores.segments import bounds, scoring
+from recollect.stores.segments.measures import Measure, drift, measure_of
+from recollect.stores.segments.part import Mask, Whole
+from recollect.stores.segments.postings import Postings, counts_at, find
+from recollect.stores.segments.rows import FORMS
+from recollect.stores.segments.views import View
 
-Scores = NDArray[np.float64]
+__all__ = ["View", "frequencies", "matching", "named", "rank", "vocabulary"]
+
+MANY: Final = 4096
+"""From so many candidates on the best of them are scored first, which leaves fewer of the others."""
+SINGLE: Final[tuple[Any, ...]] = (Word, Bigram)
+"""The leaves that most questions are made of."""
+_NO_ROWS: Final[Whole] = np.empty(0, dtype=np.int64)
+NAMED: Final = (1, 1, 0, 0, 0, 0, 0, 0, 0, 0)
+"""Weights that count a term in title and body alone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
-    """The rows of a part that a question is about: a run of them, of which some are dead and some not let through.
+class Plan(NamedTuple):
+    """The leaves of an expression in order and by number: which add to the score, what is asked for, in which form."""
 
-    *alive* are in scope and count for document frequencies, *admitted* may be hits as well; None stands for all.
-    Both have an entry for every row of the part. Of one part there may be several views, of different rows.
-    """
+    asked: Sequence[Leaf]
+    wanted: Sequence[int]
+    clauses: Sequence[tuple[int, ...]]
+    counted: Container[int]
+    forms: Sequence[int]
+    is_any: bool
 
-    part: Part
-    start: int = 0
-    stop: int | None = None
-    alive: Mask | None = None
-    admitted: Mask | None = None
 
-    @property
-    def end(self) -> int:
-        """Return behind which row it ends."""
-        return len(self.part) if self.stop is None else self.stop
+class Asked(NamedTuple):
+    """A question over some views: where its leaves stand, in how many rows each, and where each view begins."""
 
-    def within(self, rows: Rows) -> Rows:
-        """Return which places of *rows* are of this view and alive."""
-        first, last = rows.searchsorted((self.start, self.end))
-        places = np.arange(first, last)
-        return places if self.alive is None else places[self.alive[rows[first:last]]]
+    plan: Plan
+    expression: Expression
+    views: Sequence[View]
+    offsets: Sequence[int]
+    postings: Sequence[Sequence[Postings]]
+    sizes: Sequence[int]
+    measure: Measure
+
+
+def _plan(expression: Expression) -> Plan:
+    if isinstance(expression, AnyOf):
+        asked = list(dict.fromkeys(expression.parts))
+        if all(type(leaf) in SINGLE for leaf in asked):
+            return _plain_plan(asked)
+    number = {leaf: at for at, leaf in enumerate(dict.fromkeys(leaves(expression, unwanted=True)))}
+    wanted = [number[leaf] for leaf in dict.fromkeys(leaves(expression, unwanted=False))]
+    meant = [tuple(number[leaf] for leaf in clause) for clause in dict.fromkeys(clauses(expression))]
+    counted = {at for clause in meant for at in clause}
+    forms = [FORMS.index(form_of(leaf)) for leaf in number]
+    return Plan(list(number), wanted, meant, counted, forms, is_any=_is_any(expression))
+
+
+def _plain_plan(asked: list[Any]) -> Plan:
+    """Return the plan of words and pairs of which any may match, as those of most questions."""
+    places = range(len(asked))
+    words = [at for at in places if type(asked[at]) is Word]
+    forms = [int(type(leaf) is Word and leaf.form == "exact") for leaf in asked]
+    return Plan(asked, places, [(at,) for at in words], set(words), forms, is_any=True)
+
+
+def _is_any(expression: Expression) -> bool:
+    """Tell whether every row that holds a leaf matches."""
+    if isinstance(expression, AnyOf):
+        return all(_is_any(part) for part in expression.parts)
+    return not isinstance(expression, AllOf | AndNot)
+
+
+def _ask(query: WordQuery, views: Sequence[View]) -> Asked:
+    plan, measure = _plan(query.expression), measure_of(query.weights, query.k1, query.b)
+    by_view = [find(view.part, plan.asked, measure) for view in views]
+    postings = list(zip(*by_view, strict=True)) if views else [()] * len(plan.asked)
+    sizes = [
+        sum(len(each.rows) if view.is_whole else view.count(each.rows) for view, each in zip(views, mine, strict=True))
+        for mine in postings
+    ]
+    offsets = [0]
+    for view in views:
+        offsets.append(offsets[-1] + len(view))
+    return Asked(plan, query.expression, views, offsets, postings, sizes, measure)
 
 
 def rank(
@@ -51,132 +103,161 @@ def rank(
     version: int = 0,
 ) -> WordHits:
     """Return the best *limit* rows for *query*, ties by id, and the scores of *score_ids*."""
-    asked = list(dict.fromkeys(leaves(query.expression, unwanted=True)))
-    held = {leaf: _held(leaf, views, thousandths(query.weights)) for leaf in asked}
-    sizes = {leaf: sum(len(each.rows) for each in held[leaf]) for leaf in asked}
-    found, scores = _found(query.expression, views, held), _scores(query, views, held, sizes, stats)
-    ids = np.concatenate([view.part.ids[view.start : view.end] for view in views] or [np.empty(0, dtype=np.int64)])
-    places = np.flatnonzero(found)
-    best = places[np.lexsort((ids[places], -scores[places]))[:limit]]
-    wanted = places[np.isin(ids[places], np.array(score_ids, dtype=np.int64))]
-    hits = _hits(query, views, held, sizes, stats, ids, scores, [*best.tolist(), *wanted.tolist()])
-    by_id = {hit.id: hit for hit in hits[len(best) :]}
+    asked = _ask(query, views)
+    top, by_id, total = _Scorer(query, asked, stats).best(max(0, limit), score_ids)
     return WordHits(
-        top=tuple(hits[: len(best)]),
-        by_id={row: by_id[row] for row in score_ids if row in by_id},
-        total=len(places),
+        top=tuple(top),
+        by_id=by_id,
+        total=total,
         code_share=stats.code / max(1, stats.rows),
-        document_frequencies=_document_frequencies(sizes),
+        document_frequencies=_document_frequencies(asked),
         version=version,
     )
 
 
 def matching(query: WordQuery, views: Sequence[View]) -> Whole:
     """Return the ids of all rows that *query* matches."""
-    asked = list(dict.fromkeys(leaves(query.expression, unwanted=True)))
-    found = _found(query.expression, views, {leaf: _held(leaf, views, thousandths(query.weights)) for leaf in asked})
-    ids = np.concatenate([view.part.ids[view.start : view.end] for view in views] or [np.empty(0, dtype=np.int64)])
-    return ids[found]
+    asked = _ask(query, views)
+    found = _matches(asked, asked.expression)
+    return np.concatenate([_NO_ROWS, *_admitted_ids(asked, found)])
 
 
-def _held(leaf: Leaf, views: Sequence[View], weights: Mapping[str, int]) -> list[Held]:
-    """Return where *leaf* stands in each view, among the living."""
-    found = []
-    for view in views:
-        all_of_it = read(view.part, leaf, weights)
-        places = view.within(all_of_it.rows)
-        found.append(Held(all_of_it.rows[places], all_of_it.counts[places]))
-    return found
+def _admitted_ids(asked: Asked, found: Mask) -> Iterable[Whole]:
+    for view, start, stop in zip(asked.views, asked.offsets, asked.offsets[1:], strict=False):
+        may, here = view.may_be_hits(), found[start:stop]
+        yield view.part.ids[view.start : view.stop][here if may is None else here & may]
 
 
-def _offsets(views: Sequence[View]) -> list[int]:
-    return [0, *np.cumsum([view.end - view.start for view in views]).tolist()]
-
-
-def _found(expression: Expression, views: Sequence[View], held: Mapping[Leaf, Sequence[Held]]) -> Mask:
-    """Tell which rows of the views, one after another, match and are admitted."""
-    offsets = _offsets(views)
-    found = _matches(expression, held, views, offsets)
-    for view, start, stop in zip(views, offsets, offsets[1:], strict=False):
-        if view.admitted is not None:
-            found[start:stop] &= view.admitted[view.start : view.end]
-    return found
-
-
-def _matches(
-    expression: Expression, held: Mapping[Leaf, Sequence[Held]], views: Sequence[View], offsets: Sequence[int]
-) -> Mask:
-    found = np.zeros(offsets[-1], dtype=np.bool_)
+def _matches(asked: Asked, expression: Expression) -> Mask:
+    """Tell which rows of the views, one after another, match, be they alive or not."""
     match expression:
         case AnyOf(parts=parts):
-            for part in parts:
-                found |= _matches(part, held, views, offsets)
+            return reduce(or_, (_matches(asked, part) for part in parts), np.zeros(asked.offsets[-1], dtype=np.bool_))
         case AllOf(parts=parts):
-            found[:] = True
-            for part in parts:
-                found &= _matches(part, held, views, offsets)
+            return reduce(and_, (_matches(asked, part) for part in parts))
         case AndNot(wanted=wanted, unwanted=unwanted):
-            found = _matches(wanted, held, views, offsets) & ~_matches(unwanted, held, views, offsets)
-        case leaf:
-            for view, each, offset in zip(views, held[leaf], offsets, strict=False):
-                found[each.rows + (offset - view.start)] = True
+            return _matches(asked, wanted) & ~_matches(asked, unwanted)
+    found = np.zeros(asked.offsets[-1], dtype=np.bool_)
+    for view, each, offset in zip(
+        asked.views, asked.postings[asked.plan.asked.index(expression)], asked.offsets, strict=False
+    ):
+        found[each.rows[view.inside(each.rows)] + (offset - view.start)] = True
     return found
 
 
-def _scores(
-    query: WordQuery,
-    views: Sequence[View],
-    held: Mapping[Leaf, Sequence[Held]],
-    sizes: Mapping[Leaf, int],
-    stats: CollectionStats,
-) -> Scores:
-    offsets = _offsets(views)
-    scores = np.zeros(offsets[-1])
-    for leaf in dict.fromkeys(leaves(query.expression, unwanted=False)):
-        form = form_of(leaf)
-        gain = idf(leaf, sizes[leaf], stats, query.idf) * (query.k1 + 1.0)
-        base = query.k1 * (1.0 - query.b) * 1000.0
-        slope = query.k1 * query.b * 1000.0 / stats.average(form)
-        for view, each, offset in zip(views, held[leaf], offsets, strict=False):
-            length = view.part.form(form).lengths[each.rows]
-            scores[each.rows + (offset - view.start)] += gain * each.counts / (each.counts + base + slope * length)
-    return scores
-
-
-def _hits(
-    query: WordQuery,
-    views: Sequence[View],
-    held: Mapping[Leaf, Sequence[Held]],
-    sizes: Mapping[Leaf, int],
-    stats: CollectionStats,
-    ids: Whole,
-    scores: Scores,
-    places: Sequence[int],
-) -> list[IndexHit]:
-    offsets = _offsets(views)
-    worth = [
-        (max(idf(leaf, sizes[leaf], stats, query.idf) for leaf in clause), clause)
-        for clause in dict.fromkeys(clauses(query.expression))
-    ]
-    whole = math.fsum(value for value, _ in worth) or 1.0
-    there = {leaf: _matches(leaf, held, views, offsets) for _, clause in worth for leaf in clause}
-
-    def coverage(at: int) -> float:
-        covered = (
-            value * max((leaf.weight for leaf in clause if there[leaf][at]), default=0.0) for value, clause in worth
-        )
-        return min(1.0, math.fsum(covered) / whole)
-
-    return [IndexHit(id=int(ids[at]), score=float(scores[at]), coverage=coverage(at)) for at in places]
-
-
-def _document_frequencies(sizes: Mapping[Leaf, int]) -> dict[str, int]:
+def _document_frequencies(asked: Asked) -> dict[str, int]:
     """Return in how many rows each word stands; of two forms that look alike, the more frequent one counts."""
     found: dict[str, int] = {}
-    for leaf, size in sizes.items():
+    for leaf, size in zip(asked.plan.asked, asked.sizes, strict=True):
         if isinstance(leaf, Word):
             found[leaf.text] = max(size, found.get(leaf.text, 0))
     return found
+
+
+# --- the best rows --------------------------------------------------------------------------
+
+
+class _Exact(NamedTuple):
+    """The ids and scores of rows, and which of the leaves that add to these each holds."""
+
+    ids: Whole
+    scores: scoring.Scores
+    held: Mask
+
+
+class _Scorer:
+    """One question on its way to its hits; leaves that stand nowhere are left out."""
+
+    def __init__(self, query: WordQuery, asked: Asked, stats: CollectionStats) -> None:
+        self._asked, plan, measure = asked, asked.plan, asked.measure
+        worth = [idf(leaf, size, stats, query.idf) for leaf, size in zip(plan.asked, asked.sizes, strict=True)]
+        wanted = [at for at in plan.wanted if any(each.most for each in asked.postings[at])]
+        self._postings = [asked.postings[at] for at in wanted]
+        averages = [stats.average(form) for form in FORMS]
+        self._slopes = [measure.slope(average) for average in averages]
+        forms = [plan.forms[at] for at in wanted]
+        factor = query.k1 + 1.0
+        self._lines = [scoring.Line(worth[at] * factor, form) for at, form in zip(wanted, forms, strict=True)]
+        drifts = [
+            [drift(measure, view.part.form(form).average, average) for view in asked.views]
+            for form, average in zip(FORMS, averages, strict=True)
+        ]
+        self._drifts = [drifts[form] for form in forms]
+        self._counted = [line for line, at in enumerate(wanted) if at in plan.counted]
+        self._clauses = self._asked_for(worth, {wanted[line]: at for at, line in enumerate(self._counted)})
+
+    def _asked_for(self, worth: Sequence[float], lines: Mapping[int, int]) -> list[scoring.Clause]:
+        asked = self._asked.plan.asked
+        found = []
+        for clause in self._asked.plan.clauses:
+            held = [at for at in clause if at in lines]
+            weights = tuple(asked[at].weight for at in held)
+            found.append(scoring.Clause(max(worth[at] for at in clause), tuple(lines[at] for at in held), weights))
+        return found
+
+    def best(self, limit: int, score_ids: Sequence[int]) -> tuple[list[IndexHit], dict[int, IndexHit], int]:
+        """Return the best rows, those of *score_ids* that match, and how many match in all."""
+        asked = self._asked
+        leaves = bounds.Leaves([line.gain for line in self._lines], self._drifts, self._postings)
+        sums = bounds.add_up(leaves, asked.views, asked.offsets)
+        found = None if asked.plan.is_any else _matches(asked, asked.expression)
+        bounds.hide(sums, asked.views, asked.offsets, found)
+        total = int(np.count_nonzero(sums.values))
+        wanted = self._rows_of(score_ids)
+        wanted = wanted[sums.values[wanted] > 0]
+        rows = bounds.candidates(sums, limit, total) if limit else _NO_ROWS
+        if len(rows) > max(MANY, 4 * limit):
+            rows = self._narrowed(sums, rows, limit)
+        exact = self._exact(np.concatenate((rows, wanted)) if len(wanted) else rows)
+        order = np.lexsort((exact.ids[: len(rows)], -exact.scores[: len(rows)]))[:limit]
+        chosen = np.concatenate((order, np.arange(len(rows), len(exact.ids))))
+        held = exact.held[self._counted] if len(self._counted) < len(self._lines) else exact.held
+        shares = scoring.coverages(held[:, chosen], self._clauses)
+        ids = exact.ids[chosen].tolist()
+        hits = scoring.hits_of(ids, exact.scores[chosen].tolist(), shares)
+        size = len(order)
+        return hits[:size], dict(zip(ids[size:], hits[size:], strict=True)), total
+
+    def _narrowed(self, sums: bounds.Sums, rows: Whole, limit: int) -> Whole:
+        """Return those of *rows* that may still be among the best once those with the largest sums are scored."""
+        values = sums.values[rows]
+        few = rows[np.argpartition(values, len(values) - 2 * limit)[len(values) - 2 * limit :]]
+        scores = self._exact(few).scores
+        reached = float(np.partition(scores, len(scores) - limit)[len(scores) - limit])
+        least = max(1, int(reached * sums.scale / bounds.SLACK))
+        return rows[values >= least]
+
+    def _rows_of(self, ids: Sequence[int]) -> Whole:
+        """Return the rows of *ids* in the views, in their order, each id once."""
+        if not ids:
+            return _NO_ROWS
+        wanted = np.array(list(dict.fromkeys(ids)), dtype=np.int64)
+        found = np.full(len(wanted), -1, dtype=np.int64)
+        for view, offset in zip(self._asked.views, self._asked.offsets, strict=False):
+            rows = view.part.rows_of(wanted)
+            here = (rows >= view.start) & (rows < view.stop)
+            np.copyto(found, rows + (offset - view.start), where=here)
+        return found[found >= 0]
+
+    def _exact(self, rows: Whole) -> _Exact:
+        """Return the scores of *rows*."""
+        counts = np.zeros((len(self._lines), len(rows)))
+        lengths = np.empty((2, len(rows)), dtype=np.int32)
+        ids = np.empty(len(rows), dtype=np.int64)
+        views, offsets = self._asked.views, self._asked.offsets
+        for at, view in enumerate(views):
+            here: Any = slice(None)
+            if len(views) > 1:
+                here = np.flatnonzero((rows >= offsets[at]) & (rows < offsets[at + 1]))
+            mine = (rows[here] + (view.start - offsets[at])).astype(np.int32)
+            if not len(mine):
+                continue
+            ids[here] = view.part.ids.take(mine)
+            for line, form in zip(lengths, FORMS, strict=True):
+                line[here] = view.part.form(form).lengths.take(mine)
+            counts[:, here] = counts_at([each[at] for each in self._postings], mine, len(view.part))
+        scores = scoring.score(counts, lengths, self._lines, self._asked.measure.base, self._slopes)
+        return _Exact(ids, scores, counts > 0)
 
 
 # --- words ----------------------------------------------------------------------------------
@@ -187,20 +268,16 @@ def frequencies(views: Sequence[View], form: Form, words: Iterable[str]) -> dict
     return {word: sum(named(view, form, view.part.form(form).term(word)) for view in views) for word in words}
 
 
-def _is_whole(view: View) -> bool:
-    return view.alive is None and view.start == 0 and view.end == len(view.part)
-
-
 def named(view: View, form: Form, term: int) -> int:
     """Return in how many rows of a view a term stands in title or body."""
     index = view.part.form(form)
     if term < 0:
         return 0
-    if _is_whole(view):
+    if view.is_whole:
         return int(index.named[term])
     start, stop = int(index.pointers[term]), int(index.pointers[term + 1])
-    places = view.within(index.rows[start:stop])
-    return int(np.count_nonzero(index.weighted({"title": 1, "body": 1}).take(index.codes[start:stop][places])))
+    rows = index.rows[start:stop]
+    return view.count(rows[index.counts(NAMED).take(index.codes[start:stop]) > 0])
 
 
 def vocabulary(views: Sequence[View], form: Form) -> dict[str, int]:
@@ -208,17 +285,16 @@ def vocabulary(views: Sequence[View], form: Form) -> dict[str, int]:
     found: dict[str, int] = {}
     for view in views:
         index = view.part.form(form)
-        counts = index.named if _is_whole(view) else _all_named(view, form)
+        counts = index.named if view.is_whole else _all_named(view, form)
         for term, count in zip(index.names.texts(), counts.tolist(), strict=True):
             if count:
                 found[term] = found.get(term, 0) + count
     return found
 
 
-def _all_named(view: View, form: Form) -> Whole:
+def _all_named(view: View, form: Form) -> NDArray[Any]:
     index = view.part.form(form)
     kept = np.zeros(len(view.part), dtype=np.bool_)
-    kept[view.start : view.end] = True if view.alive is None else view.alive[view.start : view.end]
-    there = kept[index.rows] & (index.weighted({"title": 1, "body": 1}).take(index.codes) > 0)
-    sums = np.concatenate(([0], np.cumsum(there)))
-    return np.diff(sums[index.pointers])
+    kept[view.start : view.stop] = True if view.alive is None else view.alive[view.start : view.stop]
+    there = kept[index.rows] & (index.counts(NAMED).take(index.codes) > 0)
+    return np.diff(np.concatenate(([0], np.cumsum(there)))[index.pointers])

@@ -40,4 +40,5 @@ def bits_of(values: NDArray[np.uint32]) -> NDArray[np.uint8]:
     if count is not None:
         found: NDArray[np.uint8] = count(values)
         return found
-    return _SET_BITS[values.view(np.uint8)].reshape(-1, 4).sum(axis=1, dtype=np.uint8)
+    by_byte: NDArray[np.uint8] = _SET_BITS[values.view(np.uint8)].reshape(-1, 4).sum(axis=1, dtype=np.uint8)
+    return by_byte

@@ -204,6 +204,10 @@ class WordTable(WordRows, Protocol):
         """Prepare answers from what was written last: a bounded part of it, or the *whole*. It is never needed."""
         ...
 
+    def finish(self, engine: Engine) -> None:
+        """Do what was left for later while a lot was written, and let go of what is held."""
+        ...
+
     def compact(self, engine: Engine) -> tuple[str, ...]:
         """Write what is kept beside the rows anew without removed documents; return what stood against it."""
         ...

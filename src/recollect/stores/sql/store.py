@@ -29,6 +29,7 @@ class SqlStore:
         self.scan = scan
         self.analyse = analyse
         self.analyser = zlib.crc32(analyser.encode())
+        self.is_snapshot = False
         self._renew_index()
 
     load = memories.load
@@ -123,6 +124,7 @@ class SqlStore:
         """Return what is here now as a store of its own, for reading."""
         store = copy(self)
         store.engine = self.engine.snapshot()
+        store.is_snapshot = True
         return store
 
     def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
@@ -142,4 +144,6 @@ class SqlStore:
 
     def close(self) -> None:
         """Let go of everything held."""
+        if not self.is_snapshot and self.engine.open_transaction() == "none":
+            self.words.finish(self.engine)
         self.engine.close()

@@ -107,8 +107,8 @@ def _compare(copy: apsw.Connection, source: apsw.Connection, target: Path) -> No
         counts = [{table: db.execute(f"select count(*) from {table}").get for table in TRUTH} for db in (copy, source)]
         wrong = None if counts[0] == counts[1] else "it holds other rows than the store"
     if wrong is not None:
-        hint = "run: recollect reindex" if wrong.startswith("fts5:") else "run: recollect doctor"
-        raise StoreDamaged(f"no backup was written to {target}, for the copy is damaged: {wrong}", hint=hint)
+        told = f"no backup was written to {target}, for the copy is damaged: {wrong}"
+        raise StoreDamaged(told, hint="run: recollect doctor")
 
 
 def damage_of(db: apsw.Connection) -> str | None:

@@ -89,6 +89,12 @@ class SegmentFolder:
                 left.append(each.name)
         return left
 
+    def names(self) -> set[str]:
+        """Return the names of what is there, whoever put it there."""
+        if self.path.is_symlink() or not self.path.is_dir():
+            return set()
+        return set(os.listdir(self.path)) - {LOCK}  # noqa: PTH208 (names are all that is wanted)
+
     def files(self) -> list[Path]:
         """Return the files that are there."""
         if self.path.is_symlink() or not self.path.is_dir():

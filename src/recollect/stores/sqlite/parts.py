@@ -27,6 +27,8 @@ from recollect.stores.vocabulary import LEAST, nearest
 
 FAN: Final = 8
 """A part in memory takes in those behind it until they are so many times smaller."""
+MOST: Final = 8
+"""How many parts there are in memory before some are joined: joining takes longer than asking a few more."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TYPES: Final = {"text": str, "whole": int, "real": float, "flag": bool}
@@ -250,15 +252,17 @@ def _without_removed(session: Session, held: Sequence[Piece], seen: int, base: P
 
 
 def _joined(tail: Sequence[Piece]) -> list[Piece]:
-    """Return the parts in memory, those that are much like their neighbours joined: few parts answer sooner."""
-    found: list[Piece] = []
-    for piece in tail:
-        found.append(piece)
-        while len(found) > 1 and len(found[-2].part) <= FAN * len(found[-1].part) and found[-2].upto == found[-1].after:
-            last, first = found.pop(), found.pop()
-            part = merge([(first.part, first.alive), (last.part, last.alive)])
-            found.append(Piece(part=part, after=first.after, upto=last.upto))
-    return found
+    """Return the parts in memory; where they are many, those behind that are small beside their neighbours as one."""
+    found = list(tail)
+    if len(found) <= MOST:
+        return found
+    run = [found.pop()]
+    while found and found[-1].upto == run[0].after and len(found[-1].part) <= FAN * sum(len(each.part) for each in run):
+        run.insert(0, found.pop())
+    if len(run) > 1:
+        part = merge([(each.part, each.alive) for each in run])
+        run = [Piece(part=part, after=run[0].after, upto=run[-1].upto)]
+    return [*found, *run]
 
 
 # --- what is wrong ------------------------------------------------------------------------------

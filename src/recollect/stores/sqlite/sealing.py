@@ -28,6 +28,8 @@ MANY: Final = 64 * SEAL
 """How many notes of removals are kept where few documents wait."""
 SLICE: Final = 2_048
 """How many are sealed while somebody waits for a write."""
+BULK: Final = 16_384
+"""How many are sealed at a time, at most, while a lot is written."""
 CHUNK: Final = 32_768
 """How many are sealed at a time where all are."""
 FAN: Final = 8
@@ -50,7 +52,8 @@ class Sealer:
     def __init__(self, path: Path, *, analyser: int) -> None:
         self._folder, self._analyser = SegmentFolder(path), analyser
         self._sealed = 0
-        self._again = 0.0
+        self._last = self._again = 0.0
+        self._is_swept = False
 
     def settle(self, engine: Engine, *, whole: bool = False, mends: bool = False) -> None:
         """Seal what was written last, where there is enough of it, and anew what was met damaged.
@@ -60,19 +63,43 @@ class Sealer:
         with suppress(OSError, StoreError):
             if not whole and time.monotonic() < self._again:
                 return
-            if find_spec("numpy") is not None and (mends or self._is_due(engine, whole=whole)):
+            if (mends or self._is_due(engine, whole=whole)) and find_spec("numpy") is not None:
                 self._again = time.monotonic() + PAUSE
-                self._settle(engine, whole=whole)
+                self._settle(engine, most=LARGEST if whole else max(INLINE, FAN * self._sealed), all_rows=whole)
                 self._again = 0.0
+            elif not self._is_swept or whole:
+                self._tidy(engine)
+            self._is_swept = True
 
-    def _settle(self, engine: Engine, *, whole: bool) -> None:
+    def finish(self, engine: Engine) -> None:
+        """Seal what was left for later while a lot was written."""
+        with suppress(OSError, StoreError):
+            if self._sealed and self._is_due(engine, whole=True):
+                self._settle(engine, most=FAN * self._sealed, all_rows=True)
+
+    def _least(self, mark: Mark, *, whole: bool) -> int:
+        """Return how many documents are sealed at a time: the more, the more this process writes in a short time."""
+        if time.monotonic() - self._last > PAUSE:
+            self._sealed = 0
+        return max(SEAL if mark.segments else FIRST, 0 if whole else min(self._sealed, BULK))
+
+    def _tidy(self, engine: Engine) -> None:
+        """Remove what a process left that was killed or had to leave it to others."""
+        with engine.session() as session:
+            named = {each.name for each in read_mark(session).segments}
+        if self._folder.names() - named:
+            with self._folder.locked() as ours:
+                if ours:
+                    self._sweep(engine)
+
+    def _settle(self, engine: Engine, *, most: int, all_rows: bool) -> None:
+        """Seal some rows or all, then merge segments into ones of at most so many documents."""
         with self._folder.locked() as ours:
             if ours:
                 self._drop_unusable(engine)
-                while self._seal(engine, most=CHUNK if whole else SLICE) and whole:
+                while self._seal(engine, all_rows=all_rows) and all_rows:
                     pass
-                most = LARGEST if whole else max(INLINE, FAN * self._sealed)
-                while self._merge(engine, most=most, fan=2 if whole else FAN):
+                while self._merge(engine, most=most, fan=2 if most == LARGEST else FAN):
                     pass
                 self._sweep(engine)
 
@@ -83,16 +110,16 @@ class Sealer:
             spans = _spans(mark)
             numbers = sum(upto - after for after, upto in spans)
             if numbers < SEAL:
-                return whole and len(mark.segments) > 1
+                return whole and _joinable(mark.segments, most=LARGEST, fan=2) is not None
             sql = "select count(*) from tokens where seq > ? and seq <= ?"
             rows = sum(session.value(sql, span) for span in spans)
-        if rows >= (SEAL if mark.segments else FIRST):
+        if rows >= self._least(mark, whole=whole):
             return True
         if numbers >= MANY:
             with engine.session(write=True, durable=False) as session:
                 last = session.value("select coalesce(min(upto), ?) from segment", (mark.seq,))
                 session.rows("delete from removed where seq <= ?", (last,))
-        return whole and len(mark.segments) > 1
+        return whole and _joinable(mark.segments, most=LARGEST, fan=2) is not None
 
     def _drop_unusable(self, engine: Engine) -> None:
         """Forget the segments that cannot be opened, so that their rows are sealed again."""
@@ -114,14 +141,14 @@ class Sealer:
 
     # --- sealing ----------------------------------------------------------------------------
 
-    def _seal(self, engine: Engine, *, most: int) -> bool:
+    def _seal(self, engine: Engine, *, all_rows: bool) -> bool:
         """Seal rows that no segment holds, the oldest of them; return whether there were enough."""
         from recollect.stores.segments.build import build  # noqa: PLC0415
         from recollect.stores.sqlite.parts import read_rows  # noqa: PLC0415
 
         with engine.session() as session:
             mark = read_mark(session)
-            least = SEAL if mark.segments else FIRST
+            least, most = self._least(mark, whole=all_rows), CHUNK if all_rows else max(SLICE, 2 * self._sealed)
             for after, upto in _spans(mark):
                 rows = read_rows(session, after, upto, most)
                 if len(rows) >= least:
@@ -132,6 +159,7 @@ class Sealer:
         part = build([row for _, row in rows])
         self._name(engine, mark, part, (after, end), ())
         self._sealed += len(rows)
+        self._last = time.monotonic()
         return True
 
     def _name(
@@ -157,10 +185,10 @@ class Sealer:
         with engine.session() as session:
             mark = read_mark(session)
             noted = session.rows("select seq, id from removed")
-        for run in _runs(mark.segments):
-            if len(run) >= fan and sum(each.documents for each in run) <= most:
-                self._join(engine, mark, run, noted)
-                return True
+        run = _joinable(mark.segments, most=most, fan=fan)
+        if run is not None:
+            self._join(engine, mark, run, noted)
+            return True
         for each in mark.segments:
             if each.documents <= most and self._dead(each, noted) > DEAD * each.documents:
                 self._join(engine, mark, [each], noted)
@@ -222,6 +250,12 @@ class Sealer:
 def _spans(mark: Mark) -> list[tuple[int, int]]:
     """Return the runs of numbers that no segment holds."""
     return uncovered([(each.after, each.upto) for each in mark.segments], mark.seq)
+
+
+def _joinable(segments: Sequence[Segment], *, most: int, fan: int) -> list[Segment] | None:
+    """Return *fan* or more segments that should be one, of at most so many documents."""
+    fitting = (run for run in _runs(segments) if len(run) >= fan and sum(each.documents for each in run) <= most)
+    return next(fitting, None)
 
 
 def _runs(segments: Sequence[Segment]) -> Iterator[list[Segment]]:

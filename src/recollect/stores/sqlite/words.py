@@ -123,6 +123,12 @@ class TokenTable:
             self._sealer.settle(engine, whole=whole, mends=self._cache.has_met_damage)
             self._cache.has_met_damage = False
 
+    def finish(self, engine: Engine) -> None:
+        """Seal what was left for later while a lot was written, and let go of what is held."""
+        if self._sealer is not None:
+            self._sealer.finish(engine)
+        self._cache.let_go()
+
     def compact(self, engine: Engine) -> tuple[str, ...]:
         """Write the segments anew that hold removed documents, and forget which those were."""
         return () if self._sealer is None else self._sealer.compact(engine, self._cache.let_go)
