@@ -8,7 +8,7 @@ from typing import Any, Final, get_args
 
 from recollect.arguments import LARGEST, fitted, shown, storable
 from recollect.errors import InputError
-from recollect.records import Context, Memory, Restore, Revise, Trust
+from recollect.records import MTIME, OBSERVED_FROM, Context, Memory, Restore, Revise, Trust
 from recollect.values import replace
 
 MAX_LENGTH: Final = 10 * 1024 * 1024
@@ -31,19 +31,28 @@ _FIELD_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
 """What each field may hold, and how to say so."""
 _TRUSTS: Final = frozenset(get_args(Trust))
 _dates_of: Final = attrgetter(*_DATES)
+_LINES: Final = ("title", "project", "type", "kind")
+_lines_of: Final = attrgetter(*_LINES)
+_USUAL_LINES: Final = _lines_of(Memory(content=""))
+_ALONE: Final = Memory(content="").context
+_TEXTS: Final = ("source", "section", "external_id", "thread")
+_texts_of: Final = attrgetter(*_TEXTS)
 _numbers_of: Final = attrgetter("id", "line", "turn", "superseded_by")
 
 
-def clean(memory: Memory) -> Memory:
-    """Return *memory* ready to be stored, itself where it already is; refuse a blank, too long or ill-typed one."""
+def clean(memory: Memory, modified: datetime | None = None) -> Memory:
+    """Return *memory* ready to be stored, itself where it already is; refuse a blank, too long or ill-typed one.
+
+    What has no date of its own gets that of its file, when it was *modified*, and is marked so.
+    """
     try:
-        return _cleaned(memory)
+        return _cleaned(memory, modified)
     except (AttributeError, TypeError):
         _refuse_wrong_types(memory)
         raise
 
 
-def _cleaned(memory: Memory) -> Memory:
+def _cleaned(memory: Memory, modified: datetime | None) -> Memory:
     _refuse_wrong_values(memory)
     content = storable(memory.content).strip()
     if not content:
@@ -52,23 +61,23 @@ def _cleaned(memory: Memory) -> Memory:
         raise InputError(f"the text is too long: {len(content):,} characters", hint="import it as a file instead")
     cleaned: dict[str, Any] = {
         "content": content,
-        "title": _one_line(memory.title),
-        "project": _one_line(memory.project) or "default",
-        "type": _one_line(memory.type) or "note",
-        "kind": _one_line(memory.kind) or "memory",
         "tags": _clean_tags(memory.tags),
-        "source": memory.source and storable(memory.source),
-        "section": memory.section and storable(memory.section),
-        "external_id": memory.external_id and storable(memory.external_id),
-        "thread": memory.thread and storable(memory.thread),
         "confidence": min(1.0, max(0.0, memory.confidence)),
         "context": _clean_context(memory.context),
         # Always a copy of its own: what the caller does to his must not reach a store.
         "metadata": _clean_metadata(memory.metadata) if memory.metadata else memory.metadata,
     }
+    for name, text, usual in zip(_LINES, _lines_of(memory), _USUAL_LINES, strict=True):
+        if text is not usual:
+            cleaned[name] = _one_line(text) or usual
+    for name, text in zip(_TEXTS, _texts_of(memory), strict=True):
+        if text:
+            cleaned[name] = storable(text)
     for name, at in zip(_DATES, _dates_of(memory), strict=True):
         if at is not None and (at.tzinfo is None or not 1 < at.year < 9999):
             cleaned[name] = fitted(at, datetime, name)
+    if modified is not None and memory.observed_at is None:
+        cleaned |= {"observed_at": modified, "metadata": {**cleaned["metadata"], OBSERVED_FROM: MTIME}}
     changed = {name: value for name, value in cleaned.items() if value is not getattr(memory, name)}
     return replace(memory, **changed) if changed else memory
 
@@ -99,6 +108,8 @@ def _refuse_wrong_types(memory: Memory) -> None:
 
 
 def _clean_context(context: Context) -> Context:
+    if context is _ALONE:
+        return context
     before, after, around = (
         storable(context.before),
         storable(context.after),

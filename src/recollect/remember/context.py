@@ -13,7 +13,7 @@ from recollect.records import ALL_PROJECTS, Fact, Generation, Memory, Passage, S
 from recollect.remember.capture import capture
 from recollect.remember.clean import clean
 from recollect.remember.facts import DECAY_RATES, extract
-from recollect.remember.redact import FoundSecret, Redacted, digests_of, redact_name, redact_record
+from recollect.remember.redact import FoundSecret, digests_of, redact_name, redact_record
 from recollect.stores.contract import Analyse, Store
 from recollect.text.firewall import strip_rendered
 from recollect.trust import TRUST_LEVELS, capped, level
@@ -74,13 +74,20 @@ class IngestContext:
         """Return the projects this context reads: its own, or all."""
         return ALL_PROJECTS if self.project is None else Scope(projects=frozenset({self.project}))
 
-    def prepare(self, memory: Memory, vector: Sequence[float] | None = None) -> Draft:
-        """Return *memory* clean, no surer than its writer can be, without secrets, and the caller's *vector* if any."""
-        cleaned = Redacted(record=_capped(clean(memory)))
+    def prepare(
+        self, memory: Memory, vector: Sequence[float] | None = None, *, modified: datetime | None = None
+    ) -> Draft:
+        """Return *memory* clean, no surer than its writer can be, without secrets, and the caller's *vector* if any.
+
+        *modified* is the date of its file, for what tells no other.
+        """
+        cleaned = _capped(clean(memory, modified))
+        secrets: tuple[FoundSecret, ...] = ()
         if self.redact:
-            cleaned = redact_record(cleaned.record, digests_of(self.store))
-        embedding = None if vector is None else self._given(vector, cleaned.record)
-        return Draft(memory=cleaned.record, secrets=cleaned.own, embedding=embedding)
+            redacted = redact_record(cleaned, digests_of(self.store))
+            cleaned, secrets = redacted.record, redacted.own
+        embedding = None if vector is None else self._given(vector, cleaned)
+        return Draft(memory=cleaned, secrets=secrets, embedding=embedding)
 
     def source_name(self, source: str) -> str:
         """Return what a source is called in the store: without the secrets in its path, as its memories say it."""
@@ -90,7 +97,14 @@ class IngestContext:
         """Return *draft* with its tokens and facts: nobody waits for them while it is stored."""
         if draft.tokens is not None:
             return draft
-        return replace(draft, tokens=self.analyse(draft.memory, ()), facts=self.facts(draft.memory))
+        memory = draft.memory
+        return Draft(
+            memory=memory,
+            secrets=draft.secrets,
+            embedding=draft.embedding,
+            tokens=self.analyse(memory, ()),
+            facts=self.facts(memory),
+        )
 
     def _given(self, vector: Sequence[float], memory: Memory) -> Embedding:
         """Return the caller's *vector* in the generation of the model in use where it fits, else in one of its own."""
@@ -129,7 +143,8 @@ class IngestContext:
     def facts(self, memory: Memory) -> tuple[Fact, ...]:
         """Return the facts of *memory*, with the decay rates of the profile, no surer than its writer can be."""
         facts = extract(memory, self.profile.weigh.decay_rates or DECAY_RATES)
-        return tuple(replace(fact, confidence=capped(fact.confidence, memory.trust)) for fact in facts)
+        most = capped(1.0, memory.trust)
+        return tuple(fact if fact.confidence <= most else replace(fact, confidence=most) for fact in facts)
 
     def captured(self, text: str) -> list[Memory]:
         """Return what a worker's output asks to remember, without what `inject` rendered into it."""

@@ -134,6 +134,8 @@ def decide_by_trust(
     Those of its own trust are decided on freely. What is trusted less it supersedes, also where it says the same:
     words of a trusted writer are kept as they were given. What it may not change it leaves as it is.
     """
+    if not candidates and replaces is None:
+        return decide_freely(new, candidates)
     lesser = [each for each in candidates if outranks(new.trust, each.memory) and _is_current(each.memory)]
     held = [each for each in candidates if not may_replace(new.trust, each.memory) and _is_current(each.memory)]
     free = decide_freely(new, [each for each in candidates if _is_peer(new, each.memory)])

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from recollect.lazy import regex
 from recollect.records import Fact, Memory
 from recollect.text.code import fenced_blocks
-from recollect.text.dates import MONTH
+from recollect.text.dates import MONTH, MONTHS
 from recollect.values import dataclass, replace
 
 FactType = Literal[
@@ -46,7 +46,11 @@ def extract(memory: Memory, rates: Mapping[str, float] = DECAY_RATES) -> tuple[F
         if _is_complete(fact):
             found.setdefault((fact.subject.casefold(), fact.predicate, fact.object.casefold()), fact)
     facts = list(found.values())[:MAX_FACTS]
-    return tuple(replace(fact, decay_rate=rates.get(fact.type, DECAY_RATES["kv"])) for fact in facts)
+    return tuple(_fading(fact, rates.get(fact.type, DECAY_RATES["kv"])) for fact in facts)
+
+
+def _fading(fact: Fact, rate: float) -> Fact:
+    return fact if fact.decay_rate == rate else replace(fact, decay_rate=rate)
 
 
 # --- the rules ------------------------------------------------------------------------------
@@ -153,6 +157,7 @@ _DATE: Final = regex(
     rf"|{_MONTH}\s+\d{{4}}|Q[1-4]\s+\d{{4}})\b"
 )
 _DIGIT: Final = regex(r"\d")
+_ISO: Final = regex(r"\d{4}-\d\d-\d\d")
 _PAIR: Final = regex(r"(?P<key>[A-Za-z][\w ./()-]{0,60}?)(?:\s*:\s+|\s*=\s*)(?P<value>\S.*)")
 _SETTING: Final = regex(
     r"(?P<key>--[a-z][\w-]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z][\w-]*(?:\.[\w-]+)+)(?:\s*[:=]\s*|\s+)(?P<value>\S+)"
@@ -181,7 +186,8 @@ def _facts(memory: Memory) -> Iterator[Fact]:
     """Yield every fact a rule finds, good or bad."""
     about = memory.section.rpartition(" > ")[2] if memory.section else memory.title
     for line in _without_code(memory.content).splitlines():
-        text = _BULLET.sub("", line).replace("**", "").replace("__", "").strip()
+        bare = line if line[:1].isalpha() else _BULLET.sub("", line)
+        text = bare.replace("**", "").replace("__", "").strip()
         if text.startswith("#") or text.endswith("?"):
             continue
         pair = _pair(text, about)
@@ -219,7 +225,8 @@ def _from_sentence(sentence: str) -> Iterator[Fact]:
     text = (_OPENING.sub("", sentence) if ":" in sentence else sentence).rstrip(" .!")
     if not text or text.endswith("?"):
         return
-    words = _KEYWORDS.intersection(text.casefold().split())
+    lowered = text.casefold()
+    words = _KEYWORDS.intersection(lowered.split())
     likely = (rule for rule in _RULES if not rule.keywords.isdisjoint(words)) if words else ()
     rule, match = next(((rule, match) for rule in likely if (match := rule.shape.fullmatch(text))), (None, None))
     subject = ""
@@ -227,12 +234,17 @@ def _from_sentence(sentence: str) -> Iterator[Fact]:
         subject = match["s"] or "we"
         said = (subject, match["p"].replace("'", ""), _REASON.split(match["o"], maxsplit=1)[0])
         yield _fact(rule.type, rule.confidence, said, sentence)
-    date = _DATE.search(text) if _DIGIT.search(text) else None
+    date = _DATE.search(text) if _DIGIT.search(text) and _may_hold_date(text, lowered) else None
     if date is not None:
         what = subject or text[: date.start()].strip(" ,(")
         yield _fact(
             "temporal", 0.5, (re.sub(r"\s+(?:on|in|at|by|since|until|of)$", "", what), "dated", date.group()), sentence
         )
+
+
+def _may_hold_date(text: str, lowered: str) -> bool:
+    """Return whether a date is worth looking for: that takes longer than all else of a sentence with a number."""
+    return "Q" in text or _ISO.search(text) is not None or any(month in lowered for month in MONTHS)
 
 
 def _fact(kind: FactType, confidence: float, said: tuple[str, str, str], quote: str) -> Fact:

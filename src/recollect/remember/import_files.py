@@ -10,10 +10,19 @@ from recollect.records import Progress, SourceHead
 from recollect.remember.context import DEFAULT, IngestContext
 from recollect.remember.find_files import Found, LeadsOut, Passed, Refused, find_files, suffix_of
 from recollect.remember.formats import read_parts
+from recollect.remember.gather import SMALL, GatheredFiles
 from recollect.remember.reading import AS_FOUND, Reading
 from recollect.remember.redact import FoundSecret
 from recollect.remember.restore_archive import archive_version, restore_archive
-from recollect.remember.sync_file import FileReport, fingerprint_of, modified_at, stamp_of, sync_file
+from recollect.remember.sync_file import (
+    FileReport,
+    fingerprint_of,
+    modified_at,
+    open_file,
+    small_drafts,
+    stamp_of,
+    sync_file,
+)
 from recollect.remember.sync_source import SLICE, SourceFile, SourceIndex, remove_source
 from recollect.remember.vanished import Seen, Vanished, device_of, find_vanished
 from recollect.replies import Degraded
@@ -103,8 +112,10 @@ class ImportReport:
         self.files["failed"] += 1
         self.errors.append(Problem(path=str(path), reason=reason))
 
-    def took(self, path: Path, form: str, told: FileReport) -> None:
+    def imported(self, path: Path, form: str, told: FileReport, source: tuple[str, str]) -> None:
         """Note what a file was taken for, what became of it, and what was left out of it."""
+        self.files["imported"] += 1
+        self.sources.add(source)
         self.read.append(FileRead(path=str(path), format=form, memories=told.found))
         self.left_out += told.skipped
         if not (told.found or told.skipped or told.problems):
@@ -150,11 +161,13 @@ def import_files(
     if reading.dry_run:
         _rehearse(files, recorded, reading, report)
         return report
+    gathered = GatheredFiles(context, index)
     for number, (path, name) in enumerate(files.items(), start=1):
         report.files["scanned"] += 1
         if progress is not None:
             progress(number, len(files), path.name)
-        _import_file(path, name, seen, recorded, context, index, report, progress, reading)
+        _import_file(path, name, seen, recorded, context, index, gathered, report, progress, reading)
+    _write(gathered, index, report)
     _renew(report.renewed, context, index)
     if not reading.is_partial:
         _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
@@ -231,6 +244,7 @@ def _import_file(  # noqa: PLR0913, PLR0917  (each is a part of its own)
     recorded: Mapping[str, SourceHead],
     context: IngestContext,
     index: SourceIndex,
+    gathered: GatheredFiles,
     report: ImportReport,
     progress: Progress | None,
     reading: Reading,
@@ -238,6 +252,7 @@ def _import_file(  # noqa: PLR0913, PLR0917  (each is a part of its own)
     held, stamp = recorded.get(name), stamp_of(path, context.now)
     known = reading.form is None and held is not None and bool(stamp) and held.stamp == stamp
     if reading.form is None and not known and archive_version(path) is not None:
+        _write(gathered, index, report)
         _import_archive(path, context, index, report, progress)
         return
     fingerprint = held.fingerprint if known and held is not None else fingerprint_of(path)
@@ -252,15 +267,39 @@ def _import_file(  # noqa: PLR0913, PLR0917  (each is a part of its own)
     told = FileReport(modified=modified_at(path, context.now))
     try:
         form = reading.chosen(path)
-        for done in sync_file(file, read_parts(path, form), context, index, told):
+        opened = open_file(read_parts(path, form), told)
+        if opened.is_small(SMALL):
+            gathered.add(path, form.name, file, small_drafts(opened, context, told), told)
+            if gathered.is_full:
+                _write(gathered, index, report)
+            return
+        _write(gathered, index, report)
+        for done in sync_file(file, opened, context, index, told):
             if progress is not None:
                 progress(report.files["scanned"], len(seen.devices), f"{path.name}: {done:,} read")
     except InputError as error:
-        report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
+        _write(gathered, index, report)  # what came before is told before
+        _settle(path, told, report, error=error)
     else:
-        report.files["imported"] += 1
-        report.sources.add((index.project, name))
-        report.took(path, form.name, told)
+        report.imported(path, form.name, told, (index.project, name))
+        _settle(path, told, report)
+
+
+def _write(gathered: GatheredFiles, index: SourceIndex, report: ImportReport) -> None:
+    """Write the small files that wait, and tell what became of them."""
+    for each, diff in gathered.write():
+        if isinstance(diff, InputError):
+            _settle(each.path, each.told, report, error=diff)
+            continue
+        each.told.count(diff, each.drafts)
+        report.imported(each.path, each.format, each.told, (index.project, each.file.name))
+        _settle(each.path, each.told, report)
+
+
+def _settle(path: Path, told: FileReport, report: ImportReport, *, error: InputError | None = None) -> None:
+    """Take over what is *told* of a file, and the *error* that it ended with."""
+    if error is not None:
+        report.fail(path, f"{error}; {error.hint}" if error.hint else str(error))
     report.errors.extend(Problem(path=str(path), reason=problem) for problem in told.all_problems)
     report.memories.update(told.memories)
     report.secrets += told.secrets

@@ -29,6 +29,7 @@ from recollect.records import (
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
 from recollect.remember.dedup import (
     DECIDE,
+    DISTINCT,
     IN_BULK,
     MERGED,
     Decide,
@@ -152,14 +153,20 @@ def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]
 
 
 def ingest_drafts(
-    drafts: Sequence[Draft], context: IngestContext, *, decided: "Decided | None" = None
+    drafts: Sequence[Draft], context: IngestContext, *, decided: "Decided | None" = None, in_bulk: bool = False
 ) -> tuple[IngestResult, ...]:
     """Store *drafts* within the caller's transaction; profile `oro` compares each with all before it.
 
-    Those of a batch are of one trust, so that none decides on what another may not change.
+    Those of a batch are of one trust, so that none decides on what another may not change. *in_bulk* says that they
+    are few of many.
     """
     known = Decided() if decided is None else decided
-    return tuple(result for batch in _batches(drafts, context) for result in _ingest_batch(batch, context, known))
+    batches = _batches(drafts, context)
+    return tuple(
+        result
+        for batch in batches
+        for result in _ingest_batch(batch, context, known, few=not in_bulk and len(batch) <= MAX_DRAFTS_BY_VECTOR)
+    )
 
 
 def _batches(drafts: Sequence[Draft], context: IngestContext) -> Iterator[Sequence[Draft]]:
@@ -175,7 +182,8 @@ def decide_early(drafts: Sequence[Draft], context: IngestContext) -> "Decided":
     longer = [draft for draft in drafts if len(draft.memory.content) > LONG] if context.profile.dedup == "words" else []
     for part in _batches(longer, context):
         batch = [_entry(draft, owner, context) for draft, owner in _own_ids(part, context.store)]
-        _decide_all(batch, _find_existing(batch, context), decided.by(DECIDE[context.profile.dedup]))
+        few = len(batch) <= MAX_DRAFTS_BY_VECTOR
+        _decide_all(batch, _find_existing(batch, context, few=few), decided.by(DECIDE[context.profile.dedup]))
     return decided
 
 
@@ -191,13 +199,14 @@ class Decided:
         """Return *decide*, asked only for what is not decided yet."""
 
         def known(memory: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
+            if len(memory.content) <= LONG:
+                return decide(memory, candidates)
             key = memory.digest, tuple(each.memory.id for each in candidates)
             held = self._results.get(key)
             if held is not None and held[:2] == (memory, candidates):
                 return held[2]
             result = decide(memory, candidates)
-            if len(memory.content) > LONG:
-                self._results[key] = (memory, candidates, result)
+            self._results[key] = (memory, candidates, result)
             return result
 
         return known
@@ -265,10 +274,12 @@ def _owners(memories: Sequence[Memory], store: Store) -> list[Memory | None]:
     ]
 
 
-def _ingest_batch(drafts: Sequence[Draft], context: IngestContext, decided: Decided) -> list[IngestResult]:
+def _ingest_batch(
+    drafts: Sequence[Draft], context: IngestContext, decided: Decided, *, few: bool
+) -> list[IngestResult]:
     batch = [_entry(draft, owner, context) for draft, owner in _own_ids(drafts, context.store)]
-    existing = _find_existing(batch, context)
-    ways = DECIDE if len(batch) <= MAX_DRAFTS_BY_VECTOR else IN_BULK
+    existing = _find_existing(batch, context, few=few)
+    ways = DECIDE if few else IN_BULK
     decisions = _decide_all(batch, existing, decided.by(ways[context.profile.dedup]))
     ids = _insert(batch, decisions, context)
     results = [
@@ -319,14 +330,13 @@ class _Existing:
                 yield DuplicateCandidate(memory=memory, variants=variants, cosine=cosines.get(row), bm25=bm25.get(row))
 
 
-def _find_existing(batch: Sequence[_Entry], context: IngestContext) -> _Existing:
+def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool) -> _Existing:
     """Ask the store what is the same and what is near, and load that once."""
     by_words = context.profile.dedup == "words"
     same, near = _known(batch, context.store, by_words=by_words)
     bm25: list[Scores] = [{} for _ in batch]
     cosines: list[Scores] = [{} for _ in batch]
     new = [place for place, entry in enumerate(batch) if not entry.standalone and entry.key not in same]
-    few = len(batch) <= MAX_DRAFTS_BY_VECTOR
     for place in new:
         embedding = batch[place].draft.embedding
         if few or embedding is not None or not by_words:
@@ -428,7 +438,7 @@ _TOO_LONG: Final = DedupResult(decision="distinct", evidence={"by": "length"})
 def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) -> list[DedupResult]:
     """Return what each draft is; an `of` below 0 is -1 - the place of an earlier draft of the batch."""
     same = dict(existing.same)
-    earlier: dict[tuple[str, str, int], list[int]] = defaultdict(list)
+    earlier: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(dict)
     decisions = []
     for place, entry in enumerate(batch):
         memory, own = entry.memory, -1 - place
@@ -446,15 +456,15 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
         elif entry.standalone or not is_comparable(memory):
             decisions.append(_STANDALONE if entry.standalone else _TOO_LONG)
         else:
-            keys = [(memory.project, memory.kind, part) for part in entry.tokens.minhash]
-            near = sorted({other for key in keys for other in earlier[key][-ALIKE:]})
+            keys, met = entry.tokens.minhash, earlier[memory.project, memory.kind]
+            near = sorted({other for key in keys for other in met.get(key, ())[-ALIKE:]})
             in_batch = [DuplicateCandidate(memory=replace(batch[other].memory, id=-1 - other)) for other in near]
             candidates = [*existing.candidates(place, memory.kind), *in_batch]
             decisions.append(decide_by_trust(memory, candidates, decide, replaces=replaces))
             if entry.key is not None:
                 same[entry.key] = own
             for key in keys if not _is_guarded(decisions[-1]) else ():
-                earlier[key].append(place)
+                met.setdefault(key, []).append(place)
     return decisions
 
 
@@ -521,6 +531,8 @@ def _runs(new: Sequence[int], decisions: Sequence[DedupResult]) -> Iterator[list
 
 def _detail(result: DedupResult, *, of: int | None) -> Mapping[str, object]:
     """Return what the event of a new memory says of the decision."""
+    if result is DISTINCT:
+        return NOTHING
     evidence = {**result.evidence, "of": of}
     # An earlier draft of the same batch may have no id yet, and a mere resemblance does not wait for one.
     known = {key: each for key, each in evidence.items() if each is not None and not _is_place(each)}

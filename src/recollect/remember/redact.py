@@ -10,10 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
+from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
 from recollect.errors import StoreError
-from recollect.records import Context
+from recollect.records import MTIME, OBSERVED_FROM, Context, Memory
 from recollect.remember.secret_looks import is_random
 from recollect.remember.secret_rules import MARK, SecretSpan, find_secrets, replace_secrets
 from recollect.stores.contract import Store
@@ -30,7 +31,8 @@ SHARED: Final = frozenset({"source", "project", "type", "kind", "thread"})
 _NEIGHBOURS: Final = frozenset({"section", "context"})
 """What belongs to other memories and is counted there."""
 _PATHS: Final = frozenset({"source", "sources"})
-_ALONE: Final = Context()
+_ALONE: Final = Memory(content="").context
+_OURS: Final = {OBSERVED_FROM: MTIME}
 _KIND: Final = "redaction"
 _LONG, _SHORT = 4, 2
 """How many bytes of its digest stand for a secret that only chance can have made, and for one a person thought of."""
@@ -107,10 +109,14 @@ def _name_spans(text: str, *, path: bool) -> tuple[SecretSpan, ...]:
     return (tuple(_spans_of_parts(text)) if path and "://" not in text else ()) or find_secrets(text)
 
 
+# The folders of a file are those of many.
+_part_spans: Final = lru_cache(maxsize=1024)(find_secrets)
+
+
 def _spans_of_parts(path: str) -> Iterator[SecretSpan]:
     at = 0
     for part in path.split("/"):
-        for span in find_secrets(part):
+        for span in _part_spans(part):
             yield replace(span, start=at + span.start, stop=at + span.stop)
         at += len(part) + 1
 
@@ -151,9 +157,9 @@ def redact_record(record: Record, digest: Digest = no_digest) -> Redacted[Record
     changed: dict[str, Any] = {}
     found: list[FoundSecret] = []
     kind: Any = type(record)
-    for name in _field_names(kind):
-        value = getattr(record, name)
-        if value and _may_hold_secrets(name, value):
+    names, values_of, usual = _fields(kind)
+    for name, value, default in zip(names, values_of(record), usual, strict=True):
+        if value and value is not default and _may_hold_secrets(name, value):
             reader = _Reader(name, digest)
             redacted = reader.read(value)
             if reader.found:
@@ -163,15 +169,19 @@ def redact_record(record: Record, digest: Digest = no_digest) -> Redacted[Record
 
 
 @cache
-def _field_names(record: Any) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(record))
+def _fields(record: Any) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, ...]], tuple[Any, ...]]:
+    """Return the names of the fields of a record, how they are read, and how they come by default."""
+    names = tuple(each.name for each in fields(record))
+    return names, attrgetter(*names), tuple(each.default for each in fields(record))
 
 
 def _may_hold_secrets(field: str, value: object) -> bool:
     """Return whether *value* is worth reading; nearly all are not, and an import has many."""
     if isinstance(value, str):
         return bool(find_secrets(value) if field in WORDS else _found_in_name(value, path=field in _PATHS))
-    return isinstance(value, tuple | Mapping) or (isinstance(value, Context) and value != _ALONE)
+    if isinstance(value, Mapping):
+        return value != _OURS
+    return isinstance(value, tuple) or (isinstance(value, Context) and value != _ALONE)
 
 
 class _Reader:

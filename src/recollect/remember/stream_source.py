@@ -41,7 +41,7 @@ class SourceStream:
     def add(self, drafts: Sequence[Draft]) -> SourceDiff:
         """Store the next part of the source; return what became of it."""
         keys, store = [piece_key(draft.memory) for draft in drafts], self._context.store
-        ready = ready_drafts(drafts, self._waiting(keys).values(), self._context)
+        ready = ready_drafts(drafts, keys, self._waiting(keys).values(), self._context)
         decided = decide_early([draft for draft in ready if draft.tokens is not None], self._context)
         with store.transaction():
             matched = _match(self._waiting(keys), keys)

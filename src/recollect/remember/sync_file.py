@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.errors import FileError, RecollectError
-from recollect.records import MTIME, OBSERVED_FROM, Memory, Piece
+from recollect.records import Memory, Piece
 from recollect.remember.context import Draft, IngestContext
 from recollect.remember.formats import Exported, Parsed
 from recollect.remember.ingest import decide_early, ingest_drafts, secrets_of
@@ -86,28 +86,55 @@ class FileReport:
         return [*self.problems, *([f"{self.more} more like these"] if self.more else [])]
 
 
+@dataclass(slots=True, kw_only=True)
+class OpenFile:
+    """A file of which the beginning is read: all of it, or so much that it is a collection."""
+
+    first: list[Parsed]
+    following: Parsed | None
+    coming: Iterator[Parsed]
+
+    @property
+    def exported(self) -> bool:
+        """Whether it is an export of our own."""
+        return any(part.exported for part in self.first)
+
+    def is_small(self, most: int) -> bool:
+        """Return whether it is read to its end, holds no more than *most* memories, and is no export of our own."""
+        whole = self.following is None and not self.exported
+        return whole and sum(len(part.memories) for part in self.first) <= most
+
+
+def open_file(parts: Iterable[Parsed], report: FileReport) -> OpenFile:
+    """Read the beginning of a file of these *parts*, told in *report*."""
+    coming = _understood(parts, report)
+    first = _first(coming)
+    following = None if any(part.exported for part in first) else next(coming, None)
+    return OpenFile(first=first, following=following, coming=coming)
+
+
+def small_drafts(opened: OpenFile, context: IngestContext, report: FileReport) -> list[Draft]:
+    """Return all that a small file holds, ready to be analysed."""
+    return [_prepare(each, None, context, report.modified) for part in opened.first for each in part.memories]
+
+
 def sync_file(
-    file: SourceFile, parts: Iterable[Parsed], context: IngestContext, index: SourceIndex, report: FileReport
+    file: SourceFile, opened: OpenFile, context: IngestContext, index: SourceIndex, report: FileReport
 ) -> Iterator[int]:
-    """Bring *file* up to date with its *parts*, told in *report*; yield how many memories were read so far.
+    """Bring *file* up to date with what was *opened*, told in *report*; yield how many memories were read so far.
 
     One part, or few memories, are compared with all that the file held before; more of them part by part.
     """
-    coming = _understood(parts, report)
-    first = _first(coming)
-    if any(part.exported for part in first):
-        yield _whole(file, _joined(chain(first, coming)), context, index, report)
+    if opened.exported or opened.following is None:
+        yield _whole(file, _joined(chain(opened.first, opened.coming)), context, index, report)
         return
-    following = next(coming, None)
-    if following is None:
-        yield _whole(file, _joined(first), context, index, report)
-        return
+    first, following, coming = opened.first, opened.following, opened.coming
     stream, done = SourceStream(file, context, index), 0
     for part in chain(_drained(first), (following,), coming):
         for start in range(0, len(part.memories), SLICE):
             with without_gc():
                 memories = part.memories[start : start + SLICE]
-                drafts = [_prepare(_dated(each, report.modified), None, context) for each in memories]
+                drafts = [_prepare(each, None, context, report.modified) for each in memories]
                 report.count(stream.add(drafts), drafts)
             done += len(drafts)
             yield done
@@ -177,11 +204,10 @@ def _whole(
     """Bring *file* up to date with all that it holds; return how many memories that is."""
     memories, exported = found
     with without_gc():
-        dated = [each if at in exported else _dated(each, report.modified) for at, each in enumerate(memories)]
-        drafts = [_prepare(memory, exported.get(at), context) for at, memory in enumerate(dated)]
+        drafts = [_prepare(each, exported.get(at), context, report.modified) for at, each in enumerate(memories)]
         before = pieces_of(file.name, context, index)
         if exported:
-            ready = ready_drafts(drafts, before, context)
+            ready = ready_drafts(drafts, [piece_key(each.memory) for each in drafts], before, context)
             with context.store.transaction():
                 diff = _restore(file, ready, exported, context, index)
         else:
@@ -201,9 +227,9 @@ def _sync(
 
     Until the last slice the source has no fingerprint, so that the next import reads it again.
     """
-    diffs, start = [], 0
-    for stop in slices(drafts, before):
-        ready = ready_drafts(drafts[start:stop], before, context)
+    diffs, start, keys = [], 0, [piece_key(draft.memory) for draft in drafts]
+    for stop in slices(keys, before):
+        ready = ready_drafts(drafts[start:stop], keys[start:stop], before, context)
         decided = decide_early([draft for draft in ready if draft.tokens is not None], context)
         with context.store.transaction():
             told = file if stop == len(drafts) else file.unfinished()
@@ -226,9 +252,14 @@ def _sync(
     )
 
 
-def _prepare(memory: Memory, exported: Exported | None, context: IngestContext) -> Draft:
-    """Return *memory* ready to be stored; only an export of our own may say that it is less trusted than its writer."""
-    return context.prepare(context.assign(memory, trust=None if exported is None else memory.trust))
+def _prepare(memory: Memory, exported: Exported | None, context: IngestContext, modified: datetime | None) -> Draft:
+    """Return *memory* ready to be stored, with the date of its file where it has none.
+
+    An export of our own keeps its dates, and only such a one may say that it is less trusted than its writer.
+    """
+    if exported is not None:
+        return context.prepare(context.assign(memory, trust=memory.trust))
+    return context.prepare(context.assign(memory), modified=modified)
 
 
 def _restore(
@@ -275,13 +306,6 @@ def modified_at(path: Path, now: datetime) -> datetime | None:
     except (OSError, ValueError, OverflowError):
         return None
     return modified if EARLIEST <= modified <= now else None
-
-
-def _dated(memory: Memory, modified: datetime | None) -> Memory:
-    """Return *memory* with the date of its file, marked as such, where it has none of its own."""
-    if modified is None or memory.observed_at is not None:
-        return memory
-    return replace(memory, observed_at=modified, metadata={**memory.metadata, OBSERVED_FROM: MTIME})
 
 
 PROBED: Final = 512

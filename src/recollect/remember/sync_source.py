@@ -88,10 +88,12 @@ def sync_source(
     index: SourceIndex,
     *,
     decided: Decided | None = None,
+    in_bulk: bool = False,
 ) -> SourceDiff:
     """Ingest what is new in *file*, revise what was edited and forget what is gone, in the caller's transaction.
 
-    A piece that was gone and is there again brings its memory back, as it was, under its id.
+    A piece that was gone and is there again brings its memory back, as it was, under its id. *in_bulk* says that the
+    file is one of many.
     """
     source, before = file.name, pieces_of(file.name, context, index)
     keys = [piece_key(draft.memory) for draft in drafts]
@@ -104,7 +106,8 @@ def sync_source(
     sole = [piece for piece in gone if piece.memory_id in own and piece.memory_id not in shared]
     edited = _pair_edits(drafts, unchanged, sole)
     fresh = [place for place in range(len(drafts)) if place not in unchanged and place not in edited]
-    results = dict(zip(fresh, ingest_drafts([drafts[at] for at in fresh], context, decided=decided), strict=True))
+    ingested = ingest_drafts([drafts[at] for at in fresh], context, decided=decided, in_bulk=in_bulk)
+    results = dict(zip(fresh, ingested, strict=True))
     ids = {place: piece.memory_id for place, piece in (unchanged | edited).items()}
     ids |= {place: result.id for place, result in results.items()}
     lost = {row: memory for row, memory in own.items() if row not in set(ids.values())}
@@ -119,13 +122,15 @@ def sync_source(
     return source_diff(results, edited=edited, total=len(drafts), losses=losses, revived=len(revived), ids=ids)
 
 
-def ready_drafts(drafts: Sequence[Draft], before: Collection[Piece], context: IngestContext) -> list[Draft]:
-    """Return *drafts* with the tokens, facts and vectors of those that a source did not hold *before*.
+def ready_drafts(
+    drafts: Sequence[Draft], keys: Sequence[bytes], before: Collection[Piece], context: IngestContext
+) -> list[Draft]:
+    """Return *drafts* with the tokens, facts and vectors of those that a source did not hold *before* by their *keys*.
 
     They are made before the transaction, so that no other writer waits for them.
     """
     known, ready = {piece.digest for piece in before}, list(drafts)
-    fresh = [place for place, draft in enumerate(drafts) if piece_key(draft.memory) not in known]
+    fresh = [place for place, key in enumerate(keys) if key not in known]
     made = embed_drafts([context.analysed(drafts[place]) for place in fresh], context)
     for place, draft in zip(fresh, made, strict=True):
         ready[place] = draft
@@ -136,18 +141,19 @@ SLICE: Final = 2500
 """How many memories of a new source are written in one transaction; other writers wait no longer than that takes."""
 
 
-def slices(drafts: Sequence[Draft], before: Sequence[Piece]) -> list[int]:
-    """Return where the slices end in which *drafts* are written; each has the ones before it, so nothing seems gone.
+def slices(keys: Sequence[bytes], before: Sequence[Piece]) -> list[int]:
+    """Return where the slices end in which drafts are written, by their *keys*; each has the ones before it.
 
-    The first slice has all that was there *before*; where not all of it is there still, there is one slice.
+    So nothing seems gone: the first slice has all that was there *before*; where not all of it is there still, there
+    is one slice.
     """
     left, seen = Counter(piece.digest for piece in before if not piece.gone), 0
-    for draft in drafts if before else ():
+    for key in keys if before else ():
         if not left:
             break
         seen += 1
-        left -= Counter((piece_key(draft.memory),))
-    return [len(drafts)] if left else [*range(seen + SLICE, len(drafts), SLICE), len(drafts)]
+        left -= Counter((key,))
+    return [len(keys)] if left else [*range(seen + SLICE, len(keys), SLICE), len(keys)]
 
 
 def remove_source(source: str, context: IngestContext, index: SourceIndex) -> int:

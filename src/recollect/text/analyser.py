@@ -29,6 +29,7 @@ SENTINEL: Final = "\u241e"
 _TITLE: Final = "name"
 _PATH: Final = "path"
 _FIRST: Final = ("description", "requirements", "workerRole", "worker_role", "text")
+_ELSEWHERE: Final = frozenset({_TITLE, _PATH, OBSERVED_FROM})
 _DISK: Final = regex(r"(?:[A-Za-z]:)?/")
 _HOME: Final = regex(r"(?:[A-Za-z]:)?/(?:(?:home|Users)/[^/]+|root)(?=/)")
 _PARTS: Final = 3
@@ -83,7 +84,7 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     )
 
 
-@_cached(2048)
+@_cached(512)
 def _terms(text: str) -> _Terms:
     """Return the terms of *text*; its exact forms are the tokens in order, then the other forms of its words."""
     tokens, alternatives, stems, hashes, _, _ = analyse_text(text)
@@ -92,7 +93,7 @@ def _terms(text: str) -> _Terms:
     return _Terms(stems, (*tokens, SENTINEL, *others) if others else tokens, hashes)
 
 
-@_cached(1024)
+@_cached(512)
 def _content_keys(content: str) -> tuple[tuple[int, ...], bool, str]:
     """Return the near-duplicate keys of *content*, whether it is code, and its language where it is not."""
     return _keys(content, terms=_terms(content))
@@ -116,7 +117,7 @@ def field_texts(memory: Memory) -> Iterator[tuple[str, str]]:
         ("tags", "\n".join(memory.tags)),
         ("path", _lines(telling_path(memory.source or ""), metadata.get(_PATH))),
         ("date", observed and _day(observed.date())),
-        ("extra", metadata and "\n".join(filter(None, _extra(metadata)))),
+        ("extra", metadata.keys() - _ELSEWHERE and "\n".join(filter(None, _extra(metadata)))),
     )
     return ((field, text) for field, text in texts if text)
 
@@ -143,7 +144,7 @@ def _lines(text: str, more: object) -> str:
 
 def _extra(metadata: Mapping[str, object]) -> Iterator[str]:
     """Yield the values that have no field of their own, in an order that does not depend on the mapping's."""
-    rest = sorted(set(metadata) - {_TITLE, _PATH, OBSERVED_FROM, *_FIRST}, key=str)
+    rest = sorted(set(metadata) - _ELSEWHERE - set(_FIRST), key=str)
     for key in (*_FIRST, *rest):
         yield from plain_values(metadata.get(key))
 

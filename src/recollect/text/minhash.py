@@ -14,6 +14,7 @@ from zlib import crc32
 _END: Final = 4
 _SMALL: Final = 6
 _KEY: Final = (1 << 63) - 1
+_FIRST, _SECOND, _THIRD = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
 
 
 def token_hash(token: str) -> int:
@@ -26,8 +27,19 @@ def minhash(hashes: Iterable[int]) -> tuple[int, ...]:
     ordered = sorted(set(hashes))
     if len(ordered) < 3:
         return (_key(ordered[0], ordered[-1]),) if ordered else ()
-    threes = {_key(*three) for end in (ordered[:_END], ordered[-_END:]) for three in combinations(end, 3)}
+    threes = {_key(*ordered)} if len(ordered) == 3 else {*_threes(*ordered[:_END]), *_threes(*ordered[-_END:])}
     return tuple(sorted(threes.union(_pairs(ordered)) if len(ordered) <= _SMALL else threes))
+
+
+def _threes(a: int, b: int, c: int, d: int) -> tuple[int, int, int, int]:
+    """Return the key of each three of four hashes in order, as `_key` mixes them; each product is made once."""
+    first, middle, behind, last = a * _FIRST, b * _SECOND, c * _SECOND, d * _THIRD
+    return (
+        (first + middle + c * _THIRD) & _KEY,
+        (first + middle + last) & _KEY,
+        (first + behind + last) & _KEY,
+        (b * _FIRST + behind + last) & _KEY,
+    )
 
 
 def _pairs(ordered: list[int]) -> Iterator[int]:
@@ -36,4 +48,4 @@ def _pairs(ordered: list[int]) -> Iterator[int]:
 
 def _key(first: int, second: int, third: int = 0) -> int:
     """Mix hashes into one number that fits a signed 64-bit column."""
-    return (first * 0x9E3779B97F4A7C15 + second * 0xC2B2AE3D27D4EB4F + third * 0x165667B19E3779F9) & _KEY
+    return (first * _FIRST + second * _SECOND + third * _THIRD) & _KEY

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from operator import add
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 import Stemmer  # type: ignore[import-not-found]  # the wheel brings no types
 
@@ -108,28 +108,31 @@ class TokenAnalysis(NamedTuple):
 _NOTHING: Final = TokenAnalysis((), (), (), ())
 
 
-class WordCache(dict[str, TokenAnalysis]):
-    """Keep the analyses of short words, and forget them all when there are too many."""
+_Read = TypeVar("_Read")
 
-    def __init__(self, analyse: Callable[[str], TokenAnalysis], *, max_words: int, max_length: int) -> None:
+
+class WordCache(dict[str, _Read]):
+    """Keep what was read of short words, and forget it all when there are too many."""
+
+    def __init__(self, read: Callable[[str], _Read], *, max_words: int, max_length: int) -> None:
         super().__init__()
-        self._analyse, self._max_words, self._max_length = analyse, max_words, max_length
+        self._read, self._max_words, self._max_length = read, max_words, max_length
 
-    def __missing__(self, word: str) -> TokenAnalysis:
-        analysis = self._analyse(word)
+    def __missing__(self, word: str) -> _Read:
+        found = self._read(word)
         # CJK runs hardly ever repeat.
-        if not analysis.cjk and len(word) <= self._max_length:
+        if len(word) <= self._max_length and not is_cjk(word):
             if len(self) >= self._max_words:
                 self.clear()
-            self[word] = analysis
-        return analysis
+            self[word] = found
+        return found
 
 
 def analyse_word(word: str) -> TokenAnalysis:
     """Analyse one *word* as `segment` found it."""
     if word.isascii():
-        # Nearly all words are letters with at most a capital in front, and need no more than this.
-        return _analyse_letters(word) if word.isalpha() and word[1:].islower() else _analyse_compound(word)
+        # Nearly all words are letters or digits, and need no more than this.
+        return _analyse_plain(word) if word.isalnum() and not _humps(word) else _analyse_compound(word)
     if is_cjk(word):
         return _analyse_run(word)
     # Folding can open a character into several words: the fraction sign, the parenthesised number.
@@ -139,10 +142,48 @@ def analyse_word(word: str) -> TokenAnalysis:
 WORDS: Final = WordCache(analyse_word, max_words=1 << 16, max_length=48)
 """The analysis of every word, by the word as `segment` found it."""
 
+_Plain = tuple[str, str, int | None]
+"""The token of a word, its stem, and the hash of that; none for a stop word."""
+
+
+def _read_word(word: str) -> _Plain | TokenAnalysis:
+    """Return the analysis of a *word*, in short where it is one token and one stem: most words are."""
+    analysis = analyse_word(word)
+    tokens, alternatives, stems, hashes, stop, _ = analysis
+    if alternatives or not len(tokens) == len(stems) == 1 or len(hashes) == stop:
+        return analysis
+    # Equal texts are kept once.
+    token = word if tokens[0] == word else tokens[0]
+    return token, token if stems[0] == token else stems[0], None if stop else hashes[0]
+
+
+_READ: Final = WordCache(_read_word, max_words=1 << 16, max_length=48)
+_PLAIN: Final = 3
+
 
 def analyse_text(text: str) -> TokenAnalysis:
     """Analyse all words of *text*."""
-    return joined(list(map(WORDS.__getitem__, segment(text))))
+    words = segment(text)
+    if len(words) < 2:
+        return joined(list(map(WORDS.__getitem__, words)))
+    tokens: list[str] = []
+    alternatives: list[str] = []
+    stems: list[str] = []
+    hashes: list[int] = []
+    # The innermost loop of an import, so it is written out.
+    for read in map(_READ.__getitem__, words):
+        if len(read) == _PLAIN:
+            token, root, hashed = read
+            tokens.append(token)
+            stems.append(root)
+            if hashed is not None:
+                hashes.append(hashed)
+        else:
+            tokens += read.tokens
+            alternatives += read.alternatives
+            stems += read.stems
+            hashes += read.hashes
+    return TokenAnalysis(tuple(tokens), tuple(alternatives), tuple(stems), tuple(hashes))
 
 
 def joined(analyses: Sequence[TokenAnalysis]) -> TokenAnalysis:
@@ -153,7 +194,6 @@ def joined(analyses: Sequence[TokenAnalysis]) -> TokenAnalysis:
     alternatives: list[str] = []
     stems: list[str] = []
     hashes: list[int] = []
-    # The innermost loop of an import, so it is written out.
     for more_tokens, more_alternatives, more_stems, more_hashes, _, _ in analyses:
         tokens += more_tokens
         stems += more_stems
@@ -165,7 +205,7 @@ def joined(analyses: Sequence[TokenAnalysis]) -> TokenAnalysis:
 
 def word_set(text: str) -> frozenset[str]:
     """Return the distinct folded words of *text*."""
-    return frozenset(token for word in segment(text) for token in WORDS[word].tokens)
+    return frozenset(analyse_text(text).tokens)
 
 
 # --- runs of CJK characters -----------------------------------------------------------------
@@ -245,31 +285,35 @@ _HUMP: Final = regex("(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-
 _LONGEST_HUMPED: Final = 64
 
 
-def _analyse_letters(word: str) -> TokenAnalysis:
-    """Analyse an ASCII word without signs, digits and camelCase, as `_analyse_compound` would."""
-    lowered = word if word.islower() else word.lower()
+def _analyse_plain(word: str) -> TokenAnalysis:
+    """Analyse an ASCII word without signs and camelCase, as `_analyse_compound` would."""
+    lowered = word.lower()
     token = lowered[:LONGEST]
     root = stem(token)
     stop = lowered in STOPWORDS
-    return TokenAnalysis((token,), (), (root,), () if stop else (token_hash(root),), stop=stop)
+    return TokenAnalysis((token,), (), (root,), () if stop else (token_hash(root),), stop)
 
 
 def _analyse_compound(word: str) -> TokenAnalysis:
     """Analyse a compound that is ASCII or folded: camelCase is seen in the first, and gone from the second."""
     if len(word) > LONGEST and (shorter := _shorter(word)) != [word]:
         return joined([WORDS[each] for each in shorter])
-    bare = _CLITIC.sub("", word)
+    bare = _CLITIC.sub("", word) if "'" in word else word
     pieces = _pieces(bare)
+    lowered = [_lower(piece)[:LONGEST] for piece in pieces]
     stems: list[str] = []
     parts: list[str] = []
-    for piece in pieces:
-        humps = _humps(piece)
-        stems += map(stem, dict.fromkeys([_lower(piece)[:LONGEST], *humps]))
-        parts += humps
-    wholes = _wholes(_lower(bare)) if pieces and pieces != [bare] else []
-    tokens = tuple(_lower(piece)[:LONGEST] for piece in (pieces if bare == word else _pieces(word)))
+    for piece, token in zip(pieces, lowered, strict=True):
+        if humps := _humps(piece):
+            stems += map(stem, dict.fromkeys([token, *humps]))
+            parts += humps
+        else:
+            stems.append(stem(token))
+    plain = _lower(bare)
+    wholes = _wholes(plain) if pieces and pieces != [bare] else []
+    tokens = tuple(lowered) if bare == word else tuple(_lower(piece)[:LONGEST] for piece in _pieces(word))
     others = tuple(part for part in dict.fromkeys([*parts, *wholes]) if part not in tokens)
-    stop = _lower(bare) in STOPWORDS or _lower(word) in STOPWORDS
+    stop = plain in STOPWORDS or _lower(word) in STOPWORDS
     every = (*stems, *wholes)
     return TokenAnalysis(tokens, others, every, () if stop else tuple(map(token_hash, every)), stop=stop)
 
@@ -291,7 +335,8 @@ def _lower(text: str) -> str:
 
 def _humps(piece: str) -> list[str]:
     """Return the parts of a camelCase *piece*, nothing when it is not one."""
-    if piece[1:].islower() or len(piece) > _LONGEST_HUMPED:
+    tail = piece[1:]
+    if tail == tail.lower() or len(piece) > _LONGEST_HUMPED:
         return []
     humps = _HUMP.split(piece)
     return [hump.lower() for hump in humps] if len(humps) > 1 else []

@@ -15,7 +15,8 @@ from recollect.stores.change import folded
 from recollect.values import MISSING, Field, fields
 
 Record = TypeVar("Record")
-_ALONE = Context()
+_ALONE = Memory(content="").context
+_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
 
 
 @lru_cache(maxsize=64)
@@ -31,7 +32,7 @@ def instant(text: str) -> datetime:
 
 def dump(value: object) -> str:
     """Return *value* as compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    return _JSON.encode(value)
 
 
 def _dump_list(values: tuple[object, ...]) -> str:
@@ -51,7 +52,7 @@ def _load_mapping(text: str) -> Mapping[str, object]:
 
 
 def _dump_context(context: Context) -> str:
-    if context == _ALONE:
+    if context is _ALONE or context == _ALONE:
         return "{}"
     kept = {"before": context.before, "after": context.after, "around": context.around}
     return dump({name: text for name, text in kept.items() if text})
@@ -195,10 +196,11 @@ class Codec(Generic[Record]):
 
     def checksum(self, row: Sequence[Any]) -> int:
         """Return the checksum of a row of `columns`; fields that are as they come do not count, so that more can be."""
-        texts = zip(self.names, map(_plain, row), self._usual, strict=True)
+        # What equals its default is written alike; the text of the others decides.
+        rest = [each for each in zip(row, self.defaults, self.names, self._usual, strict=True) if each[0] != each[1]]
+        texts = [(name, _plain(value), usual) for value, _, name, usual in rest]
         return checksum(
-            _plain(row[self._places[self._sealed]]),
-            *(f"{name}={text}" for name, text, usual in texts if text != usual),
+            _plain(row[self._places[self._sealed]]), *[f"{name}={text}" for name, text, usual in texts if text != usual]
         )
 
     def read(self, row: Sequence[Any], **more: object) -> Record:

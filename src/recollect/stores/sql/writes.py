@@ -1,8 +1,8 @@
 """Writing: the rows of one transaction, gathered so that each table is written in one go."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from operator import add
 from typing import Any, assert_never
 
 from recollect.records import (
@@ -69,7 +69,7 @@ class Writer:
         self._session = session
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
         self._tokens: list[tuple[int, TokenizedMemory]] = []
-        self._growth: dict[str, Counter[str]] = {}
+        self._growth: dict[str, list[int]] = {}
         newest = dict(session.rows("select key, value from meta where key in ('newest', 'newest_fact')"))
         self._newest, self._newest_fact = newest["newest"], newest["newest_fact"]
 
@@ -98,7 +98,7 @@ class Writer:
         if self._tokens:
             self._db.words.add(self._session, self._tokens)
             self._tokens = []
-        self._session.many(GROW, [(name, *(grown[size] for size in SIZES)) for name, grown in self._growth.items()])
+        self._session.many(GROW, [(name, *grown) for name, grown in self._growth.items()])
         self._growth = {}
         newest = [(self._newest, "newest"), (self._newest_fact, "newest_fact")]
         self._session.many("update meta set value = ? where key = ?", newest)
@@ -244,9 +244,8 @@ class Writer:
             self._grow(memory.project, (-1, -stems, -exacts, -code))
 
     def _grow(self, project: str, sizes: Sequence[int]) -> None:
-        grown = self._growth.setdefault(project, Counter())
-        for name, size in zip(SIZES, sizes, strict=True):
-            grown[name] += size
+        grown = self._growth.get(project)
+        self._growth[project] = list(sizes) if grown is None else list(map(add, grown, sizes))
 
 
 def _wording(row: int, ordinal: int, text: str) -> tuple[Any, ...]:
