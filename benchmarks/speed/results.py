@@ -133,8 +133,12 @@ def write(results: Iterable[Result], *, path: Path = FILE) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as out:
         for each in results:
-            known = {name: _short(value) for name, value in asdict(each).items() if value != PLAIN[name]}
-            out.write(json.dumps({**known, "run": shared}) + "\n")
+            out.write(json.dumps({**as_line(each), "run": shared}) + "\n")
+
+
+def as_line(result: Result) -> dict[str, Any]:
+    """Return what is known of *result*."""
+    return {name: _short(value) for name, value in asdict(result).items() if value != PLAIN[name]}
 
 
 def _short(value: Any) -> Any:

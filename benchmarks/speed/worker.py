@@ -61,6 +61,12 @@ def source_mark() -> str:
     return mark.hexdigest()
 
 
+def _mark_of(engine: str) -> str:
+    """Return what an index of *engine* depends on: how it is built, and for ours the code."""
+    how = hashlib.blake2b((ROOT / "benchmarks" / "speed" / "engines" / f"{engine}.py").read_bytes(), digest_size=6)
+    return how.hexdigest() + (source_mark() if engine in OURS else "")
+
+
 def _command(verb: str, engine: str, material: Path, home: Path) -> list[str]:
     python = sys.executable if engine in OURS else str(PYTHON)
     return [python, "-m", "benchmarks.speed.serve", verb, engine, str(material), str(home)]
@@ -81,7 +87,7 @@ def index_of(engine: str, material: Path) -> tuple[Path, dict[str, Any]]:
     """Return where *engine* has its index of *material* and what it took; it is built first where it is missing."""
     home = material / "indexes" / engine
     facts = home.with_suffix(".json")
-    mark = source_mark() if engine in OURS else "peer"
+    mark = _mark_of(engine)
     if facts.exists():
         known = json.loads(facts.read_text(encoding="utf-8"))
         if known["mark"] == mark or os.environ.get("KEEP_STORES"):
