@@ -146,7 +146,7 @@ class Ran:
     output: str
 
 
-def run(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Ran:
+def run(command: Sequence[str], *, environment: Mapping[str, str] | None = None, accepted: Sequence[int] = (0,)) -> Ran:
     """Run *command* to its end and return what it took; one that fails ends the benchmark with its words."""
     started = time.perf_counter()
     with subprocess.Popen(
@@ -156,7 +156,7 @@ def run(command: Sequence[str], *, environment: Mapping[str, str] | None = None)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode not in accepted:
         sys.exit(f"{' '.join(command)} failed with {process.returncode}:\n{output}")
     return Ran(
         seconds=seconds,

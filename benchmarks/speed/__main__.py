@@ -84,9 +84,7 @@ def _latency(sections: tuple[str, ...], text: str, size: int, given: argparse.Na
     peers = usual if given.peers is None else tuple(filter(None, given.peers.split(",")))
     able = peers if PYTHON.exists() else ()
     engines = ("recollect", *able)
-    return Job(
-        sections=sections, text=text, size=size, work=lambda: latency.measure(sections, text, size, engines)
-    )
+    return Job(sections=sections, text=text, size=size, work=lambda: latency.measure(sections, text, size, engines))
 
 
 def run(given: argparse.Namespace) -> float:
@@ -117,6 +115,7 @@ def main() -> None:
     parser.add_argument("--texts", default="zipf,debian,sets")
     parser.add_argument("--peers", help=f"these peers, or none at all when empty: {','.join(PEERS)}")
     parser.add_argument("--fresh", action="store_true", help="measure again what is already known")
+    parser.add_argument("--by", choices=("wall", "cpu"), default="wall", help="what bars and ratios are taken of")
     parser.add_argument("--report", action="store_true", help="measure nothing, only write the page")
     parser.add_argument("--print", action="store_true", help="print the tables and write no page")
     parser.add_argument("--check", action="store_true", help="compare with the ratios of docs/performance.json")
@@ -127,11 +126,11 @@ def main() -> None:
     if not given.report:
         run(given)
     known = results.read(of_any_code=given.report)
-    print(bars.as_text(known))
+    print(bars.as_text(known, given.by))
     if given.check:
         sys.exit(check.compare(known))
     if not given.print:
-        write_page(known, results.last_run())
+        write_page(known, results.last_run(), given.by)
 
 
 if __name__ == "__main__":

@@ -30,7 +30,13 @@ class Bar:
         """PASS, MISS, or "not measured"."""
         if self.found is None:
             return "not measured"
-        held = self.found >= self.mark if self.least else self.found < self.mark if self.strict else self.found <= self.mark
+        held = (
+            self.found >= self.mark
+            if self.least
+            else self.found < self.mark
+            if self.strict
+            else self.found <= self.mark
+        )
         return "PASS" if held else "MISS"
 
     @property
@@ -100,14 +106,29 @@ def bars(results: Sequence[Result], by: By = "wall") -> list[Bar]:
     """Return every bar in the order of the table."""
     known = Known(results, by)
     parts: tuple[Callable[[Known], Iterator[Bar]], ...] = (
-        _words, _vectors, _hybrid, _model, _growth, _load, _start, _add, _import, _memory, _stages, _answers
+        _words,
+        _vectors,
+        _hybrid,
+        _model,
+        _growth,
+        _load,
+        _start,
+        _add,
+        _import,
+        _memory,
+        _stages,
+        _answers,
     )
     return [bar for part in parts for bar in part(known)]
 
 
 def _against(known: Known, name: str, ours: Result | None, theirs: Result | None, mark: float) -> Bar:
     return Bar(
-        name=name, unit="x", mark=mark, found=known.ratio(ours, theirs), noise=noise(ours, theirs),
+        name=name,
+        unit="x",
+        mark=mark,
+        found=known.ratio(ours, theirs),
+        noise=noise(ours, theirs),
         note=_times(known, ours, theirs),
     )
 
@@ -134,7 +155,11 @@ def _vectors(known: Known) -> Iterator[Bar]:
     for (size, short), mark in zip(SIZES.items(), (1.1, 0.2, 0.15), strict=True):
         ours = known.one("vectors", "vectors", size=size)
         yield _against(
-            known, f"vectors, {short}, of NumPy float32", ours, known.one("vectors", "vectors", "numpy", size=size), mark
+            known,
+            f"vectors, {short}, of NumPy float32",
+            ours,
+            known.one("vectors", "vectors", "numpy", size=size),
+            mark,
         )
         recall = None if ours is None else ours.recall
         yield Bar(name=f"vectors, {short}, recall@100", unit="", mark=0.999, found=recall, least=True)
@@ -152,8 +177,13 @@ def _hybrid(known: Known) -> Iterator[Bar]:
     yield _against(known, f"hybrid, 100K, of the fastest peer ({named})", ours, first, 0.5)
     for other in others:
         yield Bar(
-            name=f"hybrid, 100K, {other.engine} behind ours", unit="x", mark=20.0, found=known.ratio(other, ours),
-            least=True, noise=noise(ours, other), note=_times(known, other, ours),
+            name=f"hybrid, 100K, {other.engine} behind ours",
+            unit="x",
+            mark=20.0,
+            found=known.ratio(other, ours),
+            least=True,
+            noise=noise(ours, other),
+            note=_times(known, other, ours),
         )
 
 
@@ -210,7 +240,12 @@ def _memory(known: Known) -> Iterator[Bar]:
     found = None if result is None else result.memory_mb
     note = f"{result.anonymous_mb:.0f} MB its own" if result and result.anonymous_mb else ""
     yield Bar(
-        name="memory of a hybrid search process, 100K, no model", unit=" MB", mark=150.0, found=found, strict=True, note=note
+        name="memory of a hybrid search process, 100K, no model",
+        unit=" MB",
+        mark=150.0,
+        found=found,
+        strict=True,
+        note=note,
     )
 
 
@@ -226,14 +261,20 @@ def _stages(known: Known) -> Iterator[Bar]:
 def _answers(known: Known) -> Iterator[Bar]:
     generated = known.one("answers", "generated", text="")
     yield Bar(
-        name="answers that differ, generated cases", unit="", mark=0.0,
-        found=None if generated is None else generated.value, note=generated.note if generated else "",
+        name="answers that differ, generated cases",
+        unit="",
+        mark=0.0,
+        found=None if generated is None else generated.value,
+        note=generated.note if generated else "",
     )
     sets = [each for each in known._results if each.section == "answers" and each.row != "generated"]  # noqa: SLF001
     asked = sum(each.samples for each in sets)
     yield Bar(
-        name="answers that differ, questions of the judged sets", unit="", mark=0.0,
-        found=sum(each.value or 0.0 for each in sets) if sets else None, note=f"{asked:,} asked" if sets else "",
+        name="answers that differ, questions of the judged sets",
+        unit="",
+        mark=0.0,
+        found=sum(each.value or 0.0 for each in sets) if sets else None,
+        note=f"{asked:,} asked" if sets else "",
     )
 
 
@@ -266,7 +307,9 @@ def as_text(results: Sequence[Result], by: By = "wall") -> str:
     """Return the table for a terminal, the four figures of the headline below it."""
     table = [["what", "found", "bar", "", "times"], *rows(results, by)]
     widths = [max(len(line[at]) for line in table) for at in range(4)]
-    lines = ["  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[4]]) for line in table]
+    lines = [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(line, widths, strict=False)), line[4]]) for line in table
+    ]
     return "\n".join(line.rstrip() for line in (*lines, "", *headline_lines(results)))
 
 

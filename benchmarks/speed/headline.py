@@ -1,17 +1,24 @@
 """Section headline: the four figures that one of our seeds (NornicDB) tells of itself, ours, and the same in NumPy.
 
-They are of its machine, ours of this one; what can be compared is ours beside NumPy.
+usage: python -m benchmarks.speed.headline [MEMORIES NODES]
+They are of its machine, ours of this one; what can be compared is ours beside NumPy. The last line is JSON.
 """
 
+import json
+import os
 import re
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed.results import Result
+from benchmarks.common import made_up_texts, run
+from benchmarks.speed.bars import headline_lines
+from benchmarks.speed.results import Result, as_line, from_line
+from benchmarks.speed.worker import ONE_THREAD, PLAIN
 
 SEED = {"vector search": 8.5, "BM25": 0.255, "fusion of 100": 0.027, "index": 5400.0}
 """Milliseconds, as the seed tells them: vectors and BM25 over 10,000, an index of 38,000 nodes."""
@@ -22,13 +29,25 @@ Work = Callable[[int], Any]
 
 
 def headline(memories: int = MEMORIES, nodes: int = NODES) -> list[Result]:
-    """Measure the four, ours and NumPy in turns."""
-    from benchmarks.common import made_up_texts  # noqa: PLC0415 - loaded where it is measured
+    """Measure the four in a process of its own, with one thread."""
+    command = [sys.executable, "-m", "benchmarks.speed.headline", str(memories), str(nodes)]
+    ran = run(command, environment={**os.environ, **ONE_THREAD, **PLAIN})
+    return [from_line(each) for each in json.loads(ran.output.splitlines()[-1])]
 
+
+def measured(memories: int, nodes: int) -> list[Result]:
+    """Measure the four, ours and NumPy in turns."""
     texts = made_up_texts(memories)
     with tempfile.TemporaryDirectory() as home:
         pairs = {**_searches(texts, Path(home)), "index": _indexing(made_up_texts(nodes, seed=9), Path(home))}
         return [each for row, works in pairs.items() for each in _results(row, works, memories, nodes)]
+
+
+def main(memories: str = str(MEMORIES), nodes: str = str(NODES)) -> None:
+    """Print the four beside the seed's, then all as one line of JSON."""
+    found = measured(int(memories), int(nodes))
+    print("\n".join(headline_lines(found)))
+    print(json.dumps([as_line(each) for each in found]))
 
 
 def _results(row: str, works: Mapping[str, Work], memories: int, nodes: int) -> Iterator[Result]:
@@ -60,10 +79,10 @@ def _results(row: str, works: Mapping[str, Work], memories: int, nodes: int) -> 
 
 def _searches(texts: Sequence[str], home: Path) -> dict[str, dict[str, Work]]:
     import numpy as np  # noqa: PLC0415
-
-    import recollect  # noqa: PLC0415
     from benchmarks.speed.engines.recollect import EXTERNAL, give_vectors, or_of  # noqa: PLC0415
     from benchmarks.speed.material import WIDTH, questions_of  # noqa: PLC0415
+
+    import recollect  # noqa: PLC0415
     from recollect.records import ALL_PROJECTS, NO_FILTER, Generation, Memory  # noqa: PLC0415
 
     chance = np.random.default_rng(7)
@@ -74,7 +93,7 @@ def _searches(texts: Sequence[str], home: Path) -> dict[str, dict[str, Work]]:
     give_vectors(db.store, vectors, Generation(fingerprint=EXTERNAL, dimensions=WIDTH, model=""))
     questions = questions_of(texts)
     asked = [or_of(question) for question in questions]
-    near = [vectors[at].tobytes() for at in range(len(questions))]
+    near = [vectors[at].tobytes() for at in range(min(len(texts), len(questions)))]
     everywhere = {"scope": ALL_PROJECTS, "where": NO_FILTER, "limit": 10}
     numpy_words = inverted(texts)
 
@@ -173,3 +192,7 @@ def _indexing(texts: Sequence[str], home: Path) -> dict[str, Work]:
             db.add_all([Memory(content=text) for text in texts])
 
     return {"recollect": imported, "NumPy": lambda _: inverted(texts)}
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -52,12 +52,10 @@ def measure(sections: Sequence[str], text: str, size: int, engines: Sequence[str
 
 
 def _section(row: str) -> str:
-    return next((name for name, rows in ROWS.items() if row.split(",")[0] in rows), "")
+    return next((name for name, rows in ROWS.items() if row.split(",", maxsplit=1)[0] in rows), "")
 
 
-def _started(
-    engines: Sequence[str], material: Path, stack: ExitStack
-) -> tuple[list[Worker], list[tuple[str, str]]]:
+def _started(engines: Sequence[str], material: Path, stack: ExitStack) -> tuple[list[Worker], list[tuple[str, str]]]:
     """Return the tools that could be started, and why others could not."""
     workers, failed = [], []
     core = [max(os.sched_getaffinity(0))] if hasattr(os, "sched_getaffinity") else []
@@ -114,7 +112,9 @@ def _ids(worker: Worker, row: str) -> list[list[int]]:
 def _recall(worker: Worker, row: str, truth: Mapping[int, set[int]]) -> float | None:
     if not truth or not row.startswith("vectors"):
         return None
-    shares = [len(truth[at].intersection(ids)) / len(truth[at]) for at, ids in enumerate(_ids(worker, row)) if at in truth]
+    shares = [
+        len(truth[at].intersection(ids)) / len(truth[at]) for at, ids in enumerate(_ids(worker, row)) if at in truth
+    ]
     return sum(shares) / len(shares)
 
 
@@ -147,5 +147,3 @@ def _held(worker: Worker, *, text: str, size: int) -> Result:
         version=worker.facts["version"],
         note=worker.facts["note"],
     )
-
-

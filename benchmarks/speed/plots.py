@@ -32,8 +32,17 @@ Rows = list[Mapping[str, Any]]
 def main(source: str, folder: str) -> None:
     """Draw what there are results for."""
     rows: Rows = json.loads(Path(source).read_text(encoding="utf-8"))
-    mpl.rcParams.update({"svg.hashsalt": "recollect", "svg.fonttype": "none", "font.size": 9, "axes.grid": True,
-                         "grid.alpha": 0.3, "axes.spines.top": False, "axes.spines.right": False})
+    mpl.rcParams.update(
+        {
+            "svg.hashsalt": "recollect",
+            "svg.fonttype": "none",
+            "font.size": 9,
+            "axes.grid": True,
+            "grid.alpha": 0.3,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+        }
+    )
     for draw in (latency, recall, load):
         figure = draw(rows)
         if figure is not None:
@@ -51,16 +60,26 @@ def latency(rows: Rows) -> Any:
         return None
     figure, panels = plt.subplots(1, 3, figsize=(10, 3.4))
     for panel, (section, kinds) in zip(panels, SHOWN.items(), strict=True):
-        for engine in COLORS:
-            line = sorted((row["size"], row["p50"]) for row in chosen if row["engine"] == engine and row["row"] in kinds)
+        for engine, color in COLORS.items():
+            line = sorted(
+                (row["size"], row["p50"]) for row in chosen if row["engine"] == engine and row["row"] in kinds
+            )
             if line:
-                panel.plot(*zip(*line, strict=True), marker="o", ms=3, color=COLORS[engine], label=engine,
-                           lw=2 if engine == "recollect" else 1)
+                panel.plot(
+                    *zip(*line, strict=True),
+                    marker="o",
+                    ms=3,
+                    color=color,
+                    label=engine,
+                    lw=2 if engine == "recollect" else 1,
+                )
         if section == "vectors":
             _roof(panel, rows, sorted({row["size"] for row in chosen}))
         panel.set(title=section, xscale="log", yscale="log", xlabel="memories", ylabel="median, ms")
     panels[1].legend(fontsize=7)
-    handles = {label: handle for panel in panels for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)}
+    handles = {
+        label: handle for panel in panels for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
+    }
     panels[1].legend(handles.values(), handles.keys(), fontsize=6)
     return figure
 
@@ -83,10 +102,12 @@ def recall(rows: Rows) -> Any:
         return None
     figure, panels = plt.subplots(1, len(sizes), figsize=(3.6 * len(sizes) + 0.6, 3.2), squeeze=False)
     for panel, size in zip(panels[0], sizes, strict=True):
-        for engine in COLORS:
-            line = sorted((row["p50"], row["recall"]) for row in chosen if row["size"] == size and row["engine"] == engine)
+        for engine, color in COLORS.items():
+            line = sorted(
+                (row["p50"], row["recall"]) for row in chosen if row["size"] == size and row["engine"] == engine
+            )
             if line:
-                panel.plot(*zip(*line, strict=True), marker="o", ms=4, lw=1, color=COLORS[engine], label=engine)
+                panel.plot(*zip(*line, strict=True), marker="o", ms=4, lw=1, color=color, label=engine)
         panel.set(title=f"{size:,}", xscale="log", xlabel="median, ms", ylabel="recall@100")
         panel.legend(fontsize=6)
     return figure
@@ -101,10 +122,18 @@ def load(rows: Rows) -> Any:
     figure, panel = plt.subplots(figsize=(5, 3.2))
     for kind, style in (("threads", "--"), ("processes", "-")):
         for size, color in zip(sizes, ("#c0392b", "#2c7fb8", "#7fbc41", "#8e44ad"), strict=False):
-            line = sorted((row.get(kind, 1), row["per_second"]) for row in chosen if (row["row"], row["size"]) == (kind, size))
+            line = sorted(
+                (row.get(kind, 1), row["per_second"]) for row in chosen if (row["row"], row["size"]) == (kind, size)
+            )
             if line:
                 panel.plot(*zip(*line, strict=True), style, marker="o", ms=3, color=color, label=f"{kind}, {size:,}")
-    panel.set(xscale="log", xticks=[1, 2, 4, 8], xticklabels=["1", "2", "4", "8"], xlabel="readers at once", ylabel="answers a second")
+    panel.set(
+        xscale="log",
+        xticks=[1, 2, 4, 8],
+        xticklabels=["1", "2", "4", "8"],
+        xlabel="readers at once",
+        ylabel="answers a second",
+    )
     panel.set_ylim(bottom=0)
     panel.legend(fontsize=7)
     return figure

@@ -61,7 +61,9 @@ def page(results: Sequence[Result], facts: Mapping[str, Any], by: bars.By) -> st
         "by": "by the clock" if by == "wall" else "of computing",
         "bars": _grid(["what", "found", "bar", "", "times"], _bold(bars.rows(results, by))),
         "summary": _summary(results, by),
-        "headline": _grid(["ms", "recollect", "NumPy", "NornicDB, its machine", "recollect : NumPy"], bars.headline_rows(results)),
+        "headline": _grid(
+            ["ms", "recollect", "NumPy", "NornicDB, its machine", "recollect : NumPy"], bars.headline_rows(results)
+        ),
         "latency": "\n\n".join(_latency(results, section) for section in ("words", "hybrid")),
         "vectors": _latency(results, "vectors"),
         "recall": _recall(results),
@@ -89,7 +91,9 @@ def _bold(rows: Iterable[Sequence[str]]) -> list[list[str]]:
 def _summary(results: Sequence[Result], by: bars.By) -> str:
     verdicts = [bar.verdict for bar in bars.bars(results, by)]
     held, missed = verdicts.count("PASS"), verdicts.count("MISS")
-    return f"{held} of {held + missed} measured bars hold; {verdicts.count('not measured')} were not measured in this run."
+    return (
+        f"{held} of {held + missed} measured bars hold; {verdicts.count('not measured')} were not measured in this run."
+    )
 
 
 def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -231,8 +235,9 @@ def _answers(results: Sequence[Result]) -> str:
         [each.row, f"{each.samples:,}" if each.samples else "", f"{each.value or 0:.0f}", each.note] for each in chosen
     ]
     told = (
-        "Ids, order, scores to the last bit, outcome, totals and near misses of a search, with the index of a SQLite store and"
-        " with the tests' store in memory, which ranks in plain Python: questions of the dev halves x profiles x (words, hybrid).\n\n"
+        "Ids, order, scores to the last bit, outcome, totals and near misses of a search, with the index of a SQLite"
+        " store and with the tests' store in memory, which ranks in plain Python: questions of the dev halves x"
+        " profiles x (words, hybrid).\n\n"
     )
     return told + _grid(["", "asked", "different", ""], rows) if rows else ""
 

@@ -152,9 +152,14 @@ def read(*, path: Path = FILE, of_any_code: bool = False) -> list[Result]:
     for line in lines:
         known = json.loads(line)
         if known.pop("run")["source"] == source_mark() or of_any_code:
-            result = Result(**{**known, "rounds": tuple(known.get("rounds", ()))})
+            result = from_line(known)
             found[result.key] = result
     return list(found.values())
+
+
+def from_line(known: Mapping[str, Any]) -> Result:
+    """Return what `as_line` wrote."""
+    return Result(**{**known, "rounds": tuple(known.get("rounds", ()))})
 
 
 def last_run(path: Path = FILE) -> dict[str, Any]:

@@ -14,13 +14,13 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
-import oracle.store
-from oracle.store import OracleStore
-
 from benchmarks.common import DATA, cached_embedder
 from benchmarks.speed.progress import clear, say
+
+import oracle.store
+from oracle.store import OracleStore
 from recollect.evaluate.corpus import EvalResources, clock_of, imported, request_for
-from recollect.evaluate.corpus import _import as write_into  # noqa: PLC2701 - the same path for both stores
+from recollect.evaluate.corpus import _import as write_into
 from recollect.evaluate.datasets import Dataset, EvalQuery, read_dataset, split_of
 from recollect.profile import BUILT_IN, load_profile
 from recollect.records import Bigram, Leaf, Phrase, Prefix
@@ -62,11 +62,12 @@ class Shortcut:
         form = form_of(leaf)
         if isinstance(leaf, Prefix):
             first = bisect_left(self._tokens, (form, leaf.text))
-            yield from takewhile(
-                lambda key: key[0] == form and key[1].startswith(leaf.text), self._tokens[first:]
-            )
+            yield from takewhile(lambda key: key[0] == form and key[1].startswith(leaf.text), self._tokens[first:])
         else:
-            yield form, leaf.texts[0] if isinstance(leaf, Phrase) else leaf.first if isinstance(leaf, Bigram) else leaf.text
+            yield (
+                form,
+                leaf.texts[0] if isinstance(leaf, Phrase) else leaf.first if isinstance(leaf, Bigram) else leaf.text,
+            )
 
 
 def asked(dataset: Dataset, most: int) -> Sequence[EvalQuery]:

@@ -108,8 +108,16 @@ def serve(engine: Any, material: Path, home: Path, answers: TextIO) -> None:
     """Answer until the input ends."""
     before, started = held(), time.perf_counter()
     rows = engine.searches(material, home)
-    tell(answers, {"version": engine.VERSION, "note": engine.NOTE, "rows": list(rows), "before": before,
-                   "open_ms": (time.perf_counter() - started) * 1000})
+    tell(
+        answers,
+        {
+            "version": engine.VERSION,
+            "note": engine.NOTE,
+            "rows": list(rows),
+            "before": before,
+            "open_ms": (time.perf_counter() - started) * 1000,
+        },
+    )
     for line in sys.stdin:
         asked = json.loads(line)
         if "held" in asked:

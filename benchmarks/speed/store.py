@@ -104,5 +104,3 @@ def _rate(answer: dict[str, float]) -> float:
 
 
 KINDS: dict[str, Callable[[Path, int], float]] = {"threads": _threads, "processes": _processes}
-
-

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -55,9 +56,11 @@ class ToolFailed(Exception):
 def source_mark() -> str:
     """Return what the code of recollect is known by: other code builds and measures anew."""
     mark = hashlib.blake2b(digest_size=6)
-    for path in sorted((ROOT / "src").rglob("*")):
+    known = find_spec("recollect")
+    home = Path(known.origin).parent if known and known.origin else ROOT / "src"
+    for path in sorted(home.rglob("*")):
         if path.is_file() and path.suffix in (".py", ".sql", ".toml"):
-            mark.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+            mark.update(path.relative_to(home).as_posix().encode() + path.read_bytes())
     return mark.hexdigest()
 
 

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import recollect
 from benchmarks.common import recollect as command
 from benchmarks.common import run
 from benchmarks.speed.material import WIDTH, read_questions, read_vectors
 from benchmarks.speed.worker import PLAIN
+
+import recollect
 from recollect.profile import Profile, load_profile
 from recollect.records import (
     ALL_PROJECTS,
@@ -219,5 +220,3 @@ def searches_with_model(material: Path, home: Path) -> dict[str, Callable[[int],
         return len(embedder.embed_queries([" ".join(reversed(questions[at].split()))]))
 
     return {"embedding": alone, "embedded hybrid": lambda at: _shown(db.search(questions[at], limit=10))}
-
-

@@ -18,4 +18,4 @@ def searches(material: Path, home: Path) -> dict[str, Callable[[int], Any]]:
     """Open a new store."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
-    return {"add": recollect.searches(material, home)["add"]}
+    return {row: search for row, search in recollect.searches(material, home).items() if row.startswith("add")}
