@@ -4,7 +4,7 @@ usage: make bench, make bench-1m, make bench-check, or
        python -m benchmarks.speed [--only words,hybrid] [--sizes 10000,100000] [--texts zipf] [--peers tantivy,numpy]
 What is measured is kept in build/speed/results.jsonl, so that a run that was cut goes on where it was; --fresh
 measures again. The page docs/performance.md is made from that file: --report does nothing else. --check measures
-anew and compares with the ratios of docs/performance.json instead of writing them.
+anew and compares with the ratios of docs/performance.json instead of writing them; with --report it measures nothing.
 """
 
 import argparse
@@ -12,11 +12,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.speed import answers, bandwidth, bars, check, latency, processes, results, store
 from benchmarks.speed.headline import MEMORIES, NODES, headline
-from benchmarks.speed.progress import clear, say
-from benchmarks.speed.report import write_page
+from benchmarks.speed.progress import clear
+from benchmarks.speed.report import RATIOS, write_page
 from benchmarks.speed.results import Result
 from benchmarks.speed.worker import FEW, PEERS, PYTHON, ToolFailed
 
@@ -87,24 +88,21 @@ def _latency(sections: tuple[str, ...], text: str, size: int, given: argparse.Na
     return Job(sections=sections, text=text, size=size, work=lambda: latency.measure(sections, text, size, engines))
 
 
-def run(given: argparse.Namespace) -> float:
-    """Do the jobs that are not done, and return when it began; a tool that fails ends its own job only."""
-    began = time.time()
+def run(given: argparse.Namespace) -> None:
+    """Do the jobs that are not done; a tool that fails ends its own job only."""
     for job in jobs(given):
         what = f"{'/'.join(job.sections)} {job.text} {job.size or ''}".strip()
-        if not given.fresh and job.is_done(results.read()):
+        if not given.fresh and job.is_done(results.read(path=given.results)):
             continue
         started = time.perf_counter()
         try:
-            results.write(job.work())
+            results.write(job.work(), path=given.results)
         except (ToolFailed, RuntimeError, SystemExit) as reason:
             clear()
             print(f"{what}: FAILED: {reason}", file=sys.stderr)
             continue
         clear()
         print(f"{what}: measured in {time.perf_counter() - started:.0f} s", flush=True)
-    say("")
-    return began
 
 
 def main() -> None:
@@ -119,18 +117,20 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="measure nothing, only write the page")
     parser.add_argument("--print", action="store_true", help="print the tables and write no page")
     parser.add_argument("--check", action="store_true", help="compare with the ratios of docs/performance.json")
+    parser.add_argument("--results", type=Path, default=results.FILE, help="where what is measured is kept")
+    parser.add_argument("--ratios", type=Path, default=RATIOS, help="what --check compares with")
     given = parser.parse_args()
     given.fresh |= given.check
     if not PYTHON.exists() and not given.report and given.peers != "":
         print("the peers are not installed (make bench does that): measuring ours alone", file=sys.stderr)
     if not given.report:
         run(given)
-    known = results.read(of_any_code=given.report)
+    known = results.read(path=given.results, of_any_code=given.report)
     print(bars.as_text(known, given.by))
     if given.check:
-        sys.exit(check.compare(known))
+        sys.exit(check.compare(known, given.ratios))
     if not given.print:
-        write_page(known, results.last_run(), given.by)
+        write_page(known, results.last_run(given.results), given.by)
 
 
 if __name__ == "__main__":

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.speed import bars
-from benchmarks.speed.report import RATIOS
 from benchmarks.speed.results import Result
 
 LEAST = 0.25
 """A ratio that moves by less than this share has not moved: other processes do that."""
 
 
-def compare(results: Sequence[Result], path: Path = RATIOS) -> int:
+def compare(results: Sequence[Result], path: Path) -> int:
     """Print each ratio that was measured now and before; return 1 if one is worse, 2 if nothing can be compared."""
     if not path.exists():
         print("there are no committed ratios to compare with: run make bench")

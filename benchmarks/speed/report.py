@@ -235,7 +235,7 @@ def _answers(results: Sequence[Result]) -> str:
         [each.row, f"{each.samples:,}" if each.samples else "", f"{each.value or 0:.0f}", each.note] for each in chosen
     ]
     told = (
-        "Ids, order, scores to the last bit, outcome, totals and near misses of a search, with the index of a SQLite"
+        "Whole answers, scores to the last bit, with the index of a SQLite"
         " store and with the tests' store in memory, which ranks in plain Python: questions of the dev halves x"
         " profiles x (words, hybrid).\n\n"
     )

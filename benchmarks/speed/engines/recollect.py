@@ -47,7 +47,13 @@ def build(material: Path, home: Path) -> dict[str, float]:
     new = json.loads(ran.output)["memories"]["new"]
     with recollect.open(store, model="none") as db:
         give_vectors(db.store, read_vectors(material), Generation(fingerprint=EXTERNAL, dimensions=WIDTH, model=""))
+        settle(db.store)
     return {"documents": new, "seconds": ran.seconds, "cpu": ran.computed, "peak_mb": ran.megabytes}
+
+
+def settle(store: Store) -> None:
+    """Bring the index into the shape that a long-lived process brings it to in the background."""
+    getattr(store, "settle", tuple)()
 
 
 def give_vectors(store: Store, vectors: Any, generation: Generation) -> None:
