@@ -8,6 +8,7 @@ anew and compares with the ratios of docs/performance.json instead of writing th
 """
 
 import argparse
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -56,7 +57,7 @@ def jobs(given: argparse.Namespace) -> Iterator[Job]:
             if timed:
                 yield _latency(timed, text, size, given)
     for size in sizes:
-        yield from (job for job in _of_store(size) if job.sections[0] in only)
+        yield from (job for job in _of_store(size, largest=size == max(sizes)) if job.sections[0] in only)
 
 
 def _single(sizes: Sequence[int]) -> Iterator[Job]:
@@ -71,11 +72,12 @@ def _single(sizes: Sequence[int]) -> Iterator[Job]:
     yield Job(sections=("answers",), text="", size=0, work=answers.compare)
 
 
-def _of_store(size: int) -> Iterator[Job]:
+def _of_store(size: int, *, largest: bool) -> Iterator[Job]:
     """Yield what only ours is measured by."""
     if size < MANY:
         yield Job(sections=("model",), text="zipf", size=size, work=lambda: store.model("zipf", size))
-    yield Job(sections=("load",), text="zipf", size=size, work=lambda: store.load("zipf", size))
+    if largest:
+        yield Job(sections=("load",), text="zipf", size=size, work=lambda: store.load("zipf", size))
     yield Job(sections=("start",), text="zipf", size=size, work=lambda: processes.start("zipf", size))
     yield Job(sections=("add",), text="zipf", size=size, work=lambda: store.add("zipf", size))
 
@@ -97,7 +99,7 @@ def run(given: argparse.Namespace) -> None:
         started = time.perf_counter()
         try:
             results.write(job.work(), path=given.results)
-        except (ToolFailed, RuntimeError, SystemExit) as reason:
+        except (ToolFailed, RuntimeError, SystemExit, subprocess.CalledProcessError) as reason:
             clear()
             print(f"{what}: FAILED: {reason}", file=sys.stderr)
             continue
@@ -120,6 +122,9 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=results.FILE, help="where what is measured is kept")
     parser.add_argument("--ratios", type=Path, default=RATIOS, help="what --check compares with")
     given = parser.parse_args()
+    unknown = {*(given.only or "").split(",")} - {*SECTIONS, ""}
+    if unknown:
+        parser.error(f"there is no section {', '.join(sorted(unknown))}: choose of {', '.join(SECTIONS)}")
     given.fresh |= given.check
     if not PYTHON.exists() and not given.report and given.peers != "":
         print("the peers are not installed (make bench does that): measuring ours alone", file=sys.stderr)

@@ -54,12 +54,14 @@ def _results(row: str, works: Mapping[str, Work], memories: int, nodes: int) -> 
     """Yield ours, NumPy's and the seed's own figure."""
     rounds, each, size = (1, 1, nodes) if row == "index" else (ROUNDS, EACH, memories)
     taken: dict[str, list[float]] = {name: [] for name in works}
+    computed: dict[str, list[float]] = {name: [] for name in works}
     for turn in range(rounds):
         for name, work in works.items():
-            started = time.perf_counter()
+            started, spent = time.perf_counter(), time.process_time()
             for at in range(each):
                 work(turn * each + at)
             taken[name].append((time.perf_counter() - started) * 1000 / each)
+            computed[name].append((time.process_time() - spent) * 1000 / each)
     for name, milliseconds in taken.items():
         yield Result(
             section="headline",
@@ -69,6 +71,7 @@ def _results(row: str, works: Mapping[str, Work], memories: int, nodes: int) -> 
             size=size,
             samples=rounds * each,
             p50=statistics.median(milliseconds),
+            cpu_p50=statistics.median(computed[name]),
             rounds=tuple(round(value, 5) for value in milliseconds),
         )
     yield Result(section="headline", row=row, engine="seed", text="zipf", size=size, p50=SEED[row])

@@ -45,6 +45,7 @@ def measure(sections: Sequence[str], text: str, size: int, engines: Sequence[str
             _result(worker, row, samples, truth, text=text, size=size) for (_, row), (worker, samples) in taken.items()
         ]
         found += [_held(worker, text=text, size=size) for worker in workers]
+        found += _memory(workers, material, text=text, size=size) if "hybrid" in sections else []
     return [
         *found,
         *(Result(section="index", row="index", engine=name, text=text, size=size, failed=why) for name, why in failed),
@@ -147,3 +148,28 @@ def _held(worker: Worker, *, text: str, size: int) -> Result:
         version=worker.facts["version"],
         note=worker.facts["note"],
     )
+
+
+def _memory(workers: Sequence[Worker], material: Path, *, text: str, size: int) -> list[Result]:
+    """Return what a new process of each tool holds that has answered nothing but hybrid questions."""
+    found = []
+    for name in [worker.engine for worker in workers if "hybrid" in worker.facts["rows"]]:
+        say(f"{text} {size:,}: memory of {name}")
+        with Worker(name, material) as worker:
+            worker.ask(row="hybrid", numbers=list(range(30)), budget=5 * BUDGET)
+            held, before = worker.ask(held=True), worker.facts["before"]
+        found.append(
+            Result(
+                section="memory",
+                row="hybrid",
+                engine=name,
+                text=text,
+                size=size,
+                memory_mb=held["VmRSS"],
+                anonymous_mb=held["RssAnon"],
+                peak_mb=held["VmHWM"],
+                value=before["VmRSS"],
+                version=worker.facts["version"],
+            )
+        )
+    return found

@@ -148,6 +148,8 @@ def sample() -> tuple["Array", "Array"]:
 
     kept = HOME / "sample.npz"
     if not kept.exists():
+        if not (DATA / SETS[0]).is_dir():
+            sys.exit("the judged sets are not beside the repository, in ../shared/data: there are no texts to embed")
         embedder = cached_embedder()
         texts = [text[:300] for text in _documents(SETS) if text.strip()][:SAMPLE]
         asked = [json.loads(line)["text"] for name in SETS for line in _queries(name)]

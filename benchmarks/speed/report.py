@@ -62,7 +62,7 @@ def page(results: Sequence[Result], facts: Mapping[str, Any], by: bars.By) -> st
         "bars": _grid(["what", "found", "bar", "", "times"], _bold(bars.rows(results, by))),
         "summary": _summary(results, by),
         "headline": _grid(
-            ["ms", "recollect", "NumPy", "NornicDB, its machine", "recollect : NumPy"], bars.headline_rows(results)
+            ["ms", "recollect", "NumPy", "NornicDB, its machine", "recollect : NumPy"], bars.headline_rows(results, by)
         ),
         "latency": "\n\n".join(_latency(results, section) for section in ("words", "hybrid")),
         "vectors": _latency(results, "vectors"),
@@ -159,10 +159,20 @@ def _load(results: Sequence[Result]) -> str:
 
 def _index(results: Sequence[Result]) -> str:
     chosen = [each for each in results if each.section == "index" and not each.failed and each.engine != "numpy"]
+    fresh = {(each.engine, each.text, each.size): each for each in results if each.section == "memory"}
     failed = [each for each in results if each.section == "index" and each.failed]
     if not chosen:
         return ""
-    head = ["", "texts", "a second", "a second of computing", "memory, MB", "peak while indexing, MB", "disk, MB"]
+    head = [
+        "",
+        "texts",
+        "a second",
+        "a second of computing",
+        "memory, hybrid, MB",
+        "after all, MB",
+        "peak while indexing, MB",
+        "disk, MB",
+    ]
     ordered = sorted(chosen, key=lambda each: (each.text != "zipf", each.text, each.size, each.engine != "recollect"))
     rows = (
         [
@@ -170,7 +180,8 @@ def _index(results: Sequence[Result]) -> str:
             f"{each.text} {each.size:,}",
             f"{each.per_second or 0:,.0f}",
             f"{each.cpu_per_second or 0:,.0f}",
-            f"{each.memory_mb or 0:,.0f} ({each.anonymous_mb or 0:,.0f})",
+            _held(fresh.get((each.engine, each.text, each.size))),
+            _held(each),
             f"{each.peak_mb or 0:,.0f}",
             f"{each.disk_mb or 0:,.0f}",
         ]
@@ -178,6 +189,10 @@ def _index(results: Sequence[Result]) -> str:
     )
     lost = "".join(f"\n- Did not run: {each.text} {each.size:,}, {each.failed}" for each in failed)
     return _grid(head, rows) + (f"\n{lost}" if lost else "")
+
+
+def _held(result: Result | None) -> str:
+    return NONE if result is None else f"{result.memory_mb or 0:,.0f} ({result.anonymous_mb or 0:,.0f})"
 
 
 def _writing(results: Sequence[Result]) -> str:

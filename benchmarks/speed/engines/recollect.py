@@ -37,7 +37,7 @@ VERSION = f"recollect {recollect.__version__}"
 NOTE = "default profile; whole memories with snippets and reasons come back, not ids alone"
 EXTERNAL = f"external-{WIDTH}"
 """The generation of vectors that callers bring."""
-PAGE = 512
+PAGE = 2000
 
 
 def build(material: Path, home: Path) -> dict[str, float]:
