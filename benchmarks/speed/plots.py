@@ -46,7 +46,6 @@ def main(source: str, folder: str) -> None:
     for draw in (latency, recall, load):
         figure = draw(rows)
         if figure is not None:
-            figure.tight_layout()
             path = Path(folder, f"{draw.__name__}.svg")
             figure.savefig(path, metadata={"Date": None, "Creator": None})
             # The writer ends lines with blanks, which no other file of the repository has.
@@ -58,7 +57,7 @@ def latency(rows: Rows) -> Any:
     chosen = [row for row in rows if row["section"] in SHOWN and row.get("text") == "zipf" and "p50" in row]
     if not chosen:
         return None
-    figure, panels = plt.subplots(1, 3, figsize=(10, 3.4))
+    figure, panels = plt.subplots(1, 3, figsize=(10, 3.9), layout="constrained")
     for panel, (section, kinds) in zip(panels, SHOWN.items(), strict=True):
         for engine, color in COLORS.items():
             line = sorted(
@@ -76,11 +75,10 @@ def latency(rows: Rows) -> Any:
         if section == "vectors":
             _roof(panel, rows, sorted({row["size"] for row in chosen}))
         panel.set(title=section, xscale="log", yscale="log", xlabel="memories", ylabel="median, ms")
-    panels[1].legend(fontsize=7)
     handles = {
         label: handle for panel in panels for handle, label in zip(*panel.get_legend_handles_labels(), strict=True)
     }
-    panels[1].legend(handles.values(), handles.keys(), fontsize=6)
+    figure.legend(handles.values(), handles.keys(), fontsize=7, ncol=5, loc="outside lower center")
     return figure
 
 
@@ -100,7 +98,9 @@ def recall(rows: Rows) -> Any:
     sizes = sorted({row["size"] for row in chosen})
     if not sizes:
         return None
-    figure, panels = plt.subplots(1, len(sizes), figsize=(3.6 * len(sizes) + 0.6, 3.2), squeeze=False)
+    figure, panels = plt.subplots(
+        1, len(sizes), figsize=(3.6 * len(sizes) + 0.6, 3.2), squeeze=False, layout="constrained"
+    )
     for panel, size in zip(panels[0], sizes, strict=True):
         for engine, color in COLORS.items():
             line = sorted(
@@ -119,7 +119,7 @@ def load(rows: Rows) -> Any:
     sizes = sorted({row["size"] for row in chosen})
     if not sizes:
         return None
-    figure, panel = plt.subplots(figsize=(5, 3.2))
+    figure, panel = plt.subplots(figsize=(5, 3.2), layout="constrained")
     for kind, style in (("threads", "--"), ("processes", "-")):
         for size, color in zip(sizes, ("#c0392b", "#2c7fb8", "#7fbc41", "#8e44ad"), strict=False):
             line = sorted(
