@@ -14,7 +14,7 @@ from benchmarks.speed.material import read_questions, read_texts, read_vectors
 from usearch.index import Index
 
 VERSION = f"tantivy {version('tantivy')}, usearch {version('usearch')}"
-NOTE = "`en_stem`; HNSW of usearch in float32, its default effort (64), so not all is found; RRF 60 of the first 100 of each"
+NOTE = "`en_stem`; HNSW of usearch in float32, its default effort (64): not all is found; RRF 60 of the first 100 each"
 LARGEST = 200_000
 """So many vectors take minutes to index by one thread; more of them would take most of an hour."""
 EFFORTS = (64, 128, 256, 512)
