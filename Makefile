@@ -96,7 +96,7 @@ bench-check: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure 10,000 anew and 
 	@$(SPEED) --sizes 10000 --texts zipf --only words,vectors,hybrid,start,add,import --peers tantivy,numpy --check $(GIVEN)
 
 bench-identical: $(TO_TEST) $(MODEL) ## ask all questions of the judged sets with and without the index (long)
-	@MOST=0 $(SPEED) --only answers --fresh $(GIVEN)
+	@MOST=0 CASES=100000 $(SPEED) --only answers --fresh $(GIVEN)
 
 bench-parts: $(TO_TEST) $(MODEL) ## run the benchmarks of single parts: embedding, limits, fronts, serving, typos
 	@set -e; for part in $(PARTS); do \

@@ -6,6 +6,7 @@ looks at everything, in every profile, by words and hybrid. `benchmarks/identica
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,12 +24,17 @@ def compare() -> list[Result]:
 
 
 def _generated() -> list[Result]:
+    """Compare generated cases: as many as CASES says."""
     if not GENERATED.exists():
         return []
-    done = _run([str(GENERATED)])
+    done = _run([str(GENERATED), "--cases", os.environ.get("CASES", "20000")])
     said = (done.stdout.strip().splitlines() or [""])[-1]
+    told = re.match(r"(\d+) questions, (\d+) differences", said)
+    if told is None:
+        raise ToolFailed((done.stderr.strip().splitlines() or ["no word"])[-1])
+    asked, different = map(int, told.groups())
     return [
-        Result(section="answers", row="generated", engine="recollect", value=float(done.returncode != 0), note=said)
+        Result(section="answers", row="generated", engine="recollect", samples=asked, value=float(different), note=said)
     ]
 
 
