@@ -93,7 +93,7 @@ bench-1m: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## the same at 1,000,000 (half
 	@$(SPEED) --sizes 10000,100000,1000000 --texts zipf --only bandwidth,words,vectors,hybrid,load,start,add $(GIVEN)
 
 bench-check: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure 10,000 anew and say what got slower than docs/performance.json
-	@$(SPEED) --sizes 10000 --texts zipf --only words,vectors,hybrid,start,add,import --peers tantivy,numpy --check $(GIVEN)
+	@$(SPEED) --sizes 10000 --texts zipf --only words,vectors,hybrid,start,add,import --peers tantivy,numpy --check --results build/speed/check.jsonl $(GIVEN)
 
 bench-identical: $(TO_TEST) $(MODEL) ## ask all questions of the judged sets with and without the index (long)
 	@MOST=0 CASES=100000 $(SPEED) --only answers --fresh $(GIVEN)

@@ -3,8 +3,9 @@
 usage: make bench, make bench-1m, make bench-check, or
        python -m benchmarks.speed [--only words,hybrid] [--sizes 10000,100000] [--texts zipf] [--peers tantivy,numpy]
 What is measured is kept in build/speed/results.jsonl, so that a run that was cut goes on where it was; --fresh
-measures again. The page docs/performance.md is made from that file: --report does nothing else. --check measures
-anew and compares with the ratios of docs/performance.json instead of writing them; with --report it measures nothing.
+measures again. Stores are built anew for other code of recollect, unless KEEP_STORES is set. The page
+docs/performance.md is made from that file: --report does nothing else. --check measures anew and compares with the
+ratios of docs/performance.json instead of writing them; with --report it measures nothing.
 """
 
 import argparse

@@ -63,11 +63,6 @@ class Result:
         """What it may be compared with."""
         return self.section, self.text, self.size
 
-    @property
-    def key(self) -> tuple[str, str, int, str, str, int, int]:
-        """What it is, apart from the figures."""
-        return *self.group, self.row, self.engine, self.threads, self.processes
-
 
 PLAIN = {each.name: None if each.default is MISSING else each.default for each in fields(Result)}
 """What each field is where nothing is known of it."""
@@ -129,7 +124,7 @@ def _memory() -> float:
 
 def write(results: Iterable[Result], *, path: Path = FILE) -> None:
     """Add *results*, measured in one run, to the file."""
-    shared = {"source": source_mark(), "at": round(time.time()), "load": round(os.getloadavg()[0], 1), **machine()}
+    shared = {"source": source_mark(), "at": round(time.time(), 3), "load": round(os.getloadavg()[0], 1), **machine()}
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as out:
         for each in results:
@@ -146,15 +141,17 @@ def _short(value: Any) -> Any:
 
 
 def read(*, path: Path = FILE, of_any_code: bool = False) -> list[Result]:
-    """Return what was measured with the code as it is, or *of_any_code*; of each thing the newest."""
+    """Return what was measured with the code as it is, or *of_any_code*; of each group the newest run alone."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    found: dict[tuple[object, ...], Result] = {}
+    found: dict[tuple[str, str, int], tuple[object, list[Result]]] = {}
     for line in lines:
         known = json.loads(line)
-        if known.pop("run")["source"] == source_mark() or of_any_code:
+        run = known.pop("run")
+        if run["source"] == source_mark() or of_any_code:
             result = from_line(known)
-            found[result.key] = result
-    return list(found.values())
+            written, group = found.get(result.group, (None, []))
+            found[result.group] = run, [*(group if written == run else ()), result]
+    return [each for _, group in found.values() for each in group]
 
 
 def from_line(known: Mapping[str, Any]) -> Result:
