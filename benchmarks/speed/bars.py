@@ -319,8 +319,8 @@ def headline_rows(results: Sequence[Result], by: By = "wall") -> list[list[str]]
     found = [each for each in results if each.section == "headline" and each.p50 is not None]
     table = []
     for row in dict.fromkeys(each.row for each in found):
-        times = {each.engine: known.time(each) or 0.0 for each in found if each.row == row}
-        size = next(each.size for each in found if each.row == row)
+        size = max(each.size for each in found if each.row == row)
+        times = {each.engine: known.time(each) or 0.0 for each in found if (each.row, each.size) == (row, size)}
         what = row if row.startswith("fusion") else f"{row}, {size:,}"
         ratio = times["recollect"] / times["NumPy"] if times.get("NumPy") else math.nan
         table.append([what, *(_number(times[name]) for name in ("recollect", "NumPy", "seed")), _number(ratio)])

@@ -82,7 +82,12 @@ def read_vectors(folder: Path, name: str = "vectors") -> "Array":
 
 
 def zipf(size: int) -> list[str]:
-    """Return made-up texts of about 40 words."""
+    """Return made-up texts of about 40 words without function words: the frequent ones are asked for as well."""
+    return made_up_texts(size, function_words=False)
+
+
+def notes(size: int) -> list[str]:
+    """Return made-up texts of about 40 words, function words among them."""
     return made_up_texts(size)
 
 
@@ -120,6 +125,7 @@ def abstracts(size: int) -> list[str]:
 
 TEXTS: dict[str, Callable[[int], list[str]]] = {
     "zipf": zipf,
+    "notes": notes,
     "debian": debian,
     "sets": judged,
     "abstracts": abstracts,

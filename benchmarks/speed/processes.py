@@ -83,7 +83,7 @@ def _timed(section: str, row: str, ran: Sequence[Ran], *, text: str = "", size: 
 
 def imports() -> list[Result]:
     """Import 10,000 memories of 40 words, and abstracts, beside the same rows written by apsw alone."""
-    sources = {"40 words": folder_of("zipf", 10_000), "abstracts": folder_of("abstracts", ABSTRACTS)}
+    sources = {"40 words": folder_of("notes", 10_000), "abstracts": folder_of("abstracts", ABSTRACTS)}
     taken: dict[tuple[str, str], list[Ran]] = {}
     for turn in range(IMPORTS):
         for row, material in sources.items():
