@@ -118,6 +118,9 @@ def main() -> None:
     parser.add_argument("--fresh", action="store_true", help="measure again what is already known")
     parser.add_argument("--by", choices=("wall", "cpu"), default="wall", help="what bars and ratios are taken of")
     parser.add_argument("--report", action="store_true", help="measure nothing, only write the page")
+    parser.add_argument(
+        "--any-code", action="store_true", help="show what was measured with other code of recollect too"
+    )
     parser.add_argument("--print", action="store_true", help="print the tables and write no page")
     parser.add_argument("--check", action="store_true", help="compare with the ratios of docs/performance.json")
     parser.add_argument("--results", type=Path, default=results.FILE, help="where what is measured is kept")
@@ -131,7 +134,7 @@ def main() -> None:
         print("the peers are not installed (make bench does that): measuring ours alone", file=sys.stderr)
     if not given.report:
         run(given)
-    known = results.read(path=given.results, of_any_code=given.report)
+    known = results.read(path=given.results, of_any_code=given.any_code)
     print(bars.as_text(known, given.by))
     if given.check:
         sys.exit(check.compare(known, given.ratios))

@@ -96,7 +96,8 @@ def compare(name: str, most: int, resources: EvalResources) -> tuple[int, list[s
     dataset = read_dataset(DATA / name)
     oracle.store.postings_of = Shortcut()
     plain = OracleStore(analyse)
-    write_into(dataset, plain, resources)
+    with plain.transaction():  # it keeps a copy of all it holds for each one
+        write_into(dataset, plain, resources)
     different, count, clock = [], 0, clock_of(dataset)
     queries = asked(dataset, most)
     with imported(dataset, resources) as corpus:
