@@ -101,7 +101,7 @@ def debian(size: int) -> list[str]:
 
 def _described(block: str) -> str:
     fields = dict(re.findall(r"^(\w[\w-]*): (.*(?:\n .*)*)", block, flags=re.MULTILINE))
-    told = (fields.get(name, "") for name in ("Package", "Description", "Section", "Tag", "Homepage"))
+    told = (fields.get(name, "") for name in ("Package", "Description", "Section", "Tag"))
     return ". ".join(" ".join(each.split()) for each in told if each)
 
 
