@@ -19,8 +19,9 @@ SOURCES := $(shell find src tests -type f -not -name '*.pyc' 2>/dev/null)
 
 # The other search tools that ours is measured beside; txtai without torch, as the vectors come from outside.
 PEERS := build/peers/venv
-# Benchmarks with a target of their own, and what they all share.
-ASIDE := peers.py ingredients.py silence.py common.py
+SPEED := RECOLLECT_MODELS=$(MODELS) $(RUN) benchmarks.speed
+# Benchmarks that stand by themselves.
+PARTS := embedding bounds fronts serving precise typos
 TXTAI := 9.14.0
 
 PIP_TOOLS := 7.6.2
@@ -30,7 +31,7 @@ COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras -
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
-.PHONY: help demo test check docs mcp-check requirements mutants-profiles certificate lock eval bench bench-quality bench-peers clean
+.PHONY: help demo test check docs mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -84,9 +85,22 @@ eval: $(TO_TEST) $(MODEL) ## measure what is found on the judged sets in ../shar
 		--profile default --mode keyword --mode semantic --mode hybrid --vectors build/vectors \
 		--output build/evaluation.md --output build/evaluation.html $(GIVEN)
 
-bench: $(TO_TEST) $(MODEL) ## run every benchmark of speed
-	@set -e; for script in $(filter-out $(addprefix benchmarks/,$(ASIDE)),$(wildcard benchmarks/[a-z]*.py)); do \
-		echo "== $$script"; RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python $$script; done
+# One section alone: make bench GIVEN="--only words --sizes 10000"; what was measured already is not measured again.
+bench: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure speed beside other tools at 10,000 and 100,000 and write docs/performance.md
+	@$(SPEED) --sizes 10000,100000 $(GIVEN)
+
+bench-1m: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## the same at 1,000,000 (half an hour, 20 GB of disk)
+	@$(SPEED) --sizes 10000,100000,1000000 --texts zipf --only bandwidth,words,vectors,hybrid,load,start,add $(GIVEN)
+
+bench-check: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure 10,000 anew and say what got slower than docs/performance.json
+	@$(SPEED) --sizes 10000 --texts zipf --only words,vectors,hybrid,start,add,import --peers tantivy,numpy --check --results build/speed/check.jsonl $(GIVEN)
+
+bench-identical: $(TO_TEST) $(MODEL) ## ask all questions of the judged sets with and without the index (long)
+	@MOST=0 CASES=100000 $(SPEED) --only answers --fresh $(GIVEN)
+
+bench-parts: $(TO_TEST) $(MODEL) ## run the benchmarks of single parts: embedding, limits, fronts, serving, typos
+	@set -e; for part in $(PARTS); do \
+		echo "== $$part"; RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/$$part.py; done
 
 bench-quality: $(TO_TEST) $(MODEL) ## weigh what each ingredient of the ranking gives, and how honest its silence is
 	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/ingredients.py $(GIVEN)

@@ -77,10 +77,10 @@ there can an your which their said if do will each about how up out them then sh
 """
 
 
-def vocabulary(size: int, *, seed: int) -> list[str]:
-    """Return *size* different words: real function words first, then made-up ones with English endings."""
+def vocabulary(size: int, *, seed: int, function_words: bool = True) -> list[str]:
+    """Return *size* different words: real function words first, if wanted, then made-up ones with English endings."""
     chance = random.Random(seed)
-    words = dict.fromkeys(_COMMON.split())
+    words = dict.fromkeys(_COMMON.split() if function_words else ())
     while len(words) < size:
         syllables = "".join(
             chance.choice(_CONSONANTS) + chance.choice(_VOWELS) for _ in range(chance.choice((1, 2, 2, 3)))
@@ -89,13 +89,13 @@ def vocabulary(size: int, *, seed: int) -> list[str]:
     return list(words)
 
 
-def made_up_texts(count: int, *, words: int = 40, seed: int = 7) -> list[str]:
+def made_up_texts(count: int, *, words: int = 40, seed: int = 7, function_words: bool = True) -> list[str]:
     """Return *count* texts of about *words* words, which fall off in use as those of a language do (Zipf).
 
     A few texts hold what notes hold beside words: a path, a version, a date, an identifier.
     """
     chance = random.Random(seed)
-    known = vocabulary(30_000, seed=seed)
+    known = vocabulary(30_000, seed=seed, function_words=function_words)
     weights = list(_summed(1 / (rank + 2.7) for rank in range(1, len(known) + 1)))
     return [_text(chance, known, weights, chance.randint(words - 10, words + 10)) for _ in range(count)]
 
@@ -146,7 +146,7 @@ class Ran:
     output: str
 
 
-def run(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Ran:
+def run(command: Sequence[str], *, environment: Mapping[str, str] | None = None, accepted: Sequence[int] = (0,)) -> Ran:
     """Run *command* to its end and return what it took; one that fails ends the benchmark with its words."""
     started = time.perf_counter()
     with subprocess.Popen(
@@ -156,7 +156,7 @@ def run(command: Sequence[str], *, environment: Mapping[str, str] | None = None)
         _, status, usage = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
         process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
+    if process.returncode not in accepted:
         sys.exit(f"{' '.join(command)} failed with {process.returncode}:\n{output}")
     return Ran(
         seconds=seconds,

@@ -1,0 +1,1 @@
+"""How fast recollect is, beside other tools in the same run: `python -m benchmarks.speed --help`."""

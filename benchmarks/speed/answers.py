@@ -1,0 +1,66 @@
+"""Section answers: the same ids, scores and outcomes with the index of the store and with the tests' plain one.
+
+Every question of the dev halves of the judged sets is asked of a SQLite store and of the tests' store in memory, which
+looks at everything, in every profile, by words and hybrid. `benchmarks/identical.py` compares generated cases.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from benchmarks.common import ROOT
+from benchmarks.speed.results import Result
+from benchmarks.speed.worker import ToolFailed
+
+GENERATED = ROOT / "benchmarks" / "identical.py"
+
+
+def compare() -> list[Result]:
+    """Return how many answers were compared and how many differ."""
+    return [*_generated(), *_of_sets()]
+
+
+def _generated() -> list[Result]:
+    """Compare generated cases: as many as CASES says."""
+    if not GENERATED.exists():
+        return []
+    done = _run([str(GENERATED), "--cases", os.environ.get("CASES", "20000")])
+    said = (done.stdout.strip().splitlines() or [""])[-1]
+    told = re.match(r"(\d+) questions, (\d+) differences", said)
+    if told is None:
+        raise ToolFailed((done.stderr.strip().splitlines() or ["no word"])[-1])
+    asked, different = map(int, told.groups())
+    return [
+        Result(section="answers", row="generated", engine="recollect", samples=asked, value=float(different), note=said)
+    ]
+
+
+def _of_sets() -> list[Result]:
+    """Ask in a process of its own: it holds two stores."""
+    done = _run(["-m", "benchmarks.speed.same_answers", "--most", os.environ.get("MOST", "3")])
+    if done.returncode > 1:
+        raise ToolFailed((done.stderr.strip().splitlines() or ["no word"])[-1])
+    told = json.loads(done.stdout.splitlines()[-1])
+    return [
+        Result(
+            section="answers",
+            row=name,
+            engine="recollect",
+            samples=each["asked"],
+            value=float(each["different"]),
+            note=each["note"],
+        )
+        for name, each in told.items()
+    ]
+
+
+def _run(words: list[str]) -> subprocess.CompletedProcess[str]:
+    models = os.environ.get("RECOLLECT_MODELS") or str(Path(ROOT, ".models"))
+    path = os.pathsep.join(filter(None, (str(ROOT / "tests"), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "RECOLLECT_MODELS": models, "PYTHONPATH": path}
+    return subprocess.run(
+        [sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
