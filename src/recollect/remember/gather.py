@@ -1,7 +1,6 @@
 """Write many small files in one transaction: a durable one for each would take longer than all else of their import."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Final
@@ -21,6 +20,7 @@ from recollect.remember.sync_source import (
     source_diff,
     sync_source,
 )
+from recollect.values import dataclass
 
 MAX_MEMORIES: Final = 500
 """How many memories are written together; other writers wait no longer than that takes."""

@@ -31,7 +31,7 @@ from recollect.remember.sync_source import (
     source_diff,
     sync_source,
 )
-from recollect.values import dataclass, field, replace
+from recollect.values import dataclass, field
 
 MOST_PROBLEMS: Final = 100
 """How many parts of one file that cannot be read are told one by one; the others are counted."""

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from recollect.records import FIELDS, Bigram, Form, Leaf, Phrase, Prefix, TokenizedMemory, Word
 from recollect.stores.bm25 import Postings, count_of, form_of
+from recollect.values import dataclass
 
 NAMED = ("title", "body")
 """The fields whose words count as those of a document."""

@@ -1,10 +1,10 @@
 """What goes into a part: documents as texts of tokens, with the columns that filters and weighing look at."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from recollect.records import FIELDS, Form, TokenizedMemory
+from recollect.values import dataclass
 
 FORMS: Final[tuple[Form, Form]] = ("stem", "exact")
 """The two forms of every token; each is an index of its own."""

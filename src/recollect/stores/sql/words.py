@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from typing import TypeVar
 
 from recollect.errors import StoreDamaged, StoreError, WordIndexUnavailable
@@ -27,6 +26,7 @@ from recollect.stores.sql.engine import Clause, Database, Session, WordQuestion,
 from recollect.stores.sql.filters import KNOWN, admits, admitted, admitted_among, in_scope
 from recollect.stores.sql.memories import wordings
 from recollect.stores.sql.rebuild import rebuild
+from recollect.values import replace
 
 Answer = TypeVar("Answer")
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 import apsw
@@ -10,6 +10,7 @@ import apsw
 from recollect.errors import StoreDamaged
 from recollect.records import FIELDS
 from recollect.stores.sql.engine import Session
+from recollect.values import dataclass
 
 LINES: Final = len(FIELDS) - 1
 _MARK: Final = (
@@ -19,7 +20,7 @@ _MARK: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Segment:
     """A folder of arrays: the rows numbered behind *after* up to *upto*."""
 
@@ -59,7 +60,7 @@ def read_mark(session: Session) -> Mark:
     ((version, seq, lineage, segments),) = session.rows(_MARK)
     try:
         listed = [Segment(int(u), int(after), str(name), int(n)) for u, after, name, n in json.loads(segments)]
-        return Mark(version=int(version), seq=int(seq), lineage=int(lineage), segments=tuple(sorted(listed)))
+        return Mark(version=int(version), seq=int(seq), lineage=int(lineage), segments=tuple(sorted(listed, key=attrgetter("upto", "after", "name"))))
     except (TypeError, ValueError) as error:
         raise StoreDamaged("the counters of the word index are damaged", hint="run: recollect reindex") from error
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -24,6 +23,7 @@ from recollect.stores.sqlite.answering import Memo
 from recollect.stores.sqlite.marks import Mark, Segment, require_texts, uncovered
 from recollect.stores.sqlite.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
+from recollect.values import dataclass, replace
 
 FAN: Final = 8
 """A part in memory takes in those behind it until they are so many times smaller."""
