@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from recollect.errors import StoreDamaged, StoreError, WordIndexUnavailable
@@ -76,6 +75,8 @@ def _indexed(db: Database, answer: Callable[[Session], Answer]) -> Answer:
 def _repair(db: Database) -> None:
     try:
         if db.engine.open_transaction() == "read":
+            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (few searches meet damage)
+
             with ThreadPoolExecutor(max_workers=1) as apart:  # what is written there outlives this transaction
                 apart.submit(rebuild, db).result()
             db.engine.renew()

@@ -1,14 +1,12 @@
 """The folder of segments beside a store: made for its owner alone, written by one process at a time, never followed."""
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
-from uuid import uuid4
 
 from recollect.files import FILE, FOLDER
 
@@ -58,13 +56,13 @@ class SegmentFolder:
 
     def put(self, save: Callable[[Path], None]) -> str:
         """Let *save* write a new folder; it gets its name when it is whole and on disk. Return the name."""
-        name = uuid4().hex
+        name = os.urandom(16).hex()
         part = self.path / f"{name}.part"
         try:
             save(part)
             part.rename(self.path / name)
         except BaseException:
-            shutil.rmtree(part, ignore_errors=True)
+            _rmtree(part, ignore_errors=True)
             raise
         _sync(self.path)
         return name
@@ -121,7 +119,7 @@ def _remove(path: Path) -> None:
     if path.is_symlink() or not path.is_dir():
         path.unlink()
     else:
-        shutil.rmtree(path)
+        _rmtree(path)
 
 
 def _sync(path: Path) -> None:
@@ -132,3 +130,9 @@ def _sync(path: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _rmtree(path: Path, *, ignore_errors: bool = False) -> None:
+    import shutil  # noqa: PLC0415  (a search removes nothing)
+
+    shutil.rmtree(path, ignore_errors=ignore_errors)

@@ -4,7 +4,7 @@ The rows are the truth. What answers is a state of the cache: texts of tokens fo
 a larger one; both give what `bm25.rank` gives, to the bit.
 """
 
-import secrets
+import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -76,7 +76,7 @@ class TokenTable:
         """Drop the table, in whatever state it is, and put the one beside it in its place."""
         for statement in SWAP:
             session.rows(statement)
-        session.rows("insert or replace into meta (key, value) values ('lineage', ?)", (secrets.randbits(62),))
+        session.rows("insert or replace into meta (key, value) values ('lineage', ?)", (int.from_bytes(os.urandom(8)) >> 2,))
 
     def sums(self, session: Session) -> dict[int, int]:
         """Return what the tokens of each document add up to."""
