@@ -14,8 +14,10 @@ from recollect.stores.segments.sorting import runs_of
 
 SCANNED: Final = 8
 """From this share of the rows on, reading all tokens in order is faster than picking rows."""
-MOST_KEPT: Final = 1 << 22
-"""How many postings of measures that are not usual a part remembers."""
+MOST_KEPT: Final = 1 << 26
+"""How many bytes of postings a part remembers for one measure."""
+ENTRY: Final = 512
+"""How many of them one word takes by itself."""
 
 
 class Postings(NamedTuple):
@@ -126,7 +128,12 @@ def _kept(index: FormIndex, measure: Measure) -> _Kept:
 def _of_word(index: FormIndex, text: str, measure: Measure) -> Postings:
     term = index.term(text)
     found = NONE if term < 0 else _of_term(index, term, measure)
-    return _kept(index, measure).keep(text, found, 64 if measure == USUAL else 64 + len(found.rows))
+    return _kept(index, measure).keep(text, found, ENTRY if measure == USUAL else ENTRY + _owned(found))
+
+
+def _owned(found: Postings) -> int:
+    """Return how many bytes of *found* are its own and not those of the part."""
+    return sum(each.nbytes for each in (found.rows, found.codes, found.impacts) if each.flags.owndata)
 
 
 def _of_term(index: FormIndex, term: int, measure: Measure) -> Postings:

@@ -96,7 +96,7 @@ def _sizes(view: View, found: Sequence[Postings]) -> list[int]:
     """Return in how many living rows of a view each leaf stands."""
     if view.is_whole:
         return [len(each.rows) for each in found]
-    return [view.count(each.rows) for each in found]
+    return [view.count(each.rows, each.dense) for each in found]
 
 
 def rank(
