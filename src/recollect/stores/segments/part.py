@@ -273,11 +273,10 @@ class Part:
         if not len(self) or not len(wanted):
             return np.full(len(wanted), -1, dtype=np.int32)
         order: Rows = self.arrays["by_id"]
-        if self._is_ascending:
-            rows: NDArray[Any] = np.minimum(self.ids.searchsorted(wanted), len(self) - 1)
-        else:
-            rows = order.take(self.ids.searchsorted(wanted, sorter=order), mode="clip")
-        return np.where(self.ids[rows] == wanted, rows, np.int32(-1)).astype(np.int32, copy=False)
+        rows: NDArray[Any] = self.ids.searchsorted(wanted, sorter=None if self._is_ascending else order)
+        rows = np.minimum(rows, len(self) - 1) if self._is_ascending else order.take(rows, mode="clip")
+        rows[self.ids.take(rows) != wanted] = -1
+        return rows.astype(np.int32, copy=False)
 
     def ranges(self, projects: Iterable[str] | None) -> list[tuple[int, int]]:
         """Return the rows of *projects*, as few ranges as they are; of all for None."""

@@ -1,20 +1,23 @@
 """Where the leaves of a question stand in a part: rows, weighted counts, and bounds of what these are worth."""
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple, assert_never
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recollect.records import Bigram, Leaf, Phrase, Prefix, Word
+from recollect.records import Bigram, Leaf, Prefix, Word
 from recollect.stores.segments.measures import USUAL, Measure, impacts
 from recollect.stores.segments.part import PAIR, FormIndex, Part, Rows, Whole
+from recollect.stores.segments.rows import FORMS
 from recollect.stores.segments.sorting import runs_of
 
 SCANNED: Final = 8
 """From this share of the rows on, reading all tokens in order is faster than picking rows."""
-MOST_KEPT: Final = 1 << 22
-"""How many postings of measures that are not usual a part remembers."""
+MOST_KEPT: Final = 1 << 26
+"""How many bytes of postings a part remembers for one measure."""
+ENTRY: Final = 512
+"""How many of them one word takes by itself."""
 
 
 class Postings(NamedTuple):
@@ -82,22 +85,20 @@ NONE: Final = Postings(_NO_ROWS, _NO_COUNTS, None, np.empty(0, dtype=np.uint8), 
 
 def find(part: Part, leaves: Sequence[Leaf], measure: Measure) -> list[Postings]:
     """Return where each of *leaves* stands in *part*, dead rows and all."""
-    pairs = [leaf for leaf in leaves if type(leaf) is Bigram]
-    of_pair = dict(zip(pairs, _of_pairs(part, pairs, measure), strict=True)) if pairs else {}
-    return [of_pair[leaf] if type(leaf) is Bigram else _of_leaf(part, leaf, measure) for leaf in leaves]
-
-
-def _of_leaf(part: Part, leaf: Leaf, measure: Measure) -> Postings:
-    match leaf:
-        case Word(text=text, form=form):
-            return _of_word(part.form(form), text, measure)
-        case Prefix(text=text):
-            return _of_prefix(part.form("exact"), text, measure)
-        case Phrase(texts=texts):
-            return _of_phrase(part, texts, measure)
-        case Bigram():
-            return _of_pairs(part, [leaf], measure)[0]
-    assert_never(leaf)
+    kept = {form: _kept(part.form(form), measure) for form in FORMS}
+    pairs = iter(_of_pairs(part, [leaf for leaf in leaves if isinstance(leaf, Bigram)], measure))
+    found: list[Postings] = []
+    for leaf in leaves:
+        if isinstance(leaf, Word):
+            held = kept[leaf.form].get(leaf.text)
+            found.append(_of_word(part.form(leaf.form), leaf.text, measure) if held is None else held)
+        elif isinstance(leaf, Bigram):
+            found.append(next(pairs))
+        elif isinstance(leaf, Prefix):
+            found.append(_of_prefix(part.form("exact"), leaf.text, measure))
+        else:
+            found.append(_of_phrase(part, leaf.texts, measure))
+    return found
 
 
 # --- words ----------------------------------------------------------------------------------
@@ -117,17 +118,22 @@ class _Kept(dict[str, Postings]):
         return found
 
 
-def _of_word(index: FormIndex, text: str, measure: Measure) -> Postings:
-    kept = index.kept.get(measure)
+def _kept(index: FormIndex, measure: Measure) -> _Kept:
+    kept: _Kept | None = index.kept.get(measure)
     if kept is None:
         kept = index.kept[measure] = _Kept()
-    found: Postings | None = kept.get(text)
-    if found is None:
-        term = index.term(text)
-        found = NONE if term < 0 else _of_term(index, term, measure)
-        cost = 64 if measure == USUAL else 64 + len(found.rows)
-        kept.keep(text, found, cost)
-    return found
+    return kept
+
+
+def _of_word(index: FormIndex, text: str, measure: Measure) -> Postings:
+    term = index.term(text)
+    found = NONE if term < 0 else _of_term(index, term, measure)
+    return _kept(index, measure).keep(text, found, ENTRY if measure == USUAL else ENTRY + _owned(found))
+
+
+def _owned(found: Postings) -> int:
+    """Return how many bytes of *found* are its own and not those of the part."""
+    return sum(each.nbytes for each in (found.rows, found.codes, found.impacts) if each.flags.owndata)
 
 
 def _of_term(index: FormIndex, term: int, measure: Measure) -> Postings:
@@ -171,6 +177,8 @@ def _summed(index: FormIndex, rows: Rows, counts: Whole, measure: Measure) -> Po
 
 
 def _of_pairs(part: Part, leaves: Sequence[Bigram], measure: Measure) -> list[Postings]:
+    if not leaves:
+        return []
     term = part.form("stem").term
     wanted = [(term(leaf.first), term(leaf.second)) for leaf in leaves]
     known = [pair if min(pair) >= 0 else (-1, 0) for pair in wanted]

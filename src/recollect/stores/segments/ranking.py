@@ -83,14 +83,20 @@ def _ask(query: WordQuery, views: Sequence[View]) -> Asked:
     plan, measure = _plan(query.expression), measure_of(query.weights, query.k1, query.b)
     by_view = [find(view.part, plan.asked, measure) for view in views]
     postings = list(zip(*by_view, strict=True)) if views else [()] * len(plan.asked)
-    sizes = [
-        sum(len(each.rows) if view.is_whole else view.count(each.rows) for view, each in zip(views, mine, strict=True))
-        for mine in postings
-    ]
+    counted = [_sizes(view, found) for view, found in zip(views, by_view, strict=True)]
+    sizes = counted[0] if len(counted) == 1 else [sum(each) for each in zip(*counted, strict=True)]
+    sizes = sizes or [0] * len(plan.asked)
     offsets = [0]
     for view in views:
         offsets.append(offsets[-1] + len(view))
     return Asked(plan, query.expression, views, offsets, postings, sizes, measure)
+
+
+def _sizes(view: View, found: Sequence[Postings]) -> list[int]:
+    """Return in how many living rows of a view each leaf stands."""
+    if view.is_whole:
+        return [len(each.rows) for each in found]
+    return [view.count(each.rows, each.dense) for each in found]
 
 
 def rank(
@@ -171,7 +177,7 @@ class _Scorer:
     def __init__(self, query: WordQuery, asked: Asked, stats: CollectionStats) -> None:
         self._asked, plan, measure = asked, asked.plan, asked.measure
         worth = [idf(leaf, size, stats, query.idf) for leaf, size in zip(plan.asked, asked.sizes, strict=True)]
-        wanted = [at for at in plan.wanted if any(each.most for each in asked.postings[at])]
+        wanted = [at for at in plan.wanted if asked.sizes[at]]
         self._postings = [asked.postings[at] for at in wanted]
         averages = [stats.average(form) for form in FORMS]
         self._slopes = [measure.slope(average) for average in averages]
@@ -190,6 +196,10 @@ class _Scorer:
         asked = self._asked.plan.asked
         found = []
         for clause in self._asked.plan.clauses:
+            if len(clause) == 1 and clause[0] in lines:
+                at = clause[0]
+                found.append(scoring.Clause(worth[at], (lines[at],), (asked[at].weight,)))
+                continue
             held = [at for at in clause if at in lines]
             weights = tuple(asked[at].weight for at in held)
             found.append(scoring.Clause(max(worth[at] for at in clause), tuple(lines[at] for at in held), weights))
@@ -211,8 +221,7 @@ class _Scorer:
         exact = self._exact(np.concatenate((rows, wanted)) if len(wanted) else rows)
         order = np.lexsort((exact.ids[: len(rows)], -exact.scores[: len(rows)]))[:limit]
         chosen = np.concatenate((order, np.arange(len(rows), len(exact.ids))))
-        held = exact.held[self._counted] if len(self._counted) < len(self._lines) else exact.held
-        shares = scoring.coverages(held[:, chosen], self._clauses)
+        shares = scoring.coverages(exact.held[:, chosen][self._counted], self._clauses)
         ids = exact.ids[chosen].tolist()
         hits = scoring.hits_of(ids, exact.scores[chosen].tolist(), shares)
         size = len(order)
@@ -232,6 +241,10 @@ class _Scorer:
         if not ids:
             return _NO_ROWS
         wanted = np.array(list(dict.fromkeys(ids)), dtype=np.int64)
+        views = self._asked.views
+        if len(views) == 1 and len(views[0]) == len(views[0].part):
+            alone = views[0].part.rows_of(wanted)
+            return alone[alone >= 0].astype(np.int64)
         found = np.full(len(wanted), -1, dtype=np.int64)
         for view, offset in zip(self._asked.views, self._asked.offsets, strict=False):
             rows = view.part.rows_of(wanted)

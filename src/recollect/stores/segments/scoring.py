@@ -17,6 +17,10 @@ _hit: Callable[[Any], IndexHit] = partial(tuple.__new__, IndexHit)
 """A hit from all its fields; `IndexHit._make` takes twice as long."""
 
 
+BITS = 52
+"""How many leaves one number can tell the presence of."""
+
+
 class Line(NamedTuple):
     """What a leaf is worth: its gain, and the number of its form."""
 
@@ -57,12 +61,15 @@ class Clause(NamedTuple):
 def coverages(held: Mask, clauses: Sequence[Clause]) -> list[float]:
     """Return which share of what is asked for each column of *held* has; columns that are alike are added up once."""
     whole = math.fsum([clause.value for clause in clauses]) or 1.0
-    packed = np.packbits(held, axis=0).tolist()
-    alike = packed[0] if len(packed) == 1 else list(zip(*packed, strict=True)) or [()] * held.shape[1]
-    columns = {pattern: at for at, pattern in enumerate(alike)}
+    alike: list[Any]
+    if len(held) <= BITS:
+        alike = (np.exp2(np.arange(len(held))) @ held.astype(np.float64)).tolist()
+    else:
+        alike = list(zip(*held.tolist(), strict=True))
+    columns = dict(zip(alike, range(len(alike)), strict=True))
     shares = _shares(held[:, list(columns.values())], clauses).T.tolist()
     found = {pattern: min(1.0, math.fsum(each) / whole) for pattern, each in zip(columns, shares, strict=True)}
-    return [found[pattern] for pattern in alike]
+    return list(map(found.__getitem__, alike))
 
 
 def _shares(held: Mask, clauses: Sequence[Clause]) -> Scores:

@@ -3,6 +3,7 @@
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recollect.stores.segments.part import Mask, Part, Rows
 
@@ -50,13 +51,15 @@ class View:
         first, last = rows.searchsorted(np.array((self.start, self.stop), dtype=rows.dtype))
         return slice(int(first), int(last))
 
-    def count(self, rows: Rows) -> int:
-        """Return how many of ascending *rows* are of this run and alive."""
+    def count(self, rows: Rows, held: NDArray[np.uint8] | None = None) -> int:
+        """Return how many of ascending *rows* are of this run and alive; *held* tells for every row if it is there."""
         rows = rows[self.inside(rows)]
         if self.alive is None:
             return len(rows)
         dead = self._gone()
-        if len(dead) * SPARSE < len(rows):
+        if held is not None:
+            return len(rows) - int(np.count_nonzero(held.take(dead)))
+        if len(dead) * SPARSE * SPARSE < len(rows):
             return len(rows) - int(np.count_nonzero(rows.take(rows.searchsorted(dead), mode="clip") == dead))
         return int(np.count_nonzero(self.alive[rows]))
 

@@ -59,15 +59,15 @@ class Answering(Protocol):
 
 
 class Memo:
-    """What is found out about one state and asked for again; nothing is kept while it *is_writing*."""
+    """What is found out about one state and asked for again; nothing is kept while it *has_written*."""
 
-    def __init__(self, *, is_writing: bool) -> None:
-        self._is_writing = is_writing
+    def __init__(self, *, has_written: bool) -> None:
+        self._has_written = has_written
         self._kept: dict[object, Any] = {}
 
     def kept(self, key: object, make: Callable[[], Kept]) -> Kept:
         """Return what *make* makes, made once for a *key*."""
-        if self._is_writing:
+        if self._has_written:
             return make()
         kept = self._kept
         if key in kept:
@@ -83,8 +83,8 @@ class Memo:
 class Texts:
     """The documents of a small store as texts of their tokens; nothing but Python is needed."""
 
-    def __init__(self, mark: Mark, documents: Mapping[int, TokenText], *, is_writing: bool) -> None:
-        self.mark, self.memo = mark, Memo(is_writing=is_writing)
+    def __init__(self, mark: Mark, documents: Mapping[int, TokenText], *, has_written: bool) -> None:
+        self.mark, self.memo = mark, Memo(has_written=has_written)
         self.documents = documents
 
     def match(
@@ -142,7 +142,7 @@ class Texts:
         )
 
 
-def read_texts(session: Session, mark: Mark, base: Texts | None, *, is_writing: bool) -> Texts:
+def read_texts(session: Session, mark: Mark, base: Texts | None, *, has_written: bool) -> Texts:
     """Return all documents as texts, those that *base* has not read yet read now."""
     documents = {} if base is None else dict(base.documents)
     since = 0 if base is None else base.mark.seq
@@ -156,7 +156,7 @@ def read_texts(session: Session, mark: Mark, base: Texts | None, *, is_writing: 
     for row, project, superseded, stem, exact, *lengths in session.rows(sql, (since,)):
         require_texts(row, stem, exact)
         documents[row] = TokenText(project, bool(superseded), spaced(stem), spaced(exact), *lengths)
-    return Texts(mark, documents, is_writing=is_writing)
+    return Texts(mark, documents, has_written=has_written)
 
 
 class Cache:
@@ -171,19 +171,19 @@ class Cache:
     def _begin(self) -> None:
         self._process, self._lock = os.getpid(), threading.Lock()
 
-    def at(self, session: Session, mark: Mark, *, is_writing: bool) -> Answering:
+    def at(self, session: Session, mark: Mark, *, has_written: bool) -> Answering:
         """Return what answers for *mark*, which the open transaction sees."""
         if self._process != os.getpid():  # a copy of a process whose other threads are not here to give the lock back
             self._begin()
         found = self._found(mark)
         if found is not None and not self._is_outgrown(found):
             return found
-        if is_writing:
-            return self._made(session, mark, is_writing=True)
+        if has_written:
+            return self._made(session, mark, has_written=True)
         with self._lock:
             found = self._found(mark)
             if found is None or self._is_outgrown(found):
-                found = self._made(session, mark, is_writing=False)
+                found = self._made(session, mark, has_written=False)
                 others = [each for each in self._states if not _is_same(each.mark, mark)]
                 self._states = [found, *others][:STATES]
             return found
@@ -194,28 +194,28 @@ class Cache:
     def _is_outgrown(self, state: Answering) -> bool:
         return isinstance(state, Texts) and len(state.documents) > TINY and "numpy" in sys.modules
 
-    def _made(self, session: Session, mark: Mark, *, is_writing: bool) -> Answering:
+    def _made(self, session: Session, mark: Mark, *, has_written: bool) -> Answering:
         documents: int = session.value("select coalesce(sum(documents), 0) from collection_stats")
         older = [each for each in self._states if each.mark.lineage == mark.lineage and each.mark.seq <= mark.seq]
         small = TINY if "numpy" in sys.modules else SMALL
         if (documents <= small and not mark.segments) or find_spec("numpy") is None:
             base = next((each for each in older if isinstance(each, Texts)), None)
-            made = read_texts(session, mark, base, is_writing=is_writing)
+            made = read_texts(session, mark, base, has_written=has_written)
             if base is not None and len(made.documents) != documents:  # the note of a removal is gone
-                made = read_texts(session, mark, None, is_writing=is_writing)
+                made = read_texts(session, mark, None, has_written=has_written)
             return made
-        return self._made_of_parts(session, mark, older, documents, is_writing=is_writing)
+        return self._made_of_parts(session, mark, older, documents, has_written=has_written)
 
     def _made_of_parts(
-        self, session: Session, mark: Mark, older: Sequence[Answering], documents: int, *, is_writing: bool
+        self, session: Session, mark: Mark, older: Sequence[Answering], documents: int, *, has_written: bool
     ) -> Answering:
         from recollect.stores.sqlite.parts import Parts, read_parts  # noqa: PLC0415 (NumPy is loaded with it)
 
         base = next((each for each in older if isinstance(each, Parts)), None)
         where = (self._folder, self._analyser)
-        made = read_parts(session, mark, base, *where, is_writing=is_writing)
+        made = read_parts(session, mark, base, *where, has_written=has_written)
         if base is not None and made.documents != documents:
-            made = read_parts(session, mark, None, *where, is_writing=is_writing)
+            made = read_parts(session, mark, None, *where, has_written=has_written)
         self.has_met_damage = made.has_met_damage
         return made
 

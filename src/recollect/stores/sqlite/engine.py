@@ -44,6 +44,16 @@ class SqliteSession:
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
+        self._changes = db.total_changes()
+
+    def begin(self) -> None:
+        """Note that a transaction begins here."""
+        self._changes = self.db.total_changes()
+
+    @property
+    def has_written(self) -> bool:
+        """Tell whether the transaction has changed anything: what it sees may never be."""
+        return self.db.total_changes() != self._changes
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run *sql* and return all its rows."""
@@ -129,6 +139,8 @@ class SqliteEngine:
         if place is not None and write:
             place.require_writable()
         db.execute("savepoint nested" if nested else "begin immediate" if write else "begin")
+        if not nested:
+            session.begin()
         try:
             if place is not None:
                 place.require_same()

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final
 
-import apsw
-
 from recollect.errors import StoreDamaged
 from recollect.records import FIELDS
 from recollect.stores.sql.engine import Session
@@ -71,7 +69,6 @@ def require_texts(row: int, *texts: object) -> None:
         raise StoreDamaged(f"the tokens of memory {row} are damaged", hint="run: recollect reindex")
 
 
-def is_writing(session: Session) -> bool:
-    """Tell whether the open transaction writes: what it sees may never be."""
-    db = getattr(session, "db", None)
-    return isinstance(db, apsw.Connection) and db.txn_state("main") == apsw.SQLITE_TXN_WRITE
+def has_written(session: Session) -> bool:
+    """Tell whether the open transaction has changed anything: what it sees may never be."""
+    return bool(getattr(session, "has_written", True))

@@ -74,8 +74,8 @@ class Piece:
 class Parts:
     """Answers from parts, each by itself and all together as one collection."""
 
-    def __init__(self, mark: Mark, pieces: Sequence[Piece], *, is_writing: bool) -> None:
-        self.mark, self.memo = mark, Memo(is_writing=is_writing)
+    def __init__(self, mark: Mark, pieces: Sequence[Piece], *, has_written: bool) -> None:
+        self.mark, self.memo = mark, Memo(has_written=has_written)
         self.pieces = tuple(pieces)
         self.documents = sum(piece.documents for piece in pieces)
         self.has_met_damage = sum(bool(piece.name) for piece in pieces) < len(mark.segments)
@@ -166,7 +166,7 @@ def _both(one: Mask | None, other: Mask | None) -> Mask | None:
 
 
 def read_parts(
-    session: Session, mark: Mark, base: Parts | None, folder: Path | None, analyser: int, *, is_writing: bool
+    session: Session, mark: Mark, base: Parts | None, folder: Path | None, analyser: int, *, has_written: bool
 ) -> Parts:
     """Return the parts that hold all rows, with as much of *base* as still holds."""
     segments = list(_segments(mark, base, folder, analyser))
@@ -181,7 +181,7 @@ def read_parts(
     ]
     pieces = _without_removed(session, held, 0 if base is None else base.mark.seq, base)
     joined = _joined(sorted([*(piece for piece in pieces if not piece.name), *fresh], key=lambda piece: piece.after))
-    return Parts(mark, [*(piece for piece in pieces if piece.name), *joined], is_writing=is_writing)
+    return Parts(mark, [*(piece for piece in pieces if piece.name), *joined], has_written=has_written)
 
 
 def _segments(mark: Mark, base: Parts | None, folder: Path | None, analyser: int) -> Iterator[Piece]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits, WordQuery
 from recollect.stores.sql.engine import Engine, Session, WordQuestion, token_sum
 from recollect.stores.sqlite.answering import Answering, Cache
-from recollect.stores.sqlite.marks import Mark, is_writing, read_mark
+from recollect.stores.sqlite.marks import Mark, has_written, read_mark
 from recollect.stores.sqlite.sealing import Sealer
 from recollect.stores.token_text import text_of, tokens_of
 
@@ -115,7 +115,7 @@ class TokenTable:
     def _answering(self, session: Session) -> tuple[Answering, Mark]:
         """Return what answers as the open transaction sees the rows."""
         mark = read_mark(session)
-        return self._cache.at(session, mark, is_writing=is_writing(session)), mark
+        return self._cache.at(session, mark, has_written=has_written(session)), mark
 
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
         """Seal what was written last, where there is enough of it."""
