@@ -359,6 +359,7 @@ class OracleStore:
         score_ids: Sequence[int] = (),
         exclude_generation: str | None = None,
         in_context: bool = False,
+        exact: bool = False,  # noqa: ARG002  (it always is)
     ) -> VectorHits:
         with self._lock:
             state, generation = self._state, self._state.generations.get(fingerprint)

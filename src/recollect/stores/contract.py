@@ -238,11 +238,12 @@ class VectorIndex(Protocol):
         score_ids: Sequence[int] = (),
         exclude_generation: str | None = None,
         in_context: bool = False,
+        exact: bool = False,
     ) -> VectorHits:
         """Return the memories whose best passage is nearest to *vector*, ties by id, and the cosines of *score_ids*.
 
         *in_context* compares the context vector of a passage that has one. Memories that have vectors of the
-        generation *exclude_generation* are left to it.
+        generation *exclude_generation* are left to it. A large store may miss one in a thousand, unless *exact*.
         """
         ...
 

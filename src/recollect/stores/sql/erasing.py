@@ -264,7 +264,7 @@ def scrub(db: Database) -> tuple[str, ...]:
         whole = db.words.compact(session)
     if not whole:
         rebuild(db)
-    return db.engine.scrub()
+    return (*db.scan.compact(db.engine), *db.engine.scrub())
 
 
 def traces(db: Database, probes: Sequence[bytes]) -> ByteSearch:

@@ -17,7 +17,7 @@ from recollect.records import Progress
 from recollect.stores.sql.engine import OPEN, Clause, Engine
 from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.place import Place, find_place, no_store, opened
+from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, no_store, opened
 
 APPLICATION = 0x5EC0_11EC
 """Marks the file as ours, so that another program's database is never taken for a store."""
@@ -59,6 +59,11 @@ class SqliteSession:
         if rows:
             self.db.executemany(sql, rows)
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether what is seen may not be committed yet."""
+        return bool(self.db.txn_state("main") == apsw.SQLITE_TXN_WRITE)
+
 
 class SqliteEngine:
     """A file, with a connection for each thread that works; or a database in memory, with one that threads share."""
@@ -71,6 +76,22 @@ class SqliteEngine:
         self._connections = Connections(lambda: pinned or _connected(self._place), most=1 if alone else None)
         with self._turn():
             pass  # what is wrong with the file is told now
+
+    @property
+    def segments(self) -> Path | None:
+        """Return the folder in which segments of the word index may lie; there is none for a database in memory."""
+        return None if self._path is None else beside(self._path, SEGMENTS)
+
+    @property
+    def is_writable(self) -> bool:
+        """Tell whether anything can be written here."""
+        return self._place is None or self._place.access == "write"
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether this thread has a transaction open."""
+        process, session = getattr(self._here, "held", (0, None))
+        return session is not None and process == os.getpid()
 
     @contextmanager
     def _turn(self) -> Iterator[SqliteSession]:
@@ -178,6 +199,7 @@ class SqliteEngine:
         path = self._path
         own = [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
         near = sorted(each for each in path.parent.iterdir() if each.name.startswith(path.stem) and each.is_file())
+        own += () if self.segments is None else sorted(each for each in self.segments.rglob("*") if each.is_file())
         return tuple(each for each in own if each.exists()), tuple(each for each in near if each not in own)
 
     def catalog(self) -> str:
