@@ -1,4 +1,4 @@
-"""Four bits for two numbers: product quantisation by faiss, scanned in place of the vectors, which then decide.
+"""Four bits for each number: quantisation by faiss, scanned in place of the vectors, which then decide.
 
 The scan of faiss takes a bitmap of the rows that may be found, so that a filter costs nothing and loses nothing.
 """
@@ -6,6 +6,7 @@ The scan of faiss takes a bitmap of the rows that may be found, so that a filter
 import importlib.util
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -14,7 +15,7 @@ import numpy as np
 
 from recollect.files import FILE
 
-SAMPLE: Final = 16_384
+SAMPLE: Final = 8_192
 """From so many rows the code book is learnt."""
 PORTION: Final = 16_384
 """How many rows are encoded or copied at a time."""
@@ -30,7 +31,7 @@ def available() -> bool:
 
 def fits(rows: int, dimensions: int) -> bool:
     """Return whether a table of this shape can have codes."""
-    return rows >= LEAST and dimensions >= 8 and dimensions % 2 == 0 and available()
+    return rows >= LEAST and dimensions % 2 == 0 and available()
 
 
 def _faiss() -> Any:
@@ -68,21 +69,33 @@ class Selector:
         return faiss.IDSelectorBitmap(self._bits)
 
 
-def write_codes(vectors: Any, path: Path) -> None:
-    """Learn a code book from *vectors*, encode them all, and write the codes to *path*."""
-    faiss = _faiss()
-    rows, dimensions = vectors.shape
-    one = faiss.IndexFlatIP(dimensions)
-    one.add(np.zeros((1, dimensions), dtype="f4"))
-    index = faiss.IndexIVFPQFastScan(one, dimensions, 1, dimensions // 2, 4, faiss.METRIC_INNER_PRODUCT)
-    index.by_residual = False
-    index.train(vectors[:: max(1, rows // SAMPLE)][:SAMPLE].astype("f4"))
-    for part in portions(rows):
+def write_codes(vectors: Any, path: Path, book: Path | None = None) -> None:
+    """Encode *vectors* and write the codes to *path*, by the code book of the codes at *book* or by one of their own."""
+    index = _book(vectors, book)
+    for part in portions(len(vectors)):
         index.add(np.ascontiguousarray(vectors[part], dtype="f4"))
-    faiss.write_index(index, str(path))
+    _faiss().write_index(index, str(path))
     path.chmod(FILE)
     with path.open("rb") as file:
         os.fsync(file.fileno())
+
+
+def _book(vectors: Any, path: Path | None) -> Any:
+    """Return an index that holds nothing but a code book: that at *path*, or one learnt from a sample of *vectors*."""
+    faiss = _faiss()
+    rows, dimensions = vectors.shape
+    if path is not None:
+        with suppress(RuntimeError):
+            index = faiss.read_index(str(path))
+            if index.d == dimensions:
+                index.reset()
+                return index
+    one = faiss.IndexFlatIP(dimensions)
+    one.add(np.zeros((1, dimensions), dtype="f4"))
+    index = faiss.IndexIVFPQFastScan(one, dimensions, 1, dimensions, 4, faiss.METRIC_INNER_PRODUCT)
+    index.by_residual = False
+    index.train(vectors[:: max(1, rows // SAMPLE)][:SAMPLE].astype("f4"))
+    return index
 
 
 def read_codes(path: Path, *, rows: int, dimensions: int) -> Codes | None:

@@ -18,10 +18,11 @@ from recollect.vectors import DIGITS
 
 SPARE: Final = 16
 """How many passages more than wanted are looked at first: some are of the same memory."""
-DEPTH: Final = 20
-"""How many rows for each one wanted the codes bring; the vectors choose among them."""
-LEAST: Final = 1_000
-"""How many they bring at least."""
+DEPTH: Final = 2
+"""How many rows for each one wanted the codes bring, of up to `LARGE` rows; of more, twice as many."""
+LARGE: Final = 250_000
+FEWEST: Final = 100
+"""So many are always taken to be wanted."""
 MARGIN: Final = 1e-4
 """More than twice what rounding may add up to in a float32 product of some hundred numbers of unit vectors."""
 
@@ -107,7 +108,7 @@ def columns(admissions: Sequence[Admission], *, in_context: bool) -> list[Column
 def nearest(among: Sequence[Column], query: Any, limit: int, *, quantised: bool) -> Any:
     """Return at least *limit* memories, if there are so many, and among them the nearest so many."""
     total = sum(each.count for each in among)
-    depth = max(LEAST, DEPTH * (limit + SPARE)) if quantised else total
+    depth = DEPTH * (1 + (total > LARGE)) * max(FEWEST, limit + SPARE) if quantised else total
     while True:
         pools = _pools(among, query, depth)
         found = _memories(pools, limit)

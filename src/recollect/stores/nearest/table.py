@@ -1,29 +1,29 @@
 """A table of vectors, in memory or mapped, with its codes where it has some; and a block: passages with their tables."""
 
-import mmap
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from pathlib import Path
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 
 from recollect.stores.nearest.codes import Codes
-
-TOUCHED: Final = 512
-"""After so many rows here and there a mapping lets go of its pages: around each one the system maps sixteen."""
+MANY: Final = 4_096
+"""So many rows are better read from the mapping."""
 
 
 class Table:
-    """Vectors of float32 in rows; *mapped* is the mapping they lie in, *load* reads their codes when first needed."""
+    """Vectors of float32 in rows; *path* is the file they are mapped from, *load* reads their codes when first needed."""
 
-    def __init__(self, vectors: Any, mapped: mmap.mmap | None = None, load: Callable[[], Codes | None] | None = None):
+    def __init__(self, vectors: Any, path: Path | None = None, load: Callable[[], Codes | None] | None = None) -> None:
         self.vectors = vectors
-        self._mapped = mapped
+        self._path = path
+        self._file: BinaryIO | None = None
         self._load = load
         self._codes: Codes | None = None
         self._lock = threading.Lock()
-        self._touched = 0
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -33,18 +33,23 @@ class Table:
         if self._load is not None:
             with self._lock:
                 if self._load is not None:
-                    self._codes = self._load()
-                    self._load = None
+                    self._codes, self._load = self._load(), None
+                    if self._codes is not None and self._path is not None and hasattr(os, "pread"):
+                        self._file = self._path.open("rb")
         return self._codes
 
     def rows(self, rows: Any) -> Any:
-        """Return a copy of some rows."""
-        found = self.vectors[rows]
-        self._touched += len(found)
-        if self._touched >= TOUCHED and self._mapped is not None and hasattr(self._mapped, "madvise"):
-            self._touched = 0
-            self._mapped.madvise(mmap.MADV_DONTNEED)  # they stay in the memory that processes share
-        return found
+        """Return a copy of some rows.
+
+        Where codes are scanned, few rows are looked at; these are read, not mapped, for around each one that is touched
+        the system maps sixteen pages, and soon the whole file.
+        """
+        if self._file is None or len(rows) > MANY:
+            return self.vectors[rows]
+        width = self.vectors.shape[1]
+        handle, size = self._file.fileno(), 4 * width
+        data = b"".join([os.pread(handle, size, size * row) for row in rows.tolist()])
+        return np.frombuffer(bytearray(data), dtype="<f4").reshape(len(rows), width)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

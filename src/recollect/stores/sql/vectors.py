@@ -84,7 +84,7 @@ def put_vectors(db: Database, generation: Generation, embedded: Sequence[Embedde
         bump(session, "version")
         stamp = session.value("select value from meta where key = 'vectors'")
     if len(current) >= BULK or stamp % OFTEN == 0:
-        db.scan.settle(db.engine)
+        db.scan.settle(db.engine, whole=len(current) >= BULK)
     return len(current)
 
 

@@ -47,6 +47,8 @@ class Task:
     upto: int
     removed: int
     quantised: bool
+    books: tuple[str, ...]
+    """The segments that have code books."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +110,7 @@ class Sealer:
                     return False
                 make_folder(self._folder)
                 name, writer, passages = self._write(session, task, folder)
-            writer.finish({"name": name})
+            writer.finish({"name": name}, [self._folder / each for each in task.books])
             return self._publish(task, folder, name, passages)
         except OSError:
             return False  # nothing is lost: what is not sealed is read from the file
@@ -139,6 +141,7 @@ class Sealer:
             upto=upto,
             removed=removed,
             quantised=total >= self._sizes.quantised,
+            books=tuple(each.name for each in named),
         )
 
     def _span(
