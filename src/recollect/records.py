@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from recollect.arguments import fit
 
@@ -314,9 +314,8 @@ class SubstringQuery:
     needles: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexHit:
-    """A memory that an index found, by words or by vectors.
+class IndexHit(NamedTuple):
+    """A memory that an index found, by words or by vectors: a tuple, as a search makes hundreds of them.
 
     *score* is the BM25, the number of needles, or the cosine of the best passage; *coverage* the share of the
     question's weight it holds; *span* where the best passage stands in its content.
@@ -342,6 +341,25 @@ class WordHits:
     code_share: float = 0.0
     document_frequencies: Mapping[str, int] = field(default_factory=dict)
     version: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearWord:
+    """A word of the index, how many edits away from the one asked about, and how many memories hold it."""
+
+    text: str
+    distance: int
+    frequency: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearWords:
+    """What lies near words, what holds parts of words, and how many memories and exact forms the scope has in all."""
+
+    near: Mapping[str, tuple[NearWord, ...]] = field(default_factory=dict)
+    holding: Mapping[str, tuple[NearWord, ...]] = field(default_factory=dict)
+    documents: int = 0
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

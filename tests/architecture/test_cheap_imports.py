@@ -24,6 +24,13 @@ SEARCH = """
 import recollect.surfaces.operations
 recollect.open(":memory:", model="none").search("anything")
 """
+SMALL = """
+import recollect
+db = recollect.open(":memory:", model="none")
+for n in range(100):
+    db.add(f"The lighthouse number {n} stands by the sea and its keeper counts the ships")
+assert db.search("lighthous keeper number 7").hits
+"""
 DOORS = ("recollect", "recollect.surfaces.cli")
 
 
@@ -42,6 +49,10 @@ def test_a_door_opens_without_anything_heavy(door: str) -> None:
 def test_a_search_loads_nothing_that_only_other_verbs_need() -> None:
     assert [name for name in IDLE if find_spec(name) is None] == []
     assert loaded(SEARCH, IDLE) == []
+
+
+def test_a_small_store_is_written_and_searched_by_words_without_arithmetic() -> None:
+    assert loaded(SMALL, HEAVY) == []
 
 
 def test_a_loaded_module_is_seen() -> None:

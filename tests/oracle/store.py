@@ -32,6 +32,8 @@ from recollect.records import (
     Known,
     LogSize,
     Memory,
+    NearWord,
+    NearWords,
     Page,
     Passage,
     Piece,
@@ -57,6 +59,25 @@ from recollect.vectors import WIDTH, matrix
 
 BACKUPS: list[State] = []
 """What was backed up in this process; a backup file holds its number."""
+
+
+def edits(typed: str, meant: str) -> int:
+    """Count the letters put in, left out, replaced, or swapped with a neighbour (optimal string alignment)."""
+    rows = [list(range(len(meant) + 1))]
+    for at, letter in enumerate(typed):
+        row = [at + 1]
+        for place, other in enumerate(meant):
+            best = min(rows[-1][place + 1] + 1, row[-1] + 1, rows[-1][place] + (letter != other))
+            if at and place and letter == meant[place - 1] and typed[at - 1] == other:
+                best = min(best, rows[-2][place - 1] + 1)
+            row.append(best)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+def as_near(found: Iterable[tuple[int, str]], held: Mapping[str, int]) -> tuple[NearWord, ...]:
+    ordered = sorted((far, -held[word], word) for far, word in found)
+    return tuple(NearWord(text=word, distance=far, frequency=-rarity) for far, rarity, word in ordered)
 
 
 class OracleStore:
@@ -85,6 +106,11 @@ class OracleStore:
                 self._depth -= 1
 
     @contextmanager
+    def reading(self) -> Iterator[None]:
+        with self._lock:
+            yield
+
+    @contextmanager
     def _changing(self) -> Iterator[State]:
         with self.transaction():
             yield self._state
@@ -99,6 +125,9 @@ class OracleStore:
     def erase(self, *, scope: Scope, ids: Sequence[int] | None = None, where: Filter = NO_FILTER) -> Erased:
         with self._changing() as state:
             return erasing.erase(state, scope=scope, ids=ids, where=where, analyse=self._analyse)
+
+    def settle(self) -> None:
+        pass
 
     def scrub(self) -> tuple[str, ...]:
         return ()
@@ -274,6 +303,23 @@ class OracleStore:
         counts = Counter(token for tokens in held for token in tokens)
         return as_vocabulary(counts, least=least, limit=limit) if words is None else {w: counts[w] for w in words}
 
+    def near_words(self, words: Mapping[str, int], *, scope: Scope, holding: Sequence[str] = ()) -> NearWords:
+        with self._lock:
+            stats = stats_of(self._state.searched(scope, None, self._analyse))
+            words_of_letters = self.document_frequencies(scope=scope).items()
+        held = {word: count for word, count in words_of_letters if word.isalpha()}
+        near = {
+            word: [(edits(word, each), each) for each in held if each[:1] == word[:1] and edits(word, each) <= reach]
+            for word, reach in words.items()
+        }
+        parts = {part: [(len(each) - len(part), each) for each in held if part and part in each] for part in holding}
+        return NearWords(
+            near={word: as_near(found, held) for word, found in near.items()},
+            holding={part: as_near([one for one in found if one[0]], held) for part, found in parts.items()},
+            documents=stats.rows,
+            tokens=stats.exact,
+        )
+
     def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         with self._lock:
             if query is None:
@@ -348,7 +394,7 @@ class OracleStore:
                 del state.vectors[key]
             return len(gone)
 
-    def nearest(
+    def nearest(  # noqa: PLR0913  (as the contract asks it)
         self,
         fingerprint: str,
         vector: bytes,

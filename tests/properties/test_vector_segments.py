@@ -91,21 +91,9 @@ class Pair:
     def act(self, verb: str, what: Any) -> None:
         """Do one thing to both, or to the files alone."""
         match verb:
-            case "put":
+            case "put" | "forget" | "restore" | "erase" | "drop":
                 for each in (self.oracle, self.store):
-                    put(each, what)
-            case "forget" | "restore":
-                write = Forget(id=what) if verb == "forget" else Restore(id=what)
-                for each in (self.oracle, self.store):
-                    if each.load([what], scope=ALL_PROJECTS):
-                        each.apply([write], at=NOON)
-            case "erase":
-                for each in (self.oracle, self.store):
-                    if each.load([what], scope=ALL_PROJECTS):
-                        each.erase(scope=ALL_PROJECTS, ids=[what])
-            case "drop":
-                for each in (self.oracle, self.store):
-                    each.drop_vectors("model")
+                    change(each, verb, what)
             case _:
                 self._shake(verb, what)
 
@@ -130,6 +118,17 @@ class Pair:
         return sorted(folder.iterdir()) if folder.exists() else []
 
 
+def change(store: Store, verb: str, what: Any) -> None:
+    if verb == "put":
+        put(store, what)
+    elif verb == "drop":
+        store.drop_vectors("model")
+    elif store.load([what], scope=ALL_PROJECTS) and verb == "erase":
+        store.erase(scope=ALL_PROJECTS, ids=[what])
+    elif store.load([what], scope=ALL_PROJECTS):
+        store.apply([Forget(id=what) if verb == "forget" else Restore(id=what)], at=NOON)
+
+
 def put(store: Store, what: Sequence[tuple[int, Sequence[tuple[float, ...]]]]) -> None:
     held = store.load([row for row, _ in what], scope=ALL_PROJECTS)
     for model, width in ((MODEL, 4), (OTHER, 2)):
@@ -142,13 +141,11 @@ def put(store: Store, what: Sequence[tuple[int, Sequence[tuple[float, ...]]]]) -
 
 
 def passages(vectors: Sequence[tuple[float, ...]], width: int) -> tuple[Passage, ...]:
-    return tuple(
-        Passage(start=at, stop=at + 1, vector=pack(unit(vector[:width]))) for at, vector in enumerate(vectors)
-    )
+    return tuple(Passage(start=at, stop=at + 1, vector=pack(unit(vector[:width]))) for at, vector in enumerate(vectors))
 
 
 @pytest.mark.req("N-09", "B-04")
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(ACTIONS, st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS))
 def test_any_history_gives_the_answers_of_plain_dictionaries(
     actions: list[tuple[str, Any]], query: tuple[float, ...]

@@ -30,6 +30,7 @@ from recollect.records import (
     Generation,
     Known,
     Memory,
+    NearWords,
     Page,
     Passage,
     Piece,
@@ -194,6 +195,16 @@ class WordIndex(Protocol):
         """
         ...
 
+    def near_words(self, words: Mapping[str, int], *, scope: Scope, holding: Sequence[str] = ()) -> NearWords:
+        """Return the exact forms near each of *words*, and those that hold one of the parts *holding*, and more.
+
+        Near is what begins with the same character and lies as many edits away as *words* says, or fewer: letters
+        put in, left out, replaced, or two neighbours swapped (optimal string alignment). Only forms of letters alone,
+        two or more, in title or body of live memories count. The nearest come first, then the most frequent, then
+        by text. *tokens* counts the exact forms of the scope in every field, each time they stand.
+        """
+        ...
+
     def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         """Count the whole match set, or all that *where* admits, by what can be filtered by.
 
@@ -227,7 +238,7 @@ class VectorIndex(Protocol):
         """Drop a generation; return of how many memories."""
         ...
 
-    def nearest(
+    def nearest(  # noqa: PLR0913  (each says something else)
         self,
         fingerprint: str,
         vector: bytes,
@@ -400,6 +411,10 @@ class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes,
         """Open a write transaction: what is read inside stays true until the end, and all is written or none."""
         ...
 
+    def reading(self) -> AbstractContextManager[None]:
+        """Open a read transaction: all that this thread asks inside is answered from one state; write outside of it."""
+        ...
+
     def version(self) -> int:
         """Return a number that grows with every write that can change an answer, from any process.
 
@@ -413,6 +428,10 @@ class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes,
 
     def rebuild(self, progress: Progress | None = None) -> int:
         """Make every derived index anew from the memories; return how many were indexed."""
+        ...
+
+    def settle(self) -> None:
+        """Prepare what makes answers come sooner, however long it takes; they are right without it, too."""
         ...
 
     def scrub(self) -> tuple[str, ...]:

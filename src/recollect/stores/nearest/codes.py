@@ -70,7 +70,7 @@ class Selector:
 
 
 def write_codes(vectors: Any, path: Path, book: Path | None = None) -> None:
-    """Encode *vectors* and write the codes to *path*, by the code book of the codes at *book* or by one of their own."""
+    """Encode *vectors* and write the codes to *path*, by the code book of those at *book* or by one of their own."""
     index = _book(vectors, book)
     for part in portions(len(vectors)):
         index.add(np.ascontiguousarray(vectors[part], dtype="f4"))

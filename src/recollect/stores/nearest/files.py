@@ -37,7 +37,7 @@ class Columns:
 
 
 class Writer:
-    """A block on its way into the folder *folder*, which is made: first the columns, then the vectors in their order."""
+    """A block on its way into *folder*, which is made: first the columns, then the vectors in their order."""
 
     def __init__(self, folder: Path, columns: Columns, *, dimensions: int, quantised: bool) -> None:
         folder.mkdir(mode=FOLDER)
@@ -74,7 +74,6 @@ class Writer:
             file.flush()
             os.fsync(file.fileno())
         sync_folder(self._folder)
-
 
     def _encode(self, name: str, sources: Sequence[Path]) -> int:
         """Write the codes of a table, where it is to have some; return from how many rows their book was learnt."""
@@ -115,7 +114,9 @@ def load(folder: Path, about: Mapping[str, object]) -> Block:
         rows, few, dimensions = (int(header[key]) for key in ("plain", "context", "dimensions"))
         shapes = {"spans": (rows, 2), "in_context": (few,)}
         arrays = {name: _mapped(folder / name, kind, shapes.get(name, (rows,))) for name, kind in _ARRAYS.items()}
-        plain, context = (_table(folder, name, count, dimensions) for name, count in (("plain", rows), ("context", few)))
+        plain, context = (
+            _table(folder, name, count, dimensions) for name, count in (("plain", rows), ("context", few))
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise damaged(folder) from error
     return Block(**arrays, plain=plain, context=context)

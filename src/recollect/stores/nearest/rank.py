@@ -1,8 +1,8 @@
 """The nearest among the rows of some blocks: whoever may be meant is found in float32, and ranked in float64.
 
-A table without codes, or of a store that is not large, is compared row by row, and the answer is exact: float32 products
-are off by less than a margin that is kept below the last one wanted. A table with codes brings many more than are wanted
-by its codes first, which miss one in some thousands.
+A table without codes, or of a store that is not large, is compared row by row, and the answer is exact: float32
+products are off by less than a margin that is kept below the last one wanted. A table with codes brings more than are
+wanted by its codes first, which miss one in some thousands.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A table of vectors, in memory or mapped, with its codes where it has some; and a block: passages with their tables."""
+"""A table of vectors, in memory or mapped, with its codes if it has some; and a block: passages with their tables."""
 
 import os
 import threading
@@ -10,12 +10,13 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from recollect.stores.nearest.codes import Codes
+
 MANY: Final = 4_096
 """So many rows are better read from the mapping."""
 
 
 class Table:
-    """Vectors of float32 in rows; *path* is the file they are mapped from, *load* reads their codes when first needed."""
+    """Vectors of float32 in rows; *path* is the file they are mapped from, *load* reads their codes when needed."""
 
     def __init__(self, vectors: Any, path: Path | None = None, load: Callable[[], Codes | None] | None = None) -> None:
         self.vectors = vectors

@@ -8,10 +8,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from recollect.records import Filter, Form, Leaf, Progress, Scope, TokenizedMemory, VectorHits
-from recollect.stores.bm25 import Postings
+from recollect.records import (
+    Filter,
+    Form,
+    NearWords,
+    Progress,
+    Scope,
+    TokenizedMemory,
+    VectorHits,
+    WordHits,
+    WordQuery,
+)
+from recollect.stores.bm25 import CollectionStats
 from recollect.stores.contract import Analyse
 
 
@@ -99,6 +109,14 @@ class Engine(EngineFiles, Protocol):
         """
         ...
 
+    def open_transaction(self) -> Literal["none", "read", "write"]:
+        """Tell what kind of transaction is open in this thread."""
+        ...
+
+    def renew(self) -> None:
+        """Let the read transaction that is open in this thread see what others wrote since it was opened."""
+        ...
+
     def member(self, column: str, values: Collection[object] | None) -> Clause:
         """Return the condition that *column* is one of *values*, all of one type; None leaves it open."""
         ...
@@ -119,17 +137,28 @@ class Engine(EngineFiles, Protocol):
         """Return the names of the indexes on the tables that are not derived."""
         ...
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether this thread has a transaction open."""
-        ...
-
     def close(self) -> None:
         """Close every connection."""
         ...
 
 
-class WordTable(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordQuestion:
+    """Among which documents words are looked for, and how a database finds out about them."""
+
+    scope: Scope
+    where: Filter
+    forgotten: Mapping[int, TokenizedMemory]
+    """What was there at the moment asked about and no table of words holds any more."""
+    stats: Callable[[], CollectionStats]
+    """Returns what the scope holds, without the forgotten."""
+    admitted: Callable[[], Collection[int]]
+    """Returns all memories of the scope that are wanted."""
+    admitted_among: Callable[[Collection[int]], Collection[int]]
+    """Returns those of some documents that are wanted."""
+
+
+class WordRows(Protocol):
     """The tokens of documents as one database keeps them."""
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
@@ -140,7 +169,7 @@ class WordTable(Protocol):
         """Drop the tokens of documents."""
         ...
 
-    def beside(self, session: Session) -> "WordTable":
+    def beside(self, session: Session) -> "WordRows":
         """Return an empty table beside this one, in which another index can be built."""
         ...
 
@@ -152,21 +181,40 @@ class WordTable(Protocol):
         """Return for each document the sum of `token_sum` over the tokens that are here."""
         ...
 
-    def compact(self, session: Session) -> bool:
-        """Write the tokens anew without those of removed documents; return whether none of those is left."""
+
+class WordTable(WordRows, Protocol):
+    """What answers from the tokens of documents, and keeps what it needs to do so soon."""
+
+    def match(
+        self, session: Session, query: WordQuery, asked: WordQuestion, *, limit: int, score_ids: Sequence[int]
+    ) -> WordHits:
+        """Return the best documents for *query*, as `bm25.rank` does."""
         ...
 
-    def reader(self, session: Session, weights: Mapping[str, int], scope: Clause) -> Callable[[Leaf], Postings]:
-        """Return how a leaf is looked up among the documents `d` of *scope*, given what each field weighs."""
+    def matching(self, session: Session, query: WordQuery, asked: WordQuestion) -> Collection[int]:
+        """Return all documents that *query* matches and that are wanted."""
         ...
 
     def frequencies(
-        self, session: Session, form: Form, words: Sequence[str] | None, *, scope: Clause, whole: bool
-    ) -> dict[str, int]:
-        """Return how many documents of *scope* hold each of *words*, or each token there is, in title or body.
+        self, session: Session, form: Form, words: Sequence[str] | None, *, scope: Scope
+    ) -> Mapping[str, int]:
+        """Return how many documents of *scope* hold each of *words*, or each token there is, in title or body."""
+        ...
 
-        *whole* says that the scope admits every document.
-        """
+    def near(self, session: Session, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
+        """Return the exact forms near *words* and those that hold a part."""
+        ...
+
+    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+        """Prepare answers from what was written last: a bounded part of it, or the *whole*. It is never needed."""
+        ...
+
+    def compact(self, engine: Engine) -> tuple[str, ...]:
+        """Write what is kept beside the rows anew without removed documents; return what stood against it."""
+        ...
+
+    def check(self, session: Session, *, deep: bool) -> Iterator[str]:
+        """Yield what is wrong with what is kept beside the rows."""
         ...
 
 
@@ -207,6 +255,10 @@ class VectorScan(Protocol):
 
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
         """Prepare answers from what was written last: a bounded part of it, or the *whole*. It is never needed."""
+        ...
+
+    def resume(self, engine: Engine) -> None:
+        """Settle what had to wait for the end of a transaction."""
         ...
 
     def compact(self, engine: Engine) -> tuple[str, ...]:

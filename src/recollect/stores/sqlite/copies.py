@@ -23,7 +23,7 @@ SLICE = 1000
 """How many pages are copied at a time."""
 TRUTH = ("memory", "wording", "event", "fact", "source", "piece", "note", "recall", "recalled", "vector")
 """The tables whose rows are counted in a copy: as many as in the store."""
-COUNTERS = ("newest", "newest_fact", "version", "vectors")
+COUNTERS = ("newest", "newest_fact", "version", "vectors", "seq")
 """The counts that never go back, whatever is put back: ids are given once, and caches compare versions."""
 BESIDE = ("-wal", "-journal")
 """How the names of the files end that SQLite keeps beside a store in use."""
@@ -48,6 +48,8 @@ def write_copy(
                 _run(job, progress)
             with suppress(apsw.Error):  # a damaged store is copied as it is
                 copy.execute("update meta set value = abs(random() >> 1) where key = 'store'")
+            with suppress(apsw.Error):  # segments lie beside the store; those of a copy are made when it is used
+                copy.execute("delete from segment; delete from removed")
             if check:
                 _compare(copy, source, target)
         _sync(part)
@@ -105,8 +107,8 @@ def _compare(copy: apsw.Connection, source: apsw.Connection, target: Path) -> No
         counts = [{table: db.execute(f"select count(*) from {table}").get for table in TRUTH} for db in (copy, source)]
         wrong = None if counts[0] == counts[1] else "it holds other rows than the store"
     if wrong is not None:
-        hint = "run: recollect reindex" if wrong.startswith("fts5:") else "run: recollect doctor"
-        raise StoreDamaged(f"no backup was written to {target}, for the copy is damaged: {wrong}", hint=hint)
+        told = f"no backup was written to {target}, for the copy is damaged: {wrong}"
+        raise StoreDamaged(told, hint="run: recollect doctor")
 
 
 def damage_of(db: apsw.Connection) -> str | None:
@@ -187,6 +189,7 @@ def _carry_on(source: apsw.Connection, present: apsw.Connection) -> None:
         kept = [(value, key) for key, value in held if key in COUNTERS]
         source.executemany("update meta set value = max(value, ?) where key = ?", kept)
         source.execute("update meta set value = value + 1 where key in ('version', 'vectors')")
+        source.execute("update meta set value = abs(random() >> 1) where key = 'lineage'")
         source.execute("update vector set stamp = stamp + (select value from meta where key = 'vectors')")
         newest = "(select coalesce(max(stamp), 0) from vector)"
         source.execute(f"update meta set value = max(value, {newest}) where key = 'vectors'")

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
@@ -17,6 +17,7 @@ from recollect.records import Progress
 from recollect.stores.sql.engine import OPEN, Clause, Engine
 from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, no_store, opened
 
 APPLICATION = 0x5EC0_11EC
@@ -87,12 +88,6 @@ class SqliteEngine:
         """Tell whether anything can be written here."""
         return self._place is None or self._place.access == "write"
 
-    @property
-    def is_busy(self) -> bool:
-        """Whether this thread has a transaction open."""
-        process, session = getattr(self._here, "held", (0, None))
-        return session is not None and process == os.getpid()
-
     @contextmanager
     def _turn(self) -> Iterator[SqliteSession]:
         """Give this thread the session that it is in, or one of its own."""
@@ -119,6 +114,18 @@ class SqliteEngine:
                 return
             with _lightly(session.db) if write and not durable and not nested else nullcontext():
                 yield from self._transaction(session, nested=nested, write=write)
+
+    def open_transaction(self) -> Literal["none", "read", "write"]:
+        """Tell what kind of transaction is open in this thread."""
+        process, session = getattr(self._here, "held", (0, None))
+        if session is None or process != os.getpid() or not session.db.in_transaction:
+            return "none"
+        return "write" if session.db.txn_state("main") == apsw.SQLITE_TXN_WRITE else "read"
+
+    def renew(self) -> None:
+        """Let the read transaction of this thread see what others wrote since."""
+        with translated(self._path), self._turn() as session:
+            session.db.execute("rollback; begin")
 
     def _transaction(self, session: SqliteSession, *, nested: bool, write: bool) -> Iterator[SqliteSession]:
         db, place = session.db, None if nested else self._place
@@ -198,8 +205,8 @@ class SqliteEngine:
             return (), ()
         path = self._path
         own = [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
+        own += SegmentFolder(beside(path, SEGMENTS)).files()
         near = sorted(each for each in path.parent.iterdir() if each.name.startswith(path.stem) and each.is_file())
-        own += () if self.segments is None else sorted(each for each in self.segments.rglob("*") if each.is_file())
         return tuple(each for each in own if each.exists()), tuple(each for each in near if each not in own)
 
     def catalog(self) -> str:

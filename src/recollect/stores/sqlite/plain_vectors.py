@@ -1,4 +1,4 @@
-"""The vectors of a generation in memory, kept up with the file, and compared one by one: where NumPy is not installed."""
+"""The vectors of a generation in memory, kept up with the file, compared one by one: where NumPy is missing."""
 
 import threading
 from collections.abc import Callable, Sequence

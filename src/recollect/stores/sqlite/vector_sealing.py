@@ -1,26 +1,25 @@
 """Sealing: vectors that were written last become a segment, and segments of like size one.
 
-A segment is written into a folder with a temporary name and gets its own inside the transaction that names it. So readers
-see one consistent set of segments, a crash leaves nothing that is used, and two who seal at once do no harm: the second
-finds other segments than it began with, and lets go of its work.
+A segment is on disk before one transaction names it, in the place of those it was made from: readers see one consistent
+set of segments, and a crash leaves nothing that is used.
 """
 
-import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from recollect.errors import StoreDamaged
+from recollect.errors import StoreDamaged, StoreError
 from recollect.files import make_folder
-from recollect.stores.nearest.files import Columns, Writer, load, portions, sync_folder
+from recollect.stores.nearest.files import Columns, Writer, load, portions
 from recollect.stores.nearest.table import Block
 from recollect.stores.sql.engine import Engine, Session
-from recollect.stores.sqlite.vector_view import Segment, gone_from, left_of, read_loose, segments_of
+from recollect.stores.sqlite.folder import SegmentFolder
+from recollect.stores.sqlite.vector_view import Segment, gone_from, left_of, read_loose, segments_of, uncovered
 
 if TYPE_CHECKING:
     from recollect.stores.sqlite.vectors import Sizes
@@ -31,9 +30,8 @@ SHARE: Final = 16
 """The part of all passages, one in so many, that may wait to be sealed."""
 LARGEST: Final = 4
 """How many times the least number may wait at most."""
-TEMPORARY: Final = "tmp-"
-STALE: Final = 3_600
-"""After so many seconds a folder with a temporary name belongs to nobody."""
+PATIENCE: Final = 10.0
+"""How many seconds an erasure waits for another process that makes segments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,33 +58,62 @@ class Part:
 
 
 class Sealer:
-    """Makes the segments of one store."""
+    """Makes the segments of one store, one process at a time."""
 
-    def __init__(self, engine: Engine, folder: Path, sizes: "Sizes") -> None:
-        self._engine, self._folder, self._sizes = engine, folder, sizes
+    def __init__(self, engine: Engine, path: Path, sizes: "Sizes") -> None:
+        self._engine, self._folder, self._sizes = engine, SegmentFolder(path), sizes
 
     def settle(self, *, whole: bool) -> None:
-        """Make the segments that are due; unless *whole* is asked for, one at most, and no large one."""
-        with self._engine.session() as session:
-            generations = session.rows("select id, dimensions from generation order by id")
-        for number, dimensions in generations:
-            while isinstance(dimensions, int) and self._make(number, dimensions, whole=whole) and whole:
+        """Make the segments that are due; unless the *whole* is asked for, one at most, and no large one.
+
+        What stands against it is no harm: what is not sealed is read from the file.
+        """
+        with suppress(OSError, StoreError):
+            if any(self._next(*each, whole=whole) is not None for each in self._generations()):
+                make_folder(self._folder.path.parent)
+                with self._folder.locked() as ours:
+                    if ours:
+                        self._make_all(whole=whole)
+
+    def _make_all(self, *, whole: bool) -> None:
+        for each in self._generations():
+            while self._make(*each, whole=whole) and whole:
                 pass
+        self._folder.sweep(self._named())
+
+    def _generations(self) -> list[tuple[int, int]]:
+        with self._engine.session() as session:
+            rows = session.rows("select id, dimensions from generation order by id")
+        return [(number, width) for number, width in rows if isinstance(width, int)]
+
+    def _named(self) -> set[str]:
+        with self._engine.session() as session:
+            return {name for (name,) in session.rows("select name from vector_segment")}
+
+    def _next(self, generation: int, dimensions: int, *, whole: bool) -> "Task | None":
+        with self._engine.session() as session:
+            return self._due(session, generation, dimensions, whole=whole)
 
     def compact(self) -> tuple[str, ...]:
         """Remove the segments that hold a row that is gone, and every folder that is not named; then settle."""
-        with self._engine.session(write=True) as session:
-            session.rows("delete from vector_segment where generation_id not in (select id from generation)")
-            for number, dimensions in session.rows("select id, dimensions from generation"):
-                named = segments_of(session, number, dimensions)
-                gone = gone_from(session, named)
-                dirty = [(each.name,) for each in named if not self._is_clean(each, gone[each.name])]
-                session.many("delete from vector_segment where name = ?", dirty)
-            named_now = {name for (name,) in session.rows("select name from vector_segment")}
-            left = [each for each in self._folder.iterdir() if each.name not in named_now]
-            failed = [each for each in left if not _removed(each)]
+        with self._folder.locked(PATIENCE) as ours:
+            if not ours:
+                return ("another process makes segments of vectors; later run: recollect purge --verify",)
+            with self._engine.session(write=True) as session:
+                session.rows("delete from vector_segment where generation_id not in (select id from generation)")
+            for each in self._generations():
+                self._drop_dirty(*each)
+            left = self._folder.sweep(self._named(), at_once=True)
         self.settle(whole=True)
-        return tuple(f"cannot remove {each.name}; later run: recollect purge --verify" for each in failed)
+        return tuple(f"cannot remove the segment {name}; later run: recollect purge --verify" for name in left)
+
+    def _drop_dirty(self, generation: int, dimensions: int) -> None:
+        """Forget the segments of which a row is gone; those behind them hold no more than before."""
+        with self._engine.session(write=True) as session:
+            named = segments_of(session, generation, dimensions)
+            gone = gone_from(session, named)
+            dirty = [each for each in named if not self._is_clean(each, gone[each.name])]
+            session.many("delete from vector_segment where name = ?", [(each.name,) for each in dirty])
 
     def _is_clean(self, segment: Segment, gone: Any) -> bool:
         block = self._read(segment)
@@ -94,7 +121,7 @@ class Sealer:
 
     def _read(self, segment: Segment) -> Block | None:
         try:
-            return load(self._folder / segment.name, segment.about)
+            return load(self._folder.path / segment.name, segment.about)
         except StoreDamaged:
             return None
 
@@ -102,78 +129,73 @@ class Sealer:
 
     def _make(self, generation: int, dimensions: int, *, whole: bool) -> bool:
         """Make one segment that is due; return whether there was one."""
-        folder = self._folder / f"{TEMPORARY}{uuid.uuid4().hex}"
-        try:
-            with self._engine.session() as session:
-                task = self._due(session, generation, dimensions, whole=whole)
-                if task is None:
-                    return False
-                make_folder(self._folder)
-                name, writer, passages = self._write(session, task, folder)
-            writer.finish({"name": name}, [self._folder / each for each in task.books])
-            return self._publish(task, folder, name, passages)
-        except OSError:
-            return False  # nothing is lost: what is not sealed is read from the file
-        finally:
-            _removed(folder)
+        with self._engine.session() as session:
+            task = self._due(session, generation, dimensions, whole=whole)
+            if task is None:
+                return False
+            parts = self._parts(session, task)
+        passages = sum(len(each.rows) for each in parts)
+        name = self._folder.put(lambda folder: self._write(task, parts, folder)) if passages else ""
+        return self._publish(task, name, passages)
 
     def _due(self, session: Session, generation: int, dimensions: int, *, whole: bool) -> Task | None:
+        """Return the segment to be made next: of what was written since, in place of a spoilt one, of two like ones."""
         named = segments_of(session, generation, dimensions)
-        last = named[-1].upto if named else -1
-        tail = session.value("select count(*) from vector where generation_id = ? and stamp > ?", (generation, last))
-        total = tail + sum(each.passages for each in named)
+        counted = [(low, high, _count(session, generation, low, high)) for low, high in uncovered(named)]
+        total = sum(count for _, _, count in counted) + sum(each.passages for each in named)
         most = total if whole else self._sizes.foreground
-        span = self._span(session, named, tail, total, most)
+        span = self._loose(named, counted, total, most) or self._spoilt(session, named) or _like(named, most)
         if span is None:
             return None
-        first, stop, with_tail = span
-        low = named[first - 1].upto if first else -1
-        upto = named[stop - 1].upto if stop else -1
-        if with_tail:
-            upto = session.value("select value from meta where key = 'vectors'")
-            upto = _cut(session, generation, last, upto, self._sizes.foreground)
-        removed = session.value("select seq from sqlite_sequence where name = 'vector_removed'") or 0
+        replaced, low, upto = span
+        if upto > _behind(named, low):  # no segment bounds it
+            now = min(upto, session.value("select value from meta where key = 'vectors'"))
+            since = max((each.upto for each in replaced), default=low)
+            upto = _cut(session, generation, since, now, self._sizes.foreground)
         return Task(
             generation=generation,
             dimensions=dimensions,
-            replaced=tuple(named[first:stop]),
+            replaced=tuple(replaced),
             low=low,
             upto=upto,
-            removed=removed,
+            removed=session.value("select seq from sqlite_sequence where name = 'vector_removed'") or 0,
             quantised=total >= self._sizes.quantised,
             books=tuple(each.name for each in named),
         )
 
-    def _span(
-        self, session: Session, named: Sequence[Segment], tail: int, total: int, most: int
-    ) -> tuple[int, int, bool] | None:
-        """Return which segments become one, from and to, and whether with what was written since."""
+    def _loose(
+        self, named: Sequence[Segment], counted: Sequence[tuple[int, int, int]], total: int, most: int
+    ) -> tuple[list[Segment], int, int] | None:
+        """Return what no segment holds, with the segments right before it that are not much larger."""
         due = min(max(self._sizes.sealed, total // SHARE), LARGEST * self._sizes.sealed)
-        if tail >= due:
-            first, size = len(named), tail
-            while first and named[first - 1].passages < 2 * size and size + named[first - 1].passages <= most:
-                first -= 1
-                size += named[first].passages
-            return first, len(named), True
+        for low, high, count in counted:
+            if count < due:
+                continue
+            joined: list[Segment] = []
+            start, size = low, count
+            for each in reversed([each for each in named if each.upto <= low]):
+                if each.upto != start or each.passages >= 2 * size or size + each.passages > most:
+                    break
+                joined, start, size = [each, *joined], each.low, size + each.passages
+            return joined, start, high
+        return None
+
+    def _spoilt(self, session: Session, named: Sequence[Segment]) -> tuple[list[Segment], int, int] | None:
+        """Return a segment that cannot be read, or of which much is gone."""
         gone = gone_from(session, named)
-        for at, each in enumerate(named):
+        for each in named:
             if self._read(each) is None or len(gone[each.name]) > DIRTY * each.passages:
-                return at, at + 1, False
-        for at in range(len(named) - 1, 0, -1):
-            size = named[at - 1].passages + named[at].passages
-            if named[at - 1].passages < 2 * named[at].passages and size <= most:
-                return at - 1, at + 1, False
+                return [each], each.low, each.upto
         return None
 
     # --- writing ----------------------------------------------------------------------------
 
-    def _write(self, session: Session, task: Task, folder: Path) -> tuple[str, Writer, int]:
-        parts = self._parts(session, task)
+    def _write(self, task: Task, parts: Sequence[Part], folder: Path) -> None:
         columns, sources = _merged(parts)
         writer = Writer(folder, columns, dimensions=task.dimensions, quantised=task.quantised)
         writer.write("plain", _rows(parts, sources, in_context=False))
         writer.write("context", _rows(parts, sources[columns.in_context], in_context=True))
-        return uuid.uuid4().hex, writer, len(columns.ids)
+        writer.finish({"low": task.low, "upto": task.upto}, [self._folder.path / each for each in task.books])
 
     def _parts(self, session: Session, task: Task) -> list[Part]:
         """Return the rows of the segments that are replaced, and of what no segment holds."""
@@ -189,26 +211,45 @@ class Sealer:
             at = each.upto
         return [*parts, *_from_file(session, task, at, task.upto)]
 
-    def _publish(self, task: Task, folder: Path, name: str, passages: int) -> bool:
-        """Name the segment in *folder*, unless somebody else sealed meanwhile; remove what nobody names any more."""
+    def _publish(self, task: Task, name: str, passages: int) -> bool:
+        """Name a segment in the place of those it was made from, unless they are others by now."""
         with self._engine.session(write=True) as session:
             if not _is_current(session, task):
                 return False
-            known = {known for (known,) in session.rows("select name from vector_segment")}
-            forgotten = [each for each in self._folder.iterdir() if each.name not in known and _is_left(each, folder)]
-            folder.rename(self._folder / name)
-            sync_folder(self._folder)
             session.many("delete from vector_segment where name = ?", [(each.name,) for each in task.replaced])
-            sql = "insert into vector_segment (name, generation_id, upto, removed, passages) values (?, ?, ?, ?, ?)"
-            session.rows(sql, (name, task.generation, task.upto, task.removed, passages))
+            if name:
+                names = "name, generation_id, low, upto, removed, passages"
+                row = (name, task.generation, task.low, task.upto, task.removed, passages)
+                session.rows(f"insert into vector_segment ({names}) values (?, ?, ?, ?, ?, ?)", row)
             session.rows(
-                "delete from vector_removed where generation_id = ? and seq <= "
-                "(select min(removed) from vector_segment where generation_id = ?)",
-                (task.generation, task.generation),
+                "delete from vector_removed where generation_id = ?1 and seq <= "
+                "(select coalesce(min(removed), ?2) from vector_segment where generation_id = ?1)",
+                (task.generation, task.removed),
             )
-        for each in forgotten:
-            _removed(each)
+        for each in task.replaced:
+            self._folder.let_go(each.name)
         return True
+
+
+def _count(session: Session, generation: int, low: int, high: int) -> int:
+    sql = "select count(*) from vector where generation_id = ? and stamp > ? and stamp <= ?"
+    return int(session.value(sql, (generation, low, high)))
+
+
+def _like(named: Sequence[Segment], most: int) -> tuple[list[Segment], int, int] | None:
+    """Return two neighbours of which the older is not much larger."""
+    for older, newer in reversed(list(pairwise(named))):
+        alike = older.passages < 2 * newer.passages and older.passages + newer.passages <= most
+        if older.upto == newer.low and alike:
+            return [older, newer], older.low, newer.upto
+    return None
+
+
+def _behind(named: Sequence[Segment], low: int) -> int:
+    """Return up to which stamp segments follow *low* without a gap."""
+    for each in named:
+        low = each.upto if each.low == low else low
+    return low
 
 
 def _cut(session: Session, generation: int, low: int, upto: int, most: int) -> int:
@@ -218,31 +259,14 @@ def _cut(session: Session, generation: int, low: int, upto: int, most: int) -> i
     if beyond is None:
         return upto
     first: int = session.value(sql, (generation, low, 0))
-    return max(first, beyond - 1)
+    return min(upto, max(first, beyond - 1))
 
 
 def _is_current(session: Session, task: Task) -> bool:
     """Return whether the segments are still those that the task began with."""
     named = segments_of(session, task.generation, task.dimensions)
-    there = [each for each in named if each.upto > task.low and each.low < task.upto]
-    lowest = max((each.upto for each in named if each.upto <= task.low), default=-1)
-    return [each.name for each in there] == [each.name for each in task.replaced] and lowest == task.low
-
-
-def _is_left(folder: Path, own: Path) -> bool:
-    """Return whether a folder that is not named belongs to nobody: one with a temporary name may be in the making."""
-    if folder == own:
-        return False
-    if not folder.name.startswith(TEMPORARY):
-        return True
-    with suppress(OSError):
-        return own.stat().st_mtime - folder.stat().st_mtime > STALE
-    return False
-
-
-def _removed(folder: Path) -> bool:
-    shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()
+    there = [each.name for each in named if each.upto > task.low and each.low < task.upto]
+    return there == [each.name for each in task.replaced]
 
 
 def _from_file(session: Session, task: Task, low: int, high: int) -> Iterator[Part]:
@@ -261,8 +285,15 @@ def _merged(parts: Sequence[Part]) -> tuple[Columns, Any]:
         + [np.stack([np.full(len(each.rows), at), each.rows], axis=1) for at, each in enumerate(parts)]
     )
     held = {
-        name: np.concatenate([np.empty((0, *shape), dtype=kind)] + [getattr(each.block, name)[each.rows] for each in parts])
-        for name, kind, shape in (("ids", "i8", ()), ("memories", "i8", ()), ("ordinals", "i4", ()), ("spans", "i8", (2,)))
+        name: np.concatenate(
+            [np.empty((0, *shape), dtype=kind)] + [getattr(each.block, name)[each.rows] for each in parts]
+        )
+        for name, kind, shape in (
+            ("ids", "i8", ()),
+            ("memories", "i8", ()),
+            ("ordinals", "i4", ()),
+            ("spans", "i8", (2,)),
+        )
     }
     mixed = np.concatenate([np.empty(0, dtype=bool)] + [np.isin(each.rows, each.block.in_context) for each in parts])
     order = np.lexsort((held["ordinals"], held["memories"]))

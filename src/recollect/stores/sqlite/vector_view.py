@@ -1,7 +1,7 @@
 """What a transaction sees of the vectors of one generation: segments, less what is gone from them, and what came since.
 
-A segment holds the rows whose stamps lie between those of the segment before it and its own. What is not in a segment
-that can be read is read from the file.
+A segment holds the rows whose stamps lie above its low end, up to its high one. What is not in a segment that can be
+read is read from the file.
 """
 
 import json
@@ -42,7 +42,7 @@ class Segment:
     @property
     def about(self) -> dict[str, object]:
         """What its header must say."""
-        return {"name": self.name, "dimensions": self.dimensions, "plain": self.passages}
+        return {"low": self.low, "upto": self.upto, "dimensions": self.dimensions, "plain": self.passages}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,7 +132,9 @@ def _narrowed(present: Admission, everyone: Admitted) -> Admission:
 
 
 def _count_memories(admissions: Sequence[Admission]) -> int:
-    several = [_distinct(each.block.memories if each.rows is None else each.block.memories[each.rows]) for each in admissions]
+    several = [
+        _distinct(each.block.memories if each.rows is None else each.block.memories[each.rows]) for each in admissions
+    ]
     if len(several) < 2:
         return sum(map(len, several))
     return len(_distinct(np.sort(np.concatenate(several))))
@@ -149,7 +151,7 @@ def look(session: Session, asked: VectorQuestion, known: View, folder: Path | No
     """Return what *session* sees; what is *known* from before is not read again."""
     named = segments_of(session, asked.generation, asked.dimensions)
     blocks = {each.name: block for each in named if (block := _opened(each, known, folder)) is not None}
-    loose = _kept_up(session, asked, known.loose, _uncovered([each for each in named if each.name in blocks]))
+    loose = _kept_up(session, asked, known.loose, uncovered([each for each in named if each.name in blocks]))
     gone = gone_from(session, named)
     present = [Admission(block=block, rows=left_of(block, gone[name])) for name, block in blocks.items()]
     return View(
@@ -164,22 +166,19 @@ def look(session: Session, asked: VectorQuestion, known: View, folder: Path | No
 
 def segments_of(session: Session, generation: int, dimensions: int) -> list[Segment]:
     """Return the segments of a generation, by their stamps."""
-    sql = "select name, upto, removed, passages from vector_segment where generation_id = ? order by upto"
-    found: list[Segment] = []
-    for name, upto, removed, passages in session.rows(sql, (generation,)):
-        low = found[-1].upto if found else -1
-        found.append(
-            Segment(
-                name=name,
-                generation=generation,
-                dimensions=dimensions,
-                low=low,
-                upto=upto,
-                removed=removed,
-                passages=passages,
-            )
+    sql = "select name, low, upto, removed, passages from vector_segment where generation_id = ? order by upto"
+    return [
+        Segment(
+            name=name,
+            generation=generation,
+            dimensions=dimensions,
+            low=low,
+            upto=upto,
+            removed=removed,
+            passages=passages,
         )
-    return found
+        for name, low, upto, removed, passages in session.rows(sql, (generation,))
+    ]
 
 
 def _opened(segment: Segment, known: View, folder: Path | None) -> Block | None:
@@ -192,7 +191,7 @@ def _opened(segment: Segment, known: View, folder: Path | None) -> Block | None:
         return None
 
 
-def _uncovered(readable: Sequence[Segment]) -> list[tuple[int, int]]:
+def uncovered(readable: Sequence[Segment]) -> list[tuple[int, int]]:
     """Return the ranges of stamps, each with its end, that no segment holds."""
     ranges, at = [], -1
     for each in readable:
@@ -277,7 +276,7 @@ def read_loose(session: Session, ids: Sequence[int], dimensions: int) -> Loose:
 
     A vector of a wrong width is no damage to the others: it is left out, and `check` tells of it.
     """
-    rows = [row for row in read_rows(session, ids, dimensions)]
+    rows = list(read_rows(session, ids, dimensions))
     numbers = np.array([row[:6] for row in rows], dtype="i8").reshape(-1, 6)
     plain = _stacked([row[6] for row in rows], dimensions)
     mixed = np.array([row[7] is not None for row in rows], dtype=bool)

@@ -6,22 +6,20 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from recollect.records import VectorHits
 from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestion
+from recollect.stores.sqlite.folder import VECTORS
 from recollect.stores.sqlite.plain_vectors import PlainScan
 
 if TYPE_CHECKING:
     from recollect.stores.sqlite.vector_view import View
 
+
 @cache
 def _has_numpy() -> bool:
     return find_spec("numpy") is not None
-
-
-VECTORS: Final = "vectors"
-"""The folder of the segments of vectors, below that of all segments."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +35,7 @@ class Sizes:
 
 
 class SegmentScan:
-    """What is known of each generation, shared by the threads of a process; only reading on is done by one at a time."""
+    """What is known of each generation, shared by the threads of a process; only reading on is for one at a time."""
 
     def __init__(self, folder: Path | None, *, is_writable: bool = True, sizes: Sizes | None = None) -> None:
         self._folder = None if folder is None else folder / VECTORS
@@ -46,6 +44,7 @@ class SegmentScan:
         self._plain = PlainScan()
         self._lock = threading.Lock()
         self._sealing = threading.Lock()
+        self._waiting: bool | None = None
         self._views: dict[int, View] = {}
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
@@ -72,7 +71,10 @@ class SegmentScan:
 
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
         """Seal what was written last, where there is enough of it, and join segments of like size."""
-        if self._folder is None or not self._is_writable or not _has_numpy() or engine.is_busy:
+        if self._folder is None or not self._is_writable or not _has_numpy():
+            return
+        if engine.open_transaction() != "none":
+            self._waiting = whole or bool(self._waiting)
             return
         if not self._sealing.acquire(blocking=False):
             return
@@ -82,6 +84,12 @@ class SegmentScan:
             Sealer(engine, self._folder, self._sizes).settle(whole=whole)
         finally:
             self._sealing.release()
+
+    def resume(self, engine: Engine) -> None:
+        """Settle what had to wait for the end of a transaction."""
+        if self._waiting is not None:
+            whole, self._waiting = self._waiting, None
+            self.settle(engine, whole=whole)
 
     def compact(self, engine: Engine) -> tuple[str, ...]:
         """Remove every segment that holds a vector that is gone, and make it anew."""

@@ -1,9 +1,10 @@
--- Vectors as folders of arrays beside the file: what had been written by its stamp, of rows that are neither deleted nor
--- written anew since. Those are noted, by whatever deletes or writes them.
+-- Vectors as folders of arrays beside the file: each holds what was written between two stamps. Rows that are deleted or
+-- written anew since are noted, by whatever does so.
 
 create table vector_segment (
   name text primary key,
   generation_id integer not null,
+  low integer not null,
   upto integer not null,
   removed integer not null,
   passages integer not null
