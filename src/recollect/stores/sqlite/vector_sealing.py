@@ -255,7 +255,7 @@ def _behind(named: Sequence[Segment], low: int) -> int:
 def _cut(session: Session, generation: int, low: int, upto: int, most: int) -> int:
     """Return the stamp up to which at most so many passages were written since *low*, or those of one stamp."""
     sql = "select stamp from vector where generation_id = ? and stamp > ? order by stamp limit 1 offset ?"
-    beyond = session.value(sql, (generation, low, most))
+    beyond: int | None = session.value(sql, (generation, low, most))
     if beyond is None:
         return upto
     first: int = session.value(sql, (generation, low, 0))
