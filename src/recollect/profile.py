@@ -102,6 +102,8 @@ class Retrieve:
     """Skip the vectors when the best normalised word score and its lead reach these; (0, 0) never."""
     context_vectors: bool = False
     """Whether a turn of a conversation is compared by its context vector, where it has one."""
+    exact_vectors: bool = False
+    """Whether vectors are compared one by one however many there are; else a large store may miss one in a thousand."""
     skip_unknown_scripts: bool = False
     """Whether the vectors are left out for a query in a script that the model does not know."""
     fallback: bool = False

@@ -394,7 +394,7 @@ class OracleStore:
                 del state.vectors[key]
             return len(gone)
 
-    def nearest(
+    def nearest(  # noqa: PLR0913  (as the contract asks it)
         self,
         fingerprint: str,
         vector: bytes,
@@ -405,6 +405,7 @@ class OracleStore:
         score_ids: Sequence[int] = (),
         exclude_generation: str | None = None,
         in_context: bool = False,
+        exact: bool = False,  # noqa: ARG002  (it always is)
     ) -> VectorHits:
         with self._lock:
             state, generation = self._state, self._state.generations.get(fingerprint)

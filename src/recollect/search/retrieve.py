@@ -64,6 +64,7 @@ class Probe:
             score_ids=score_ids,
             exclude_generation=exclude,
             in_context=self.rules.context_vectors,
+            exact=self.rules.exact_vectors,
         )
 
 

@@ -238,7 +238,7 @@ class VectorIndex(Protocol):
         """Drop a generation; return of how many memories."""
         ...
 
-    def nearest(
+    def nearest(  # noqa: PLR0913  (each says something else)
         self,
         fingerprint: str,
         vector: bytes,
@@ -249,11 +249,12 @@ class VectorIndex(Protocol):
         score_ids: Sequence[int] = (),
         exclude_generation: str | None = None,
         in_context: bool = False,
+        exact: bool = False,
     ) -> VectorHits:
         """Return the memories whose best passage is nearest to *vector*, ties by id, and the cosines of *score_ids*.
 
         *in_context* compares the context vector of a passage that has one. Memories that have vectors of the
-        generation *exclude_generation* are left to it.
+        generation *exclude_generation* are left to it. A large store may miss one in a thousand, unless *exact*.
         """
         ...
 

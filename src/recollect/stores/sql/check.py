@@ -117,6 +117,7 @@ def _words(db: Database, session: Session) -> Iterator[str]:
     for form in FORMS:
         db.words.frequencies(session, form, ["a"], scope=ALL_PROJECTS)
     yield from db.words.check(session, deep=False)
+    yield from db.scan.check(session, deep=False)
 
 
 def _documents(_: Database, session: Session) -> Iterator[str]:
@@ -255,6 +256,7 @@ def _tokens(db: Database, session: Session) -> Iterator[str]:
 
 def _kept_beside(db: Database, session: Session) -> Iterator[str]:
     yield from db.words.check(session, deep=True)
+    yield from db.scan.check(session, deep=True)
 
 
 def _fresh(db: Database, session: Session) -> Iterator[tuple[Memory, TokenizedMemory]]:

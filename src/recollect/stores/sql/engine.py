@@ -58,6 +58,11 @@ class Session(Protocol):
         """Run *sql* once for each of *rows*."""
         ...
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether what is seen may not be committed yet."""
+        ...
+
 
 class EngineFiles(Protocol):
     """The files of a database: overwritten, copied, replaced."""
@@ -230,14 +235,42 @@ class VectorQuestion:
     score_ids: tuple[int, ...] = ()
     exclude_generation: str | None = None
     in_context: bool = False
+    exact: bool = False
     version: int = 0
+    stamp: int = 0
+    """How often vectors were changed so far."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """Which memories may be found: *ids*, or everyone but the *hidden*; and how many these are in the whole store."""
+
+    count: int
+    ids: Sequence[int] | None = None
+    hidden: Sequence[int] = ()
 
 
 class VectorScan(Protocol):
     """How one database finds the nearest vectors."""
 
-    def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], list[int]]) -> VectorHits:
-        """Return the nearest among the memories that *admitted* lists, exact cosines for those asked for by id."""
+    def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
+        """Return the nearest among the memories that are *admitted*, exact cosines for those asked for by id."""
+        ...
+
+    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+        """Prepare answers from what was written last: a bounded part of it, or the *whole*. It is never needed."""
+        ...
+
+    def resume(self, engine: Engine) -> None:
+        """Settle what had to wait for the end of a transaction."""
+        ...
+
+    def compact(self, engine: Engine) -> tuple[str, ...]:
+        """Write what is kept beside the rows anew without vectors that are gone; return what stood against it."""
+        ...
+
+    def check(self, session: Session, *, deep: bool) -> Iterator[str]:
+        """Yield what is wrong with what is kept beside the rows."""
         ...
 
 

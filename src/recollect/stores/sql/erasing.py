@@ -259,7 +259,7 @@ class _Eraser:
 
 def scrub(db: Database) -> tuple[str, ...]:
     """Write the word index and then the file anew."""
-    return (*db.words.compact(db.engine), *db.engine.scrub())
+    return (*db.words.compact(db.engine), *db.scan.compact(db.engine), *db.engine.scrub())
 
 
 def traces(db: Database, probes: Sequence[bytes]) -> ByteSearch:

@@ -96,7 +96,7 @@ class SqlStore:
     def rebuild(self, progress: Progress | None = None) -> int:
         """Make every derived index anew."""
         count = rebuild.rebuild(self, progress)
-        self.words.settle(self.engine, whole=True)
+        self.settle()
         return count
 
     @contextmanager
@@ -109,10 +109,12 @@ class SqlStore:
     def settle(self) -> None:
         """Prepare all that makes answers come sooner."""
         self.words.settle(self.engine, whole=True)
+        self.scan.settle(self.engine, whole=True)
 
     def _settle(self) -> None:
         if self.engine.open_transaction() == "none":
             self.words.settle(self.engine)
+            self.scan.resume(self.engine)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -5,15 +5,23 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from recollect.records import EmbeddedMemory, Filter, Generation, Memory, Passage, Scope, VectorHits
+from recollect.records import NO_FILTER, EmbeddedMemory, Filter, Generation, Memory, Passage, Scope, VectorHits
 from recollect.stores.contract import too_wide
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import checksum, damaged
-from recollect.stores.sql.engine import OPEN, Clause, Database, Session, VectorQuestion, ask, bump, version_of
+from recollect.stores.sql.engine import OPEN, Admitted, Clause, Database, Session, VectorQuestion, ask, bump
 from recollect.stores.sql.filters import admitted, in_scope
 from recollect.vectors import WIDTH
 
 _OF = "v.generation_id = (select id from generation where fingerprint = ?)"
+_STATE = (
+    "select v.value, s.value, g.id, g.dimensions from meta v join meta s left join generation g on g.fingerprint = ? "
+    "where v.key = 'version' and s.key = 'vectors'"
+)
+BULK = 16
+"""So many memories that get vectors at once are an import, during which answers are prepared."""
+OFTEN = 256
+"""Otherwise they are prepared after so many changes."""
 
 
 def generations(db: Database, *, scope: Scope) -> tuple[Generation, ...]:
@@ -74,6 +82,9 @@ def put_vectors(db: Database, generation: Generation, embedded: Sequence[Embedde
         current = _current(db, session, embedded)
         place(session, generation, current)
         bump(session, "version")
+        stamp = session.value("select value from meta where key = 'vectors'")
+    if len(current) >= BULK or stamp % OFTEN == 0:
+        db.scan.settle(db.engine, whole=len(current) >= BULK)
     return len(current)
 
 
@@ -158,17 +169,16 @@ def nearest(  # noqa: PLR0913  (as the contract asks it)
     score_ids: Sequence[int] = (),
     exclude_generation: str | None = None,
     in_context: bool = False,
+    exact: bool = False,
 ) -> VectorHits:
     """Return the memories nearest to *vector*."""
-    left = OPEN
-    if exclude_generation is not None:
-        left = Clause(f"not exists (select 1 from vector v where v.memory_id = m.id and {_OF})", (exclude_generation,))
     with db.engine.session() as session:
-        version = version_of(session)
-        number = session.value("select id from generation where fingerprint = ?", (fingerprint,))
+        (version, stamp, number, width) = session.rows(_STATE, (fingerprint,))[0]
         if number is None:
-            return VectorHits(missing=len(admitted(db, scope, where, left)), version=version)
-        width = _width(session, number)
+            everyone = _admitted(db, session, scope, where, exclude_generation)
+            return VectorHits(missing=everyone.count, version=version)
+        if not isinstance(width, int):
+            raise damaged("the generation", number)
         if len(vector) != WIDTH * width:
             raise too_wide(vector, width)
         asked = VectorQuestion(
@@ -181,9 +191,32 @@ def nearest(  # noqa: PLR0913  (as the contract asks it)
             score_ids=tuple(score_ids),
             exclude_generation=exclude_generation,
             in_context=in_context,
+            exact=exact,
             version=version,
+            stamp=stamp,
         )
-        return db.scan.nearest(session, asked, lambda: admitted(db, scope, where, left))
+        return db.scan.nearest(session, asked, lambda: _admitted(db, session, scope, where, exclude_generation))
+
+
+def _admitted(db: Database, session: Session, scope: Scope, where: Filter, exclude: str | None) -> Admitted:
+    """Return who may be found; of everyone, only who may not: those are few, and the others need not be listed."""
+    if exclude is None and where == NO_FILTER and _is_whole(session, scope):
+        count = session.value("select count(*) - (select count(*) from document where superseded) from document")
+        gone = "select id from memory where deleted_at is not null union all select id from document where superseded"
+        return Admitted(count=count, hidden=[row for (row,) in session.rows(gone)])
+    left = OPEN
+    if exclude is not None:
+        left = Clause(f"not exists (select 1 from vector v where v.memory_id = m.id and {_OF})", (exclude,))
+    ids = admitted(db, scope, where, left)
+    return Admitted(count=len(ids), ids=ids)
+
+
+def _is_whole(session: Session, scope: Scope) -> bool:
+    """Return whether *scope* admits every document."""
+    if scope.projects is None:
+        return True
+    there = {project for (project,) in session.rows("select project from collection_stats where documents > 0")}
+    return there <= scope.projects
 
 
 def vectors(

@@ -6,7 +6,7 @@ from pathlib import Path
 from recollect.stores.contract import Analyse
 from recollect.stores.sql import SqlStore
 from recollect.stores.sqlite.engine import SqliteEngine
-from recollect.stores.sqlite.vectors import CachedScan
+from recollect.stores.sqlite.vectors import SegmentScan
 from recollect.stores.sqlite.words import TokenTable
 
 
@@ -14,7 +14,8 @@ def open_sqlite(path: Path | None, analyse: Analyse, *, analyser: str = "") -> S
     """Return the store in the file *path*, or one in memory that is gone when it is closed."""
     engine = SqliteEngine(path)
     words = TokenTable(engine.segments, analyser=zlib.crc32(analyser.encode()), is_writable=engine.is_writable)
-    return SqlStore(engine=engine, words=words, scan=CachedScan(), analyse=analyse, analyser=analyser)
+    scan = SegmentScan(engine.segments, is_writable=engine.is_writable)
+    return SqlStore(engine=engine, words=words, scan=scan, analyse=analyse, analyser=analyser)
 
 
 __all__ = ["open_sqlite"]

@@ -191,4 +191,7 @@ def _carry_on(source: apsw.Connection, present: apsw.Connection) -> None:
         source.executemany("update meta set value = max(value, ?) where key = ?", kept)
         source.execute("update meta set value = value + 1 where key in ('version', 'vectors')")
         source.execute("update meta set value = abs(random() >> 1) where key = 'lineage'")
-        source.execute("update vector set stamp = (select value from meta where key = 'vectors')")
+        source.execute("update vector set stamp = stamp + (select value from meta where key = 'vectors')")
+        newest = "(select coalesce(max(stamp), 0) from vector)"
+        source.execute(f"update meta set value = max(value, {newest}) where key = 'vectors'")
+        source.execute("delete from vector_segment; delete from vector_removed")

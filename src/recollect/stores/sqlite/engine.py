@@ -72,6 +72,11 @@ class SqliteSession:
         if rows:
             self.db.executemany(sql, rows)
 
+    @property
+    def is_writing(self) -> bool:
+        """Whether what is seen may not be committed yet."""
+        return bool(self.db.txn_state("main") == apsw.SQLITE_TXN_WRITE)
+
 
 class SqliteEngine:
     """A file, with a connection for each thread that works; or a database in memory, with one that threads share."""

@@ -12,6 +12,8 @@ from recollect.files import FILE, FOLDER
 
 LOCK: Final = "lock"
 """The file whose lock whoever makes segments holds; the system gives it up with the process."""
+VECTORS: Final = "vectors"
+"""The folder of the segments of vectors, which has its own lock and names."""
 AGE: Final = 60.0
 """How many seconds a folder that nobody names any more is left to those who may just be opening it."""
 PAUSE: Final = 0.05
@@ -76,7 +78,7 @@ class SegmentFolder:
         """Remove what is not *named* any more, the young only *at_once*; return what could not be removed."""
         os.utime(self.path / LOCK)
         now = (self.path / LOCK).stat().st_mtime
-        kept = {LOCK, *named}
+        kept = {LOCK, VECTORS, *named}
         left = []
         for each in list(self.path.iterdir()):
             if each.name in kept or not (at_once or now - _changed(each) > AGE):
@@ -91,7 +93,7 @@ class SegmentFolder:
         """Return the names of what is there, whoever put it there."""
         if self.path.is_symlink() or not self.path.is_dir():
             return set()
-        return set(os.listdir(self.path)) - {LOCK}  # noqa: PTH208 (names are all that is wanted)
+        return set(os.listdir(self.path)) - {LOCK, VECTORS}  # noqa: PTH208 (names are all that is wanted)
 
     def files(self) -> list[Path]:
         """Return the files that are there."""

@@ -24,7 +24,8 @@ REINDEX, RECOVER = "run: recollect reindex", "run: recollect recover OLD NEW"
 
 def is_derived(table: str) -> bool:
     """Tell whether *table* can be made from others."""
-    return table in DERIVED or table.endswith("_beside") or bool(_WORDS.match(table))
+    beside = table.endswith("_beside") or table in ("vector_segment", "vector_removed")
+    return table in DERIVED or beside or bool(_WORDS.match(table))
 
 
 def is_of_words(table: str) -> bool:

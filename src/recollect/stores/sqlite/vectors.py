@@ -1,151 +1,109 @@
-"""The vectors of a generation in memory, kept up with the file, and compared all at once."""
+"""The nearest vectors of a SQLite file: mapped segments, what was written since in memory, and everything in step."""
 
 import threading
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from recollect.records import IndexHit, VectorHits
-from recollect.stores.sql.engine import Session, VectorQuestion
-from recollect.values import dataclass
-from recollect.vectors import WIDTH, Matrix, matrix
+from recollect.records import VectorHits
+from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestion
+from recollect.stores.sqlite.folder import VECTORS
+from recollect.stores.sqlite.plain_vectors import PlainScan
 
-OF = "from vector where generation_id = ?"
-MASKS = 32
-"""How many answers to "who is admitted?" are kept at most."""
+if TYPE_CHECKING:
+    from recollect.stores.sqlite.vector_view import View
 
 
-class CachedScan:
-    """A cache for each generation, with and without context, shared by the threads of a process."""
+@cache
+def _has_numpy() -> bool:
+    return find_spec("numpy") is not None
 
-    def __init__(self) -> None:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """From how many passages on something is done."""
+
+    quantised: int = 20_000
+    """So many of a generation are scanned by their codes; fewer are compared one by one."""
+    sealed: int = 2_048
+    """So many that were written since become a segment; of a larger store a sixteenth, up to four times as many."""
+    foreground: int = 65_536
+    """So many are written into one segment at most while somebody waits."""
+
+
+class SegmentScan:
+    """What is known of each generation, shared by the threads of a process; only reading on is for one at a time."""
+
+    def __init__(self, folder: Path | None, *, is_writable: bool = True, sizes: Sizes | None = None) -> None:
+        self._folder = None if folder is None else folder / VECTORS
+        self._is_writable = is_writable
+        self._sizes = sizes or Sizes()
+        self._plain = PlainScan()
         self._lock = threading.Lock()
-        self._caches: dict[tuple[int, int, bool], VectorCache] = {}
+        self._sealing = threading.Lock()
+        self._waiting: bool | None = None
+        self._views: dict[int, View] = {}
 
-    def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], list[int]]) -> VectorHits:
+    def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the nearest memories, as the open transaction sees them."""
-        context = asked.in_context and _has_context(session, asked.generation)
+        if not _has_numpy():
+            return self._plain.nearest(session, asked, admitted)
+        return self._view(session, asked).nearest(asked, admitted)
+
+    def _view(self, session: Session, asked: VectorQuestion) -> "View":
+        view = self._views.get(asked.generation)
+        if view is not None and (view.stamp, view.dimensions) == (asked.stamp, asked.dimensions):
+            return view
+        from recollect.stores.sqlite.vector_view import View, look  # noqa: PLC0415  (loads NumPy)
+
         with self._lock:
-            cache = self._cache(asked.generation, asked.dimensions, in_context=context)
-            cache.refresh(session)
-            return cache.nearest(asked, admitted)
+            view = self._views.get(asked.generation) or View.empty(self._sizes.quantised)
+            if (view.stamp, view.dimensions) == (asked.stamp, asked.dimensions):
+                return view
+            known = view if view.dimensions == asked.dimensions else View.empty(self._sizes.quantised)
+            view = look(session, asked, known, self._folder)
+            if not session.is_writing:  # what is not committed may never have been
+                self._views[asked.generation] = view
+        return view
 
-    def _cache(self, generation: int, dimensions: int, *, in_context: bool) -> "VectorCache":
-        key = generation, dimensions, in_context
-        if key not in self._caches:
-            self._caches[key] = VectorCache(generation, dimensions, in_context=in_context)
-        return self._caches[key]
-
-
-def _has_context(session: Session, generation: int) -> bool:
-    sql = "select 1 from vector where generation_id = ? and context_embedding is not null limit 1"
-    return session.value(sql, (generation,)) is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One passage: its id, its memory, and where it stands in the content."""
-
-    id: int
-    memory_id: int
-    start: int
-    stop: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Mask:
-    """The rows and the memories that a question admits."""
-
-    rows: Sequence[int]
-    places: Any
-    memories: frozenset[int]
-    missing: int
-
-
-class VectorCache:
-    """The vectors of one generation as a matrix; the best passage speaks for its memory."""
-
-    def __init__(self, generation: int, dimensions: int, *, in_context: bool) -> None:
-        self._generation = generation
-        self._bytes = WIDTH * dimensions
-        self._column = "coalesce(context_embedding, embedding)" if in_context else "embedding"
-        self._matrix: Matrix = matrix([], dimensions=dimensions)
-        self._stamp = -1
-        self._rows: list[Row] = []
-        self._places: dict[int, list[int]] = {}
-        self._masks: dict[object, _Mask] = {}
-
-    def refresh(self, session: Session) -> None:
-        """Read what was written since the last time, and let go of what was dropped."""
-        stamp: int = session.value("select value from meta where key = 'vectors'")
-        if stamp == self._stamp:
+    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+        """Seal what was written last, where there is enough of it, and join segments of like size."""
+        if self._folder is None or not self._is_writable or not _has_numpy():
             return
-        # A vector of a wrong width is no damage to the others: it is left out, and `check` tells of it.
-        sql = (
-            f"select id, memory_id, start, stop, {self._column} {OF} "
-            "and stamp > ? and length(embedding) = ? order by id"
-        )
-        fresh = session.rows(sql, (self._generation, self._stamp, self._bytes))
-        renewed = {row[0] for row in fresh}
-        kept = [at for at, row in enumerate(self._rows) if row.id not in renewed]
-        if len(kept) + len(fresh) != session.value(f"select count(*) {OF}", (self._generation,)):
-            there = {row for (row,) in session.rows(f"select id {OF}", (self._generation,))}
-            kept = [at for at in kept if self._rows[at].id in there]
-        self._replace(kept, fresh)
-        self._stamp = stamp
+        if engine.open_transaction() != "none":
+            self._waiting = whole or bool(self._waiting)
+            return
+        if not self._sealing.acquire(blocking=False):
+            return
+        try:
+            from recollect.stores.sqlite.vector_sealing import Sealer  # noqa: PLC0415  (loads NumPy)
 
-    def _replace(self, kept: Sequence[int], fresh: Sequence[Any]) -> None:
-        self._matrix = self._matrix.grown(kept, [row[-1] for row in fresh])
-        self._rows = [*(self._rows[at] for at in kept), *(Row(*row[:-1]) for row in fresh)]
-        self._places = {}
-        for at, row in enumerate(self._rows):
-            self._places.setdefault(row.memory_id, []).append(at)
-        self._masks = {}
+            Sealer(engine, self._folder, self._sizes).settle(whole=whole)
+        finally:
+            self._sealing.release()
 
-    def nearest(self, asked: VectorQuestion, admitted: Callable[[], list[int]]) -> VectorHits:
-        """Return the admitted memories nearest to the vector asked about."""
-        mask = self._mask((asked.version, asked.scope, asked.where, asked.exclude_generation), admitted)
-        best = self._best(asked.vector, mask, asked.limit) if asked.limit else []
-        wanted = [row for row in dict.fromkeys(asked.score_ids) if row in mask.memories]
-        return VectorHits(
-            top=tuple(sorted(best, key=lambda near: (-near.score, near.id))[: asked.limit]),
-            by_id={near.id: near for near in self._speakers(asked.vector, wanted)},
-            total=len(mask.memories),
-            missing=mask.missing,
-            version=asked.version,
-        )
+    def resume(self, engine: Engine) -> None:
+        """Settle what had to wait for the end of a transaction."""
+        if self._waiting is not None:
+            whole, self._waiting = self._waiting, None
+            self.settle(engine, whole=whole)
 
-    def _mask(self, key: object, admitted: Callable[[], list[int]]) -> _Mask:
-        """Return who is admitted; that is asked once for each *key*."""
-        mask = self._masks.get(key)
-        if mask is None:
-            everyone = admitted()
-            memories = frozenset(row for row in everyone if row in self._places)
-            rows = sorted(at for row in memories for at in self._places[row])
-            missing = len(everyone) - len(memories)
-            mask = _Mask(rows=rows, places=self._matrix.places(rows), memories=memories, missing=missing)
-            if len(self._masks) >= MASKS:
-                self._masks.clear()
-            self._masks[key] = mask
-        return mask
+    def compact(self, engine: Engine) -> tuple[str, ...]:
+        """Remove every segment that holds a vector that is gone, and make it anew."""
+        if self._folder is None or not self._folder.exists():
+            return ()
+        from recollect.stores.sqlite.vector_sealing import Sealer  # noqa: PLC0415  (loads NumPy)
 
-    def _best(self, query: bytes, mask: _Mask, limit: int) -> list[IndexHit]:
-        """Return at least *limit* of the nearest memories, if there are so many."""
-        take = limit + 16
-        while True:
-            take = min(take, len(mask.rows))
-            best = self._matrix.best(query, mask.places, take) if take else []
-            memories = list(dict.fromkeys(self._rows[at].memory_id for at in best))
-            if len(memories) >= limit or take == len(mask.rows):
-                return self._speakers(query, memories)
-            take *= 4
+        with self._lock:
+            self._views.clear()
+        return Sealer(engine, self._folder, self._sizes).compact()
 
-    def _speakers(self, query: bytes, memories: Sequence[int]) -> list[IndexHit]:
-        """Return the best passage of each memory, the first of equals."""
-        places = [at for memory in memories for at in self._places[memory]]
-        products = self._matrix.products(query, places) if places else []
-        best: dict[int, IndexHit] = {}
-        for at, product in zip(places, products, strict=True):
-            row = self._rows[at]
-            if row.memory_id not in best or product > best[row.memory_id].score:
-                best[row.memory_id] = IndexHit(id=row.memory_id, score=product, span=(row.start, row.stop))
-        return list(best.values())
+    def check(self, session: Session, *, deep: bool) -> Iterator[str]:
+        """Yield what is wrong with the segments."""
+        if self._folder is not None and _has_numpy():
+            from recollect.stores.sqlite.vector_view import faults  # noqa: PLC0415  (loads NumPy)
+
+            yield from faults(session, self._folder, deep=deep)

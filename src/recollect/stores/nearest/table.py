@@ -1,0 +1,89 @@
+"""A table of vectors, in memory or mapped, with its codes if it has some; and a block: passages with their tables."""
+
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+
+from recollect.stores.nearest.codes import Codes
+
+MANY: Final = 4_096
+"""So many rows are better read from the mapping."""
+
+
+class Table:
+    """Vectors of float32 in rows; *path* is the file they are mapped from, *load* reads their codes when needed."""
+
+    def __init__(self, vectors: Any, path: Path | None = None, load: Callable[[], Codes | None] | None = None) -> None:
+        self.vectors = vectors
+        self._path = path
+        self._file: BinaryIO | None = None
+        self._load = load
+        self._codes: Codes | None = None
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def codes(self) -> Codes | None:
+        """Return the codes of the rows, if there are any."""
+        if self._load is not None:
+            with self._lock:
+                if self._load is not None:
+                    self._codes, self._load = self._load(), None
+                    if self._codes is not None and self._path is not None and hasattr(os, "pread"):
+                        self._file = self._path.open("rb")
+        return self._codes
+
+    def rows(self, rows: Any) -> Any:
+        """Return a copy of some rows.
+
+        Where codes are scanned, few rows are looked at; these are read, not mapped, for around each one that is touched
+        the system maps sixteen pages, and soon the whole file.
+        """
+        if self._file is None or len(rows) > MANY:
+            return self.vectors[rows]
+        width = self.vectors.shape[1]
+        handle, size = self._file.fileno(), 4 * width
+        data = b"".join([os.pread(handle, size, size * row) for row in rows.tolist()])
+        return np.frombuffer(bytearray(data), dtype="<f4").reshape(len(rows), width)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Passages in rows, by memory and by their order in it.
+
+    The plain vectors have a row for each passage; those in context only for passages that have one, and say which.
+    """
+
+    ids: Any
+    memories: Any
+    ordinals: Any
+    spans: Any
+    plain: Table
+    in_context: Any
+    """The rows that have a context vector, ascending."""
+    context: Table
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def rows_of(self, memories: Any) -> Any:
+        """Return the rows of *memories*."""
+        first, last = (np.searchsorted(self.memories, memories, side=side) for side in ("left", "right"))
+        counts = last - first
+        within = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
+        return np.repeat(first, counts) + within
+
+    def vectors(self, rows: Any, *, in_context: bool) -> Any:
+        """Return the vectors of *rows*, those in context where they are asked for and there."""
+        found = self.plain.rows(rows)
+        if in_context and len(self.in_context) and len(rows):
+            at = np.minimum(np.searchsorted(self.in_context, rows), len(self.in_context) - 1)
+            held = self.in_context[at] == rows
+            found[held] = self.context.rows(at[held])
+        return found

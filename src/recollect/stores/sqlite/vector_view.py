@@ -1,0 +1,320 @@
+"""What a transaction sees of the vectors of one generation: segments, less what is gone from them, and what came since.
+
+A segment holds the rows whose stamps lie above its low end, up to its high one. What is not in a segment that can be
+read is read from the file.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from recollect.errors import StoreDamaged
+from recollect.records import VectorHits
+from recollect.stores.nearest.files import load, verify
+from recollect.stores.nearest.rank import Admission, Column, columns, hits, nearest, speakers
+from recollect.stores.nearest.table import Block, Table
+from recollect.stores.sql.engine import Admitted, Session, VectorQuestion
+from recollect.vectors import WIDTH
+
+MASKS: Final = 32
+"""How many answers to "who is admitted?" are kept at most."""
+SLICE: Final = 4_096
+"""How many rows are read from the file at a time."""
+_LAST: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A segment as the database names it."""
+
+    name: str
+    generation: int
+    dimensions: int
+    low: int
+    upto: int
+    removed: int
+    passages: int
+
+    @property
+    def about(self) -> dict[str, object]:
+        """What its header must say."""
+        return {"low": self.low, "upto": self.upto, "dimensions": self.dimensions, "plain": self.passages}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loose:
+    """Rows that are in memory, and when each was written."""
+
+    block: Block
+    stamps: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seen:
+    """Who a question admits: in each block, how many memories, and how many without vectors."""
+
+    admissions: tuple[Admission, ...]
+    total: int
+    missing: int
+    columns: dict[bool, list[Column]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The vectors of a generation at one moment."""
+
+    stamp: int
+    dimensions: int
+    quantised: int
+    segments: dict[str, Block] = field(default_factory=dict)
+    loose: tuple[Loose, ...] = ()
+    present: tuple[Admission, ...] = ()
+    _seen: dict[object, Seen] = field(default_factory=dict)
+
+    @classmethod
+    def empty(cls, quantised: int) -> "View":
+        """Return what is seen before anything was looked at."""
+        return cls(stamp=-1, dimensions=-1, quantised=quantised)
+
+    def nearest(self, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
+        """Return the admitted memories nearest to the vector asked about."""
+        seen = self._admit((asked.version, asked.scope, asked.where, asked.exclude_generation), admitted)
+        query = np.frombuffer(asked.vector, dtype="<f4")
+        top: list[Any] = []
+        if asked.limit:
+            among = self._columns(seen, in_context=asked.in_context)
+            quantised = not asked.exact and sum(len(each.block) for each in self.present) >= self.quantised
+            best = nearest(among, query, asked.limit, quantised=quantised)
+            top = speakers(seen.admissions, query, best, in_context=asked.in_context)
+        extra = np.unique(np.array(asked.score_ids, dtype="i8"))
+        scored = speakers(seen.admissions, query, extra, in_context=asked.in_context) if len(extra) else []
+        return VectorHits(
+            top=tuple(hits(top, asked.limit)),
+            by_id={hit.id: hit for hit in hits(scored)},
+            total=seen.total,
+            missing=seen.missing,
+            version=asked.version,
+        )
+
+    def _columns(self, seen: Seen, *, in_context: bool) -> list[Column]:
+        if in_context not in seen.columns:
+            seen.columns[in_context] = columns(seen.admissions, in_context=in_context)
+        return seen.columns[in_context]
+
+    def _admit(self, key: object, admitted: Callable[[], Admitted]) -> Seen:
+        """Return who is admitted; that is asked once for each *key*."""
+        seen = self._seen.get(key)
+        if seen is None:
+            everyone = admitted()
+            admissions = tuple(_narrowed(each, everyone) for each in self.present)
+            total = _count_memories(admissions)
+            seen = Seen(admissions=admissions, total=total, missing=everyone.count - total)
+            if len(self._seen) >= MASKS:
+                self._seen.clear()
+            self._seen[key] = seen
+        return seen
+
+
+def _narrowed(present: Admission, everyone: Admitted) -> Admission:
+    """Return the rows of those admitted among those present."""
+    block, rows = present.block, None
+    if everyone.ids is not None:
+        rows = np.isin(block.memories, np.array(everyone.ids, dtype="i8"))
+    elif everyone.hidden:
+        rows = ~np.isin(block.memories, np.array(everyone.hidden, dtype="i8"))
+    if rows is None or rows.all():
+        return present
+    return Admission(block=block, rows=rows if present.rows is None else rows & present.rows)
+
+
+def _count_memories(admissions: Sequence[Admission]) -> int:
+    several = [
+        _distinct(each.block.memories if each.rows is None else each.block.memories[each.rows]) for each in admissions
+    ]
+    if len(several) < 2:
+        return sum(map(len, several))
+    return len(_distinct(np.sort(np.concatenate(several))))
+
+
+def _distinct(ordered: Any) -> Any:
+    return ordered[np.concatenate([np.ones(min(1, len(ordered)), dtype=bool), ordered[1:] != ordered[:-1]])]
+
+
+# --- looking --------------------------------------------------------------------------------
+
+
+def look(session: Session, asked: VectorQuestion, known: View, folder: Path | None) -> View:
+    """Return what *session* sees; what is *known* from before is not read again."""
+    named = segments_of(session, asked.generation, asked.dimensions)
+    blocks = {each.name: block for each in named if (block := _opened(each, known, folder)) is not None}
+    loose = _kept_up(session, asked, known.loose, uncovered([each for each in named if each.name in blocks]))
+    gone = gone_from(session, named)
+    present = [Admission(block=block, rows=left_of(block, gone[name])) for name, block in blocks.items()]
+    return View(
+        stamp=asked.stamp,
+        dimensions=asked.dimensions,
+        quantised=known.quantised,
+        segments=blocks,
+        loose=tuple(each for each, _ in loose),
+        present=(*present, *(Admission(block=each.block, rows=rows) for each, rows in loose)),
+    )
+
+
+def segments_of(session: Session, generation: int, dimensions: int) -> list[Segment]:
+    """Return the segments of a generation, by their stamps."""
+    sql = "select name, low, upto, removed, passages from vector_segment where generation_id = ? order by upto"
+    return [
+        Segment(
+            name=name,
+            generation=generation,
+            dimensions=dimensions,
+            low=low,
+            upto=upto,
+            removed=removed,
+            passages=passages,
+        )
+        for name, low, upto, removed, passages in session.rows(sql, (generation,))
+    ]
+
+
+def _opened(segment: Segment, known: View, folder: Path | None) -> Block | None:
+    """Return the block of *segment*; None where it cannot be read."""
+    if segment.name in known.segments:
+        return known.segments[segment.name]
+    try:
+        return None if folder is None else load(folder / segment.name, segment.about)
+    except StoreDamaged:
+        return None
+
+
+def uncovered(readable: Sequence[Segment]) -> list[tuple[int, int]]:
+    """Return the ranges of stamps, each with its end, that no segment holds."""
+    ranges, at = [], -1
+    for each in readable:
+        if each.low > at:
+            ranges.append((at, each.low))
+        at = each.upto
+    return [*ranges, (at, _LAST)]
+
+
+def gone_from(session: Session, named: Sequence[Segment]) -> dict[str, Any]:
+    """Return for each segment the rows that were deleted or written anew since it was made."""
+    if not named:
+        return {}
+    since = min(each.removed for each in named)
+    sql = "select seq, id from vector_removed where seq > ? and generation_id = ?"
+    rows = np.array(session.rows(sql, (since, named[0].generation)), dtype="i8").reshape(-1, 2)
+    return {each.name: rows[rows[:, 0] > each.removed, 1] for each in named}
+
+
+def left_of(block: Block, gone: Any) -> Any:
+    """Return which rows of *block* are not *gone*; None for all."""
+    rows = ~np.isin(block.ids, gone) if len(gone) else None
+    return None if rows is None or rows.all() else rows
+
+
+def _kept_up(
+    session: Session, asked: VectorQuestion, known: Sequence[Loose], ranges: Sequence[tuple[int, int]]
+) -> list[tuple[Loose, Any]]:
+    """Return the rows in *ranges*, in memory: those that are *known*, and the others read; and which of them count."""
+    sql = "select id, stamp from vector where generation_id = ? and stamp > ? and stamp <= ?"
+    pairs = [row for low, high in ranges for row in session.rows(sql, (asked.generation, low, high))]
+    wanted = np.array(pairs, dtype="i8").reshape(-1, 2)
+    wanted = wanted[np.argsort(wanted[:, 0])]
+    held, loose = np.zeros(len(wanted), dtype=bool), []
+    for each in known:
+        at = np.searchsorted(wanted[:, 0], each.block.ids)
+        near = wanted[np.minimum(at, len(wanted) - 1)] if len(wanted) else np.full((len(at), 2), -1)
+        alive = (near[:, 0] == each.block.ids) & (near[:, 1] == each.stamps)
+        held[at[alive]] = True
+        if alive.any():
+            loose.append((each, None if alive.all() else alive))
+    fresh = wanted[~held]
+    if len(fresh):
+        loose.append((read_loose(session, fresh[:, 0].tolist(), asked.dimensions), None))
+    return _joined(loose)
+
+
+def _joined(loose: list[tuple[Loose, Any]]) -> list[tuple[Loose, Any]]:
+    """Join blocks until each is twice as large as the next, so that there are few."""
+    while len(loose) > 1 and len(loose[-2][0].block) < 2 * len(loose[-1][0].block):
+        joined = _join([loose.pop(), loose.pop()])
+        loose.append((joined, None))
+    return [each for each in loose if len(each[0].block)]
+
+
+def _join(several: Sequence[tuple[Loose, Any]]) -> Loose:
+    parts = [(each, np.flatnonzero(rows) if rows is not None else np.arange(len(each.block))) for each, rows in several]
+    names = ("ids", "memories", "ordinals", "spans")
+    held = {name: np.concatenate([getattr(each.block, name)[rows] for each, rows in parts]) for name in names}
+    plain = np.concatenate([each.block.plain.vectors[rows] for each, rows in parts])
+    context = np.concatenate([each.block.vectors(rows, in_context=True) for each, rows in parts])
+    mixed = np.concatenate([np.isin(rows, each.block.in_context) for each, rows in parts])
+    stamps = np.concatenate([each.stamps[rows] for each, rows in parts])
+    return _ordered(held, plain, context, mixed, stamps)
+
+
+def _ordered(held: dict[str, Any], plain: Any, context: Any, mixed: Any, stamps: Any) -> Loose:
+    """Return a block in memory, in the order that blocks have."""
+    order = np.lexsort((held["ordinals"], held["memories"]))
+    rows = np.flatnonzero(mixed[order])
+    block = Block(
+        **{name: array[order] for name, array in held.items()},
+        plain=Table(plain[order]),
+        in_context=rows,
+        context=Table(context[order[rows]]),
+    )
+    return Loose(block=block, stamps=stamps[order])
+
+
+def read_loose(session: Session, ids: Sequence[int], dimensions: int) -> Loose:
+    """Read the rows *ids* from the file.
+
+    A vector of a wrong width is no damage to the others: it is left out, and `check` tells of it.
+    """
+    rows = list(read_rows(session, ids, dimensions))
+    numbers = np.array([row[:6] for row in rows], dtype="i8").reshape(-1, 6)
+    plain = _stacked([row[6] for row in rows], dimensions)
+    mixed = np.array([row[7] is not None for row in rows], dtype=bool)
+    context = _stacked([row[6] if row[7] is None else row[7] for row in rows], dimensions)
+    held = {
+        "ids": numbers[:, 0],
+        "memories": numbers[:, 1],
+        "ordinals": numbers[:, 2].astype("i4"),
+        "spans": numbers[:, 3:5],
+    }
+    return _ordered(held, plain, context, mixed, numbers[:, 5])
+
+
+def read_rows(session: Session, ids: Sequence[int], dimensions: int) -> Iterator[Any]:
+    """Yield the rows *ids* of vectors that have the right width, in no order."""
+    sql = (
+        "select id, memory_id, ordinal, start, stop, stamp, embedding, "
+        "case when length(context_embedding) = ?2 then context_embedding end from vector "
+        "where id in (select value from json_each(?1)) and typeof(embedding) = 'blob' and length(embedding) = ?2"
+    )
+    for at in range(0, len(ids), SLICE):
+        yield from session.rows(sql, (json.dumps(ids[at : at + SLICE]), WIDTH * dimensions))
+
+
+def _stacked(vectors: Sequence[bytes], dimensions: int) -> Any:
+    return np.frombuffer(b"".join(vectors), dtype="<f4").reshape(len(vectors), dimensions)
+
+
+# --- checking -------------------------------------------------------------------------------
+
+
+def faults(session: Session, folder: Path, *, deep: bool) -> Iterator[str]:
+    """Yield the segments that cannot be read, or hold other bytes than were written."""
+    for number, dimensions in session.rows("select id, dimensions from generation order by id"):
+        for each in segments_of(session, number, dimensions):
+            try:
+                load(folder / each.name, each.about)
+                if deep:
+                    verify(folder / each.name)
+            except StoreDamaged:
+                yield f"the segment {each.name} of vectors is damaged and not used; run: recollect reindex"
