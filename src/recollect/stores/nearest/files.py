@@ -6,7 +6,6 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ from recollect.errors import StoreDamaged
 from recollect.files import FILE, FOLDER
 from recollect.stores.nearest.codes import SAMPLE, fits, portions, read_codes, write_codes
 from recollect.stores.nearest.table import Block, Table
+from recollect.values import dataclass
 
 FORMAT: Final = 1
 ENOUGH: Final = 2

@@ -6,7 +6,6 @@ wanted by its codes first, which miss one in some thousands.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from recollect.records import IndexHit
 from recollect.stores.nearest.codes import Selector
 from recollect.stores.nearest.table import Block, Table
+from recollect.values import dataclass
 from recollect.vectors import DIGITS
 
 SPARE: Final = 16

@@ -3,13 +3,13 @@
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
 from recollect.stores.nearest.codes import Codes
+from recollect.values import dataclass
 
 MANY: Final = 4_096
 """So many rows are better read from the mapping."""

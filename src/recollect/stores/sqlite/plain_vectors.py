@@ -2,11 +2,11 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from recollect.records import IndexHit, VectorHits
 from recollect.stores.sql.engine import Admitted, Session, VectorQuestion
+from recollect.values import dataclass
 from recollect.vectors import WIDTH, Matrix, matrix
 
 OF = "from vector where generation_id = ?"

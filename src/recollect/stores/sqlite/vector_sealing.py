@@ -6,7 +6,6 @@ set of segments, and a crash leaves nothing that is used.
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +19,7 @@ from recollect.stores.nearest.table import Block
 from recollect.stores.sql.engine import Engine, Session
 from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.vector_view import Segment, gone_from, left_of, read_loose, segments_of, uncovered
+from recollect.values import dataclass
 
 if TYPE_CHECKING:
     from recollect.stores.sqlite.vectors import Sizes

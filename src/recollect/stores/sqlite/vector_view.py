@@ -6,7 +6,6 @@ read is read from the file.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +17,7 @@ from recollect.stores.nearest.files import load, verify
 from recollect.stores.nearest.rank import Admission, Column, columns, hits, nearest, speakers
 from recollect.stores.nearest.table import Block, Table
 from recollect.stores.sql.engine import Admitted, Session, VectorQuestion
+from recollect.values import dataclass, field
 from recollect.vectors import WIDTH
 
 MASKS: Final = 32

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +11,7 @@ from recollect.records import VectorHits
 from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestion
 from recollect.stores.sqlite.folder import VECTORS
 from recollect.stores.sqlite.plain_vectors import PlainScan
+from recollect.values import dataclass
 
 if TYPE_CHECKING:
     from recollect.stores.sqlite.vector_view import View
