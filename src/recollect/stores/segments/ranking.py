@@ -147,7 +147,10 @@ def _matches(asked: Asked, expression: Expression) -> Mask:
     for view, each, offset in zip(
         asked.views, asked.postings[asked.plan.asked.index(expression)], asked.offsets, strict=False
     ):
-        found[each.rows[view.inside(each.rows)] + (offset - view.start)] = True
+        if each.dense is not None:
+            np.greater(each.dense[view.start : view.stop], 0, out=found[offset : offset + len(view)])
+        else:
+            found[each.rows[view.inside(each.rows)] + (offset - view.start)] = True
     return found
 
 
