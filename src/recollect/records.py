@@ -316,7 +316,7 @@ class SubstringQuery:
 
 
 class IndexHit(NamedTuple):
-    """A memory that an index found, by words or by vectors: a tuple, as a search makes hundreds of them.
+    """A memory that an index found, by words or by vectors.
 
     *score* is the BM25, the number of needles, or the cosine of the best passage; *coverage* the share of the
     question's weight it holds; *span* where the best passage stands in its content.

@@ -185,7 +185,7 @@ def test_what_a_built_in_profile_says_of_a_model_grows_with_what_speaks_for_a_hi
 
 
 def test_of_a_long_question_less_needs_to_be_held() -> None:
-    rules, few = replace(RULES, words=LogisticModel(intercept=-5, coverage=10)), replace(WORDS.hits[0], coverage=0.3)
+    rules, few = replace(RULES, words=LogisticModel(intercept=-5, coverage=10)), WORDS.hits[0]._replace(coverage=0.3)
     words = Ranking(name="words", hits=(few,))
     long = asking("gardener " + " ".join(f"word{number}" for number in range(23)))
 

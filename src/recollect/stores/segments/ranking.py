@@ -147,7 +147,10 @@ def _matches(asked: Asked, expression: Expression) -> Mask:
     for view, each, offset in zip(
         asked.views, asked.postings[asked.plan.asked.index(expression)], asked.offsets, strict=False
     ):
-        found[each.rows[view.inside(each.rows)] + (offset - view.start)] = True
+        if each.dense is not None:
+            np.greater(each.dense[view.start : view.stop], 0, out=found[offset : offset + len(view)])
+        else:
+            found[each.rows[view.inside(each.rows)] + (offset - view.start)] = True
     return found
 
 
@@ -254,21 +257,25 @@ class _Scorer:
 
     def _exact(self, rows: Whole) -> _Exact:
         """Return the scores of *rows*."""
-        counts = np.zeros((len(self._lines), len(rows)))
-        lengths = np.empty((2, len(rows)), dtype=np.int32)
-        ids = np.empty(len(rows), dtype=np.int64)
         views, offsets = self._asked.views, self._asked.offsets
-        for at, view in enumerate(views):
-            here: Any = slice(None)
-            if len(views) > 1:
-                here = np.flatnonzero((rows >= offsets[at]) & (rows < offsets[at + 1]))
-            mine = (rows[here] + (view.start - offsets[at])).astype(np.int32)
-            if not len(mine):
-                continue
-            ids[here] = view.part.ids.take(mine)
-            for line, form in zip(lengths, FORMS, strict=True):
-                line[here] = view.part.form(form).lengths.take(mine)
-            counts[:, here] = counts_at([each[at] for each in self._postings], mine, len(view.part))
+        if len(views) == 1:
+            return self._scored(*self._read(0, rows))
+        ids, lengths = np.empty(len(rows), dtype=np.int64), np.empty((len(FORMS), len(rows)), dtype=np.int32)
+        counts = np.zeros((len(self._lines), len(rows)))
+        for at in range(len(views)):
+            here = np.flatnonzero((rows >= offsets[at]) & (rows < offsets[at + 1]))
+            if len(here):
+                ids[here], lengths[:, here], counts[:, here] = self._read(at, rows[here])
+        return self._scored(ids, lengths, counts)
+
+    def _read(self, at: int, rows: Whole) -> tuple[Whole, NDArray[Any], scoring.Scores]:
+        """Return the ids of some rows of one view, their lengths by form, and the counts by leaf."""
+        view = self._asked.views[at]
+        part, mine = view.part, (rows + (view.start - self._asked.offsets[at])).astype(np.int32)
+        lengths = np.array([part.form(form).lengths.take(mine) for form in FORMS])
+        return part.ids.take(mine), lengths, counts_at([each[at] for each in self._postings], mine, len(part))
+
+    def _scored(self, ids: Whole, lengths: NDArray[Any], counts: scoring.Scores) -> _Exact:
         scores = scoring.score(counts, lengths, self._lines, self._asked.measure.base, self._slopes)
         return _Exact(ids, scores, counts > 0)
 
