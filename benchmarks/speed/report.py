@@ -251,8 +251,8 @@ def _answers(results: Sequence[Result]) -> str:
     ]
     told = (
         "Whole answers, scores to the last bit, with the index of a SQLite"
-        " store and with the tests' store in memory, which ranks in plain Python: questions of the dev halves x"
-        " profiles x (words, hybrid).\n\n"
+        " store and with the tests' store in memory, which ranks in plain Python: questions of the dev halves in all"
+        " profiles, by words and in the default profile hybrid.\n\n"
     )
     return told + _grid(["", "asked", "different", ""], rows) if rows else ""
 
