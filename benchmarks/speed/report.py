@@ -1,6 +1,7 @@
 """The page docs/performance.md, its plots and the ratios that `make bench-check` compares with, from the results."""
 
 import json
+import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,15 +31,17 @@ NAMES = {
 
 def write_page(results: Sequence[Result], facts: Mapping[str, Any], by: bars.By = "wall") -> None:
     """Write the page, the ratios, and the plots where the peers' environment can draw them."""
-    PAGE.write_text(page(results, facts, by), encoding="utf-8")
-    RATIOS.write_text(ratios(results, facts, by), encoding="utf-8")
     if PYTHON.exists():
         draw(results)
+    PAGE.write_text(page(results, facts, by), encoding="utf-8")
+    RATIOS.write_text(ratios(results, facts, by), encoding="utf-8")
 
 
 def draw(results: Sequence[Result]) -> None:
-    """Draw the plots in the environment that has matplotlib."""
+    """Draw the plots in the environment that has matplotlib, in place of older ones."""
     PLOTS.mkdir(exist_ok=True)
+    for old in PLOTS.glob("*.svg"):
+        old.unlink()
     with tempfile.TemporaryDirectory() as home:
         source = Path(home, "results.json")
         source.write_text(json.dumps([as_line(each) for each in results]), encoding="utf-8")
@@ -61,10 +64,8 @@ def page(results: Sequence[Result], facts: Mapping[str, Any], by: bars.By) -> st
         "by": "by the clock" if by == "wall" else "of computing",
         "bars": _grid(["what", "found", "bar", "", "times"], _bold(bars.rows(results, by))),
         "summary": _summary(results, by),
-        "headline": _grid(
-            ["ms", "recollect", "NumPy", "NornicDB, its machine", "recollect : NumPy"], bars.headline_rows(results, by)
-        ),
-        "latency": "\n\n".join(_latency(results, section) for section in ("words", "hybrid")),
+        "headline": _headline(results, by),
+        "latency": "\n\n".join(filter(None, (_latency(results, section) for section in ("words", "hybrid")))),
         "vectors": _latency(results, "vectors"),
         "recall": _recall(results),
         "load": _load(results),
@@ -81,7 +82,17 @@ def page(results: Sequence[Result], facts: Mapping[str, Any], by: bars.By) -> st
     text = TEMPLATE.read_text(encoding="utf-8")
     for name, value in parts.items():
         text = text.replace("{" + name + "}", value or "Not measured yet.")
-    return text
+    return re.sub(r"!\[[^]]*\]\(performance/([^)]*)\)\n\n", _if_drawn, text)
+
+
+def _if_drawn(plot: re.Match[str]) -> str:
+    """Return the picture where there is one."""
+    return plot[0] if (PLOTS / plot[1]).exists() else ""
+
+
+def _headline(results: Sequence[Result], by: bars.By) -> str:
+    rows = bars.headline_rows(results, by)
+    return _grid(["ms", "recollect", "NumPy", "NornicDB, its machine", "recollect : NumPy"], rows) if rows else ""
 
 
 def _bold(rows: Iterable[Sequence[str]]) -> list[list[str]]:
@@ -251,8 +262,8 @@ def _answers(results: Sequence[Result]) -> str:
     ]
     told = (
         "Whole answers, scores to the last bit, with the index of a SQLite"
-        " store and with the tests' store in memory, which ranks in plain Python: questions of the dev halves x"
-        " profiles x (words, hybrid).\n\n"
+        " store and with the tests' store in memory, which ranks in plain Python: questions of the dev halves in all"
+        " profiles, by words and in the default profile hybrid.\n\n"
     )
     return told + _grid(["", "asked", "different", ""], rows) if rows else ""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from benchmarks.speed.material import QUESTIONS, folder_of
 from benchmarks.speed.progress import say
 from benchmarks.speed.results import Result, Samples
-from benchmarks.speed.worker import Worker
+from benchmarks.speed.worker import Worker, index_of
 
 ROUNDS = 8
 WIDE = (1, 2, 4, 8)
@@ -36,8 +36,9 @@ def add(text: str, size: int) -> list[Result]:
 
 def model(text: str, size: int) -> list[Result]:
     """Embed a question, and search with one that has to be embedded, in turns; the model has all its threads."""
-    rows = ("embedding", "embedded hybrid")
-    with Worker("recollect_model", folder_of(text, size), threads=True) as worker:
+    rows, material = ("embedding", "embedded hybrid"), folder_of(text, size)
+    index_of("recollect", material)  # of which the store with a model is a copy
+    with Worker("recollect_model", material, threads=True) as worker:
         taken = {row: Samples() for row in rows}
         for row in rows:
             worker.ask(row=row, numbers=list(range(QUESTIONS - 8, QUESTIONS)), budget=2.0)
