@@ -53,7 +53,8 @@ def notes(folder: Path, count: int) -> Path:
     """Write *count* files, each with words of its own."""
     folder.mkdir(exist_ok=True)
     for number in range(count):
-        (folder / f"note-{number:03}.md").write_text(f"# Note {number}\n\nharbour{number} basalt{number} fern{number}\n")
+        words = f"harbour{number} basalt{number} fern{number}"
+        (folder / f"note-{number:03}.md").write_text(f"# Note {number}\n\n{words}\n")
     return folder
 
 
