@@ -15,7 +15,7 @@ CODE = {
     "embedders": 1_390,
     "evaluate": 1_910,
     "recall": 500,
-    "remember": 9_900,
+    "remember": 10_050,
     "rerankers": 200,
     "search": 3_100,
     "stores": 7_300,
