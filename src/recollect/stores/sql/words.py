@@ -12,6 +12,7 @@ from recollect.records import (
     Form,
     IndexHit,
     Leaf,
+    NearWords,
     Scope,
     SubstringQuery,
     TokenizedMemory,
@@ -25,6 +26,7 @@ from recollect.stores.sql.engine import Clause, Database, Session, ask, version_
 from recollect.stores.sql.filters import KNOWN, admits, admitted, admitted_among, in_scope
 from recollect.stores.sql.memories import wordings
 from recollect.stores.sql.rebuild import rebuild
+from recollect.stores.vocabulary import holding_among, near_among
 
 Answer = TypeVar("Answer")
 
@@ -151,6 +153,22 @@ def document_frequencies(
 
     found = _indexed(db, answer)
     return found if words is not None else as_vocabulary(found, least=least, limit=limit)
+
+
+def near_words(db: Database, words: Mapping[str, int], *, scope: Scope, holding: Sequence[str] = ()) -> NearWords:
+    """Return the words near *words*, and those that hold a part."""
+
+    def answer(session: Session) -> NearWords:
+        vocabulary = document_frequencies(db, scope=scope)
+        stats = _collection(db, session, scope)
+        return NearWords(
+            near={word: near_among(vocabulary, word, reach) for word, reach in words.items()},
+            holding={part: holding_among(vocabulary, part) for part in holding},
+            documents=stats.rows,
+            tokens=stats.exact,
+        )
+
+    return _indexed(db, answer)
 
 
 def facets(db: Database, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
