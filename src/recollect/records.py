@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from recollect.arguments import fit
 
@@ -98,6 +98,27 @@ class Memory:
     def meaning(self) -> bytes:
         """What its vectors were made from: title and words."""
         return digest(self.heading + self.content)
+
+
+class Outline(NamedTuple):
+    """What ranking looks at of a memory; a named tuple, as hundreds are made for each search."""
+
+    id: int
+    kind: str
+    project: str
+    type: str
+    title: str
+    content: str
+    tags: tuple[str, ...]
+    source: str | None
+    confidence: float
+    pinned: bool
+    trust: Trust
+    thread: str | None
+    turn: int | None
+    created_at: datetime
+    when: datetime
+    superseded_by: int | None
 
 
 def digest(text: str) -> bytes:
@@ -314,8 +335,7 @@ class SubstringQuery:
     needles: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexHit:
+class IndexHit(NamedTuple):
     """A memory that an index found, by words or by vectors.
 
     *score* is the BM25, the number of needles, or the cosine of the best passage; *coverage* the share of the

@@ -23,12 +23,19 @@ METADATA_SHOWN = 60
 
 
 def load(state: State, context: SearchContext, *, usage: bool) -> State:
-    """Load the memories of the candidates, and how they were used where a factor looks at it."""
+    """Load what ranking looks at of the candidates, and how they were used where a factor looks at it."""
     ids = [each.id for each in state.candidates]
     if not ids:
         return state
-    memories = context.ask.load(ids, scope=state.scope)
-    return replace(state, memories=memories, usage=context.ask.usage(scope=state.scope) if usage else {})
+    outlines = context.ask.outlines(ids, scope=state.scope)
+    return replace(state, outlines=outlines, usage=context.ask.usage(scope=state.scope) if usage else {})
+
+
+def load_shown(state: State, context: SearchContext, *, pool: int) -> State:
+    """Load the memories that are shown, and the first *pool* of those that would be in a longer answer."""
+    near = [each.id for each in state.candidates if each.drop is None or each.drop.code == "limit"][:pool]
+    ids = list(dict.fromkeys([*(each.id for each in state.kept), *near]))
+    return replace(state, memories=context.ask.load(ids, scope=state.scope)) if ids else state
 
 
 def load_facts(state: State, context: SearchContext) -> State:

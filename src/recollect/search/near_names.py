@@ -32,14 +32,14 @@ def corrected(row: int, state: State) -> tuple[tuple[str, str], ...]:
     """Return the words of the query that no memory holds, each with the near one that *row* holds."""
     known = state.ranking("words").document_frequencies
     unheld = [word for word in plain_words(state.query.words) if known.get(word.stems[0]) == 0]
-    if state.query.tree is not None or not unheld or row not in state.memories:
+    if state.query.tree is not None or not unheld or row not in state.outlines:
         return ()
     read = _held(row, state)
     return tuple((word.text, near) for word in unheld if (near := _near(read, word)))
 
 
 def _held(row: int, state: State) -> TokenAnalysis:
-    memory = state.memories[row]
+    memory = state.outlines[row]
     return analyse_text(f"{memory.title}\n{memory.content}")
 
 

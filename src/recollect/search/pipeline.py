@@ -19,7 +19,7 @@ from recollect.search.dialogue import lift_replies
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
 from recollect.search.fuse import fuse
-from recollect.search.hits import browse, build_hits, count_facets, load, load_facts, mark_conflicts
+from recollect.search.hits import browse, build_hits, count_facets, load, load_facts, load_shown, mark_conflicts
 from recollect.search.languages import add_languages
 from recollect.search.parse import Query, parse
 from recollect.search.precise import keep_answers
@@ -128,6 +128,7 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             Stage(name="floor", step=partial(apply_floor, rules=asked.floor)),
             AskingStage(name="rerank", step=partial(rerank, rules=asked.rerank)),
             Stage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),
+            AskingStage(name="memories", step=partial(load_shown, pool=asked.precise.top_k if request.precise else 0)),
             *(() if weighed else (facts,)),  # only those that are shown, where nothing weighs by facts
             Stage(name="answerability", step=partial(judge, rules=asked.answerability)),
             *((Stage(name="precise", step=partial(keep_answers, rules=asked.precise)),) if request.precise else ()),

@@ -10,7 +10,7 @@ from typing import Literal
 from recollect.embedders.contract import Embedder
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.profile import Profile
-from recollect.records import Fact, Filter, IndexHit, Memory, Scope, SubstringQuery, Usage, WordQuery
+from recollect.records import Fact, Filter, IndexHit, Memory, Outline, Scope, SubstringQuery, Usage, WordQuery
 from recollect.replies import Degraded, Evidence, Hit, Mode, Outcome, Reason, Request, Share
 from recollect.rerankers.contract import Reranker
 from recollect.search.parse import Query
@@ -18,7 +18,9 @@ from recollect.stores.contract import Store
 
 Tier = WordQuery | SubstringQuery
 """One question to the word index; a query is a cascade of them."""
-Boost = Callable[[Memory, Sequence[Fact]], float]
+Outlined = Outline | Memory
+"""What ranking looks at of a memory."""
+Boost = Callable[[Outlined, Sequence[Fact]], float]
 """What a lens makes of a memory and its facts."""
 DropCode = Literal["floor", "confidence", "near_repeat", "limit", "imprecise"]
 
@@ -66,24 +68,35 @@ class Drop:
     surfaces_if: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Candidate:
-    """A memory with the shares each ranking gave it and the named factors that weigh it."""
+    """A memory with the shares each ranking gave it and the named factors that weigh it.
+
+    Nobody changes one; it is not frozen as hundreds are made for each search, and that costs half as much.
+    """
 
     id: int
     shares: tuple[Share, ...]
     factors: Mapping[str, float] = field(default_factory=dict)
     drop: Drop | None = None
+    fused: float = field(init=False)
+    """What the rankings gave together."""
+    score: float = field(init=False)
+    """The sum of the shares times the product of the factors."""
 
-    @property
-    def fused(self) -> float:
-        """What the rankings gave together."""
-        return math.fsum(share.points for share in self.shares)
+    def __post_init__(self) -> None:
+        """Add up what it was given."""
+        self.fused = math.fsum([share.points for share in self.shares])
+        self.score = self.fused * math.prod(self.factors.values())
 
-    @property
-    def score(self) -> float:
-        """The sum of the shares times the product of the factors."""
-        return self.fused * math.prod(self.factors.values())
+    def lifted(self, ranking: str, points: float) -> "Candidate":
+        """Return it with a share more, of a ranking that has no ranks."""
+        shares = (*self.shares, Share(ranking, None, points))
+        return Candidate(id=self.id, shares=shares, factors=self.factors, drop=self.drop)
+
+    def dropped(self, drop: Drop) -> "Candidate":
+        """Return it with the reason why it is not shown."""
+        return Candidate(id=self.id, shares=self.shares, factors=self.factors, drop=drop)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +129,10 @@ class State:
     """The vector of the first passage of each candidate, where stages look at them."""
     candidates: tuple[Candidate, ...] = ()
     """Best first; what was dropped stays among them and says why."""
+    outlines: Mapping[int, Outlined] = field(default_factory=dict)
+    """What ranking looks at of each candidate."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
+    """The memories that are shown, or would be in a longer answer."""
     older: Mapping[int, int] = field(default_factory=dict)
     """What a memory follows: the newer one of two about the same thing, and the older one."""
     facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)

@@ -9,8 +9,8 @@ from typing import Final
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
 from recollect.profile import Factor, Floor, Weigh
-from recollect.records import Fact, Memory, Usage
-from recollect.search.state import Candidate, Drop, State
+from recollect.records import Fact, Usage
+from recollect.search.state import Candidate, Drop, Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
 
@@ -22,11 +22,11 @@ DATE_TOP: Final = 10
 """The hit that is best without the date boost stays among so many."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Subject:
-    """What is weighed: a memory, its facts, how it was used, and what a lens makes of it."""
+    """What is weighed: a memory, its facts, how it was used, and what a lens makes of it; not frozen, as candidates."""
 
-    memory: Memory
+    memory: Outlined
     facts: tuple[Fact, ...] = ()
     usage: Usage = UNUSED
     lens: float = 1.0
@@ -42,23 +42,27 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
 
     The factor `informativeness` of a turn that answers is at least *replies*.
     """
-    factors = {name: FACTORS[name] for name in rules.factors}
-    weighed = (
-        replace(
-            each, factors={name: of(_subject(each, state, replies), rules, state.now) for name, of in factors.items()}
-        )
+    factors = [(name, FACTORS[name]) for name in rules.factors]
+    weighed = [
+        Candidate(id=each.id, shares=each.shares, factors={name: of(subject, rules, state.now) for name, of in factors})
         for each in state.candidates
-        if each.id in state.memories
-    )
-    ordered = sorted(weighed, key=lambda each: (-each.score, each.id))
-    return replace(state, candidates=boost_dates(ordered, state.memories, state.query.dates, rules))
+        if each.id in state.outlines and (subject := _subject(each, state, replies))
+    ]
+    ordered = sorted(weighed, key=by_score)
+    return replace(state, candidates=boost_dates(ordered, state.outlines, state.query.dates, rules))
+
+
+def by_score(candidate: Candidate) -> tuple[float, int]:
+    """Order by score, best first, ties by id."""
+    return -candidate.score, candidate.id
 
 
 def _subject(candidate: Candidate, state: State, replies: float) -> Subject:
     row = candidate.id
-    memory, facts = state.memories[row], state.facts.get(row, ())
+    memory, facts = state.outlines[row], state.facts.get(row, ())
     lens = 1.0 if state.boost is None else state.boost(memory, facts)
-    least = replies if any(share.ranking == "reply" for share in candidate.shares) else 0.0
+    # Only the last share may be a reply's: nothing else is given between that stage and this.
+    least = replies if candidate.shares and candidate.shares[-1].ranking == "reply" else 0.0
     return Subject(memory=memory, facts=facts, usage=state.usage.get(row, UNUSED), lens=lens, least=least)
 
 
@@ -165,7 +169,7 @@ def mean_confidence(facts: Sequence[Fact], now: datetime) -> float:
 
 
 def boost_dates(
-    candidates: Sequence[Candidate], memories: Mapping[int, Memory], dates: Sequence[DateMatch], rules: Weigh
+    candidates: Sequence[Candidate], memories: Mapping[int, Outlined], dates: Sequence[DateMatch], rules: Weigh
 ) -> tuple[Candidate, ...]:
     """Return *candidates* (best first) with the factor `date_boost` on those of the time, best first, ties by id.
 
@@ -178,7 +182,7 @@ def boost_dates(
     near = {each.id: nearness(memories[each.id], spans, rules) for each in candidates}
     boost = min(rules.date_boost * _rarity(near.values()), _bound(candidates, near))
     boosted = (_times(each, 1.0 + boost * near[each.id]) for each in candidates)
-    return tuple(sorted(boosted, key=lambda each: (-each.score, each.id)))
+    return tuple(sorted(boosted, key=by_score))
 
 
 def _rarity(near: Collection[float]) -> float:
@@ -193,7 +197,7 @@ def occurrences(found: DateMatch) -> tuple[TimeSpan, ...]:
     return found.span, TimeSpan(start=step(found.span.start, "year", 1), end=step(found.span.end, "year", 1))
 
 
-def nearness(memory: Memory, spans: Sequence[TimeSpan], rules: Weigh) -> float:
+def nearness(memory: Outlined, spans: Sequence[TimeSpan], rules: Weigh) -> float:
     """Return 1 for a memory of the time, or one that names a date within it; less with each day between.
 
     What is both counts a little more.
@@ -204,7 +208,7 @@ def nearness(memory: Memory, spans: Sequence[TimeSpan], rules: Weigh) -> float:
     return 1.0 + rules.date_both * written
 
 
-def names_date(memory: Memory, spans: Sequence[TimeSpan]) -> bool:
+def names_date(memory: Outlined, spans: Sequence[TimeSpan]) -> bool:
     """Return whether the text of *memory* names a date that begins within one of *spans* and is not much longer."""
     return any(
         span.start <= each.start < span.end and each.end - each.start <= 2 * (span.end - span.start)
@@ -246,20 +250,24 @@ def apply_floor(state: State, *, rules: Floor) -> State:
     # A share of the best cuts the long tail of vectors, never a word's match.
     relative = 0.0 if state.mode == "keyword" or state.query.tree is not None else rules.relative
     fused = relative * max((each.fused for each in state.candidates), default=0.0)
-    drops = (_drop(each, state, least=least, fused=fused, sure=rules.min_confidence) for each in state.candidates)
-    candidates = (
-        each if drop is None else replace(each, drop=drop) for each, drop in zip(state.candidates, drops, strict=True)
-    )
+    candidates = [
+        _floored(each, state, least=least, fused=fused, sure=rules.min_confidence)
+        if each.score < least or each.fused < fused or rules.min_confidence > 0
+        else each
+        for each in state.candidates
+    ]
     return replace(state, candidates=tuple(candidates))
 
 
-def _drop(candidate: Candidate, state: State, *, least: float, fused: float, sure: float) -> Drop | None:
+def _floored(candidate: Candidate, state: State, *, least: float, fused: float, sure: float) -> Candidate:
     if candidate.score < least:
-        return Drop(code="floor", surfaces_if=f"the floor is at most {candidate.score:.4g} (it is {least:.4g})")
+        told = f"the floor is at most {candidate.score:.4g} (it is {least:.4g})"
+        return candidate.dropped(Drop(code="floor", surfaces_if=told))
     if candidate.fused < fused:
         told = f"the floor is at most {candidate.fused:.4g} before the factors (it is {fused:.4g})"
-        return Drop(code="floor", surfaces_if=told)
-    worth = mean_confidence(state.facts.get(candidate.id, ()), state.now) if sure > 0 else 1.0
+        return candidate.dropped(Drop(code="floor", surfaces_if=told))
+    worth = mean_confidence(state.facts.get(candidate.id, ()), state.now)
     if worth < sure:
-        return Drop(code="confidence", surfaces_if=f"min_confidence is at most {worth:.4g} (it is {sure:.4g})")
-    return None
+        told = f"min_confidence is at most {worth:.4g} (it is {sure:.4g})"
+        return candidate.dropped(Drop(code="confidence", surfaces_if=told))
+    return candidate

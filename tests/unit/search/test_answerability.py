@@ -88,6 +88,7 @@ def test_a_reply_is_judged_with_the_question_it_answers() -> None:
         mode="keyword",
         rankings=(WORDS,),
         candidates=(hit(9), hit(1)),
+        outlines={1: asked, 9: reply},
         memories={1: asked, 9: reply},
     )
 
@@ -185,7 +186,7 @@ def test_what_a_built_in_profile_says_of_a_model_grows_with_what_speaks_for_a_hi
 
 
 def test_of_a_long_question_less_needs_to_be_held() -> None:
-    rules, few = replace(RULES, words=LogisticModel(intercept=-5, coverage=10)), replace(WORDS.hits[0], coverage=0.3)
+    rules, few = replace(RULES, words=LogisticModel(intercept=-5, coverage=10)), WORDS.hits[0]._replace(coverage=0.3)
     words = Ranking(name="words", hits=(few,))
     long = asking("gardener " + " ".join(f"word{number}" for number in range(23)))
 
@@ -247,6 +248,7 @@ def telling(*memories: Memory, question: str, cosines: tuple[float, ...] = (0.5,
         generation=MODEL,
         rankings=(WORDS,),
         candidates=tuple(hit(row, cosines[row - 1]) for row in range(1, len(memories) + 1)),
+        outlines=dict(enumerate(memories, start=1)),
         memories=dict(enumerate(memories, start=1)),
     )
     return judge(state, rules=STRICT)

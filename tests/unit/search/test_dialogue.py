@@ -28,7 +28,7 @@ def found(*memories: Memory, query: str = "who renews the certificate") -> State
         scope=Request(text=query).scope,
         now=NOON,
         candidates=candidates,
-        memories={memory.id: memory for memory in memories},
+        outlines={memory.id: memory for memory in memories},
     )
 
 

@@ -27,6 +27,7 @@ def found(*memories: Memory, query: str = "certificate", snippets: bool = True) 
             Candidate(id=memory.id, shares=(Share(ranking="words", rank=at, points=1 / at),))
             for at, memory in enumerate(memories, start=1)
         ),
+        outlines={memory.id: memory for memory in memories},
         memories={memory.id: memory for memory in memories},
     )
 

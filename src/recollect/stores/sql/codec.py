@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, Generic, TypeVar, get_args
 
 from recollect.errors import RowDamaged
-from recollect.records import NOTHING, Context, Event, Fact, Memory, Piece, Recall, Recalled, Scope
+from recollect.records import NOTHING, Context, Event, Fact, Memory, Outline, Piece, Recall, Recalled, Scope
 from recollect.stores.change import folded
 
 Record = TypeVar("Record")
@@ -243,3 +243,20 @@ EVENT = Codec(Event, sealed="detail")
 RECALL = Codec(Recall, without="hits")
 HIT = Codec(Recalled)
 PIECE = Codec(Piece)
+
+
+OUTLINED = ", ".join(f"m.{'happened_at' if name == 'when' else name}" for name in Outline._fields)
+"""The columns of `memory m` that `outline` reads."""
+_ABSENT_OR_TEXT, _ABSENT_OR_NUMBER = (str, NoneType), (int, NoneType)
+_OUTLINE_TYPES = (int, *[str] * 6, _ABSENT_OR_TEXT, (float, int), int, str, _ABSENT_OR_TEXT, _ABSENT_OR_NUMBER, str, str)
+
+
+def outline(row: Sequence[Any]) -> Outline:
+    """Return what a row of OUTLINED holds; by hand, as it is read for every candidate of a search."""
+    if not all(map(isinstance, row, _OUTLINE_TYPES)):
+        raise damaged("the memory", row[0])
+    try:
+        tags, created, when = _load_list(row[6]), instant(row[13]), instant(row[14])
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged("the memory", row[0]) from error
+    return Outline(*row[:6], tags, *row[7:13], created, when, row[15])
