@@ -49,7 +49,7 @@ def _silent(state: State) -> State:
 
 def _best(state: State, rules: Answerability) -> Evidence | None:
     """Return what speaks for the likeliest of the first hits, of those that are nearly as much about it as the best."""
-    length, table = query_length(state.query), calibration(state.generation, rules)
+    length, table = query_length(state.query), calibration(next(iter(state.generations), ""), rules)
     groups = group(state.kept, exchanges_among(state.outlines), most=rules.top_k)
     told = [_evidence(each, state, length, table, rules) for each in groups]
     heard = [each for each in told if each is not None]

@@ -13,7 +13,8 @@ from datetime import datetime
 from recollect.profile import Changes
 from recollect.search.build_query import query_terms
 from recollect.search.parse import Query, query_length
-from recollect.search.state import Candidate, Outlined, State
+from recollect.search.retrieve import with_vectors
+from recollect.search.state import Candidate, Outlined, SearchContext, State
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
 from recollect.text.claims import gives_other_value, relation, same_subject
@@ -29,9 +30,20 @@ def reaching_back(query: Query, rules: Changes, now: datetime) -> Query:
     return replace(query, where=replace(query.where, include_superseded=True))
 
 
+def compare_changes(state: State, context: SearchContext, *, rules: Changes) -> State:
+    """Load the vectors of what may follow the best hit, as far as they are not there, and put it above it."""
+    if rules.min_score > 0 and state.mode == "hybrid":
+        state = with_vectors(state, context, [each.id for each in _comparable(state)[: rules.top_k]])
+    return order_changes(state, rules=rules)
+
+
+def _comparable(state: State) -> list[Candidate]:
+    return [each for each in state.candidates if state.outlines[each.id].thread is None]
+
+
 def order_changes(state: State, *, rules: Changes) -> State:
     """Put what follows the best hit above it, or what was before it where the question asks for that."""
-    kept = [each for each in state.candidates if state.outlines[each.id].thread is None]
+    kept = _comparable(state)
     asked = query_length(state.query) >= SHORTEST and state.query.tree is None
     if rules.min_score <= 0 or not kept or not asked:
         return state

@@ -14,7 +14,7 @@ from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
 from recollect.search.build_query import build_query, drop_dates
-from recollect.search.changes import order_changes, reaching_back
+from recollect.search.changes import compare_changes, reaching_back
 from recollect.search.dialogue import lift_replies
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
@@ -24,7 +24,7 @@ from recollect.search.languages import add_languages
 from recollect.search.parse import Query, parse
 from recollect.search.precise import keep_answers
 from recollect.search.rerank import rerank
-from recollect.search.retrieve import retrieve
+from recollect.search.retrieve import load_vectors, retrieve
 from recollect.search.smooth import smooth
 from recollect.search.spelling import suggest
 from recollect.search.state import SearchContext, State, Watch
@@ -108,9 +108,9 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
         words=asked.words,
         expand=asked.expand,
         fuse=asked.fuse,
-        smoothing=asked.smooth.weight > 0,
         depth=depth_of(asked),
     )
+    near = partial(load_vectors, most=asked.smooth.top_k)
     return Pipeline(
         stages=(
             *((AskingStage(name="dates", step=drop_dates),) if idle else ()),
@@ -119,12 +119,13 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             Stage(name="expand", step=partial(expand, rules=asked.expand, words=asked.words)),
             AskingStage(name="retrieve", step=asking),
             Stage(name="fuse", step=partial(fuse, rules=asked.fuse, fallback=asked.retrieve.fallback)),
+            *((AskingStage(name="vectors", step=near),) if asked.smooth.weight > 0 else ()),
             Stage(name="smooth", step=partial(smooth, rules=asked.smooth)),
             AskingStage(name="load", step=partial(load, usage="importance" in asked.weigh.factors)),
             *((facts,) if weighed else ()),
             Stage(name="replies", step=partial(lift_replies, rules=asked.dialogue)),
             Stage(name="weigh", step=partial(weigh, rules=asked.weigh, replies=asked.dialogue.min_informativeness)),
-            Stage(name="changes", step=partial(order_changes, rules=asked.changes)),
+            AskingStage(name="changes", step=partial(compare_changes, rules=asked.changes)),
             Stage(name="floor", step=partial(apply_floor, rules=asked.floor)),
             AskingStage(name="rerank", step=partial(rerank, rules=asked.rerank)),
             Stage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),

@@ -43,6 +43,8 @@ class Ranking:
     """How much of its points each memory gets where that differs: what holds little of the question gets less."""
     tiers: tuple[Tier, ...] = ()
     """What was asked for it, of the word index."""
+    answered: Tier | None = None
+    """Which of them found something."""
     document_frequencies: Mapping[str, int] = field(default_factory=dict)
     """How many memories hold each word that was asked for."""
     degraded: Degraded | None = None
@@ -123,10 +125,10 @@ class State:
     """What is asked of the word index; after retrieving, with what may be meant by mistyped words."""
     variants: tuple[Variant, ...] = ()
     rankings: tuple[Ranking, ...] = ()
-    generation: str = ""
-    """The fingerprint of the vectors that were compared."""
+    generations: tuple[str, ...] = ()
+    """The fingerprints of the vectors that were compared, the generation in use first."""
     vectors: Mapping[int, bytes] = field(default_factory=dict)
-    """The vector of the first passage of each candidate, where stages look at them."""
+    """The vector of the first passage of those candidates whose likeness stages look at."""
     candidates: tuple[Candidate, ...] = ()
     """Best first; what was dropped stays among them and says why."""
     outlines: Mapping[int, Outlined] = field(default_factory=dict)
@@ -210,6 +212,8 @@ class SearchContext:
     reranker: Callable[[], Reranker | None] = lambda: None
     look_through: Callable[[Request], tuple[Request, Boost | None]] = lambda request: (request, None)
     """Returns a request as the lens it names leaves it, and what that lens makes of a memory."""
+    begin: Callable[[str], object] = lambda _: None
+    """Begins to make the vector of a query that the embedder will be asked for."""
     watch: Watch = Watch()
 
     @property
