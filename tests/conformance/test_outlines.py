@@ -26,8 +26,8 @@ def test_an_outline_says_what_the_memory_says(store: Store) -> None:
 
 
 def test_outlines_of_other_projects_and_of_nobody_are_absent(store: Store) -> None:
-    rows = store.apply([Insert(memory=Memory(content="x", project=name)) for name in ("p", "q")], at=NOON)
+    rows = store.apply([Insert(memory=Memory(content="x", project=name)) for name in ("p", "q", "p")], at=NOON)
 
-    found = store.outlines([*rows, 99], scope=Scope(projects=frozenset({"q"})))
+    found = store.outlines([99, *reversed(rows)], scope=Scope(projects=frozenset({"p"})))
 
-    assert list(found) == [rows[1]]
+    assert list(found) == [rows[2], rows[0]]

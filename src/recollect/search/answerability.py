@@ -15,7 +15,7 @@ from recollect.records import Filter
 from recollect.replies import Evidence, Reason
 from recollect.search.build_query import query_terms
 from recollect.search.details import NO_DETAILS, Details, details_of
-from recollect.search.exchange import exchanges_among, group
+from recollect.search.exchange import group
 from recollect.search.near_names import corrected
 from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Drop, Ranking, SearchContext, State
@@ -50,7 +50,7 @@ def _silent(state: State) -> State:
 def _best(state: State, rules: Answerability) -> Evidence | None:
     """Return what speaks for the likeliest of the first hits, of those that are nearly as much about it as the best."""
     length, table = query_length(state.query), calibration(next(iter(state.generations), ""), rules)
-    groups = group(state.kept, exchanges_among(state.outlines), most=rules.top_k)
+    groups = group(state.kept, state.exchanges, most=rules.top_k)
     told = [_evidence(each, state, length, table, rules) for each in groups]
     heard = [each for each in told if each is not None]
     most = max((about for about, _ in heard), default=0.0)

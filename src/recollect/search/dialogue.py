@@ -25,29 +25,35 @@ def lift_replies(state: State, *, rules: Dialogue) -> State:
     """Give each turn that follows an asking one at least the score of that one, before the factors."""
     if rules.reply_weight <= 0 or state.query.tree is not None:
         return state
+    if not state.exchanges:
+        return state
     found = {each.id: each.fused for each in state.candidates}
     wanted: dict[int, float] = {}
-    for row, score in _replies(found, state.outlines, question_words(state.query.text), rules):
+    for row, score in _replies(found, state, question_words(state.query.text), rules):
         wanted[row] = max(score, wanted.get(row, 0.0))
-    if not wanted:
-        return state
     lifted = [_raised(each, wanted.get(each.id, 0.0)) for each in state.candidates]
     return replace(state, candidates=tuple(sorted(lifted, key=by_fused)))
 
 
 def _replies(
-    found: Mapping[int, float], memories: Mapping[int, Outlined], asked: frozenset[str], rules: Dialogue
+    found: Mapping[int, float], state: State, asked: frozenset[str], rules: Dialogue
 ) -> Iterator[tuple[int, float]]:
     """Yield each reply among *found*, and what the turn that it answers gives."""
+    for row, *replies in dict.fromkeys(state.exchanges.values()):
+        alike = rules.same_question if asked & question_words(state.outlines[row].content) else 1.0
+        for place, reply in enumerate(replies):
+            yield reply, rules.reply_weight * alike * (1.0 + STEP * place) * found[row]
+
+
+def exchanges_among(memories: Mapping[int, Outlined]) -> dict[int, tuple[int, ...]]:
+    """Return the exchanges among *memories*; a turn that asks and follows another question begins its own."""
     turns = turns_of(memories)
+    found: dict[int, tuple[int, ...]] = {}
     for turn, row in turns.items():
-        question = memories[row].content
-        if row not in found or not asks(question):
-            continue
-        alike = rules.same_question if asked & question_words(question) else 1.0
-        for place, reply in enumerate(answers_to(turn, turns, memories)):
-            if reply in found:
-                yield reply, rules.reply_weight * alike * (1.0 + STEP * place) * found[row]
+        if asks(memories[row].content):
+            rows = (row, *answers_to(turn, turns, memories))
+            found |= dict.fromkeys(rows, rows) if len(rows) > 1 else {}
+    return found
 
 
 def turns_of(memories: Mapping[int, Outlined]) -> dict[Turn, int]:

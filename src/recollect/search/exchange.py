@@ -10,7 +10,7 @@ from typing import Final
 
 from recollect.records import Memory
 from recollect.replies import Turn
-from recollect.search.dialogue import answers_to, turn_of, turns_of
+from recollect.search.dialogue import exchanges_among, turn_of
 from recollect.search.state import Candidate, Outlined, State
 from recollect.text.analyser import asks
 
@@ -22,16 +22,6 @@ _SPEAKER: Final = re.compile(r"([^\W\d][^:\n]{0,39}):\s+(?=\S)")
 
 Exchanges = Mapping[int, tuple[int, ...]]
 """The rows of the exchange that each turn belongs to, in their order."""
-
-
-def exchanges_among(memories: Mapping[int, Outlined]) -> Exchanges:
-    """Return the exchanges among *memories*; a turn that asks and follows another question begins its own."""
-    turns = turns_of(memories)
-    found: dict[int, tuple[int, ...]] = {}
-    for turn, row in turns.items():
-        rows = (row, *answers_to(turn, turns, memories)) if asks(memories[row].content) else (row,)
-        found |= dict.fromkeys(rows, rows) if len(rows) > 1 else {}
-    return found
 
 
 def group(candidates: Sequence[Candidate], exchanges: Exchanges, *, most: int) -> list[tuple[Candidate, ...]]:
@@ -51,7 +41,8 @@ def collapse(state: State) -> State:
     """
     if not state.request.snippets or state.query.tree is not None:
         return state
-    exchanges = exchanges_among({each.id: state.outlines[each.id] for each in state.kept})
+    kept = {each.id: state.outlines[each.id] for each in state.kept}
+    exchanges = exchanges_among(kept) if state.exchanges else {}
     first = {members[0].id for members in group(state.kept, exchanges, most=PAGE)} if exchanges else set()
     if not first:
         return state
@@ -64,8 +55,7 @@ def exchanges_told(state: State) -> dict[int, tuple[Turn, ...]]:
     """Return what was asked before each hit that is a turn, or answered after it."""
     if not state.request.snippets:
         return {}
-    exchanges = exchanges_among(state.outlines)
-    return {each.id: tuple(_others(state.memories[each.id], exchanges, state.outlines)) for each in state.kept}
+    return {each.id: tuple(_others(state.memories[each.id], state.exchanges, state.outlines)) for each in state.kept}
 
 
 def _others(memory: Memory, exchanges: Exchanges, outlines: Mapping[int, Outlined]) -> Iterator[Turn]:

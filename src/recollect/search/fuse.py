@@ -3,10 +3,10 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 from typing import Final
 
 from recollect.profile import Fuse, Normaliser
-from recollect.records import IndexHit
 from recollect.replies import Share
 from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Ranking, State
@@ -20,7 +20,7 @@ BELOW_ONE: Final = math.nextafter(1.0, 0.0)
 def max_norm(scores: Sequence[float]) -> list[float]:
     """Divide by the best score, so that the best is 1."""
     top = max(scores, default=0.0)
-    return [score / top if top > 0 else 0.0 for score in scores]
+    return [score / top for score in scores] if top > 0 else [0.0] * len(scores)
 
 
 def min_max(scores: Sequence[float]) -> list[float]:
@@ -149,14 +149,14 @@ def reciprocal_ranks(ranking: Ranking, everyone: Sequence[int], rules: Fuse, wei
 
 def weighted_sum(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
     """The ranking's normalised scores times its weight; a memory it does not know gets nothing of it."""
-    entries: list[tuple[int | None, IndexHit]] = list(enumerate(ranking.hits, start=1))
+    name, by_id, strengths = ranking.name, ranking.by_id, ranking.strengths
     ranked = {hit.id for hit in ranking.hits}
-    entries += [(None, ranking.by_id[row]) for row in everyone if row in ranking.by_id and row not in ranked]
-    scores = normalise(ranking.kind, [hit.score for _, hit in entries], rules)
-    name, strengths = ranking.name, ranking.strengths
+    entries = [*ranking.hits, *(by_id[row] for row in everyone if row in by_id and row not in ranked)]
+    scores = normalise(ranking.kind, [hit.score for hit in entries], rules)
+    ranks = chain(range(1, len(ranking.hits) + 1), repeat(None))
     return {
         hit.id: Share(name, rank, weight * score * strengths.get(hit.id, 1.0), hit.score)
-        for (rank, hit), score in zip(entries, scores, strict=True)
+        for hit, rank, score in zip(entries, ranks, scores, strict=False)
     }
 
 

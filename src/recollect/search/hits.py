@@ -6,6 +6,7 @@ from dataclasses import replace
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
+from recollect.search.dialogue import exchanges_among
 from recollect.search.exchange import collapse, exchanges_told
 from recollect.search.state import Candidate, SearchContext, State
 from recollect.search.weigh import mean_confidence
@@ -28,7 +29,8 @@ def load(state: State, context: SearchContext, *, usage: bool) -> State:
     if not ids:
         return state
     outlines = context.ask.outlines(ids, scope=state.scope)
-    return replace(state, outlines=outlines, usage=context.ask.usage(scope=state.scope) if usage else {})
+    used = context.ask.usage(scope=state.scope) if usage else {}
+    return replace(state, outlines=outlines, exchanges=exchanges_among(outlines), usage=used)
 
 
 def load_shown(state: State, context: SearchContext, *, pool: int) -> State:

@@ -88,8 +88,9 @@ class Candidate:
 
     def __post_init__(self) -> None:
         """Add up what it was given."""
-        self.fused = math.fsum([share.points for share in self.shares])
-        self.score = self.fused * math.prod(self.factors.values())
+        shares, factors = self.shares, self.factors
+        self.fused = fused = shares[0][2] + shares[1][2] if len(shares) == 2 else math.fsum([each[2] for each in shares])
+        self.score = fused * math.prod(factors.values()) if factors else fused
 
     def lifted(self, ranking: str, points: float) -> "Candidate":
         """Return it with a share more, of a ranking that has no ranks."""
@@ -98,7 +99,10 @@ class Candidate:
 
     def dropped(self, drop: Drop) -> "Candidate":
         """Return it with the reason why it is not shown."""
-        return Candidate(id=self.id, shares=self.shares, factors=self.factors, drop=drop)
+        other = object.__new__(Candidate)
+        other.id, other.shares, other.factors, other.drop = self.id, self.shares, self.factors, drop
+        other.fused, other.score = self.fused, self.score
+        return other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +137,8 @@ class State:
     """Best first; what was dropped stays among them and says why."""
     outlines: Mapping[int, Outlined] = field(default_factory=dict)
     """What ranking looks at of each candidate."""
+    exchanges: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """The turns of the exchange that each candidate belongs to, the one that asks first, where there are several."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
     """The memories that are shown, or would be in a longer answer."""
     older: Mapping[int, int] = field(default_factory=dict)

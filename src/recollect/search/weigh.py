@@ -42,11 +42,13 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
 
     The factor `informativeness` of a turn that answers is at least *replies*.
     """
-    factors = [(name, FACTORS[name]) for name in rules.factors]
+    loaded = [each for each in state.candidates if each.id in state.outlines]
+    subjects = [_subject(each, state, replies) for each in loaded]
+    columns = [_column(name, subjects, rules, state.now) for name in rules.factors]
+    rows = zip(*columns, strict=True) if columns else [()] * len(loaded)
     weighed = [
-        Candidate(id=each.id, shares=each.shares, factors={name: of(subject, rules, state.now) for name, of in factors})
-        for each in state.candidates
-        if each.id in state.outlines and (subject := _subject(each, state, replies))
+        Candidate(id=each.id, shares=each.shares, factors=dict(zip(rules.factors, row, strict=True)))
+        for each, row in zip(loaded, rows, strict=True)
     ]
     ordered = sorted(weighed, key=by_score)
     return replace(state, candidates=boost_dates(ordered, state.outlines, state.query.dates, rules))
@@ -55,6 +57,16 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
 def by_score(candidate: Candidate) -> tuple[float, int]:
     """Order by score, best first, ties by id."""
     return -candidate.score, candidate.id
+
+
+def _column(name: Factor, subjects: Sequence[Subject], rules: Weigh, now: datetime) -> list[float]:
+    """Return what a factor makes of each of *subjects*."""
+    if name == "lens":
+        return [subject.lens for subject in subjects]
+    if name == "type_weight" and not rules.type_weights:
+        return [1.0] * len(subjects)
+    of = FACTORS[name]
+    return [of(subject, rules, now) for subject in subjects]
 
 
 def _subject(candidate: Candidate, state: State, replies: float) -> Subject:
@@ -76,9 +88,8 @@ def recency(subject: Subject, rules: Weigh, now: datetime) -> float:
 
 def half_life(subject: Subject, rules: Weigh, now: datetime) -> float:
     """Oro: half after each half-life since it was written; pinned memories do not age."""
-    if subject.memory.pinned:
-        return 1.0
-    return half_life_decay(age_days(subject.memory.created_at, now), rules.half_life_days)
+    memory = subject.memory
+    return 1.0 if memory.pinned else half_life_decay(age_days(memory.created_at, now), rules.half_life_days)
 
 
 def dated(subject: Subject, rules: Weigh, now: datetime) -> float:
@@ -116,11 +127,11 @@ def prior(subject: Subject, rules: Weigh, now: datetime) -> float:
     Age counts from when it was written down, so a note about an old event is not old; the whole lies
     within the bounds of the profile.
     """
-    sure = 1.0 + rules.confidence_shift * (subject.memory.confidence - 0.8)
+    memory, (low, high) = subject.memory, rules.bounds
+    sure = 1.0 + rules.confidence_shift * (memory.confidence - 0.8)
     fresh = 1.0 - rules.age_shift * (1.0 - half_life(subject, rules, now))
-    pinned = 1.0 + rules.pin_shift * subject.memory.pinned
-    low, high = rules.bounds
-    return max(low, min(high, sure * fresh * pinned))
+    whole = sure * fresh * (1.0 + rules.pin_shift * memory.pinned)
+    return low if whole < low else min(whole, high)
 
 
 def informativeness(subject: Subject, rules: Weigh, _: datetime) -> float:

@@ -207,7 +207,7 @@ class WordIndex(Protocol):
         ...
 
     def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
-        """Return the outlines of the memories that `load` would return, in any order."""
+        """Return the outlines of the memories that `load` would return, in the same order."""
         ...
 
     def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:

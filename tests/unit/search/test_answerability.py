@@ -89,6 +89,7 @@ def test_a_reply_is_judged_with_the_question_it_answers() -> None:
         rankings=(WORDS,),
         candidates=(hit(9), hit(1)),
         outlines={1: asked, 9: reply},
+        exchanges={1: (1, 9), 9: (1, 9)},
         memories={1: asked, 9: reply},
     )
 

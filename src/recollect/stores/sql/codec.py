@@ -212,7 +212,7 @@ class Codec(Generic[Record]):
                     values[at] = decode(values[at])
         except (ValueError, TypeError, RecursionError) as error:
             raise self._damaged(row) from error
-        return self._record(**dict(zip(self.names, values, strict=True)), **more)
+        return self._record(**dict(zip(self.names, values, strict=True), **more))
 
     def mended(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of *row*, each that cannot be read as it comes by default."""
@@ -255,8 +255,11 @@ def outline(row: Sequence[Any]) -> Outline:
     """Return what a row of OUTLINED holds; by hand, as it is read for every candidate of a search."""
     if not all(map(isinstance, row, _OUTLINE_TYPES)):
         raise damaged("the memory", row[0])
+    values = list(row)
     try:
-        tags, created, when = _load_list(row[6]), instant(row[13]), instant(row[14])
+        values[6] = () if row[6] == "[]" else _load_list(row[6])
+        values[13] = created = datetime.fromisoformat(row[13])
+        values[14] = created if row[14] == row[13] else datetime.fromisoformat(row[14])
     except (ValueError, TypeError, RecursionError) as error:
         raise damaged("the memory", row[0]) from error
-    return Outline(*row[:6], tags, *row[7:13], created, when, row[15])
+    return Outline._make(values)

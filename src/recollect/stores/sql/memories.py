@@ -26,7 +26,8 @@ def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]
 def outlines(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
     """Return what ranking looks at of *ids* in *scope*."""
     where = db.engine.member("m.id", ids) & in_scope(db.engine, scope)
-    return {row[0]: outline(row) for row in ask(db, f"select {OUTLINED} from memory m", where)}
+    found = {row[0]: outline(row) for row in ask(db, f"select {OUTLINED} from memory m", where)}
+    return {row: found[row] for row in ids if row in found}
 
 
 def wordings(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:
