@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from recollect.search.spelling import Vocabulary, plain_words
+from recollect.search.spelling import near_among, plain_words
 from recollect.search.state import State
 from recollect.text.tokenizer import QueryWord, TokenAnalysis, analyse_text
 
@@ -49,5 +49,5 @@ def _holds(read: TokenAnalysis, word: QueryWord) -> bool:
 
 def _near(read: TokenAnalysis, word: QueryWord) -> str | None:
     """Return the word one edit away that was read, if any."""
-    near = (one.text for one in Vocabulary(dict.fromkeys(read.tokens, 1)).near(word.text) if one.distance == 1)
+    near = (one.text for one in near_among(word.text, dict.fromkeys(read.tokens, 1)) if one.distance == 1)
     return next(near, None)

@@ -151,12 +151,14 @@ def as_asked(profile: Profile, request: Request) -> Profile:
     """Return *profile* with what *request* sets for itself; the one place where a request overrides a profile."""
     limit, score = request.limit, request.min_score
     further = None if request.intent is None else (0.0, 0.0)  # who says what they are after is searched for further
-    asked = {
+    asked: dict[str, Any] = {
         "limit": min(limit, profile.max_limit) if limit is not None and limit > 0 else profile.limit,
         "retrieve": _set(profile.retrieve, min_similarity=request.min_similarity, short_circuit=further),
         "fuse": _set(_weighted(profile.fuse, request), k=request.rrf_k),
         "weigh": _weighing(profile.weigh, request),
-        "floor": _set(profile.floor, min_confidence=request.min_confidence, keyword=score, semantic=score, hybrid=score),
+        "floor": _set(
+            profile.floor, min_confidence=request.min_confidence, keyword=score, semantic=score, hybrid=score
+        ),
     }
     changed = {name: value for name, value in asked.items() if value is not getattr(profile, name)}
     return replace(profile, **changed) if changed else profile  # most requests set nothing

@@ -15,7 +15,7 @@ from recollect.search.build_query import substring_query, word_query
 from recollect.search.expand import by_vocabulary
 from recollect.search.fuse import normalise
 from recollect.search.limits import MAX_UNKNOWN
-from recollect.search.spelling import correct_query, fuzzy_expand, unknown_words, vocabulary_of
+from recollect.search.spelling import correct_query, fuzzy_expand, near_words, unknown_words, words_of
 from recollect.search.state import Ranking, SearchContext, State, Tier
 from recollect.text.tokenizer import significant
 from recollect.vectors import mix, pack, unit
@@ -178,10 +178,8 @@ def _hybrid(probe: Probe, *, fuse: Fuse) -> State:
     words = search_words(probe, correct=False)
     if is_strong(words, rules, fuse):
         return replace(state, rankings=(words,))
-    corrected, tiers = _corrected(probe, words)
-    if tiers != state.tiers:
-        found = _first_match(probe, tiers)
-        words = replace(found, document_frequencies=words.document_frequencies)
+    words = _corrected(probe, words)
+    corrected = correct_query(state.query.text, words.near) if words.tiers != state.tiers else ""
     held = [hit.id for hit in words.hits] if rules.cross_score else []
     near, asked = search_vectors(probe, score_ids=held, corrected=corrected)
     if rules.cross_score and words.answered is not None:
@@ -205,10 +203,7 @@ def search_words(probe: Probe, *, correct: bool = True) -> Ranking:
     Where the word index cannot be used, the text of the memories is searched instead.
     """
     found = _first_match(probe, probe.state.tiers)
-    tiers = _corrected(probe, found)[1] if correct else probe.state.tiers
-    if tiers == probe.state.tiers:
-        return found
-    return replace(_first_match(probe, tiers), document_frequencies=found.document_frequencies)
+    return _corrected(probe, found) if correct else found
 
 
 def _first_match(probe: Probe, tiers: Sequence[Tier]) -> Ranking:
@@ -252,19 +247,19 @@ def _without_unwanted(found: Ranking, probe: Probe) -> Ranking:
     return replace(found, hits=tuple(hit for hit in found.hits if hit.id not in out))
 
 
-def _corrected(probe: Probe, words: Ranking) -> tuple[str, tuple[Tier, ...]]:
-    """Return the text as it was probably meant, and the tiers with what may be meant by unknown words."""
+def _corrected(probe: Probe, words: Ranking) -> Ranking:
+    """Return *words*, or what is found with what may be meant by unknown words, where anything may."""
     query, tiers, weight = probe.state.query, probe.state.tiers, probe.words.typo_weight
     known = words.document_frequencies
     unknown = unknown_words(query, known, probe.context.embedder)[:MAX_UNKNOWN] if weight > 0 else []
     if not unknown:
-        return query.text, tiers
-    vocabulary = vocabulary_of(probe.context, probe.state.scope, version=words.version)
-    fuzzy = (
-        fuzzy_expand(tier, unknown, vocabulary, weight=weight) if isinstance(tier, WordQuery) else tier
-        for tier in tiers
+        return words
+    near = near_words([word.text for word in unknown], probe.context, probe.state.scope)
+    fuzzy = tuple(
+        fuzzy_expand(tier, unknown, near, weight=weight) if isinstance(tier, WordQuery) else tier for tier in tiers
     )
-    return correct_query(query.text, unknown, vocabulary), tuple(fuzzy)
+    found = words if fuzzy == tiers else _first_match(probe, fuzzy)
+    return replace(found, near=near, document_frequencies=known)
 
 
 def _expansions(probe: Probe, version: int | None, expand: Expand) -> tuple[Ranking, ...]:
@@ -274,7 +269,7 @@ def _expansions(probe: Probe, version: int | None, expand: Expand) -> tuple[Rank
         return ()
     variants = state.variants
     if context.embedder is not None and state.request.asked_mode != "keyword":
-        vocabulary = vocabulary_of(context, state.scope, version=version)
+        vocabulary = words_of(context, state.scope, version=version)
         with suppress(ModelError):  # the other variants need no model
             near = by_vocabulary(state.query, vocabulary, context.embedder, rules=expand, words=probe.words)
             variants = (*variants, *near)

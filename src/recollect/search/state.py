@@ -10,7 +10,7 @@ from typing import Literal
 from recollect.embedders.contract import Embedder
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.profile import Profile
-from recollect.records import Fact, Filter, IndexHit, Memory, Outline, Scope, SubstringQuery, Usage, WordQuery
+from recollect.records import Fact, Filter, IndexHit, Memory, NearWord, Outline, Scope, SubstringQuery, Usage, WordQuery
 from recollect.replies import Degraded, Evidence, Hit, Mode, Outcome, Reason, Request, Share
 from recollect.rerankers.contract import Reranker
 from recollect.search.parse import Query
@@ -47,6 +47,8 @@ class Ranking:
     """Which of them found something."""
     document_frequencies: Mapping[str, int] = field(default_factory=dict)
     """How many memories hold each word that was asked for."""
+    near: Mapping[str, tuple[NearWord, ...]] = field(default_factory=dict)
+    """What may be meant by words that no memory holds."""
     degraded: Degraded | None = None
     """What could not run as it should."""
     version: int | None = None
@@ -89,7 +91,9 @@ class Candidate:
     def __post_init__(self) -> None:
         """Add up what it was given."""
         shares, factors = self.shares, self.factors
-        self.fused = fused = shares[0][2] + shares[1][2] if len(shares) == 2 else math.fsum([each[2] for each in shares])
+        self.fused = fused = (
+            shares[0][2] + shares[1][2] if len(shares) == 2 else math.fsum([each[2] for each in shares])
+        )
         self.score = fused * math.prod(factors.values()) if factors else fused
 
     def lifted(self, ranking: str, points: float) -> "Candidate":
@@ -177,7 +181,7 @@ class State:
     @property
     def kept(self) -> tuple[Candidate, ...]:
         """The candidates that no stage has dropped."""
-        return tuple(each for each in self.candidates if each.drop is None)
+        return tuple([each for each in self.candidates if each.drop is None])
 
     def ranking(self, name: str) -> Ranking:
         """Return the ranking *name*, empty if it was not asked for."""

@@ -93,8 +93,8 @@ def _match(text: str, wanted: QueryTerms) -> list[MatchSpan]:
     if not any(found):
         return []
     spans: list[MatchSpan] = []
-    end = 0
-    for word, tokens in zip(words, found, strict=True):
+    end, last = 0, max(at for at, tokens in enumerate(found) if tokens)
+    for word, tokens in zip(words[: last + 1], found, strict=False):
         # No word stands before its place again: its first character would have begun a word there.
         start = text.index(word, end)
         end = start + len(word)

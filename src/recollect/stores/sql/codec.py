@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
 from types import NoneType
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from recollect.errors import RowDamaged
 from recollect.records import NOTHING, Context, Event, Fact, Memory, Outline, Piece, Recall, Recalled, Scope
@@ -244,11 +244,9 @@ RECALL = Codec(Recall, without="hits")
 HIT = Codec(Recalled)
 PIECE = Codec(Piece)
 
-
 OUTLINED = ", ".join(f"m.{'happened_at' if name == 'when' else name}" for name in Outline._fields)
 """The columns of `memory m` that `outline` reads."""
-_ABSENT_OR_TEXT, _ABSENT_OR_NUMBER = (str, NoneType), (int, NoneType)
-_OUTLINE_TYPES = (int, *[str] * 6, _ABSENT_OR_TEXT, (float, int), int, str, _ABSENT_OR_TEXT, _ABSENT_OR_NUMBER, str, str)
+_OUTLINE_TYPES = tuple(_allowed(kind) for kind in get_type_hints(Outline).values())
 
 
 def outline(row: Sequence[Any]) -> Outline:

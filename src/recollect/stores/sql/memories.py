@@ -5,7 +5,19 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from recollect.records import ALL_PROJECTS, Event, Fact, FactQuery, Filter, Known, Memory, Outline, Page, Scope, StoreStats
+from recollect.records import (
+    ALL_PROJECTS,
+    Event,
+    Fact,
+    FactQuery,
+    Filter,
+    Known,
+    Memory,
+    Outline,
+    Page,
+    Scope,
+    StoreStats,
+)
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINED, moment, outline
