@@ -182,9 +182,9 @@ def _hybrid(probe: Probe, *, fuse: Fuse) -> State:
     corrected = correct_query(state.query.text, words.near) if words.tiers != state.tiers else ""
     held = [hit.id for hit in words.hits] if rules.cross_score else []
     near, asked = search_vectors(probe, score_ids=held, corrected=corrected)
-    if rules.cross_score and words.answered is not None:
-        ranked = set(held)
-        others = [hit.id for hit in near.hits if hit.id not in ranked]
+    ranked = set(held)
+    others = [hit.id for hit in near.hits if hit.id not in ranked] if rules.cross_score else []
+    if others and words.answered is not None:
         words = replace(words, by_id=probe.match_words(words.answered, depth=0, score_ids=others).by_id)
     return _with_vectors(probe, (words,), near, asked)
 
