@@ -241,7 +241,9 @@ def _fading(moment: datetime, span: TimeSpan, rules: Weigh) -> float:
 
 
 def _times(candidate: Candidate, factor: float) -> Candidate:
-    return replace(candidate, factors={**candidate.factors, "date_boost": factor}) if factor > 1.0 else candidate
+    if factor <= 1.0:
+        return candidate
+    return Candidate(id=candidate.id, shares=candidate.shares, factors={**candidate.factors, "date_boost": factor})
 
 
 def _bound(candidates: Sequence[Candidate], near: Mapping[int, float]) -> float:
