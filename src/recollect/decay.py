@@ -8,7 +8,8 @@ from recollect.records import Fact
 
 def age_days(since: datetime, now: datetime) -> float:
     """Return how many days have passed since *since*; a date to come counts as today."""
-    return max(0.0, (now - since).total_seconds() / 86_400)
+    days = (now - since).total_seconds() / 86_400
+    return days if days > 0 else 0.0
 
 
 def half_life_decay(days: float, half_life_days: float) -> float:

@@ -577,6 +577,7 @@ class Recollection:
             now=now,
             embedder=None if mode == "keyword" else self.models.current(),
             named=self.models.named,
+            begin=self.models.begin,
             reranker=self.rerankers.current,
             look_through=lambda request: recall.lens.look_through(
                 request, self.store, bounds=bounds, now=now, project=self._notes

@@ -99,6 +99,27 @@ class Memory:
         return digest(self.heading + self.content)
 
 
+class Outline(NamedTuple):
+    """What ranking looks at of a memory; a named tuple, as hundreds are made for each search."""
+
+    id: int
+    kind: str
+    project: str
+    type: str
+    title: str
+    content: str
+    tags: tuple[str, ...]
+    source: str | None
+    confidence: float
+    pinned: bool
+    trust: Trust
+    thread: str | None
+    turn: int | None
+    created_at: datetime
+    when: datetime
+    superseded_by: int | None
+
+
 def digest(text: str) -> bytes:
     """Return what *text* is known by; runs of white space do not matter."""
     words = " ".join(text.split())

@@ -34,6 +34,7 @@ from recollect.records import (
     Memory,
     NearWord,
     NearWords,
+    Outline,
     Page,
     Passage,
     Piece,
@@ -142,6 +143,10 @@ class OracleStore:
         with self._lock:
             held = self._state.memories
             return {row: held[row] for row in ids if row in held and in_scope(held[row], scope)}
+
+    def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
+        held = self.load(ids, scope=scope)
+        return {row: Outline._make(getattr(memory, name) for name in Outline._fields) for row, memory in held.items()}
 
     def wordings(self, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:
         with self._lock:

@@ -1,22 +1,28 @@
-"""An embedder that remembers the questions it was asked: one search asks twice, and people ask again."""
+"""An embedder that remembers the questions it was asked, and may begin with one before it is asked for."""
 
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from recollect.embedders.contract import Embedder, Span
 from recollect.vectors import Vector
+
+if TYPE_CHECKING:  # few embedders work ahead
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 MOST: Final = 512
 """How many questions are remembered."""
 
 
 class CachedEmbedder:
-    """Ask *inner*, and remember the vectors of questions."""
+    """Ask *inner*, and remember the vectors of questions; *ahead* says that a thread of its own may work ahead."""
 
-    def __init__(self, inner: Embedder) -> None:
-        self._inner = inner
+    def __init__(self, inner: Embedder, *, ahead: bool = False) -> None:
+        self._inner, self._ahead = inner, ahead
+        self._thread: tuple[int, ThreadPoolExecutor] | None = None
+        self._begun: dict[str, Future[None]] = {}
         self._lock = Lock()
         self._known: OrderedDict[str, Vector] = OrderedDict()
         self.fingerprint: Final = inner.fingerprint
@@ -28,16 +34,41 @@ class CachedEmbedder:
 
     def embed_queries(self, texts: Sequence[str]) -> list[Vector]:
         """Return the vector of each text as something to find by, asking only for those not known."""
+        for text in texts if self._begun else ():
+            begun = self._begun.pop(text, None)
+            if begun is not None:
+                begun.result()
         with self._lock:
             known = {text: self._known[text] for text in texts if text in self._known}
         fresh = [text for text in dict.fromkeys(texts) if text not in known]
-        known |= dict(zip(fresh, self._inner.embed_queries(fresh), strict=True)) if fresh else {}
+        known |= self._made(fresh) if fresh else {}
+        return [known[text] for text in texts]
+
+    def _made(self, texts: Sequence[str]) -> dict[str, Vector]:
+        """Ask for the vectors of *texts*, and remember them."""
+        made = dict(zip(texts, self._inner.embed_queries(texts), strict=True))
         with self._lock:
-            for text in fresh:
-                self._known[text] = known[text]
+            self._known |= made
             while len(self._known) > MOST:
                 self._known.popitem(last=False)
-        return [known[text] for text in texts]
+        return made
+
+    def begin(self, text: str) -> None:
+        """Begin with the vector of a question, unless it is known; one at a time, so that searches do not wait."""
+        if not self._ahead or text in self._known or any(not each.done() for each in tuple(self._begun.values())):
+            return
+        self._begun = {text: self._worker().submit(self._begin, text)}
+
+    def _begin(self, text: str) -> None:
+        self._made([text])
+
+    def _worker(self) -> "ThreadPoolExecutor":
+        """Return the thread; a copy of the process that a fork made starts its own."""
+        if self._thread is None or self._thread[0] != os.getpid():
+            from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
+            self._thread = os.getpid(), ThreadPoolExecutor(max_workers=1, thread_name_prefix="recollect-embedder")
+        return self._thread[1]
 
     def count_pieces(self, text: str) -> int:
         """Say how much of the model's room *text* takes."""
@@ -56,6 +87,9 @@ class CachedEmbedder:
         return self._inner.knows_word(word)
 
     def close(self) -> None:
-        """Close the model and forget the questions."""
+        """Finish what was begun, close the model and forget the questions."""
+        if self._thread is not None and self._thread[0] == os.getpid():
+            self._thread[1].shutdown()
+        self._thread, self._begun = None, {}
         self._inner.close()
         self._known.clear()

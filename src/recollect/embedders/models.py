@@ -11,7 +11,8 @@ from recollect.embedders.contract import Embedder
 from recollect.errors import ModelError, RecollectError
 from recollect.records import Progress
 
-if TYPE_CHECKING:  # few ask a server
+if TYPE_CHECKING:  # few ask a server, and a search by words no model
+    from recollect.embedders.cached import CachedEmbedder
     from recollect.embedders.remote import Breaker
 
 FILE: Final = "model.toml"
@@ -40,7 +41,7 @@ class Models:
         """Who is told how far a fetch is, unless the writer says."""
         self._folder, self._key = folder or Path(), key
         self.offline, self._fetch = offline, fetch
-        self._loaded: dict[str, Embedder | None] = {}
+        self._loaded: dict[str, CachedEmbedder | None] = {}
         self._error: ModelError | None = None
         self._breaker: Breaker | None = None
         self.failure: RecollectError | None = None
@@ -55,6 +56,12 @@ class Models:
     def current(self) -> Embedder | None:
         """Return the model in use, or nothing when there is none."""
         return self.named(self.name)
+
+    def begin(self, text: str) -> None:
+        """Begin to make the vector of a question that the model in use will be asked for."""
+        loaded = self._loaded.get(self.name)
+        if loaded is not None:
+            loaded.begin(text)
 
     def named(self, name: str) -> Embedder | None:
         """Return the model *name*, or nothing when it cannot be had here; nothing is ever fetched for it."""
@@ -101,7 +108,7 @@ class Models:
                 embedder.close()
         self._loaded = {}
 
-    def _if_here(self, name: str) -> Embedder | None:
+    def _if_here(self, name: str) -> "CachedEmbedder | None":
         """Return the model *name*; a search by words pays for a look at one folder and no more."""
         if name != HASHING and "://" not in name and find_model(name, self._folder) is None:
             return None
@@ -118,7 +125,7 @@ class Models:
         fetch = self._fetch or fetch_missing
         fetch(self.name, self._folder, now=now, offline=self.offline, progress=progress)
 
-    def _load(self, name: str) -> Embedder:
+    def _load(self, name: str) -> "CachedEmbedder":
         from recollect.embedders.cached import CachedEmbedder  # noqa: PLC0415  (a search by words needs none of it)
 
         if "://" in name:
@@ -127,7 +134,7 @@ class Models:
             breaker = Breaker()
             self._breaker = breaker if name == self.name else self._breaker
             return CachedEmbedder(RemoteEmbedder(read_remote(name, key=self._key), breaker))
-        return CachedEmbedder(load(name, self._folder))
+        return CachedEmbedder(load(name, self._folder), ahead=name != HASHING)
 
 
 NO_MODELS: Final = Models()

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from recollect.arguments import fit
 from recollect.errors import InputError
-from recollect.records import FILTER_FIELDS, Fact, Filter, FilterField, Memory, Scope
+from recollect.records import FILTER_FIELDS, Fact, Filter, FilterField, Memory, Outline, Scope
 from recollect.replies import Request
 from recollect.stores.contract import Store
 from recollect.text.dates import parse_moment
@@ -14,7 +14,7 @@ from recollect.values import dataclass, field, fields, replace
 
 KIND: Final = "lens"
 BOOSTS: Final = tuple(each.key for each in FILTER_FIELDS)
-Boost = Callable[[Memory, Sequence[Fact]], float]
+Boost = Callable[[Memory | Outline, Sequence[Fact]], float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +117,7 @@ def narrow_scope(scope: Scope, lens: Lens) -> Scope:
     return Scope(projects=wanted if scope.projects is None else scope.projects & wanted)
 
 
-def boost(lens: Lens, memory: Memory, facts: Sequence[Fact], *, bounds: tuple[float, float]) -> float:
+def boost(lens: Lens, memory: Memory | Outline, facts: Sequence[Fact], *, bounds: tuple[float, float]) -> float:
     """Return what the lens makes of a memory: the product of the boosts that fit it, within *bounds*."""
     about = {f"{each.key}:{value}" for each in FILTER_FIELDS for value in _values(each, memory, facts)}
     product = 1.0
@@ -128,7 +128,7 @@ def boost(lens: Lens, memory: Memory, facts: Sequence[Fact], *, bounds: tuple[fl
     return max(low, min(high, product))
 
 
-def _values(filtered: FilterField, memory: Memory, facts: Sequence[Fact]) -> tuple[str | None, ...]:
+def _values(filtered: FilterField, memory: Memory | Outline, facts: Sequence[Fact]) -> tuple[str | None, ...]:
     """Return what *memory* is called in a field of the filters."""
     if filtered.match == "tag":
         return memory.tags

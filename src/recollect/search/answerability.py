@@ -14,7 +14,7 @@ from recollect.records import Filter
 from recollect.replies import Evidence, Reason
 from recollect.search.build_query import query_terms
 from recollect.search.details import NO_DETAILS, Details, details_of
-from recollect.search.exchange import exchanges_among, group
+from recollect.search.exchange import group
 from recollect.search.near_names import corrected
 from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Drop, Ranking, SearchContext, State
@@ -43,14 +43,14 @@ def _silent(state: State) -> State:
     """Return *state* without any hit: what is near to letters that are no words is near by chance."""
     drop = Drop(code="floor", surfaces_if="a word of the query is one that the store or the model knows")
     return replace(
-        state, outcome="none", candidates=tuple(replace(each, drop=each.drop or drop) for each in state.candidates)
+        state, outcome="none", candidates=tuple(each if each.drop else each.dropped(drop) for each in state.candidates)
     )
 
 
 def _best(state: State, rules: Answerability) -> Evidence | None:
     """Return what speaks for the likeliest of the first hits, of those that are nearly as much about it as the best."""
-    length, table = query_length(state.query), calibration(state.generation, rules)
-    groups = group(state.kept, exchanges_among(state.memories), most=rules.top_k)
+    length, table = query_length(state.query), calibration(next(iter(state.generations), ""), rules)
+    groups = group(state.kept, state.exchanges, most=rules.top_k)
     told = [_evidence(each, state, length, table, rules) for each in groups]
     heard = [each for each in told if each is not None]
     most = max((about for about, _ in heard), default=0.0)
@@ -100,7 +100,7 @@ def _taken(row: int, state: State, rules: Answerability) -> tuple[float, Details
 
 
 def _is_turn(row: int, state: State) -> bool:
-    memory = state.memories.get(row)
+    memory = state.outlines.get(row)
     return memory is not None and memory.thread is not None
 
 

@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from recollect.profile import Changes
-from recollect.records import Memory
-from recollect.replies import Share
 from recollect.search.build_query import query_terms
 from recollect.search.parse import Query, query_length
-from recollect.search.state import Candidate, State
+from recollect.search.retrieve import with_vectors
+from recollect.search.state import Candidate, Outlined, SearchContext, State
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
 from recollect.text.snippet import held
@@ -30,9 +29,20 @@ def reaching_back(query: Query, rules: Changes, now: datetime) -> Query:
     return replace(query, where=replace(query.where, include_superseded=True))
 
 
+def compare_changes(state: State, context: SearchContext, *, rules: Changes) -> State:
+    """Load the vectors of what may follow the best hit, as far as they are not there, and put it above it."""
+    if rules.min_score > 0 and state.mode == "hybrid":
+        state = with_vectors(state, context, [each.id for each in _comparable(state)[: rules.top_k]])
+    return order_changes(state, rules=rules)
+
+
+def _comparable(state: State) -> list[Candidate]:
+    return [each for each in state.candidates if state.outlines[each.id].thread is None]
+
+
 def order_changes(state: State, *, rules: Changes) -> State:
     """Put what follows the best hit above it, or what was before it where the question asks for that."""
-    kept = [each for each in state.candidates if state.memories[each.id].thread is None]
+    kept = _comparable(state)
     asked = query_length(state.query) >= SHORTEST and state.query.tree is None
     if rules.min_score <= 0 or not kept or not asked:
         return state
@@ -44,7 +54,7 @@ def order_changes(state: State, *, rules: Changes) -> State:
         return state
     others = [each for each in kept[1 : rules.top_k] if each.score >= rules.min_score * best.score]
     linked = [each for each in others if _follows(best.id, each.id, state, back=before)]
-    if not linked and not before and _is_past(state.memories[best.id]):
+    if not linked and not before and _is_past(state.outlines[best.id]):
         linked = [each for each in others if _is_present(each.id, state) and _alike(best.id, each.id, state)][:1]
     if not linked:
         return state if before else _marked(state, best, others)
@@ -57,11 +67,11 @@ def _marked(state: State, best: Candidate, others: Sequence[Candidate]) -> State
         return state
     from recollect.text.claims import gives_other_value  # noqa: PLC0415  (slow to load, and many answers are one hit)
 
-    new = state.memories[best.id]
+    new = state.outlines[best.id]
     older = [
         each.id
         for each in others
-        if state.memories[each.id].when < new.when and gives_other_value(new.content, state.memories[each.id].content)
+        if state.outlines[each.id].when < new.when and gives_other_value(new.content, state.outlines[each.id].content)
     ]
     return replace(state, older={**state.older, best.id: older[0]}) if older else state
 
@@ -78,7 +88,7 @@ def _as_of(state: State, kept: Sequence[Candidate], until: datetime, rules: Chan
     One that follows a best hit of the time announces a change. A best hit that names the time is about it, whenever it
     was written.
     """
-    best, memories = kept[0], state.memories
+    best, memories = kept[0], state.outlines
     later = memories[best.id].when >= until
     if later and names_date(memories[best.id], [found.span for found in state.query.dates]):
         return state
@@ -96,7 +106,7 @@ def _as_of(state: State, kept: Sequence[Candidate], until: datetime, rules: Chan
 
 
 def _newest(candidates: Sequence[Candidate], state: State) -> Candidate:
-    return max(candidates, key=lambda each: (state.memories[each.id].when, each.id))
+    return max(candidates, key=lambda each: (state.outlines[each.id].when, each.id))
 
 
 def _undated(candidate: Candidate) -> float:
@@ -107,11 +117,10 @@ def _raised(state: State, chosen: Candidate, best: Candidate) -> State:
     """Return *state* with *chosen* just above *best*, and the link between them told."""
     factor = chosen.score / chosen.fused if chosen.fused > 0 else 1.0
     points = (best.score * (1.0 + STEP)) / factor - chosen.fused if factor > 0 else 0.0
-    share = Share(ranking="change", rank=None, points=max(0.0, points))
-    lifted = replace(chosen, shares=(*chosen.shares, share))
+    lifted = chosen.lifted("change", max(0.0, points))
     candidates = (lifted if each.id == chosen.id else each for each in state.candidates)
     ordered = tuple(sorted(candidates, key=lambda each: (-each.score, each.id)))
-    newer, older = sorted((chosen.id, best.id), key=lambda row: (state.memories[row].when, row), reverse=True)
+    newer, older = sorted((chosen.id, best.id), key=lambda row: (state.outlines[row].when, row), reverse=True)
     return replace(state, candidates=ordered, older={**state.older, newer: older})
 
 
@@ -123,7 +132,7 @@ SHORTEST = 2
 
 def _follows(row: int, other: int, state: State, *, back: bool = False) -> bool:
     """Return whether *other* changes what *row* says; *back* asks the other way round."""
-    old, new = (state.memories[other], state.memories[row]) if back else (state.memories[row], state.memories[other])
+    old, new = (state.outlines[other], state.outlines[row]) if back else (state.outlines[row], state.outlines[other])
     if old.superseded_by == new.id:
         return True
     if new.when <= old.when:
@@ -138,25 +147,25 @@ def _follows(row: int, other: int, state: State, *, back: bool = False) -> bool:
     return announces_change(new.content) and same_subject(new.content, old.content, cosine=near)
 
 
-def _holds_as_much(new: Memory, old: Memory, state: State) -> bool:
+def _holds_as_much(new: Outlined, old: Outlined, state: State) -> bool:
     """Return whether *new* holds as many words of the question as *old*: who names the value asks for that one."""
     terms = query_terms(state.tiers)
     return len(held(new.content, terms)) >= len(held(old.content, terms))
 
 
-def _is_past(memory: Memory) -> bool:
+def _is_past(memory: Outlined) -> bool:
     return calls_itself_past(memory.content)
 
 
 def _is_present(row: int, state: State) -> bool:
-    return not calls_itself_past(state.memories[row].content)
+    return not calls_itself_past(state.outlines[row].content)
 
 
 def _alike(row: int, other: int, state: State) -> bool:
     """Return whether two memories are about the same thing, whichever was first."""
     from recollect.text.claims import same_subject  # noqa: PLC0415
 
-    old, new = sorted((state.memories[row], state.memories[other]), key=lambda each: (each.when, each.id))
+    old, new = sorted((state.outlines[row], state.outlines[other]), key=lambda each: (each.when, each.id))
     return same_subject(new.content, old.content, cosine=_cosine(row, other, state.vectors))
 
 

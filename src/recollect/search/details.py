@@ -4,15 +4,15 @@ A hit may speak of what was asked and still not answer it: of the right supplier
 error code, but of another one.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from recollect.records import Memory
-from recollect.search.spelling import Vocabulary
+from recollect.search.spelling import near_among
 from recollect.text.analyser import field_texts
 from recollect.text.dates import MONTH_NAMES
 from recollect.text.questions import LOOKS_BACK, PAST, ValueKind, holds_value, names_given, same_month, values_asked
-from recollect.text.tokenizer import TokenAnalysis, analyse_text
+from recollect.text.tokenizer import WORDS, TokenAnalysis, analyse_text, segment
 from recollect.values import dataclass
 
 _NOT_HELD: Final = ("path",)
@@ -52,10 +52,11 @@ def details_of(question: str, memory: Memory, *, frequencies: Mapping[str, int])
 def _absent(names: tuple[str, ...], memory: Memory, frequencies: Mapping[str, int]) -> tuple[str, ...]:
     """Return those of *names* that *memory* does not hold."""
     fields = (text for field, text in field_texts(memory) if field not in _NOT_HELD)
-    held = analyse_text("\n".join((memory.content, *fields, *_dates_told(memory))))
-    stems = frozenset((*held.stems, *held.tokens))
+    words = [WORDS[word] for word in set(segment("\n".join((memory.content, *fields, *_dates_told(memory)))))]
+    tokens = frozenset([token for word in words for token in word.tokens])
+    stems = tokens.union([stem for word in words for stem in word.stems])
     missing = [name for name in names if not _holds(stems, analyse_text(name))]
-    return tuple(name for name in missing if not _meant(name, held, frequencies))
+    return tuple(name for name in missing if not _meant(name, tokens, frequencies))
 
 
 def _dates_told(memory: Memory) -> Iterator[str]:
@@ -73,15 +74,15 @@ def _holds(stems: frozenset[str], name: TokenAnalysis) -> bool:
     return not name.stems or any(stem in stems for stem in name.stems)
 
 
-def _meant(name: str, held: TokenAnalysis, frequencies: Mapping[str, int]) -> bool:
+def _meant(name: str, held: Iterable[str], frequencies: Mapping[str, int]) -> bool:
     """Return whether one of the words *held* is *name* in other letters: a month cut short, or a slip of the fingers.
 
     A name that the store knows is no slip.
     """
-    if any(same_month(name, token) for token in held.tokens):
+    if any(same_month(name, token) for token in held):
         return True
     known = any(frequencies.get(stem, 0) for stem in analyse_text(name).stems)
-    return not known and bool(Vocabulary(dict.fromkeys(held.tokens, 1)).near(name))
+    return not known and bool(near_among(name, dict.fromkeys(held, 1)))
 
 
 def _answers(kind: ValueKind, question: str, memory: Memory) -> bool:

@@ -9,9 +9,8 @@ where both questions ask alike (who, where, how many). Who asks for a person, a 
 from collections.abc import Iterator, Mapping
 
 from recollect.profile import Dialogue
-from recollect.records import Memory
-from recollect.replies import Share
-from recollect.search.state import Candidate, State
+from recollect.search.fuse import by_fused
+from recollect.search.state import Candidate, Outlined, State
 from recollect.text.analyser import asks
 from recollect.text.questions import declines, question_words
 from recollect.values import replace
@@ -26,42 +25,50 @@ def lift_replies(state: State, *, rules: Dialogue) -> State:
     """Give each turn that follows an asking one at least the score of that one, before the factors."""
     if rules.reply_weight <= 0 or state.query.tree is not None:
         return state
+    if not state.exchanges:
+        return state
     found = {each.id: each.fused for each in state.candidates}
     wanted: dict[int, float] = {}
-    for row, score in _replies(found, state.memories, state.query.text, rules):
+    for row, score in _replies(found, state, question_words(state.query.text), rules):
         wanted[row] = max(score, wanted.get(row, 0.0))
-    lifted = (_raised(each, wanted.get(each.id, 0.0)) for each in state.candidates)
-    return replace(state, candidates=tuple(sorted(lifted, key=lambda each: (-each.fused, each.id))))
+    lifted = [_raised(each, wanted.get(each.id, 0.0)) for each in state.candidates]
+    return replace(state, candidates=tuple(sorted(lifted, key=by_fused)))
 
 
 def _replies(
-    found: Mapping[int, float], memories: Mapping[int, Memory], asked: str, rules: Dialogue
+    found: Mapping[int, float], state: State, asked: frozenset[str], rules: Dialogue
 ) -> Iterator[tuple[int, float]]:
     """Yield each reply among *found*, and what the turn that it answers gives."""
+    for row, *replies in dict.fromkeys(state.exchanges.values()):
+        alike = rules.same_question if asked & question_words(state.outlines[row].content) else 1.0
+        for place, reply in enumerate(replies):
+            yield reply, rules.reply_weight * alike * (1.0 + STEP * place) * found[row]
+
+
+def exchanges_among(memories: Mapping[int, Outlined]) -> dict[int, tuple[int, ...]]:
+    """Return the exchanges among *memories*; a turn that asks and follows another question begins its own."""
     turns = turns_of(memories)
+    found: dict[int, tuple[int, ...]] = {}
     for turn, row in turns.items():
-        question = memories[row].content
-        if row not in found or not asks(question):
-            continue
-        alike = rules.same_question if question_words(asked) & question_words(question) else 1.0
-        for place, reply in enumerate(answers_to(turn, turns, memories)):
-            if reply in found:
-                yield reply, rules.reply_weight * alike * (1.0 + STEP * place) * found[row]
+        if asks(memories[row].content):
+            rows = (row, *answers_to(turn, turns, memories))
+            found |= dict.fromkeys(rows, rows) if len(rows) > 1 else {}
+    return found
 
 
-def turns_of(memories: Mapping[int, Memory]) -> dict[Turn, int]:
+def turns_of(memories: Mapping[int, Outlined]) -> dict[Turn, int]:
     """Return which of *memories* stands where in a conversation."""
     return {turn: row for row, memory in memories.items() if (turn := turn_of(memory)) is not None}
 
 
-def turn_of(memory: Memory) -> Turn | None:
+def turn_of(memory: Outlined) -> Turn | None:
     """Return where *memory* stands in a conversation, if it is a turn of one."""
     if memory.thread is None or memory.turn is None:
         return None
     return memory.project, memory.thread, memory.turn
 
 
-def answers_to(turn: Turn, turns: Mapping[Turn, int], memories: Mapping[int, Memory]) -> Iterator[int]:
+def answers_to(turn: Turn, turns: Mapping[Turn, int], memories: Mapping[int, Outlined]) -> Iterator[int]:
     """Yield the turn after the asking one at *turn*, and the next where that one only declines; none that asks."""
     project, thread, number = turn
     wanted = question_words(memories[turns[turn]].content)
@@ -76,6 +83,4 @@ def answers_to(turn: Turn, turns: Mapping[Turn, int], memories: Mapping[int, Mem
 
 def _raised(candidate: Candidate, score: float) -> Candidate:
     missing = score - candidate.fused
-    if missing <= 0:
-        return candidate
-    return replace(candidate, shares=(*candidate.shares, Share(ranking="reply", rank=None, points=missing)))
+    return candidate if missing <= 0 else candidate.lifted("reply", missing)

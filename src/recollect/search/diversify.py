@@ -9,8 +9,7 @@ from typing import Final
 
 from recollect.lazy import regex
 from recollect.profile import Diversify
-from recollect.records import Memory
-from recollect.search.state import Candidate, Drop, State
+from recollect.search.state import Candidate, Drop, Outlined, State
 from recollect.values import replace
 
 SHINGLE: Final = 5
@@ -26,24 +25,25 @@ def diversify(state: State, *, rules: Diversify, limit: int) -> State:
 
     Diversity is sought among twice as many; without it the first of a longer answer are those of a shorter one.
     """
-    chosen, repeats = choose(state.kept, state.memories, rules, limit)
+    chosen, repeats = choose(state.kept, state.outlines, rules, limit)
     shown = {each.id for each in chosen}
-    others = (each for each in state.candidates if each.id not in shown)
-    return replace(state, candidates=(*chosen, *(_dropped(each, repeats, rules, limit) for each in others)))
+    repeating = {row: _repeat(of, rules) for row, of in repeats.items()}
+    beyond = Drop(code="limit", surfaces_if=f"the limit is higher than {limit}")
+    others = [
+        each if each.drop else each.dropped(repeating.get(each.id, beyond))
+        for each in state.candidates
+        if each.id not in shown
+    ]
+    return replace(state, candidates=(*chosen, *others))
 
 
-def _dropped(candidate: Candidate, repeats: Mapping[int, int], rules: Diversify, limit: int) -> Candidate:
-    if candidate.drop is not None:
-        return candidate
-    if candidate.id in repeats:
-        shown = f"more than {rules.page} hits are asked for" if rules.page else "near-repeats are shown"
-        told = f"{shown}; it says what #{repeats[candidate.id]} says"
-        return replace(candidate, drop=Drop(code="near_repeat", surfaces_if=told))
-    return replace(candidate, drop=Drop(code="limit", surfaces_if=f"the limit is higher than {limit}"))
+def _repeat(of: int, rules: Diversify) -> Drop:
+    shown = f"more than {rules.page} hits are asked for" if rules.page else "near-repeats are shown"
+    return Drop(code="near_repeat", surfaces_if=f"{shown}; it says what #{of} says")
 
 
 def choose(
-    candidates: Sequence[Candidate], memories: Mapping[int, Memory], rules: Diversify, limit: int
+    candidates: Sequence[Candidate], memories: Mapping[int, Outlined], rules: Diversify, limit: int
 ) -> tuple[tuple[Candidate, ...], dict[int, int]]:
     """Return those to show, and what each near-repeat that is left out repeats.
 
@@ -57,7 +57,7 @@ def choose(
 
 
 def _choose(
-    candidates: Sequence[Candidate], memories: Mapping[int, Memory], rules: Diversify, limit: int
+    candidates: Sequence[Candidate], memories: Mapping[int, Outlined], rules: Diversify, limit: int
 ) -> tuple[tuple[Candidate, ...], dict[int, int]]:
     if rules.max_overlap >= 1.0 and rules.mmr_lambda >= 1.0:
         return tuple(candidates[:limit]), {}
@@ -67,7 +67,7 @@ def _choose(
 
 
 def _without_repeats(
-    candidates: Sequence[Candidate], memories: Mapping[int, Memory], *, max_overlap: float, most: int
+    candidates: Sequence[Candidate], memories: Mapping[int, Outlined], *, max_overlap: float, most: int
 ) -> tuple[list[Candidate], dict[int, Shingles], dict[int, int]]:
     kept: list[Candidate] = []
     shingled: dict[int, Shingles] = {}
@@ -94,7 +94,7 @@ def _without_repeats(
     return kept, shingled, repeats
 
 
-def _say_the_same(one: Memory, other: Memory) -> bool:
+def _say_the_same(one: Outlined, other: Outlined) -> bool:
     """Tell whether nothing tells two memories of one project apart; what another project says is its own."""
     if one.project != other.project:
         return False

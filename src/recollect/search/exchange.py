@@ -9,8 +9,8 @@ from typing import Final
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.replies import Turn
-from recollect.search.dialogue import answers_to, turn_of, turns_of
-from recollect.search.state import Candidate, State
+from recollect.search.dialogue import exchanges_among, turn_of
+from recollect.search.state import Candidate, Outlined, State
 from recollect.text.analyser import asks
 from recollect.values import replace
 
@@ -22,16 +22,6 @@ _SPEAKER: Final = regex(r"([^\W\d][^:\n]{0,39}):\s+(?=\S)")
 
 Exchanges = Mapping[int, tuple[int, ...]]
 """The rows of the exchange that each turn belongs to, in their order."""
-
-
-def exchanges_among(memories: Mapping[int, Memory]) -> Exchanges:
-    """Return the exchanges among *memories*; a turn that asks and follows another question begins its own."""
-    turns = turns_of(memories)
-    found: dict[int, tuple[int, ...]] = {}
-    for turn, row in turns.items():
-        rows = (row, *answers_to(turn, turns, memories)) if asks(memories[row].content) else (row,)
-        found |= dict.fromkeys(rows, rows) if len(rows) > 1 else {}
-    return found
 
 
 def group(candidates: Sequence[Candidate], exchanges: Exchanges, *, most: int) -> list[tuple[Candidate, ...]]:
@@ -51,7 +41,8 @@ def collapse(state: State) -> State:
     """
     if not state.request.snippets or state.query.tree is not None:
         return state
-    exchanges = exchanges_among({each.id: state.memories[each.id] for each in state.kept})
+    kept = {each.id: state.outlines[each.id] for each in state.kept}
+    exchanges = exchanges_among(kept) if state.exchanges else {}
     first = {members[0].id for members in group(state.kept, exchanges, most=PAGE)} if exchanges else set()
     if not first:
         return state
@@ -64,18 +55,17 @@ def exchanges_told(state: State) -> dict[int, tuple[Turn, ...]]:
     """Return what was asked before each hit that is a turn, or answered after it."""
     if not state.request.snippets:
         return {}
-    exchanges = exchanges_among(state.memories)
-    return {each.id: tuple(_others(state.memories[each.id], exchanges, state.memories)) for each in state.kept}
+    return {each.id: tuple(_others(state.memories[each.id], state.exchanges, state.outlines)) for each in state.kept}
 
 
-def _others(memory: Memory, exchanges: Exchanges, memories: Mapping[int, Memory]) -> Iterator[Turn]:
+def _others(memory: Memory, exchanges: Exchanges, outlines: Mapping[int, Outlined]) -> Iterator[Turn]:
     """Yield the other turns of the exchange of *memory* that are trusted as it is.
 
     Of one that was not found only its words are known.
     """
     rows = exchanges.get(memory.id, ())
     if rows:
-        others = (memories[row] for row in rows if row != memory.id)
+        others = (outlines[row] for row in rows if row != memory.id)
         trusted = (each for each in others if each.trust == memory.trust)
         yield from (_told(each.content, each.id, before=_place(each) < _place(memory)) for each in trusted)
     elif turn_of(memory) is not None:
@@ -86,7 +76,7 @@ def _others(memory: Memory, exchanges: Exchanges, memories: Mapping[int, Memory]
             yield _told(before, before=True)
 
 
-def _place(memory: Memory) -> int:
+def _place(memory: Outlined) -> int:
     return memory.turn or 0
 
 

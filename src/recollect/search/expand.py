@@ -1,6 +1,6 @@
 """Variants of a query, each a list of its own: paraphrases by its intent, and words near to its key terms."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -11,7 +11,6 @@ from recollect.records import AnyOf, Word
 from recollect.search.build_query import tiers_of, word_query
 from recollect.search.intent import key_terms, paraphrases
 from recollect.search.parse import Query
-from recollect.search.spelling import Vocabulary
 from recollect.search.state import State, Variant
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import read_words
@@ -38,11 +37,11 @@ def expand(state: State, *, rules: Expand, words: Words) -> State:
 
 
 def by_vocabulary(
-    query: Query, vocabulary: Vocabulary, embedder: Embedder, *, rules: Expand, words: Words
+    query: Query, vocabulary: Iterable[str], embedder: Embedder, *, rules: Expand, words: Words
 ) -> tuple[Variant, ...]:
     """Return one variant of the store's own words that mean about what the key terms mean, if there are any."""
     terms = [fold(term) for term in key_terms(query.text)][: rules.max_terms]
-    frequent = [word for word in vocabulary.words if len(word) >= SHORTEST and word.isalpha()]
+    frequent = [word for word in vocabulary if len(word) >= SHORTEST and word.isalpha()]
     try:
         near = near_words(terms, frequent[: rules.vocabulary_size], embedder, least=rules.min_similarity)
     except ModelError:

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Final
 
 from recollect.profile import Fuse, Normaliser
-from recollect.records import IndexHit
 from recollect.replies import Share
 from recollect.search.parse import query_length
 from recollect.search.state import Candidate, Ranking, State
@@ -20,7 +20,7 @@ BELOW_ONE: Final = math.nextafter(1.0, 0.0)
 def max_norm(scores: Sequence[float]) -> list[float]:
     """Divide by the best score, so that the best is 1."""
     top = max(scores, default=0.0)
-    return [score / top if top > 0 else 0.0 for score in scores]
+    return [score / top for score in scores] if top > 0 else [0.0] * len(scores)
 
 
 def min_max(scores: Sequence[float]) -> list[float]:
@@ -119,12 +119,16 @@ def fuse_lists(rankings: Sequence[Ranking], rules: Fuse, *, weights: Sequence[fl
     pairs = zip(rankings, weights, strict=True)
     asked = [(ranking, weight) for ranking, weight in pairs if weight > 0 and (ranking.hits or ranking.by_id)]
     everyone = sorted({hit.id for ranking, _ in asked for hit in ranking.hits})
-    shares: dict[int, tuple[Share, ...]] = dict.fromkeys(everyone, ())
-    for ranking, weight in asked:
-        for row, share in method(ranking, everyone, rules, weight).items():
-            shares[row] += (share,)
-    candidates = (Candidate(id=row, shares=given) for row, given in shares.items())
-    return tuple(sorted(candidates, key=lambda each: (-each.fused, each.id)))
+    given = [method(ranking, everyone, rules, weight) for ranking, weight in asked]
+    candidates = [
+        Candidate(id=row, shares=tuple([shares[row] for shares in given if row in shares])) for row in everyone
+    ]
+    return tuple(sorted(candidates, key=by_fused))
+
+
+def by_fused(candidate: Candidate) -> tuple[float, int]:
+    """Order by what the rankings gave, best first, ties by id."""
+    return -candidate.fused, candidate.id
 
 
 def reciprocal_ranks(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
@@ -133,30 +137,26 @@ def reciprocal_ranks(ranking: Ranking, everyone: Sequence[int], rules: Fuse, wei
     for rank, hit in enumerate(ranking.hits, start=1):
         bonus = rules.rank_bonus[rank - 1] if rank <= len(rules.rank_bonus) else 0.0
         points = weight / (rules.k + rank) + bonus
-        given[hit.id] = Share(ranking=ranking.name, rank=rank, points=points, native=hit.score)
+        given[hit.id] = Share(ranking.name, rank, points, hit.score)
     last = len(ranking.hits) + 1
     for row in everyone:
         if row not in given and (rules.missing == "last" or row in ranking.by_id):
             points = weight / (rules.k + last) if rules.missing == "last" else 0.0
             native = ranking.by_id[row].score if row in ranking.by_id else None
-            given[row] = Share(ranking=ranking.name, rank=None, points=points, native=native)
+            given[row] = Share(ranking.name, None, points, native)
     return given
 
 
 def weighted_sum(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
     """The ranking's normalised scores times its weight; a memory it does not know gets nothing of it."""
-    entries: list[tuple[int | None, IndexHit]] = list(enumerate(ranking.hits, start=1))
+    name, by_id, strengths = ranking.name, ranking.by_id, ranking.strengths
     ranked = {hit.id for hit in ranking.hits}
-    entries += [(None, ranking.by_id[row]) for row in everyone if row in ranking.by_id and row not in ranked]
-    scores = normalise(ranking.kind, [hit.score for _, hit in entries], rules)
+    entries = [*ranking.hits, *(by_id[row] for row in everyone if row in by_id and row not in ranked)]
+    scores = normalise(ranking.kind, [hit.score for hit in entries], rules)
+    ranks = chain(range(1, len(ranking.hits) + 1), repeat(None))
     return {
-        hit.id: Share(
-            ranking=ranking.name,
-            rank=rank,
-            points=weight * score * ranking.strengths.get(hit.id, 1.0),
-            native=hit.score,
-        )
-        for (rank, hit), score in zip(entries, scores, strict=True)
+        hit.id: Share(name, rank, weight * score * strengths.get(hit.id, 1.0), hit.score)
+        for hit, rank, score in zip(entries, ranks, scores, strict=False)
     }
 
 

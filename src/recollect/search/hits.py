@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
+from recollect.search.dialogue import exchanges_among
 from recollect.search.exchange import collapse, exchanges_told
 from recollect.search.state import Candidate, SearchContext, State
 from recollect.search.weigh import mean_confidence
@@ -23,12 +24,20 @@ METADATA_SHOWN = 60
 
 
 def load(state: State, context: SearchContext, *, usage: bool) -> State:
-    """Load the memories of the candidates, and how they were used where a factor looks at it."""
+    """Load what ranking looks at of the candidates, and how they were used where a factor looks at it."""
     ids = [each.id for each in state.candidates]
     if not ids:
         return state
-    memories = context.ask.load(ids, scope=state.scope)
-    return replace(state, memories=memories, usage=context.ask.usage(scope=state.scope) if usage else {})
+    outlines = context.ask.outlines(ids, scope=state.scope)
+    used = context.ask.usage(scope=state.scope) if usage else {}
+    return replace(state, outlines=outlines, exchanges=exchanges_among(outlines), usage=used)
+
+
+def load_shown(state: State, context: SearchContext, *, pool: int) -> State:
+    """Load the memories that are shown, and the first *pool* of those that would be in a longer answer."""
+    near = [each.id for each in state.candidates if each.drop is None or each.drop.code == "limit"][:pool]
+    ids = list(dict.fromkeys([*(each.id for each in state.kept), *near]))
+    return replace(state, memories=context.ask.load(ids, scope=state.scope)) if ids else state
 
 
 def load_facts(state: State, context: SearchContext) -> State:

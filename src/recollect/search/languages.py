@@ -3,16 +3,17 @@
 Nothing here touches a question that is plainly English, nor one to a store that holds English only.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from recollect.errors import WordIndexUnavailable
-from recollect.records import Scope
-from recollect.search.spelling import Vocabulary, vocabulary_of
+from recollect.records import NearWord, Scope
+from recollect.search.spelling import LONGEST
 from recollect.search.state import SearchContext, State
 from recollect.stores.contract import Store
 from recollect.text.languages import COMPOUNDING, FUNCTION_WORDS, LANGUAGES, is_english, language_of, marker, stems_in
+from recollect.text.normalise import is_cjk
 from recollect.text.tokenizer import QueryWord, read_words
 from recollect.values import replace
 
@@ -45,8 +46,7 @@ def add_languages(state: State, context: SearchContext) -> State:
     spoken = language_of(query.text)
     words = tuple(_translate(word, held, spoken if spoken in held else "") for word in query.words)
     if not COMPOUNDING.isdisjoint(held):
-        vocabulary = vocabulary_of(context, state.scope, version=None)
-        words = tuple(_with_compounds(word, held, vocabulary) for word in words)
+        words = _with_compounds(words, held, context, state.scope)
     return replace(state, query=replace(query, words=words))
 
 
@@ -77,15 +77,36 @@ def _translate(word: QueryWord, held: Iterable[str], spoken: str) -> QueryWord:
 # --- compounds ------------------------------------------------------------------------------
 
 
-def _with_compounds(word: QueryWord, held: Iterable[str], vocabulary: Vocabulary) -> QueryWord:
-    """Return *word* with the compounds of the store that it is a part of, and with its own parts."""
-    if word.stop or word.cjk or len(word.tokens) != 1 or not word.tokens[0].isalpha():
-        return word
-    stems = dict.fromkeys((word.tokens[0], *word.stems, *word.others))
-    forms = [each for each in stems if len(each) >= SHORTEST_PART]
-    found = [*compounds(forms, vocabulary), *split_compound(word.tokens[0], vocabulary)]
+def _with_compounds(
+    words: Sequence[QueryWord], held: Iterable[str], context: SearchContext, scope: Scope
+) -> tuple[QueryWord, ...]:
+    """Return *words*, each with the compounds of the store that it is a part of, and with its own parts."""
+    forms = {word.text: _forms(word) for word in words if _may_be_compound(word)}
+    splits = [split for word in words if word.text in forms for split in _splits(word.tokens[0])]
+    holding = dict.fromkeys(form for each in forms.values() for form in each if len(form) >= SHORTEST_PART)
+    near = context.ask.near_words({}, scope=scope, holding=list(holding)).holding if holding else {}
+    parts = list(dict.fromkeys(part for before, second in splits for part in (*_unlinked(before), second)))
+    known = context.ask.document_frequencies(words=parts, scope=scope) if parts else {}
     languages = [language for language in held if language in COMPOUNDING]
-    parts = dict.fromkeys(stem for each in found for stem in _all_stems(each, languages) if stem not in stems)
+    return tuple(
+        _with_parts(word, [*compounds(forms[word.text], near), *split_compound(word.tokens[0], known)], languages)
+        if word.text in forms
+        else word
+        for word in words
+    )
+
+
+def _may_be_compound(word: QueryWord) -> bool:
+    return not word.stop and not word.cjk and len(word.tokens) == 1 and word.tokens[0].isalpha()
+
+
+def _forms(word: QueryWord) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((word.tokens[0], *word.stems, *word.others)))
+
+
+def _with_parts(word: QueryWord, found: Iterable[str], languages: Sequence[str]) -> QueryWord:
+    own = _forms(word)
+    parts = dict.fromkeys(stem for each in found for stem in _all_stems(each, languages) if stem not in own)
     return replace(word, parts=tuple(parts))
 
 
@@ -96,10 +117,14 @@ def _all_stems(text: str, languages: Iterable[str]) -> Iterator[str]:
             yield from stems_in(word.text, language)
 
 
-def compounds(forms: Sequence[str], vocabulary: Vocabulary) -> list[str]:
-    """Return the words of *vocabulary* that begin or end with one of *forms* and hold another part."""
-    found = dict.fromkeys(word for part in forms for word in vocabulary.containing(part) if _is_part(part, word))
-    return sorted(found, key=lambda word: (-vocabulary.words[word], word))[:MAX_COMPOUNDS]
+def compounds(forms: Sequence[str], holding: Mapping[str, Sequence[NearWord]]) -> list[str]:
+    """Return the words *holding* one of *forms* that begin or end with it and hold another part."""
+    found = {one.text: one for part in forms for one in holding.get(part, ()) if _is_compound(part, one.text)}
+    return sorted(found, key=lambda word: (-found[word].frequency, word))[:MAX_COMPOUNDS]
+
+
+def _is_compound(part: str, word: str) -> bool:
+    return len(word) <= LONGEST and word.isalpha() and not any(map(is_cjk, word)) and _is_part(part, word)
 
 
 def _is_part(part: str, word: str) -> bool:
@@ -108,14 +133,19 @@ def _is_part(part: str, word: str) -> bool:
     return last or (word.startswith(part) and rest > SHORTEST_REST)
 
 
-def split_compound(word: str, vocabulary: Vocabulary) -> tuple[str, ...]:
-    """Return the two parts of *word* that *vocabulary* knows, the second as long as can be; or nothing."""
-    for at in range(SHORTEST_REST, len(word) - SHORTEST_REST + 1):
-        second = word[at:]
-        first = next((each for each in _unlinked(word[:at]) if each in vocabulary.words), "")
-        if first and second in vocabulary.words and _FILLING.isdisjoint((first, second)):
+def split_compound(word: str, known: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the two parts of *word* that are *known*, the second as long as can be; or nothing."""
+    for before, second in _splits(word):
+        first = next((each for each in _unlinked(before) if known.get(each)), "")
+        if first and known.get(second) and _FILLING.isdisjoint((first, second)):
             return first, second
     return ()
+
+
+def _splits(word: str) -> list[tuple[str, str]]:
+    """Return where *word* may be cut in two, the second part as long as can be first."""
+    places = range(SHORTEST_REST, len(word) - SHORTEST_REST + 1)
+    return [(word[:at], word[at:]) for at in places]
 
 
 def _unlinked(part: str) -> Iterator[str]:

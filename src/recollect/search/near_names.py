@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from recollect.search.spelling import Vocabulary, plain_words
+from recollect.search.spelling import near_among, plain_words
 from recollect.search.state import State
 from recollect.text.tokenizer import QueryWord, TokenAnalysis, analyse_text
 
@@ -32,14 +32,14 @@ def corrected(row: int, state: State) -> tuple[tuple[str, str], ...]:
     """Return the words of the query that no memory holds, each with the near one that *row* holds."""
     known = state.ranking("words").document_frequencies
     unheld = [word for word in plain_words(state.query.words) if known.get(word.stems[0]) == 0]
-    if state.query.tree is not None or not unheld or row not in state.memories:
+    if state.query.tree is not None or not unheld or row not in state.outlines:
         return ()
     read = _held(row, state)
     return tuple((word.text, near) for word in unheld if (near := _near(read, word)))
 
 
 def _held(row: int, state: State) -> TokenAnalysis:
-    memory = state.memories[row]
+    memory = state.outlines[row]
     return analyse_text(f"{memory.title}\n{memory.content}")
 
 
@@ -49,5 +49,5 @@ def _holds(read: TokenAnalysis, word: QueryWord) -> bool:
 
 def _near(read: TokenAnalysis, word: QueryWord) -> str | None:
     """Return the word one edit away that was read, if any."""
-    near = (one.text for one in Vocabulary(dict.fromkeys(read.tokens, 1)).near(word.text) if one.distance == 1)
+    near = (one.text for one in near_among(word.text, dict.fromkeys(read.tokens, 1)) if one.distance == 1)
     return next(near, None)

@@ -13,17 +13,17 @@ from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
 from recollect.search.build_query import build_query, drop_dates
-from recollect.search.changes import order_changes, reaching_back
+from recollect.search.changes import compare_changes, reaching_back
 from recollect.search.dialogue import lift_replies
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
 from recollect.search.fuse import fuse
-from recollect.search.hits import browse, build_hits, count_facets, load, load_facts, mark_conflicts
+from recollect.search.hits import browse, build_hits, count_facets, load, load_facts, load_shown, mark_conflicts
 from recollect.search.languages import add_languages
 from recollect.search.parse import Query, parse
 from recollect.search.precise import keep_answers
 from recollect.search.rerank import rerank
-from recollect.search.retrieve import retrieve
+from recollect.search.retrieve import load_vectors, retrieve
 from recollect.search.smooth import smooth
 from recollect.search.spelling import suggest
 from recollect.search.state import SearchContext, State, Watch
@@ -108,9 +108,9 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
         words=asked.words,
         expand=asked.expand,
         fuse=asked.fuse,
-        smoothing=asked.smooth.weight > 0,
         depth=depth_of(asked),
     )
+    near = partial(load_vectors, most=asked.smooth.top_k)
     return Pipeline(
         stages=(
             *((AskingStage(name="dates", step=drop_dates),) if idle else ()),
@@ -119,15 +119,17 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             Stage(name="expand", step=partial(expand, rules=asked.expand, words=asked.words)),
             AskingStage(name="retrieve", step=asking),
             Stage(name="fuse", step=partial(fuse, rules=asked.fuse, fallback=asked.retrieve.fallback)),
+            *((AskingStage(name="vectors", step=near),) if asked.smooth.weight > 0 else ()),
             Stage(name="smooth", step=partial(smooth, rules=asked.smooth)),
             AskingStage(name="load", step=partial(load, usage="importance" in asked.weigh.factors)),
             *((facts,) if weighed else ()),
             Stage(name="replies", step=partial(lift_replies, rules=asked.dialogue)),
             Stage(name="weigh", step=partial(weigh, rules=asked.weigh, replies=asked.dialogue.min_informativeness)),
-            Stage(name="changes", step=partial(order_changes, rules=asked.changes)),
+            AskingStage(name="changes", step=partial(compare_changes, rules=asked.changes)),
             Stage(name="floor", step=partial(apply_floor, rules=asked.floor)),
             AskingStage(name="rerank", step=partial(rerank, rules=asked.rerank)),
             Stage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),
+            AskingStage(name="memories", step=partial(load_shown, pool=asked.precise.top_k if request.precise else 0)),
             *(() if weighed else (facts,)),  # only those that are shown, where nothing weighs by facts
             Stage(name="answerability", step=partial(judge, rules=asked.answerability)),
             *((Stage(name="precise", step=partial(keep_answers, rules=asked.precise)),) if request.precise else ()),
@@ -149,19 +151,23 @@ def as_asked(profile: Profile, request: Request) -> Profile:
     """Return *profile* with what *request* sets for itself; the one place where a request overrides a profile."""
     limit, score = request.limit, request.min_score
     further = None if request.intent is None else (0.0, 0.0)  # who says what they are after is searched for further
-    return replace(
-        profile,
-        limit=min(limit, profile.max_limit) if limit is not None and limit > 0 else profile.limit,
-        retrieve=_set(profile.retrieve, min_similarity=request.min_similarity, short_circuit=further),
-        fuse=_set(_weighted(profile.fuse, request), k=request.rrf_k),
-        weigh=_weighing(profile.weigh, request),
-        floor=_set(profile.floor, min_confidence=request.min_confidence, keyword=score, semantic=score, hybrid=score),
-    )
+    asked: dict[str, Any] = {
+        "limit": min(limit, profile.max_limit) if limit is not None and limit > 0 else profile.limit,
+        "retrieve": _set(profile.retrieve, min_similarity=request.min_similarity, short_circuit=further),
+        "fuse": _set(_weighted(profile.fuse, request), k=request.rrf_k),
+        "weigh": _weighing(profile.weigh, request),
+        "floor": _set(
+            profile.floor, min_confidence=request.min_confidence, keyword=score, semantic=score, hybrid=score
+        ),
+    }
+    changed = {name: value for name, value in asked.items() if value is not getattr(profile, name)}
+    return replace(profile, **changed) if changed else profile  # most requests set nothing
 
 
 def _set(section: S, **given: Any) -> S:
     """Return *section* with what is given."""
-    return replace(section, **{name: value for name, value in given.items() if value is not None})
+    told = {name: value for name, value in given.items() if value is not None}
+    return replace(section, **told) if told else section
 
 
 def _weighted(rules: Fuse, request: Request) -> Fuse:

@@ -13,10 +13,9 @@ from typing import Final
 
 from recollect.lazy import regex
 from recollect.profile import Precise
-from recollect.records import Memory
 from recollect.search.answerability import details_for, logistic
 from recollect.search.near_names import near_only, without_correction
-from recollect.search.state import Candidate, Drop, State
+from recollect.search.state import Candidate, Drop, Outlined, State
 from recollect.text.tokenizer import QueryWord, analyse_text, read_words, significant
 from recollect.values import replace
 
@@ -42,7 +41,7 @@ def keep_answers(state: State, *, rules: Precise) -> State:
 def _cut(candidate: Candidate, chances: dict[int, float], rules: Precise) -> Candidate:
     chance = chances.get(candidate.id, 0.0)
     told = f"the search is not precise; it answers with probability {chance:.2g}, and {rules.cut:.2g} is the cut"
-    return replace(candidate, drop=Drop(code="imprecise", surfaces_if=told))
+    return candidate.dropped(Drop(code="imprecise", surfaces_if=told))
 
 
 def hit_chances(state: State, rules: Precise) -> dict[int, float]:
@@ -74,7 +73,7 @@ def _by_clause(state: State, candidates: Sequence[Candidate], rules: Precise) ->
     clauses = clauses_of(state.query.text)
     if len(clauses) < 2:
         return
-    stems = {each.id: _stems(state.memories[each.id]) for each in candidates}
+    stems = {each.id: _stems(state.outlines[each.id]) for each in candidates}
     for clause in clauses:
         held = {row: _held(clause, has) for row, has in stems.items()}
         row = max(held, key=lambda each: held[each], default=None)
@@ -94,5 +93,5 @@ def _held(clause: Sequence[QueryWord], stems: frozenset[str]) -> float:
     return sum(any(stem in stems for stem in word.stems) for word in clause) / len(clause)
 
 
-def _stems(memory: Memory) -> frozenset[str]:
+def _stems(memory: Outlined) -> frozenset[str]:
     return frozenset(analyse_text(f"{memory.title}\n{memory.content}").stems)

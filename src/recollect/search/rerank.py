@@ -5,11 +5,10 @@ from collections.abc import Mapping, Sequence
 
 from recollect.errors import ModelError
 from recollect.profile import Rerank
-from recollect.records import Memory
 from recollect.replies import Share
 from recollect.rerankers.contract import Reranker
 from recollect.search.build_query import query_terms
-from recollect.search.state import Candidate, SearchContext, State
+from recollect.search.state import Candidate, Outlined, SearchContext, State
 from recollect.text.snippet import MatchSpan, QueryTerms, match_spans
 from recollect.values import replace
 
@@ -28,7 +27,7 @@ def rerank(state: State, context: SearchContext, *, rules: Rerank) -> State:
     if reranker is None:
         return state
     context.watch.check()
-    texts = evidence([state.memories[each.id] for each in first], state, rules)
+    texts = evidence([state.outlines[each.id] for each in first], state, rules)
     try:
         read = mix_scores(state.candidates, texts, query=state.query.text, reranker=reranker, weight=rules.weight)
     except ModelError:
@@ -76,14 +75,14 @@ def _best_windows(evidence: Mapping[int, Sequence[str]], query: str, reranker: R
 
 
 def _mixed(candidate: Candidate, share: Share | None, *, left: float) -> Candidate:
-    shares = tuple(replace(each, points=left * each.points) for each in candidate.shares)
+    shares = tuple(each._replace(points=left * each.points) for each in candidate.shares)
     return replace(candidate, shares=shares if share is None else (*shares, share))
 
 
 # --- evidence -------------------------------------------------------------------------------
 
 
-def evidence(memories: Sequence[Memory], state: State, rules: Rerank) -> dict[int, tuple[str, ...]]:
+def evidence(memories: Sequence[Outlined], state: State, rules: Rerank) -> dict[int, tuple[str, ...]]:
     """Return what of each memory is read: its best windows, each with the title in front."""
     terms, vector = query_terms(state.tiers), state.ranking("vector")
     near = {hit.id: hit.span for hit in (*vector.by_id.values(), *vector.hits)}

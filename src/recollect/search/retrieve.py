@@ -1,24 +1,24 @@
 """The rankings of a search: what the indexes are asked, in which order, and how the lists complete each other."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
 from recollect.embedders.contract import Embedder, generation_for
 from recollect.errors import ModelError, WordIndexUnavailable
 from recollect.profile import Expand, Fuse, Retrieve, Words
-from recollect.records import AnyOf, IndexHit, Passage, Prefix, SubstringQuery, VectorHits, Word, WordHits, WordQuery
+from recollect.records import AnyOf, Prefix, SubstringQuery, VectorHits, Word, WordHits, WordQuery
 from recollect.replies import Degraded, Mode
 from recollect.search.build_query import substring_query, word_query
 from recollect.search.expand import by_vocabulary
 from recollect.search.fuse import normalise
 from recollect.search.limits import MAX_UNKNOWN
-from recollect.search.spelling import correct_query, fuzzy_expand, unknown_words, vocabulary_of
+from recollect.search.spelling import correct_query, fuzzy_expand, near_words, unknown_words, words_of
 from recollect.search.state import Ranking, SearchContext, State, Tier
 from recollect.text.tokenizer import significant
 from recollect.values import dataclass, replace
-from recollect.vectors import WIDTH, matrix, mix, pack, unit
+from recollect.vectors import mix, pack, unit
 
 SPELT: Final = 0.5
 """From so many pieces a letter on a word is spelt, not read: an English word has one piece for six letters."""
@@ -76,7 +76,6 @@ def retrieve(
     words: Words,
     expand: Expand,
     fuse: Fuse,
-    smoothing: bool,
     depth: int,
 ) -> State:
     """Ask the indexes for the lists of candidates."""
@@ -85,12 +84,12 @@ def retrieve(
     if state.query.asks_nothing and state.request.embedding is None:
         return replace(state, mode=mode, degraded=degraded)
     try:
-        found = _ask(probe, mode, fuse=fuse, smoothing=smoothing)
+        found = _ask(probe, mode, fuse=fuse)
     except ModelError:
         if state.request.without_model == "fail":
             raise
         mode, degraded = "keyword", "model_failed"
-        found = _ask(probe, mode, fuse=fuse, smoothing=smoothing)
+        found = _ask(probe, mode, fuse=fuse)
     if mode != "semantic" and not is_strong(found.rankings[0], rules, fuse):
         found = replace(found, rankings=(*found.rankings, *_expansions(probe, found.version, expand)))
     degraded = next((each.degraded for each in found.rankings if each.degraded), degraded)
@@ -148,7 +147,7 @@ def is_strong(words: Ranking, rules: Retrieve, fuse: Fuse) -> bool:
     return scores[0] >= top - ROUNDING and lead >= gap - ROUNDING
 
 
-def _ask(probe: Probe, mode: Mode, *, fuse: Fuse, smoothing: bool) -> State:
+def _ask(probe: Probe, mode: Mode, *, fuse: Fuse) -> State:
     """Return the state with the lists of *mode*, the words first."""
     if mode == "keyword":
         return replace(probe.state, rankings=(search_words(probe),))
@@ -156,7 +155,7 @@ def _ask(probe: Probe, mode: Mode, *, fuse: Fuse, smoothing: bool) -> State:
         return _by_tree(probe, mode)
     if mode == "semantic":
         return _with_vectors(probe, (), *search_vectors(probe))
-    return _hybrid(probe, fuse=fuse, smoothing=smoothing)
+    return _hybrid(probe, fuse=fuse)
 
 
 def _by_tree(probe: Probe, mode: Mode) -> State:
@@ -169,69 +168,57 @@ def _by_tree(probe: Probe, mode: Mode) -> State:
     return _with_vectors(probe, (), replace(near, hits=ranked, by_id={}), asked)
 
 
-def _hybrid(probe: Probe, *, fuse: Fuse, smoothing: bool) -> State:
-    """Ask both lists; in the end each may know the exact score of every candidate of the other."""
-    rules, words = probe.rules, None
-    if rules.short_circuit[0] > 0:
-        words = search_words(probe, correct=False)
-        if is_strong(words, rules, fuse):
-            return replace(probe.state, rankings=(words,))
-    near, asked = search_vectors(probe)
-    if words is None or rules.cross_score:
-        words = search_words(probe, score_ids=_ids(near, rules), correct=False)
-    corrected, tiers = _corrected(probe, words)
-    if tiers != probe.state.tiers:
-        near, asked = search_vectors(probe, corrected=corrected)
-        again = replace(probe, state=replace(probe.state, tiers=tiers))
-        found = search_words(again, score_ids=_ids(near, rules), correct=False)
-        words = replace(found, document_frequencies=words.document_frequencies)
-    ranked = {hit.id for hit in near.hits}
-    unranked = [hit.id for hit in words.hits if hit.id not in ranked]
-    by_id, vectors = cross_score(
-        probe,
-        asked,
-        unranked if rules.cross_score else (),
-        others=[*ranked, *(() if rules.cross_score else unranked)] if smoothing else (),
-    )
-    return replace(_with_vectors(probe, (words,), replace(near, by_id=by_id), asked), vectors=vectors)
+def _hybrid(probe: Probe, *, fuse: Fuse) -> State:
+    """Ask both lists; in the end each may know the exact score of every candidate of the other.
 
-
-def _ids(near: Ranking, rules: Retrieve) -> list[int]:
-    return [hit.id for hit in near.hits] if rules.cross_score else []
+    The words are asked while the model reads the query, unless they may make its vector needless.
+    """
+    rules, state = probe.rules, probe.state
+    if rules.short_circuit[0] <= 0 and state.request.embedding is None:
+        probe.context.begin(state.query.text)
+    words = search_words(probe, correct=False)
+    if is_strong(words, rules, fuse):
+        return replace(state, rankings=(words,))
+    words = _corrected(probe, words)
+    corrected = correct_query(state.query.text, words.near) if words.tiers != state.tiers else ""
+    held = [hit.id for hit in words.hits] if rules.cross_score else []
+    near, asked = search_vectors(probe, score_ids=held, corrected=corrected)
+    ranked = set(held)
+    others = [hit.id for hit in near.hits if hit.id not in ranked] if rules.cross_score else []
+    if others and words.answered is not None:
+        words = replace(words, by_id=probe.match_words(words.answered, depth=0, score_ids=others).by_id)
+    return _with_vectors(probe, (words,), near, asked)
 
 
 def _with_vectors(probe: Probe, words: tuple[Ranking, ...], near: Ranking, asked: Sequence[QueryVector]) -> State:
-    return replace(probe.state, rankings=(*words, near), generation=asked[0].generation)
+    return replace(probe.state, rankings=(*words, near), generations=tuple(each.generation for each in asked))
 
 
 # --- words ----------------------------------------------------------------------------------
 
 
-def search_words(probe: Probe, *, score_ids: Sequence[int] = (), correct: bool = True) -> Ranking:
+def search_words(probe: Probe, *, correct: bool = True) -> Ranking:
     """Return what the first tier with any match finds.
 
     Words that no memory holds may be mistyped; then what may be meant by them is asked for too.
     Where the word index cannot be used, the text of the memories is searched instead.
     """
-    found = _first_match(probe, probe.state.tiers, score_ids)
-    tiers = _corrected(probe, found)[1] if correct else probe.state.tiers
-    if tiers == probe.state.tiers:
-        return found
-    return replace(_first_match(probe, tiers, score_ids), document_frequencies=found.document_frequencies)
+    found = _first_match(probe, probe.state.tiers)
+    return _corrected(probe, found) if correct else found
 
 
-def _first_match(probe: Probe, tiers: Sequence[Tier], score_ids: Sequence[int]) -> Ranking:
+def _first_match(probe: Probe, tiers: Sequence[Tier]) -> Ranking:
     found = Ranking(name="words", tiers=tuple(tiers))
     for tier in tiers:
         try:
-            hits = probe.match_words(tier, depth=probe.depth, score_ids=score_ids)
+            hits = probe.match_words(tier, depth=probe.depth)
         except WordIndexUnavailable:
             return _by_substrings(probe)
         found = replace(
             found,
             kind="text" if isinstance(tier, SubstringQuery) else "words",
             hits=hits.top,
-            by_id=hits.by_id,
+            answered=tier if hits.top else None,
             total=hits.total,
             code_share=hits.code_share,
             document_frequencies={**found.document_frequencies, **hits.document_frequencies},
@@ -244,8 +231,8 @@ def _first_match(probe: Probe, tiers: Sequence[Tier], score_ids: Sequence[int]) 
 
 def _by_substrings(probe: Probe) -> Ranking:
     substrings = substring_query(probe.state.query, probe.words)
-    found = _first_match(probe, () if substrings is None else (substrings,), ())
-    return replace(_without_unwanted(found, probe), degraded="fts_unavailable")
+    found = _first_match(probe, () if substrings is None else (substrings,))
+    return replace(_without_unwanted(found, probe), answered=None, degraded="fts_unavailable")
 
 
 def _without_unwanted(found: Ranking, probe: Probe) -> Ranking:
@@ -261,19 +248,19 @@ def _without_unwanted(found: Ranking, probe: Probe) -> Ranking:
     return replace(found, hits=tuple(hit for hit in found.hits if hit.id not in out))
 
 
-def _corrected(probe: Probe, words: Ranking) -> tuple[str, tuple[Tier, ...]]:
-    """Return the text as it was probably meant, and the tiers with what may be meant by unknown words."""
+def _corrected(probe: Probe, words: Ranking) -> Ranking:
+    """Return *words*, or what is found with what may be meant by unknown words, where anything may."""
     query, tiers, weight = probe.state.query, probe.state.tiers, probe.words.typo_weight
     known = words.document_frequencies
     unknown = unknown_words(query, known, probe.context.embedder)[:MAX_UNKNOWN] if weight > 0 else []
     if not unknown:
-        return query.text, tiers
-    vocabulary = vocabulary_of(probe.context, probe.state.scope, version=words.version)
-    fuzzy = (
-        fuzzy_expand(tier, unknown, vocabulary, weight=weight) if isinstance(tier, WordQuery) else tier
-        for tier in tiers
+        return words
+    near = near_words([word.text for word in unknown], probe.context, probe.state.scope)
+    fuzzy = tuple(
+        fuzzy_expand(tier, unknown, near, weight=weight) if isinstance(tier, WordQuery) else tier for tier in tiers
     )
-    return correct_query(query.text, unknown, vocabulary), tuple(fuzzy)
+    found = words if fuzzy == tiers else _first_match(probe, fuzzy)
+    return replace(found, near=near, document_frequencies=known)
 
 
 def _expansions(probe: Probe, version: int | None, expand: Expand) -> tuple[Ranking, ...]:
@@ -283,13 +270,13 @@ def _expansions(probe: Probe, version: int | None, expand: Expand) -> tuple[Rank
         return ()
     variants = state.variants
     if context.embedder is not None and state.request.asked_mode != "keyword":
-        vocabulary = vocabulary_of(context, state.scope, version=version)
+        vocabulary = words_of(context, state.scope, version=version)
         with suppress(ModelError):  # the other variants need no model
             near = by_vocabulary(state.query, vocabulary, context.embedder, rules=expand, words=probe.words)
             variants = (*variants, *near)
     lists = tuple(
         replace(
-            _first_match(probe, [variant.tier], ()),
+            _first_match(probe, [variant.tier]),
             name=f"expansion {number}",
             kind="expansion",
             weight=variant.weight,
@@ -357,27 +344,17 @@ def previous_embedder(probe: Probe) -> Embedder | None:
     return next((found for model in others if (found := probe.context.named(model)) is not None), None)
 
 
-def cross_score(
-    probe: Probe, asked: Sequence[QueryVector], ids: Sequence[int], *, others: Sequence[int]
-) -> tuple[Mapping[int, IndexHit], Mapping[int, bytes]]:
-    """Return the exact cosine of each of *ids*, and the first vector of those and *others* in the generation in use."""
-    scores: dict[int, IndexHit] = {}
-    first: dict[int, bytes] = {}
-    for each in asked:
-        wanted = [row for row in ids if row not in scores] if first else [*ids, *others]
-        held = probe.context.ask.vectors(each.generation, wanted, scope=probe.state.scope) if wanted else {}
-        scores |= _best_passages(each.vector, {row: held[row] for row in ids if row in held}, probe.rules)
-        first = first or {row: passages[0].vector for row, passages in held.items()}
-    return scores, first
+def load_vectors(state: State, context: SearchContext, *, most: int) -> State:
+    """Load the vectors of the first passages of the first candidates, of the generation in use or the one before."""
+    first = [each.id for each in state.candidates[:most]]
+    return with_vectors(state, context, first) if state.mode == "hybrid" else state
 
 
-def _best_passages(query: bytes, held: Mapping[int, Sequence[Passage]], rules: Retrieve) -> dict[int, IndexHit]:
-    """Return the best passage of each memory, the first of equals."""
-    passages = [(row, passage) for row, several in held.items() for passage in several]
-    rows = [(each.context_vector if rules.context_vectors else None) or each.vector for _, each in passages]
-    cosines = matrix(rows, dimensions=len(query) // WIDTH).products(query, range(len(rows))) if rows else []
-    best: dict[int, IndexHit] = {}
-    for (row, passage), cosine in zip(passages, cosines, strict=True):
-        if row not in best or cosine > best[row].score:
-            best[row] = IndexHit(id=row, score=cosine, span=(passage.start, passage.stop))
-    return best
+def with_vectors(state: State, context: SearchContext, ids: Sequence[int]) -> State:
+    """Return *state* with the vectors of *ids* too, where words and vectors were both asked."""
+    wanted = [row for row in ids if row not in state.vectors]
+    for generation in state.generations if wanted else ():
+        held = context.ask.vectors(generation, wanted, scope=state.scope)
+        if held:
+            return replace(state, vectors={**state.vectors, **{row: each[0].vector for row, each in held.items()}})
+    return state

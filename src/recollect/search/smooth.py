@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from recollect.profile import Smooth
-from recollect.replies import Share
+from recollect.search.fuse import by_fused
 from recollect.search.state import Candidate, State
 from recollect.values import replace
 from recollect.vectors import WIDTH, matrix
@@ -51,18 +51,15 @@ def lift(
     Nobody gets more than *most* times what it has.
     """
     scores = {each.id: each.fused for each in candidates}
-    rises = {row: weight * _ahead(row, near.get(row, {}), scores) for row in scores}
-    lifted = (_with(each, min(rises[each.id], most * scores[each.id])) for each in candidates)
-    return tuple(sorted(lifted, key=lambda each: (-each.fused, each.id)))
+    rises = [min(weight * _ahead(each, near.get(each.id, {}), scores), most * each.fused) for each in candidates]
+    lifted = [
+        each.lifted("neighbours", rise) if rise > 0 else each for each, rise in zip(candidates, rises, strict=True)
+    ]
+    return tuple(sorted(lifted, key=by_fused))
 
 
-def _ahead(row: int, near: Mapping[int, float], scores: Mapping[int, float]) -> float:
-    alike = {other: cosine for other, cosine in near.items() if cosine > 0}
-    leads = (cosine * max(0.0, scores[other] - scores[row]) for other, cosine in alike.items())
-    return math.fsum(leads) / math.fsum(alike.values()) if alike else 0.0
-
-
-def _with(candidate: Candidate, points: float) -> Candidate:
-    if points <= 0:
-        return candidate
-    return replace(candidate, shares=(*candidate.shares, Share(ranking="neighbours", rank=None, points=points)))
+def _ahead(candidate: Candidate, near: Mapping[int, float], scores: Mapping[int, float]) -> float:
+    own = candidate.fused
+    alike = [cosine for cosine in near.values() if cosine > 0]
+    ahead = [cosine * (scores[other] - own) for other, cosine in near.items() if cosine > 0 and scores[other] > own]
+    return math.fsum(ahead) / math.fsum(alike) if ahead else 0.0

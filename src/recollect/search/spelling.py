@@ -1,24 +1,24 @@
 """Words that no memory holds: what the store's own words make of them, in the search and as a suggestion.
 
-Nothing here runs for a query whose every word is known. The vocabulary of a scope is read once for each version of
-the store, and an unknown word is compared with all of its words of like length.
+Nothing here runs for a query whose every word is known. The store says which of its words lie near an unknown one;
+which of them may be meant is decided here.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import log10, sqrt
 from typing import Final
 from weakref import WeakKeyDictionary
 
 from recollect.embedders.contract import Embedder
-from recollect.records import AllOf, AndNot, AnyOf, Expression, Scope, Word, WordQuery
+from recollect.records import AllOf, AndNot, AnyOf, Expression, NearWord, Scope, Word, WordQuery
 from recollect.search.limits import MAX_DOUBTFUL, MAX_UNKNOWN
 from recollect.search.parse import Query
 from recollect.search.state import SearchContext, State
 from recollect.stores.contract import Store
 from recollect.text.normalise import fold, is_cjk
 from recollect.text.tokenizer import STOPWORDS, QueryWord, read_words
-from recollect.values import dataclass, replace
+from recollect.values import replace
 
 SHORTEST: Final = 4
 """Words with fewer letters have too many neighbours."""
@@ -29,90 +29,84 @@ TWO_EDITS: Final = 8
 SLIP: Final = 0.5
 """What a common slip of the fingers (a letter left out, doubled or swapped, a key beside the right one)
 costs in the order of corrections; any other edit costs 1."""
-SMALL: Final = 100
-"""In ten times as many words a word of one memory is enough; in ten times more than that two must hold it."""
+SMALL: Final = 20
+"""In ten times as many memories a word of one of them is enough; in ten times more than that two must hold it."""
+WORDS_EACH: Final = 5
+"""How many different words a memory of a usual store adds to those of the others, about."""
 MAX_CORRECTIONS: Final = 3
 """How many words of the store stand for one that it does not know, and how many queries are suggested."""
 MAX_NEAR: Final = 12
 """How many near words are looked at, as several of them share a stem."""
 MAX_SCOPES: Final = 32
-"""For how many scopes a vocabulary is kept."""
-MAX_KEPT: Final = 4096
-"""For how many words a vocabulary keeps those near to them."""
+"""For how many scopes the words are kept."""
 
 _ROWS: Final = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _KEYS: Final = {key: (row, place) for row, keys in enumerate(_ROWS) for place, key in enumerate(keys)}
 
 
-# --- the vocabulary -------------------------------------------------------------------------
+# --- near words -----------------------------------------------------------------------------
+
+Near = Mapping[str, tuple[NearWord, ...]]
+"""What may be meant by each word as it was typed, the likeliest slip first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Correction:
-    """A word of the store for one that it does not hold, how many edits apart, and how many memories hold it."""
+def near_words(words: Iterable[str], context: SearchContext, scope: Scope) -> Near:
+    """Return what the words of *scope* make of each of *words*; nothing of one that is known or no plain word."""
+    folded = {word: fold(word) for word in words}
+    asked = {word: _reach(word) for word in folded.values() if _may_be_mistyped(word)}
+    found = context.ask.near_words(asked, scope=scope)
+    return {
+        typed: likeliest(word, found.near[word], memories=found.documents) if word in asked else ()
+        for typed, word in folded.items()
+    }
 
-    text: str
-    distance: int
-    frequency: int
+
+def near_among(typed: str, words: Mapping[str, int]) -> tuple[NearWord, ...]:
+    """Return what *words*, of which it is known how many memories hold them, make of the one that was *typed*."""
+    from rapidfuzz import process  # noqa: PLC0415 (30 ms, paid only by a mistyped query)
+    from rapidfuzz.distance import OSA  # noqa: PLC0415
+
+    word = fold(typed)
+    if word in words or not _may_be_mistyped(word):
+        return ()
+    terms = [term for term in words if abs(len(term) - len(word)) <= _reach(word)]
+    found = process.extract(word, terms, scorer=OSA.distance, score_cutoff=_reach(word), limit=None)
+    near = [NearWord(text=term, distance=int(distance), frequency=words[term]) for term, distance, _ in found]
+    return likeliest(word, near, memories=len(words) / WORDS_EACH)
 
 
-class Vocabulary:
-    """The words of one scope of a store with their document frequencies, and those near to an unknown word."""
+def likeliest(word: str, near: Sequence[NearWord], *, memories: float) -> tuple[NearWord, ...]:
+    """Return those of the words *near* to one at the smallest distance: the likeliest slip first, then by frequency.
 
-    def __init__(self, words: Mapping[str, int]) -> None:
-        self.words = words
-        self._by_length: dict[int, list[str]] = {}
-        self._near: dict[str, tuple[Correction, ...]] = {}
-        self._lines = ""
+    None where the word itself is among them.
+    """
+    if any(one.distance == 0 for one in near):
+        return ()
+    found = [one for one in near if _is_plain(one.text) and _may_be(word, one, memories)]
+    least = min((one.distance for one in found), default=0)
+    nearest = [one for one in found if one.distance == least]
+    ordered = sorted(nearest, key=lambda one: (_cost(word, one.text, least), -one.frequency, one.text))
+    return tuple(ordered[:MAX_NEAR])
 
-    def near(self, word: str) -> tuple[Correction, ...]:
-        """Return the words nearest to *word*, the likeliest slip first; none when it is known or no plain word."""
-        folded = fold(word)
-        if folded not in self._near:
-            if len(self._near) >= MAX_KEPT:
-                self._near.clear()
-            unknown = len(folded) >= SHORTEST and folded not in self.words and _is_plain(folded)
-            self._near[folded] = self._look(folded) if unknown else ()
-        return self._near[folded]
 
-    def containing(self, part: str) -> list[str]:
-        """Return the words that hold *part* and more."""
-        self._lines = self._lines or "\n".join(filter(_is_plain, self.words))
-        found = re.findall(f"^(?:.+{re.escape(part)}.*|{re.escape(part)}.+)$", self._lines, re.MULTILINE)
-        return [str(word) for word in found]
+def _may_be_mistyped(word: str) -> bool:
+    return len(word) >= SHORTEST and _is_plain(word)
 
-    def _look(self, word: str) -> tuple[Correction, ...]:
-        """Return the words at the smallest distance: the likeliest slip first, then the most frequent."""
-        found = [near for near in self._within(word, 2 if len(word) >= TWO_EDITS else 1) if self._may_be(word, *near)]
-        least = min((distance for _, distance in found), default=0)
-        nearest = sorted(
-            (_cost(word, term, distance), -self.words[term], term) for term, distance in found if distance == least
-        )
-        return tuple(Correction(text=term, distance=least, frequency=-rarity) for _, rarity, term in nearest[:MAX_NEAR])
 
-    def _may_be(self, typed: str, meant: str, distance: int) -> bool:
-        """Tell whether *meant* may be what was typed: it begins alike and is no stop word.
+def _reach(word: str) -> int:
+    return 2 if len(word) >= TWO_EDITS else 1
 
-        The more words a store has, the more of them look like any word by chance: an edit that fingers seldom make
-        needs a word that more memories hold.
-        """
-        if meant[0] != typed[0] or meant in STOPWORDS:
-            return False
-        needed = log10(len(self.words) / SMALL)
-        return self.words[meant] >= needed or _cost(typed, meant, distance) <= SLIP * distance
 
-    def _within(self, word: str, reach: int) -> list[tuple[str, int]]:
-        """Return the words at most *reach* edits from *word*, each with its distance."""
-        from rapidfuzz import process  # noqa: PLC0415 (30 ms, paid only by a mistyped query)
-        from rapidfuzz.distance import OSA  # noqa: PLC0415
+def _may_be(typed: str, meant: NearWord, memories: float) -> bool:
+    """Tell whether *meant* may be what was typed: it begins alike and is no stop word.
 
-        if not self._by_length:
-            for term in filter(_is_plain, self.words):
-                self._by_length.setdefault(len(term), []).append(term)
-        lengths = range(len(word) - reach, len(word) + reach + 1)
-        terms = [term for length in lengths for term in self._by_length.get(length, ())]
-        found = process.extract(word, terms, scorer=OSA.distance, score_cutoff=reach, limit=None)
-        return [(term, int(distance)) for term, distance, _ in found]
+    The more words a store has, the more of them look like any word by chance: an edit that fingers seldom make
+    needs a word that more memories hold.
+    """
+    if meant.text[0] != typed[0] or meant.text in STOPWORDS:
+        return False
+    needed = log10(max(memories, 1) / SMALL)
+    return meant.frequency >= needed or _cost(typed, meant.text, meant.distance) <= SLIP * meant.distance
 
 
 def _is_plain(word: str) -> bool:
@@ -147,18 +141,18 @@ def _touch(one: str, other: str) -> bool:
     return abs(place - below) == 1 if row == under else under - row == 1 and place - below in {0, 1}
 
 
-_KEPT: WeakKeyDictionary[Store, tuple[int, dict[Scope, Vocabulary]]] = WeakKeyDictionary()
-"""What was read of a store, and at which version."""
+_KEPT: WeakKeyDictionary[Store, tuple[int, dict[Scope, Mapping[str, int]]]] = WeakKeyDictionary()
+"""The words of a store, and at which version."""
 
 
-def vocabulary_of(context: SearchContext, scope: Scope, *, version: int | None) -> Vocabulary:
-    """Return the words of *scope*, read anew when the store's *version* is another than when they were read."""
+def words_of(context: SearchContext, scope: Scope, *, version: int | None) -> Mapping[str, int]:
+    """Return all words of *scope*, the most frequent first, read anew when the store's *version* is another."""
     asked = context.store.version() if version is None else version
     kept, scopes = _KEPT.get(context.store, (asked, {}))
     if kept != asked or len(scopes) > MAX_SCOPES:
         scopes = {}
     if scope not in scopes:
-        scopes[scope] = Vocabulary(context.ask.document_frequencies(scope=scope))
+        scopes[scope] = context.ask.document_frequencies(scope=scope)
     _KEPT[context.store] = (asked, scopes)
     return scopes[scope]
 
@@ -193,16 +187,15 @@ def plain_words(words: Sequence[QueryWord]) -> list[QueryWord]:
     return [word for word in plain if len(word.text) >= SHORTEST and word.text.isalpha()]
 
 
-def fuzzy_expand(query: WordQuery, unknown: Sequence[QueryWord], vocabulary: Vocabulary, *, weight: float) -> WordQuery:
+def fuzzy_expand(query: WordQuery, unknown: Sequence[QueryWord], near: Near, *, weight: float) -> WordQuery:
     """Return *query* with what may be meant beside each *unknown* word; the very same object where nothing may."""
-    meant = {word.stems[0]: leaves for word in unknown if (leaves := _meant(word, vocabulary, weight=weight))}
+    meant = {word.stems[0]: leaves for word in unknown if (leaves := _meant(near[word.text], weight=weight))}
     return replace(query, expression=_beside(query.expression, meant)) if meant else query
 
 
-def _meant(word: QueryWord, vocabulary: Vocabulary, *, weight: float) -> tuple[Word, ...]:
+def _meant(near: Sequence[NearWord], *, weight: float) -> tuple[Word, ...]:
     """Return the stems one edit away, the most frequent first; together they weigh less than the word would."""
-    near = [one for one in vocabulary.near(word.text) if one.distance == 1]
-    ordered = sorted(near, key=lambda one: (-one.frequency, one.text))
+    ordered = sorted((one for one in near if one.distance == 1), key=lambda one: (-one.frequency, one.text))
     stems = dict.fromkeys(stem for one in ordered for each in read_words(one.text) for stem in each.stems)
     chosen = list(stems)[:MAX_CORRECTIONS]
     return tuple(Word(text=stem, weight=weight / sqrt(len(chosen))) for stem in chosen)
@@ -223,10 +216,10 @@ def _beside(expression: Expression, meant: Mapping[str, tuple[Word, ...]]) -> Ex
             return expression
 
 
-def correct_query(text: str, unknown: Sequence[QueryWord], vocabulary: Vocabulary) -> str:
-    """Return *text* with each *unknown* word as its likeliest neighbour at one edit, for the sake of its meaning."""
-    near = {word.text: [one.text for one in vocabulary.near(word.text) if one.distance == 1] for word in unknown}
-    return _replaced(text, {word: likeliest[0] for word, likeliest in near.items() if likeliest})
+def correct_query(text: str, near: Near) -> str:
+    """Return *text* with each unknown word as its likeliest neighbour at one edit, for the sake of its meaning."""
+    meant = {word: [one.text for one in found if one.distance == 1] for word, found in near.items()}
+    return _replaced(text, {word: found[0] for word, found in meant.items() if found})
 
 
 def _replaced(text: str, meant: Mapping[str, str]) -> str:
@@ -252,15 +245,17 @@ def suggest(state: State, context: SearchContext) -> State:
     unknown = list(dict.fromkeys(word.text for word in doubtful if not _is_known(word, known)))
     if not unknown:
         return state
-    vocabulary = vocabulary_of(context, state.scope, version=state.version)
-    suggestions = did_you_mean(state.request.text, unknown[:MAX_UNKNOWN], vocabulary.near)
+    near = state.ranking("words").near
+    fresh = [word for word in unknown[:MAX_UNKNOWN] if word not in near]
+    near = {**near, **near_words(fresh, context, state.scope)} if fresh else near
+    suggestions = did_you_mean(state.request.text, {word: near[word] for word in unknown[:MAX_UNKNOWN]})
     limited = state.limited or ("corrections_cut" if len(unknown) > MAX_UNKNOWN else None)
     return replace(state, suggestions=suggestions, limited=limited)
 
 
-def did_you_mean(text: str, unknown: Sequence[str], near: Callable[[str], Sequence[Correction]]) -> tuple[str, ...]:
-    """Return *text* with the *unknown* words replaced by near ones; at most three whole queries."""
-    choices = {word: [one.text for one in found] for word in unknown if (found := near(word))}
+def did_you_mean(text: str, near: Near) -> tuple[str, ...]:
+    """Return *text* with the unknown words replaced by near ones; at most three whole queries."""
+    choices = {word: [one.text for one in found] for word, found in near.items() if found}
     rounds = range(min(MAX_CORRECTIONS, max(map(len, choices.values()), default=0)))
     queries = (
         _replaced(text, {word: each[at if at < len(each) else 0] for word, each in choices.items()}) for at in rounds

@@ -9,7 +9,7 @@ from typing import Literal
 from recollect.embedders.contract import Embedder
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.profile import Profile
-from recollect.records import Fact, Filter, IndexHit, Memory, Scope, SubstringQuery, Usage, WordQuery
+from recollect.records import Fact, Filter, IndexHit, Memory, NearWord, Outline, Scope, SubstringQuery, Usage, WordQuery
 from recollect.replies import Degraded, Evidence, Hit, Mode, Outcome, Reason, Request, Share
 from recollect.rerankers.contract import Reranker
 from recollect.search.parse import Query
@@ -18,7 +18,9 @@ from recollect.values import dataclass, field
 
 Tier = WordQuery | SubstringQuery
 """One question to the word index; a query is a cascade of them."""
-Boost = Callable[[Memory, Sequence[Fact]], float]
+Outlined = Outline | Memory
+"""What ranking looks at of a memory."""
+Boost = Callable[[Outlined, Sequence[Fact]], float]
 """What a lens makes of a memory and its facts."""
 DropCode = Literal["floor", "confidence", "near_repeat", "limit", "imprecise"]
 
@@ -41,8 +43,12 @@ class Ranking:
     """How much of its points each memory gets where that differs: what holds little of the question gets less."""
     tiers: tuple[Tier, ...] = ()
     """What was asked for it, of the word index."""
+    answered: Tier | None = None
+    """Which of them found something."""
     document_frequencies: Mapping[str, int] = field(default_factory=dict)
     """How many memories hold each word that was asked for."""
+    near: Mapping[str, tuple[NearWord, ...]] = field(default_factory=dict)
+    """What may be meant by words that no memory holds."""
     degraded: Degraded | None = None
     """What could not run as it should."""
     version: int | None = None
@@ -66,24 +72,41 @@ class Drop:
     surfaces_if: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Candidate:
-    """A memory with the shares each ranking gave it and the named factors that weigh it."""
+    """A memory with the shares each ranking gave it and the named factors that weigh it.
+
+    Nobody changes one; it is not frozen as hundreds are made for each search, and that costs half as much.
+    """
 
     id: int
     shares: tuple[Share, ...]
     factors: Mapping[str, float] = field(default_factory=dict)
     drop: Drop | None = None
+    fused: float = field(init=False)
+    """What the rankings gave together."""
+    score: float = field(init=False)
+    """The sum of the shares times the product of the factors."""
 
-    @property
-    def fused(self) -> float:
-        """What the rankings gave together."""
-        return math.fsum(share.points for share in self.shares)
+    def __post_init__(self) -> None:
+        """Add up what it was given."""
+        shares, factors = self.shares, self.factors
+        self.fused = fused = (
+            shares[0][2] + shares[1][2] if len(shares) == 2 else math.fsum([each[2] for each in shares])
+        )
+        self.score = fused * math.prod(factors.values()) if factors else fused
 
-    @property
-    def score(self) -> float:
-        """The sum of the shares times the product of the factors."""
-        return self.fused * math.prod(self.factors.values())
+    def lifted(self, ranking: str, points: float) -> "Candidate":
+        """Return it with a share more, of a ranking that has no ranks."""
+        shares = (*self.shares, Share(ranking, None, points))
+        return Candidate(id=self.id, shares=shares, factors=self.factors, drop=self.drop)
+
+    def dropped(self, drop: Drop) -> "Candidate":
+        """Return it with the reason why it is not shown."""
+        other = object.__new__(Candidate)
+        other.id, other.shares, other.factors, other.drop = self.id, self.shares, self.factors, drop
+        other.fused, other.score = self.fused, self.score
+        return other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,13 +133,18 @@ class State:
     """What is asked of the word index; after retrieving, with what may be meant by mistyped words."""
     variants: tuple[Variant, ...] = ()
     rankings: tuple[Ranking, ...] = ()
-    generation: str = ""
-    """The fingerprint of the vectors that were compared."""
+    generations: tuple[str, ...] = ()
+    """The fingerprints of the vectors that were compared, the generation in use first."""
     vectors: Mapping[int, bytes] = field(default_factory=dict)
-    """The vector of the first passage of each candidate, where stages look at them."""
+    """The vector of the first passage of those candidates whose likeness stages look at."""
     candidates: tuple[Candidate, ...] = ()
     """Best first; what was dropped stays among them and says why."""
+    outlines: Mapping[int, Outlined] = field(default_factory=dict)
+    """What ranking looks at of each candidate."""
+    exchanges: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """The turns of the exchange that each candidate belongs to, the one that asks first, where there are several."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
+    """The memories that are shown, or would be in a longer answer."""
     older: Mapping[int, int] = field(default_factory=dict)
     """What a memory follows: the newer one of two about the same thing, and the older one."""
     facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)
@@ -153,7 +181,7 @@ class State:
     @property
     def kept(self) -> tuple[Candidate, ...]:
         """The candidates that no stage has dropped."""
-        return tuple(each for each in self.candidates if each.drop is None)
+        return tuple([each for each in self.candidates if each.drop is None])
 
     def ranking(self, name: str) -> Ranking:
         """Return the ranking *name*, empty if it was not asked for."""
@@ -194,6 +222,8 @@ class SearchContext:
     reranker: Callable[[], Reranker | None] = lambda: None
     look_through: Callable[[Request], tuple[Request, Boost | None]] = lambda request: (request, None)
     """Returns a request as the lens it names leaves it, and what that lens makes of a memory."""
+    begin: Callable[[str], object] = lambda _: None
+    """Begins to make the vector of a query that the embedder will be asked for."""
     watch: Watch = Watch()
 
     @property

@@ -8,8 +8,8 @@ from typing import Final
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
 from recollect.profile import Factor, Floor, Weigh
-from recollect.records import Fact, Memory, Usage
-from recollect.search.state import Candidate, Drop, State
+from recollect.records import Fact, Usage
+from recollect.search.state import Candidate, Drop, Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
 from recollect.values import dataclass, replace
@@ -22,11 +22,11 @@ DATE_TOP: Final = 10
 """The hit that is best without the date boost stays among so many."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Subject:
-    """What is weighed: a memory, its facts, how it was used, and what a lens makes of it."""
+    """What is weighed: a memory, its facts, how it was used, and what a lens makes of it; not frozen, as candidates."""
 
-    memory: Memory
+    memory: Outlined
     facts: tuple[Fact, ...] = ()
     usage: Usage = UNUSED
     lens: float = 1.0
@@ -42,23 +42,39 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
 
     The factor `informativeness` of a turn that answers is at least *replies*.
     """
-    factors = {name: FACTORS[name] for name in rules.factors}
-    weighed = (
-        replace(
-            each, factors={name: of(_subject(each, state, replies), rules, state.now) for name, of in factors.items()}
-        )
-        for each in state.candidates
-        if each.id in state.memories
-    )
-    ordered = sorted(weighed, key=lambda each: (-each.score, each.id))
-    return replace(state, candidates=boost_dates(ordered, state.memories, state.query.dates, rules))
+    loaded = [each for each in state.candidates if each.id in state.outlines]
+    subjects = [_subject(each, state, replies) for each in loaded]
+    columns = [_column(name, subjects, rules, state.now) for name in rules.factors]
+    rows = zip(*columns, strict=True) if columns else [()] * len(loaded)
+    weighed = [
+        Candidate(id=each.id, shares=each.shares, factors=dict(zip(rules.factors, row, strict=True)))
+        for each, row in zip(loaded, rows, strict=True)
+    ]
+    ordered = sorted(weighed, key=by_score)
+    return replace(state, candidates=boost_dates(ordered, state.outlines, state.query.dates, rules))
+
+
+def by_score(candidate: Candidate) -> tuple[float, int]:
+    """Order by score, best first, ties by id."""
+    return -candidate.score, candidate.id
+
+
+def _column(name: Factor, subjects: Sequence[Subject], rules: Weigh, now: datetime) -> list[float]:
+    """Return what a factor makes of each of *subjects*."""
+    if name == "lens":
+        return [subject.lens for subject in subjects]
+    if name == "type_weight" and not rules.type_weights:
+        return [1.0] * len(subjects)
+    of = FACTORS[name]
+    return [of(subject, rules, now) for subject in subjects]
 
 
 def _subject(candidate: Candidate, state: State, replies: float) -> Subject:
     row = candidate.id
-    memory, facts = state.memories[row], state.facts.get(row, ())
+    memory, facts = state.outlines[row], state.facts.get(row, ())
     lens = 1.0 if state.boost is None else state.boost(memory, facts)
-    least = replies if any(share.ranking == "reply" for share in candidate.shares) else 0.0
+    # Only the last share may be a reply's: nothing else is given between that stage and this.
+    least = replies if candidate.shares and candidate.shares[-1].ranking == "reply" else 0.0
     return Subject(memory=memory, facts=facts, usage=state.usage.get(row, UNUSED), lens=lens, least=least)
 
 
@@ -72,9 +88,8 @@ def recency(subject: Subject, rules: Weigh, now: datetime) -> float:
 
 def half_life(subject: Subject, rules: Weigh, now: datetime) -> float:
     """Oro: half after each half-life since it was written; pinned memories do not age."""
-    if subject.memory.pinned:
-        return 1.0
-    return half_life_decay(age_days(subject.memory.created_at, now), rules.half_life_days)
+    memory = subject.memory
+    return 1.0 if memory.pinned else half_life_decay(age_days(memory.created_at, now), rules.half_life_days)
 
 
 def dated(subject: Subject, rules: Weigh, now: datetime) -> float:
@@ -112,11 +127,11 @@ def prior(subject: Subject, rules: Weigh, now: datetime) -> float:
     Age counts from when it was written down, so a note about an old event is not old; the whole lies
     within the bounds of the profile.
     """
-    sure = 1.0 + rules.confidence_shift * (subject.memory.confidence - 0.8)
+    memory, (low, high) = subject.memory, rules.bounds
+    sure = 1.0 + rules.confidence_shift * (memory.confidence - 0.8)
     fresh = 1.0 - rules.age_shift * (1.0 - half_life(subject, rules, now))
-    pinned = 1.0 + rules.pin_shift * subject.memory.pinned
-    low, high = rules.bounds
-    return max(low, min(high, sure * fresh * pinned))
+    whole = sure * fresh * (1.0 + rules.pin_shift * memory.pinned)
+    return low if whole < low else min(whole, high)
 
 
 def informativeness(subject: Subject, rules: Weigh, _: datetime) -> float:
@@ -165,7 +180,7 @@ def mean_confidence(facts: Sequence[Fact], now: datetime) -> float:
 
 
 def boost_dates(
-    candidates: Sequence[Candidate], memories: Mapping[int, Memory], dates: Sequence[DateMatch], rules: Weigh
+    candidates: Sequence[Candidate], memories: Mapping[int, Outlined], dates: Sequence[DateMatch], rules: Weigh
 ) -> tuple[Candidate, ...]:
     """Return *candidates* (best first) with the factor `date_boost` on those of the time, best first, ties by id.
 
@@ -178,7 +193,7 @@ def boost_dates(
     near = {each.id: nearness(memories[each.id], spans, rules) for each in candidates}
     boost = min(rules.date_boost * _rarity(near.values()), _bound(candidates, near))
     boosted = (_times(each, 1.0 + boost * near[each.id]) for each in candidates)
-    return tuple(sorted(boosted, key=lambda each: (-each.score, each.id)))
+    return tuple(sorted(boosted, key=by_score))
 
 
 def _rarity(near: Collection[float]) -> float:
@@ -193,7 +208,7 @@ def occurrences(found: DateMatch) -> tuple[TimeSpan, ...]:
     return found.span, TimeSpan(start=step(found.span.start, "year", 1), end=step(found.span.end, "year", 1))
 
 
-def nearness(memory: Memory, spans: Sequence[TimeSpan], rules: Weigh) -> float:
+def nearness(memory: Outlined, spans: Sequence[TimeSpan], rules: Weigh) -> float:
     """Return 1 for a memory of the time, or one that names a date within it; less with each day between.
 
     What is both counts a little more.
@@ -204,7 +219,7 @@ def nearness(memory: Memory, spans: Sequence[TimeSpan], rules: Weigh) -> float:
     return 1.0 + rules.date_both * written
 
 
-def names_date(memory: Memory, spans: Sequence[TimeSpan]) -> bool:
+def names_date(memory: Outlined, spans: Sequence[TimeSpan]) -> bool:
     """Return whether the text of *memory* names a date that begins within one of *spans* and is not much longer."""
     return any(
         span.start <= each.start < span.end and each.end - each.start <= 2 * (span.end - span.start)
@@ -226,7 +241,9 @@ def _fading(moment: datetime, span: TimeSpan, rules: Weigh) -> float:
 
 
 def _times(candidate: Candidate, factor: float) -> Candidate:
-    return replace(candidate, factors={**candidate.factors, "date_boost": factor}) if factor > 1.0 else candidate
+    if factor <= 1.0:
+        return candidate
+    return Candidate(id=candidate.id, shares=candidate.shares, factors={**candidate.factors, "date_boost": factor})
 
 
 def _bound(candidates: Sequence[Candidate], near: Mapping[int, float]) -> float:
@@ -246,20 +263,24 @@ def apply_floor(state: State, *, rules: Floor) -> State:
     # A share of the best cuts the long tail of vectors, never a word's match.
     relative = 0.0 if state.mode == "keyword" or state.query.tree is not None else rules.relative
     fused = relative * max((each.fused for each in state.candidates), default=0.0)
-    drops = (_drop(each, state, least=least, fused=fused, sure=rules.min_confidence) for each in state.candidates)
-    candidates = (
-        each if drop is None else replace(each, drop=drop) for each, drop in zip(state.candidates, drops, strict=True)
-    )
+    candidates = [
+        _floored(each, state, least=least, fused=fused, sure=rules.min_confidence)
+        if each.score < least or each.fused < fused or rules.min_confidence > 0
+        else each
+        for each in state.candidates
+    ]
     return replace(state, candidates=tuple(candidates))
 
 
-def _drop(candidate: Candidate, state: State, *, least: float, fused: float, sure: float) -> Drop | None:
+def _floored(candidate: Candidate, state: State, *, least: float, fused: float, sure: float) -> Candidate:
     if candidate.score < least:
-        return Drop(code="floor", surfaces_if=f"the floor is at most {candidate.score:.4g} (it is {least:.4g})")
+        told = f"the floor is at most {candidate.score:.4g} (it is {least:.4g})"
+        return candidate.dropped(Drop(code="floor", surfaces_if=told))
     if candidate.fused < fused:
         told = f"the floor is at most {candidate.fused:.4g} before the factors (it is {fused:.4g})"
-        return Drop(code="floor", surfaces_if=told)
-    worth = mean_confidence(state.facts.get(candidate.id, ()), state.now) if sure > 0 else 1.0
+        return candidate.dropped(Drop(code="floor", surfaces_if=told))
+    worth = mean_confidence(state.facts.get(candidate.id, ()), state.now)
     if worth < sure:
-        return Drop(code="confidence", surfaces_if=f"min_confidence is at most {worth:.4g} (it is {sure:.4g})")
-    return None
+        told = f"min_confidence is at most {worth:.4g} (it is {sure:.4g})"
+        return candidate.dropped(Drop(code="confidence", surfaces_if=told))
+    return candidate

@@ -31,6 +31,7 @@ from recollect.records import (
     Known,
     Memory,
     NearWords,
+    Outline,
     Page,
     Passage,
     Piece,
@@ -161,7 +162,7 @@ class MemoryStore(Protocol):
 
 
 class WordIndex(Protocol):
-    """Memories by their words."""
+    """Memories by their words, and what of them ranking looks at."""
 
     def match_words(
         self,
@@ -203,6 +204,10 @@ class WordIndex(Protocol):
         two or more, in title or body of live memories count. The nearest come first, then the most frequent, then
         by text. *tokens* counts the exact forms of the scope in every field, each time they stand.
         """
+        ...
+
+    def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
+        """Return the outlines of the memories that `load` would return, in the same order."""
         ...
 
     def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:

@@ -236,7 +236,8 @@ class _Definitions:
             return {"enum": list(arms)}
         if origin in (Union, UnionType):
             return {"anyOf": [self._of_type(arm) for arm in arms]}
-        return self._record(origin) if is_dataclass(origin) else self._of_many(origin, arms)
+        is_record = is_dataclass(origin) or getattr(origin, "__name__", "") in SHAPES
+        return self._record(origin) if is_record else self._of_many(origin, arms)
 
     def _of_many(self, origin: Any, arms: tuple[Any, ...]) -> Schema:
         if issubclass(origin, Mapping):

@@ -59,10 +59,11 @@ def serialise(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, Mapping):
         return {key: serialise(each) for key, each in value.items()}
-    if isinstance(value, tuple | list):
+    shape = SHAPES.get(type(value).__name__)
+    if shape is None and isinstance(value, tuple | list):
         return [serialise(each) for each in value]
-    if is_dataclass(value):
-        return _members(value, SHAPES.get(type(value).__name__) or " ".join(each.name for each in fields(value)))
+    if shape is not None or is_dataclass(value):
+        return _members(value, shape or " ".join(each.name for each in fields(value)))
     return str(value)
 
 

@@ -175,6 +175,7 @@ ENOUGH: Final = 2000
 
 _ENDS: Final = ".!?\u3002\uff01\uff1f"
 _SENTENCE: Final = regex(f"([^{_ENDS}\\n]+)([{_ENDS}]*)")
+_ASKED: Final = ("?", "\uff1f")
 _ASKING: Final = regex("[?\uff1f]")
 _CLOSING: Final = " \t\r\n\"')]\u2019\u201d\u300d"
 # Two characters of a script without spaces are about a word.
@@ -191,4 +192,4 @@ def informative_words(text: str) -> int:
 
 def asks(text: str) -> bool:
     """Return whether *text* ends in a question, so that what is said next may be the answer."""
-    return bool(_ASKING.match(text.rstrip(_CLOSING)[-1:]))
+    return text.rstrip(_CLOSING).endswith(_ASKED)

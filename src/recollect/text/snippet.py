@@ -2,13 +2,14 @@
 
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from recollect.lazy import regex
 from recollect.text.languages import language_of, stems_in
 from recollect.text.normalise import is_cjk
-from recollect.text.tokenizer import WORDS, TokenAnalysis, find_words, run_tokens
+from recollect.text.tokenizer import WORDS, TokenAnalysis, run_tokens, segment
 from recollect.values import dataclass, replace
 
 WIDTH: Final = 160
@@ -39,7 +40,7 @@ def match_spans(text: str, wanted: QueryTerms) -> list[MatchSpan]:
     CJK characters of a wanted pair count only together, unless nothing else is found: alone they are anywhere.
     """
     whole = _without_halves(wanted)
-    return _match(text, whole) or (_match(text, wanted) if whole != wanted else [])
+    return _match(text, whole) or (_match(text, wanted) if whole is not wanted else [])
 
 
 def held(text: str, wanted: QueryTerms) -> frozenset[str]:
@@ -55,34 +56,57 @@ def most_held(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> int:
     return len(frozenset[str]().union(*inside))
 
 
+@lru_cache(maxsize=64)
 def _without_halves(wanted: QueryTerms) -> QueryTerms:
     """Return *wanted* without the CJK characters that a wanted pair holds."""
     pairs = "".join(stem for stem in wanted.stems if len(stem) == 2 and is_cjk(stem))
+    if not pairs:
+        return wanted
     return replace(wanted, stems=wanted.stems.difference(pairs), tokens=wanted.tokens.difference(pairs))
 
 
+class _Finds(dict[str, frozenset[str]]):
+    """Which of the wanted tokens each word holds, remembered: the texts that answer a question share most words."""
+
+    def __init__(self, wanted: QueryTerms, language: str) -> None:
+        super().__init__()
+        self._wanted, self._language = wanted, language
+        every = (*wanted.stems, *wanted.tokens, *wanted.prefixes)
+        self.cjk = {token: frozenset({token}) for token in every if is_cjk(token)}
+
+    def __missing__(self, word: str) -> frozenset[str]:
+        if is_cjk(word):  # a run holds its tokens at places of their own, and hardly ever repeats
+            return _RUN if self.cjk else frozenset()
+        found = _found(WORDS[word], self._wanted) or _found_in(word, self._language, self._wanted)
+        self[word] = found
+        return found
+
+
+_RUN: Final = frozenset({""})
+"""What stands for a CJK run in which wanted tokens may be."""
+_finds: Final = lru_cache(maxsize=64)(_Finds)
+
+
 def _match(text: str, wanted: QueryTerms) -> list[MatchSpan]:
-    cjk = {token: frozenset({token}) for token in (*wanted.stems, *wanted.tokens, *wanted.prefixes) if is_cjk(token)}
-    known: dict[str, frozenset[str]] = {}
-    language = language_of(text)
+    words, finds = segment(text), _finds(wanted, language_of(text))
+    found = list(map(finds.__getitem__, words))
+    if not any(found):
+        return []
     spans: list[MatchSpan] = []
-    for place in find_words(text):
-        word = place[0]
-        found = known.get(word)
-        if found is None:
-            if is_cjk(word):
-                spans += _match_run(word, place.start(), cjk)
-                continue
-            found = known[word] = _found(WORDS[word], wanted) or _found_in(word, language, wanted)
-        if found:
-            spans.append(MatchSpan(place.start(), place.end(), found, cjk=False))
+    end, last = 0, max(at for at, tokens in enumerate(found) if tokens)
+    for word, tokens in zip(words[: last + 1], found, strict=False):
+        # No word stands before its place again: its first character would have begun a word there.
+        start = text.index(word, end)
+        end = start + len(word)
+        if tokens is _RUN:
+            spans += _match_run(word, start, finds.cjk)
+        elif tokens:
+            spans.append(MatchSpan(start, end, tokens, cjk=False))
     return spans
 
 
 def _match_run(run: str, at: int, cjk: Mapping[str, frozenset[str]]) -> Iterator[MatchSpan]:
     """Yield the spans of a CJK run that begins *at*; a pair that is wanted holds both its characters."""
-    if not cjk:
-        return
     for (start, end, token), (_, pair_end, after) in pairwise((*run_tokens(run), (0, 0, ""))):
         if token in cjk:
             yield MatchSpan(at + start, at + end, cjk[token], cjk=True)
@@ -131,7 +155,7 @@ def snippet(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> str:
 
 def marked_snippet(text: str, wanted: QueryTerms, *, width: int = 160) -> Snippet:
     """Return what `snippet` returns, and where its marks are: brackets of the text itself are none."""
-    line = " ".join(_CONTROL.sub(" ", _HALF.sub("\ufffd", text)).split())
+    line = " ".join((text if text.isprintable() else _CONTROL.sub(" ", _HALF.sub("\ufffd", text))).split())
     width = max(width, 1)
     spans = match_spans(line, wanted)
     start, end = _stretch(line, _densest(spans, width), width)

@@ -7,7 +7,7 @@ stemmed by English Snowball here, and by the Snowball of its language in `recoll
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import add
 from typing import Final, NamedTuple, TypeVar
@@ -42,11 +42,6 @@ _WIDE: Final = f"{_compound(_RUN, hyphens='-‐‑', apostrophes=chr(39) + '’'
 def segment(text: str) -> list[str]:
     """Return the words of *text* in order: compounds whole, runs of CJK characters whole, each emoji by itself."""
     return (_ASCII if text.isascii() else compiled(_WIDE)).findall(text)
-
-
-def find_words(text: str) -> Iterator[re.Match[str]]:
-    """Yield the words that `segment` returns, each with its place."""
-    return (_ASCII if text.isascii() else compiled(_WIDE)).finditer(text)
 
 
 # --- stems and stop words -------------------------------------------------------------------

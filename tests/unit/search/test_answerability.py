@@ -48,7 +48,7 @@ def judged(
         scope=ALL_PROJECTS,
         now=NOON,
         mode=mode,
-        generation=model,
+        generations=(model,),
         rankings=tuple(rankings),
         candidates=tuple(hits),
     )
@@ -88,6 +88,8 @@ def test_a_reply_is_judged_with_the_question_it_answers() -> None:
         mode="keyword",
         rankings=(WORDS,),
         candidates=(hit(9), hit(1)),
+        outlines={1: asked, 9: reply},
+        exchanges={1: (1, 9), 9: (1, 9)},
         memories={1: asked, 9: reply},
     )
 
@@ -244,9 +246,10 @@ def telling(*memories: Memory, question: str, cosines: tuple[float, ...] = (0.5,
         scope=ALL_PROJECTS,
         now=NOON,
         mode="hybrid",
-        generation=MODEL,
+        generations=(MODEL,),
         rankings=(WORDS,),
         candidates=tuple(hit(row, cosines[row - 1]) for row in range(1, len(memories) + 1)),
+        outlines=dict(enumerate(memories, start=1)),
         memories=dict(enumerate(memories, start=1)),
     )
     return judge(state, rules=STRICT)

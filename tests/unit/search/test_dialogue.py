@@ -6,7 +6,7 @@ from kit import NOON
 from recollect.profile import Dialogue
 from recollect.records import Memory
 from recollect.replies import Request, Share
-from recollect.search.dialogue import lift_replies
+from recollect.search.dialogue import exchanges_among, lift_replies
 from recollect.search.parse import parse
 from recollect.search.state import Candidate, State
 from recollect.text.analyser import asks
@@ -28,7 +28,8 @@ def found(*memories: Memory, query: str = "who renews the certificate") -> State
         scope=Request(text=query).scope,
         now=NOON,
         candidates=candidates,
-        memories={memory.id: memory for memory in memories},
+        outlines={memory.id: memory for memory in memories},
+        exchanges=exchanges_among({memory.id: memory for memory in memories}),
     )
 
 

@@ -5,7 +5,8 @@ from dataclasses import replace
 from kit import NOON
 from recollect.records import Context, Memory
 from recollect.replies import Request, Share, Turn
-from recollect.search.exchange import collapse, exchanges_among, exchanges_told, group
+from recollect.search.dialogue import exchanges_among
+from recollect.search.exchange import collapse, exchanges_told, group
 from recollect.search.parse import parse
 from recollect.search.state import Candidate, State
 
@@ -27,6 +28,8 @@ def found(*memories: Memory, query: str = "certificate", snippets: bool = True) 
             Candidate(id=memory.id, shares=(Share(ranking="words", rank=at, points=1 / at),))
             for at, memory in enumerate(memories, start=1)
         ),
+        outlines={memory.id: memory for memory in memories},
+        exchanges=exchanges_among({memory.id: memory for memory in memories}),
         memories={memory.id: memory for memory in memories},
     )
 

@@ -4,8 +4,8 @@ import pytest
 
 import recollect
 from recollect.recollection import Recollection
+from recollect.records import NearWord
 from recollect.search.languages import compounds, split_compound
-from recollect.search.spelling import Vocabulary
 
 NOTES = (
     "Der Haustürschlüssel liegt in der Schublade im Flur",
@@ -19,9 +19,7 @@ NOTES = (
     "The keys of the car are on the table",
     "Our old platform has no notes on the houses it held",
 )
-VOCABULARY = Vocabulary(
-    dict.fromkeys(("haustur", "schlussel", "haus", "tur", "die", "mal", "versicherung", "nummer"), 2)
-)
+VOCABULARY = dict.fromkeys(("haustur", "schlussel", "haus", "tur", "die", "mal", "versicherung", "nummer"), 2)
 
 
 @pytest.fixture
@@ -104,7 +102,9 @@ def test_a_compound_is_split_where_the_store_knows_both_parts(word: str, parts: 
     [("hausturschlussel", True), ("schlusselbund", True), ("schlussels", False), ("aufschlusselung", False)],
 )
 def test_a_compound_begins_or_ends_with_its_part(word: str, *, is_compound: bool) -> None:
-    assert compounds(["schlussel"], Vocabulary({word: 1})) == ([word] if is_compound else [])
+    holding = {"schlussel": [NearWord(text=word, distance=1, frequency=1)]}
+
+    assert compounds(["schlussel"], holding) == ([word] if is_compound else [])
 
 
 @pytest.mark.parametrize(

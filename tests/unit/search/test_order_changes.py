@@ -25,7 +25,7 @@ def ordered(question: str, *texts: str, days: int = 0) -> list[int]:
             Candidate(id=row, shares=(Share(ranking="words", rank=row, points=1.0 - row / 10),))
             for row in range(1, len(texts) + 1)
         ),
-        memories={
+        outlines={
             row: Memory(id=row, content=text, created_at=NOON + row * timedelta(days=days))
             for row, text in enumerate(texts, start=1)
         },

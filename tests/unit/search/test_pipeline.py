@@ -20,6 +20,7 @@ STAGES = [
     "expand",
     "retrieve",
     "fuse",
+    "vectors",
     "smooth",
     "load",
     "replies",
@@ -28,6 +29,7 @@ STAGES = [
     "floor",
     "rerank",
     "diversify",
+    "memories",
     "facts",
     "answerability",
     "hits",
@@ -55,7 +57,8 @@ def test_who_wants_only_what_answers_gets_a_stage_more() -> None:
 def test_only_some_stages_ask_the_store_or_a_model() -> None:
     asking = [stage.name for stage in built(facets=True).stages if isinstance(stage, AskingStage)]
 
-    assert asking == ["languages", "retrieve", "load", "rerank", "facts", "conflicts", "facets", "suggest", "reason"]
+    loading = ["vectors", "load", "changes", "rerank", "memories", "facts", "conflicts"]
+    assert asking == ["languages", "retrieve", *loading, "facets", "suggest", "reason"]
 
 
 @pytest.mark.parametrize(

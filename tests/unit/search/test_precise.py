@@ -15,6 +15,7 @@ RULES = Precise(cut=0.1, top_k=4, steepness=5, details=1, intercept=2.3, slope=1
 
 def found(*scores: float, question: str = "the boiler", texts: tuple[str, ...] = ()) -> State:
     said = (*texts, *("nothing much",) * len(scores))
+    held = {row: Memory(id=row, content=said[row - 1]) for row in range(1, len(scores) + 1)}
     return State(
         request=Request(text=question, precise=True),
         query=parse(question, now=NOON),
@@ -25,7 +26,8 @@ def found(*scores: float, question: str = "the boiler", texts: tuple[str, ...] =
             Candidate(id=row, shares=(Share(ranking="words", rank=row, points=score),))
             for row, score in enumerate(scores, start=1)
         ),
-        memories={row: Memory(id=row, content=said[row - 1]) for row in range(1, len(scores) + 1)},
+        outlines=held,
+        memories=held,
     )
 
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from kit import NOON
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.records import NearWord
 from recollect.search.parse import parse
-from recollect.search.spelling import Correction, Vocabulary, did_you_mean, unknown_words
+from recollect.search.spelling import did_you_mean, likeliest, near_among, unknown_words
 
 VOCABULARY = {
     "authentication": 12,
@@ -26,8 +27,8 @@ VOCABULARY = {
 }
 
 
-def near(word: str, vocabulary: Mapping[str, int] = VOCABULARY) -> tuple[Correction, ...]:
-    return Vocabulary(vocabulary).near(word)
+def near(word: str, vocabulary: Mapping[str, int] = VOCABULARY) -> tuple[NearWord, ...]:
+    return near_among(word, vocabulary)
 
 
 def texts(word: str, vocabulary: Mapping[str, int]) -> list[str]:
@@ -67,6 +68,17 @@ def test_the_more_words_a_store_has_the_more_memories_must_hold_an_unlikely_corr
     assert texts("notes", {**many, "nodes": 1}) == []
     assert texts("notes", {**many, "nodes": 3}) == ["nodes"]
     assert texts("serch", {**many, "search": 1}) == ["search"]
+
+
+@pytest.mark.parametrize(("memories", "enough"), [(1, 1), (200, 1), (201, 2), (2000, 2), (2001, 3), (20_001, 4)])
+def test_how_many_memories_must_hold_an_unlikely_correction_follows_from_how_many_there_are(
+    memories: int, enough: int
+) -> None:
+    offered = [NearWord(text="nodes", distance=1, frequency=each) for each in (enough - 1, enough) if each]
+
+    found = [bool(likeliest("notes", [each], memories=memories)) for each in offered]
+
+    assert found == [False, True][-len(offered) :]
 
 
 class Knowing(HashingEmbedder):
@@ -130,9 +142,10 @@ def test_a_run_of_letters_too_long_for_a_word_is_left_alone() -> None:
 
 @pytest.mark.req("C-28")
 def test_every_unknown_word_is_replaced_by_its_best_and_then_by_its_second_best() -> None:
-    vocabulary = Vocabulary({"letter": 9, "lettor": 3, "database": 1})
+    vocabulary = {"letter": 9, "lettor": 3, "database": 1}
+    found = {word: near(word, vocabulary) for word in ("lettr", "databse")}
 
-    suggested = did_you_mean("a lettr in the databse", ["lettr", "databse"], vocabulary.near)
+    suggested = did_you_mean("a lettr in the databse", found)
 
     assert suggested == ("a letter in the database", "a lettor in the database")
 

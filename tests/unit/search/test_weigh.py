@@ -56,7 +56,7 @@ def weighing(
         now=NOON,
         mode=mode,
         candidates=tuple(candidates),
-        memories={row: subject.memory for row, subject in subjects.items()},
+        outlines={row: subject.memory for row, subject in subjects.items()},
         facts={row: subject.facts for row, subject in subjects.items()},
     )
     return weigh(state, rules=profile.weigh)

@@ -50,7 +50,11 @@ def test_an_error_has_a_code_a_message_and_a_hint() -> None:
 def classes(*names: str) -> dict[str, type]:
     """Every frozen value of these modules, by its name."""
     found = (vars(import_module(f"recollect.{name}")) for name in names)
-    return {name: each for module in found for name, each in module.items() if is_dataclass(each)}
+    return {name: each for module in found for name, each in module.items() if _is_value(each)}
+
+
+def _is_value(each: object) -> bool:
+    return is_dataclass(each) or hasattr(each, "_fields")
 
 
 def test_every_shape_is_that_of_a_value_with_these_attributes() -> None:

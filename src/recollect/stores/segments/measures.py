@@ -25,7 +25,7 @@ class Measure(NamedTuple):
     b: float
 
     @property
-    def base(self) -> float:
+    def least(self) -> float:
         """Return what is added to every count."""
         return self.k1 * (1.0 - self.b) * 1000.0
 
@@ -60,7 +60,7 @@ def average_of(lengths: NDArray[Any]) -> float:
 
 def impacts(counts: NDArray[Any], lengths: NDArray[Any], measure: Measure, average: float) -> NDArray[np.uint8]:
     """Return the least number of steps that is not below count / (count + base + slope x length), at least 1."""
-    worth = counts / (counts + measure.base + measure.slope(average) * lengths)
+    worth = counts / (counts + measure.least + measure.slope(average) * lengths)
     worth *= STEPS
     return np.maximum(np.ceil(worth, out=worth), 1.0, out=worth).astype(np.uint8)
 

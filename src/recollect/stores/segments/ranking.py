@@ -276,7 +276,7 @@ class _Scorer:
         return part.ids.take(mine), lengths, counts_at([each[at] for each in self._postings], mine, len(part))
 
     def _scored(self, ids: Whole, lengths: NDArray[Any], counts: scoring.Scores) -> _Exact:
-        scores = scoring.score(counts, lengths, self._lines, self._asked.measure.base, self._slopes)
+        scores = scoring.score(counts, lengths, self._lines, self._asked.measure.least, self._slopes)
         return _Exact(ids, scores, counts > 0)
 
 

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from operator import attrgetter
 from types import NoneType
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from recollect.errors import RowDamaged
-from recollect.records import NOTHING, Context, Event, Fact, Memory, Piece, Recall, Recalled, Scope
+from recollect.records import NOTHING, Context, Event, Fact, Memory, Outline, Piece, Recall, Recalled, Scope
 from recollect.stores.change import folded
 from recollect.values import MISSING, Field, fields
 
@@ -214,7 +214,7 @@ class Codec(Generic[Record]):
                     values[at] = decode(values[at])
         except (ValueError, TypeError, RecursionError) as error:
             raise self._damaged(row) from error
-        return self._record(**dict(zip(self.names, values, strict=True)), **more)
+        return self._record(**dict(zip(self.names, values, strict=True), **more))
 
     def mended(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of *row*, each that cannot be read as it comes by default."""
@@ -245,3 +245,21 @@ EVENT = Codec(Event, sealed="detail")
 RECALL = Codec(Recall, without="hits")
 HIT = Codec(Recalled)
 PIECE = Codec(Piece)
+
+OUTLINED = ", ".join(f"m.{'happened_at' if name == 'when' else name}" for name in Outline._fields)
+"""The columns of `memory m` that `outline` reads."""
+_OUTLINE_TYPES = tuple(_allowed(kind) for kind in get_type_hints(Outline).values())
+
+
+def outline(row: Sequence[Any]) -> Outline:
+    """Return what a row of OUTLINED holds; by hand, as it is read for every candidate of a search."""
+    if not all(map(isinstance, row, _OUTLINE_TYPES)):
+        raise damaged("the memory", row[0])
+    values = list(row)
+    try:
+        values[6] = () if row[6] == "[]" else _load_list(row[6])
+        values[13] = created = datetime.fromisoformat(row[13])
+        values[14] = created if row[14] == row[13] else datetime.fromisoformat(row[14])
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged("the memory", row[0]) from error
+    return Outline._make(values)

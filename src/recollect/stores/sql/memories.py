@@ -5,10 +5,22 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
-from recollect.records import ALL_PROJECTS, Event, Fact, FactQuery, Filter, Known, Memory, Page, Scope, StoreStats
+from recollect.records import (
+    ALL_PROJECTS,
+    Event,
+    Fact,
+    FactQuery,
+    Filter,
+    Known,
+    Memory,
+    Outline,
+    Page,
+    Scope,
+    StoreStats,
+)
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, moment
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINED, moment, outline
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
@@ -20,6 +32,13 @@ def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]
     found = {
         memory.id: memory for memory in map(MEMORY.read, ask(db, f"select {MEMORY.columns('m')} from memory m", where))
     }
+    return {row: found[row] for row in ids if row in found}
+
+
+def outlines(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
+    """Return what ranking looks at of *ids* in *scope*."""
+    where = db.engine.member("m.id", ids) & in_scope(db.engine, scope)
+    found = {row[0]: outline(row) for row in ask(db, f"select {OUTLINED} from memory m", where)}
     return {row: found[row] for row in ids if row in found}
 
 

@@ -44,6 +44,7 @@ class SqlStore:
     match_words = words.match_words
     document_frequencies = words.document_frequencies
     near_words = words.near_words
+    outlines = memories.outlines
     facets = words.facets
 
     generations = rows.generations

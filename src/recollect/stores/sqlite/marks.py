@@ -58,7 +58,8 @@ def read_mark(session: Session) -> Mark:
     ((version, seq, lineage, segments),) = session.rows(_MARK)
     try:
         listed = [Segment(int(u), int(after), str(name), int(n)) for u, after, name, n in json.loads(segments)]
-        return Mark(version=int(version), seq=int(seq), lineage=int(lineage), segments=tuple(sorted(listed, key=attrgetter("upto", "after", "name"))))
+        listed.sort(key=attrgetter("upto", "after", "name"))
+        return Mark(version=int(version), seq=int(seq), lineage=int(lineage), segments=tuple(listed))
     except (TypeError, ValueError) as error:
         raise StoreDamaged("the counters of the word index are damaged", hint="run: recollect reindex") from error
 

@@ -76,7 +76,8 @@ class TokenTable:
         """Drop the table, in whatever state it is, and put the one beside it in its place."""
         for statement in SWAP:
             session.rows(statement)
-        session.rows("insert or replace into meta (key, value) values ('lineage', ?)", (int.from_bytes(os.urandom(8)) >> 2,))
+        lineage = int.from_bytes(os.urandom(8)) >> 2
+        session.rows("insert or replace into meta (key, value) values ('lineage', ?)", (lineage,))
 
     def sums(self, session: Session) -> dict[int, int]:
         """Return what the tokens of each document add up to."""

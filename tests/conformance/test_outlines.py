@@ -1,0 +1,33 @@
+"""What a caller may rely on when asking for what ranking looks at of memories."""
+
+from datetime import timedelta
+
+from kit import NOON
+from recollect.records import ALL_PROJECTS, Forget, Insert, Memory, Outline, Scope
+from recollect.stores.contract import Store
+
+HOUR = timedelta(hours=1)
+
+
+def test_an_outline_says_what_the_memory_says(store: Store) -> None:
+    turn = Memory(
+        content="Ann: 7 o'clock", title="Talk", project="p", type="chat", tags=("a", "ß"), source="talk.md",
+        confidence=0.25, pinned=True, trust="agent", thread="t", turn=3, observed_at=NOON - HOUR,
+    )  # fmt: skip
+    plain = Memory(content="x", project="q")
+    rows = store.apply([Insert(memory=turn), Insert(memory=plain)], at=NOON)
+    store.apply([Forget(id=rows[1])], at=NOON)
+
+    found = store.outlines(rows, scope=ALL_PROJECTS)
+
+    held = store.load(rows, scope=ALL_PROJECTS)
+    assert found == {row: Outline._make(getattr(held[row], name) for name in Outline._fields) for row in rows}
+    assert found[rows[0]].when == NOON - HOUR
+
+
+def test_outlines_of_other_projects_and_of_nobody_are_absent(store: Store) -> None:
+    rows = store.apply([Insert(memory=Memory(content="x", project=name)) for name in ("p", "q", "p")], at=NOON)
+
+    found = store.outlines([99, *reversed(rows)], scope=Scope(projects=frozenset({"p"})))
+
+    assert list(found) == [rows[2], rows[0]]
