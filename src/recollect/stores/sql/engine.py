@@ -59,6 +59,11 @@ class Session(Protocol):
         ...
 
     @property
+    def uncommitted(self) -> dict[Any, Any]:
+        """What was made of rows that this transaction wrote, by its maker; gone when they are taken back or committed."""
+        ...
+
+    @property
     def is_writing(self) -> bool:
         """Whether what is seen may not be committed yet."""
         ...

@@ -179,7 +179,7 @@ class Cache:
         if found is not None and not self._is_outgrown(found):
             return found
         if has_written:
-            return self._made(session, mark, has_written=True)
+            return self._uncommitted(session, mark)
         with self._lock:
             found = self._found(mark)
             if found is None or self._is_outgrown(found):
@@ -188,15 +188,26 @@ class Cache:
                 self._states = [found, *others][:STATES]
             return found
 
+    def _uncommitted(self, session: Session, mark: Mark) -> Answering:
+        """Return what answers for rows that others do not see yet; it stays with the transaction that wrote them."""
+        last: Answering | None = session.uncommitted.get(self)
+        if last is None or not _is_same(last.mark, mark):
+            last = self._made(session, mark, has_written=True, last=last)
+            session.uncommitted[self] = last
+        return last
+
     def _found(self, mark: Mark) -> Answering | None:
         return next((each for each in self._states if _is_same(each.mark, mark)), None)
 
     def _is_outgrown(self, state: Answering) -> bool:
         return isinstance(state, Texts) and len(state.documents) > TINY and "numpy" in sys.modules
 
-    def _made(self, session: Session, mark: Mark, *, has_written: bool) -> Answering:
+    def _made(
+        self, session: Session, mark: Mark, *, has_written: bool, last: Answering | None = None
+    ) -> Answering:
         documents: int = session.value("select coalesce(sum(documents), 0) from collection_stats")
-        older = [each for each in self._states if each.mark.lineage == mark.lineage and each.mark.seq <= mark.seq]
+        states = [*([] if last is None else [last]), *self._states]
+        older = [each for each in states if each.mark.lineage == mark.lineage and each.mark.seq <= mark.seq]
         small = TINY if "numpy" in sys.modules else SMALL
         if (documents <= small and not mark.segments) or find_spec("numpy") is None:
             base = next((each for each in older if isinstance(each, Texts)), None)

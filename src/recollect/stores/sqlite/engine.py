@@ -44,6 +44,7 @@ class SqliteSession:
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
+        self.uncommitted: dict[Any, Any] = {}
         self._changes = db.total_changes()
 
     def begin(self) -> None:
@@ -151,8 +152,11 @@ class SqliteEngine:
                 place.require_same()
             yield session
         except BaseException:
+            session.uncommitted.clear()
             _roll_back(db, nested=nested)
             raise
+        if not nested:
+            session.uncommitted.clear()
         db.execute("release nested" if nested else "commit" if write else "rollback")
         if place is not None and write:
             place.require_same()
