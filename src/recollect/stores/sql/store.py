@@ -66,6 +66,7 @@ class SqlStore:
     notes = ledger.notes
 
     ids = memories.ids
+    events = memories.events
     projects = ledger.projects
 
     check = check
