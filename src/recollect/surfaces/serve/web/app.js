@@ -1,7 +1,7 @@
 // The frame of the page: which view the address names, the keys, the token, the project.
 
 import { ask, dropToken, hasToken, keepToken, onToken } from "/ui/api.js";
-import { dialog, fill, h } from "/ui/dom.js";
+import { dialog, fill, h, s } from "/ui/dom.js";
 import { address, attempt, field, place, select, undoLast } from "/ui/parts.js";
 import { render as search } from "/ui/search.js";
 import { T } from "/ui/text.js";
@@ -14,6 +14,14 @@ const VIEWS = {
   health: async () => (await import("/ui/health.js")).render,
   compare: async () => (await import("/ui/compare.js")).render,
   add: async () => (await import("/ui/add.js")).render,
+};
+const ICONS = {
+  search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9M10.4 10.4 14 14",
+  today: "M8 2a6 6 0 1 0 0 12A6 6 0 0 0 8 2M8 4.8V8l2.4 1.6",
+  review: "m2.5 8.6 3.6 3.6 7.4-8.2",
+  health: "M1.5 8h3l2-4.5 3 9 2-4.5h3",
+  compare: "M2 4h3c4 0 2 8 6 8h3M2 12h3c4 0 2-8 6-8h3",
+  add: "M8 3v10M3 8h10",
 };
 const root = document.getElementById("main");
 let view = {};
@@ -44,7 +52,7 @@ async function show() {
 }
 
 function drawNav(current) {
-  fill(document.getElementById("nav"), Object.entries(T.views).map(([name, label]) => h("a", { href: address(name), class: `nav-${name}`, "aria-current": name === current ? "page" : null }, h("span", { class: "nav-icon", "aria-hidden": "true" }), h("span", {}, label))));
+  fill(document.getElementById("nav"), Object.entries(T.views).map(([name, label]) => h("a", { href: address(name), class: `nav-${name}`, "aria-current": name === current ? "page" : null }, s("svg", { class: "nav-icon", viewBox: "0 0 16 16", "aria-hidden": "true" }, s("path", { d: ICONS[name] })), h("span", {}, label))));
 }
 
 const chooser = h("span", {});

@@ -2,7 +2,7 @@
 
 import { ask, twin } from "/ui/api.js";
 import { fill, h } from "/ui/dom.js";
-import { address, button, bytes, card, day, head, heading, loaded, number, project, row } from "/ui/parts.js";
+import { address, bytes, card, day, head, loaded, number, project, row } from "/ui/parts.js";
 import { T } from "/ui/text.js";
 
 const SHOWN = 10;

@@ -2,7 +2,7 @@
 
 import { ask, twin } from "/ui/api.js";
 import { dialog, fill, h, s } from "/ui/dom.js";
-import { address, attempt, badge, button, card, clock, day, empty, failed, field, head, heading, loaded, meta, place, project, row, say } from "/ui/parts.js";
+import { address, attempt, badge, button, card, clock, day, empty, failed, field, head, heading, loaded, meta, project, row, say } from "/ui/parts.js";
 import { T } from "/ui/text.js";
 
 const FIELDS = ["title", "type", "tag", "confidence", "date"];
@@ -12,10 +12,10 @@ export function render(root, id) {
   let memory = null;
   let gone = false;
   const body = h("div", { "aria-busy": "true" }, h("p", { class: "muted" }, T.loading));
+  const values = (more = {}) => ({ id: number, project: project(), ...more });
+  const hidden = () => memory.deleted_at !== null || memory.superseded_by !== null;
   fill(root, body);
   load();
-
-  const values = (more = {}) => ({ id: number, project: project(), ...more });
 
   async function load() {
     try {
@@ -72,8 +72,6 @@ export function render(root, id) {
       button(labels.purge, purge, { kind: "danger quiet" }),
     );
   }
-
-  const hidden = () => memory.deleted_at !== null || memory.superseded_by !== null;
 
   function facts() {
     return h("ul", { class: "facts" }, memory.facts.map((fact) => h("li", {}, h("span", { class: "muted" }, `${fact.subject} · ${fact.predicate}`), h("span", {}, fact.object), h("span", { class: "muted small-text" }, T.memory.confidence(fact.confidence)))));

@@ -3,7 +3,7 @@
 import { ask, twin } from "/ui/api.js";
 import { fill, h, highlighted } from "/ui/dom.js";
 import { bar, explanation, whyNot } from "/ui/explain.js";
-import { address, attempt, badge, button, card, empty, failed, field, head, heading, meta, place, row, select, step } from "/ui/parts.js";
+import { address, attempt, button, card, empty, failed, field, heading, meta, place, select, step } from "/ui/parts.js";
 import { T } from "/ui/text.js";
 
 const MANY = ["type", "tag", "source", "kind", "fact_type"];
@@ -158,13 +158,14 @@ export function render(root) {
 
   function drawHit(hit, top) {
     const { memory } = hit;
+    const said = highlighted(hit.snippet, memory.content);
     const more = h("div", { class: "hit-more", id: `why-${hit.id}` });
     const toggle = button(T.search.explain, explain, { kind: "quiet small", "aria-expanded": "false", "aria-controls": more.id, "data-why": true });
     const item = h(
       "li",
       { class: "hit", tabindex: "0", "data-item": true, "data-id": hit.id, onkeydown: keys },
-      h("div", { class: "hit-head" }, h("a", { class: "hit-title", href: address(`memory/${hit.id}`) }, heading(memory)), hit.explain.shares.length ? bar(hit, top) : null),
-      h("p", { class: "snippet" }, highlighted(hit.snippet, memory.content)),
+      h("div", { class: "hit-head" }, h("a", { class: `hit-title ${memory.title ? "" : "plain"}`, href: address(`memory/${hit.id}`) }, memory.title || said), hit.explain.shares.length ? bar(hit, top) : null),
+      memory.title ? h("p", { class: "snippet" }, said) : null,
       exchange(hit),
       hit.older ? h("p", { class: "older" }, `${T.search.older}: `, h("a", { href: address(`memory/${hit.id}`, { show: "chain" }), "data-older": hit.older }, `#${hit.older}`)) : null,
       hit.conflicts ? h("p", { class: "older bad" }, `${T.search.conflicts} `, hit.conflicts.map((id, at) => [at ? ", " : "", h("a", { href: address(`memory/${id}`) }, `#${id}`)])) : null,
@@ -249,7 +250,7 @@ export function render(root) {
   }
 
   function drawCounts(facets) {
-    const groups = MANY.filter((name) => name !== "kind" && Object.keys(facets[name] || {}).length > (name === "type" ? 0 : 0));
+    const groups = MANY.filter((name) => name !== "kind" && Object.keys(facets[name] || {}).length);
     fill(
       counts,
       histogram(facets.month || {}),
