@@ -106,6 +106,7 @@ class AsyncRecollection:
     list = _threaded(Recollection.list)
     never_recalled = _threaded(Recollection.never_recalled)
     never_used = _threaded(Recollection.never_used)
+    note_failures = _threaded(Recollection.note_failures)
     pin = _threaded(Recollection.pin)
     prune_log = _threaded(Recollection.prune_log)
     prune_vectors = _threaded(Recollection.prune_vectors)

@@ -1059,6 +1059,18 @@ class Recollection:
             self.store, scope=self.scope, project=self._notes, conflicts=self.conflicts(), merges=proposed
         )
 
+    def note_failures(self, report: "remember.import_files.ImportReport") -> None:
+        """Keep which files of an import could not be read, for `review`; those that could be are not asked about.
+
+        Example:
+            >>> db.note_failures(db.import_("notes"))
+            >>> db.review()
+            ()
+        """
+        failures = {self._named(each.path) or "": self._named(each.reason) or "" for each in report.errors}
+        read = {name for _, name in report.sources}
+        upkeep.review.note_failures(self.store, failures, read, project=self._notes)
+
     def settle(self, key: str, *, again: bool = False) -> None:
         """Keep the question *key* of `review` from being asked any more, or let it be asked *again*.
 

@@ -19,9 +19,9 @@ CODE = {
     "rerankers": 200,
     "search": 3_100,
     "stores": 4_100,
-    "surfaces": 7_200,
+    "surfaces": 7_450,
     "text": 2_600,
-    "upkeep": 950,
+    "upkeep": 1_140,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9

@@ -109,12 +109,13 @@ def test_a_text_is_remembered_and_a_secret_in_it_is_not(visit: Visit, server: Se
 
     expect(page.locator(".told")).to_contain_text("Remembered.")
     (memory,) = server.db.list(tag="kitchen").memories
-    assert (memory.type, memory.tags) == ("procedure", ("june", "kitchen"))
+    assert (memory.type, memory.tags) == ("procedure", ("kitchen", "june"))
 
 
 def test_a_dropped_file_is_imported_under_its_name(visit: Visit, server: Served, tmp_path: Path) -> None:
     page = visit("add")
     text = droppable(tmp_path).read_text("utf-8")
+    expect(page.locator(".drop")).to_be_visible()
 
     page.evaluate(
         """(text) => {
@@ -157,6 +158,7 @@ def test_an_empty_store_says_what_to_do_next(context: BrowserContext) -> None:
         page = context.new_page()
         seen = {}
         for view in ("search", "today", "review", "health", "compare", "add"):
+            page.goto("about:blank")
             page.goto(f"http://127.0.0.1:{served.port}/#/{view}")
             expect(page.locator("main :is(.empty, .tile, .drop)").first).to_be_visible()
             seen[view] = page.locator("main").inner_text()
@@ -175,17 +177,17 @@ def test_a_token_is_asked_for_and_kept_for_the_tab_alone(
         secret = db.create_token(name="page", trust="owner").secret
         page, address = context.new_page(), f"http://127.0.0.1:{served.port}/#/search?q=staging"
         page.goto(address)
-        page.get_by_label("Token").fill("wrong")
+        page.get_by_label("Token", exact=True).fill("wrong")
         page.get_by_role("button", name="Enter").click()
         expect(page.get_by_role("alert")).to_be_visible()
-        page.get_by_label("Token").fill(secret)
+        page.get_by_label("Token", exact=True).fill(secret)
         page.get_by_role("button", name="Enter").click()
         expect(page.locator(".hit").first).to_contain_text("staging")
         page.reload()
         expect(page.locator(".hit").first).to_contain_text("staging")
         other = context.new_page()
         other.goto(address)
-        expect(other.get_by_label("Token")).to_be_visible()
+        expect(other.get_by_label("Token", exact=True)).to_be_visible()
         kept = page.evaluate("[sessionStorage.length, localStorage.length, document.cookie]")
 
     assert kept == [1, 0, ""]

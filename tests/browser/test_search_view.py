@@ -91,7 +91,7 @@ def test_a_month_of_the_histogram_sets_the_dates(visit: Visit) -> None:
 
     expect(page.locator(".hit")).to_have_count(3)
     expect(page.get_by_label("From")).to_have_value("2026-03-01")
-    expect(page.get_by_label("To")).to_have_value("2026-03-31")
+    expect(page.get_by_label("To", exact=True)).to_have_value("2026-03-31")
 
 
 def test_an_address_brings_all_of_it_back(visit: Visit) -> None:

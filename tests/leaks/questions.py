@@ -187,6 +187,7 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "list": (*plain, ((), {"where": seen, "limit": 1000})),
         "never_recalled": plain,
         "never_used": plain,
+        "note_failures": (((ImportReport(sources={(THEIRS, "/theirs")}),), {}),),
         "now": plain,
         "pin": one,
         "prune_log": (*plain, ((), {"max_size": 0.0})),

@@ -35,16 +35,19 @@ async function failure(response) {
 }
 
 async function request(path, options, more) {
+  const sent = headers(more);
   let response;
   try {
-    response = await fetch(path, { ...options, headers: headers(more) });
+    response = await fetch(path, { ...options, headers: sent });
   } catch (error) {
     if (error.name === "AbortError") throw error;
     throw new ApiError(0, { code: "unreachable", message: "The server does not answer.", hint: "Start it: recollect serve" });
   }
   if (response.status === 401 && askForToken) {
-    asking = asking || askForToken(await failure(response)).finally(() => { asking = null; });
-    await asking;
+    if (sent.Authorization === headers().Authorization) { // else a token was entered meanwhile
+      asking = asking || failure(response).then(askForToken).finally(() => { asking = null; });
+      await asking;
+    }
     return request(path, options, more);
   }
   if (!response.ok) throw await failure(response);

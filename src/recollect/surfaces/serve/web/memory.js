@@ -35,7 +35,7 @@ export function render(root, id) {
     const chain = h("div", {});
     fill(
       body,
-      h("div", { class: "head" }, h("h1", { class: "memory-title" }, heading(memory)), h("div", { class: "head-more" }, h("a", { class: "json", href: twin("show", values()), target: "_blank", title: T.jsonAbout }, T.json))),
+      h("div", { class: "head" }, h("h1", { class: "memory-title" }, memory.title || T.memory.title(id)), h("div", { class: "head-more" }, h("a", { class: "json", href: twin("show", values()), target: "_blank", title: T.jsonAbout }, T.json))),
       meta(memory),
       actions(),
       h(
@@ -44,7 +44,7 @@ export function render(root, id) {
         h(
           "div",
           { class: "results" },
-          card(T.memory.content, h("div", { class: "content", dir: "auto" }, memory.content)),
+          card(null, h("div", { class: "content", dir: "auto", "aria-label": T.memory.content, role: "group" }, memory.content)),
           chain,
           memory.passages?.length > 1 ? card(T.memory.passages, h("p", { class: "muted" }, T.memory.passageAbout), h("ol", { class: "passages" }, memory.passages.map(([from, to]) => h("li", {}, [...memory.content].slice(from, to).join(""))))) : null,
           memory.wordings.length ? card(T.memory.wordings, h("ul", {}, memory.wordings.map((each) => h("li", {}, each)))) : null,
@@ -161,7 +161,7 @@ export function render(root, id) {
     return h("ol", { class: "chain", "aria-label": T.memory.chainAbout }, line.map((each, at) => h(
       "li",
       { class: each.id === number ? "here" : "" },
-      s("svg", { viewBox: "0 0 24 60", class: "chain-mark", "aria-hidden": "true" }, at < line.length - 1 ? s("path", { d: "M12 16 V60" }) : null, at ? s("path", { d: "M12 0 V8" }) : null, s("circle", { cx: "12", cy: "12", r: "5", class: at === line.length - 1 ? "now" : "" })),
+      s("svg", { class: "chain-mark", "aria-hidden": "true" }, at < line.length - 1 ? s("path", { d: "M12 17 V2000" }) : null, at ? s("path", { d: "M12 0 V7" }) : null, s("circle", { cx: "12", cy: "12", r: "5", class: at === line.length - 1 ? "now" : "" })),
       h("div", {}, h("a", { href: address(`memory/${each.id}`), "aria-current": each.id === number ? "true" : null }, heading(each)), h("div", { class: "muted small-text" }, day(each.observed_at || each.created_at), ` · #${each.id}`)),
     )));
   }

@@ -123,8 +123,10 @@ export function render(root) {
       browsing ? T.search.newest(reply.hits.length) : [h("span", { class: `outcome ${reply.outcome}` }, T.search.outcome[reply.outcome]), ` · ${T.search.results(reply.hits.length, reply.timings_ms.total)}`],
       reply.evidence && reply.outcome !== "none" ? h("span", { class: "sure" }, ` · ${T.search.sure(reply.evidence.sure)}`) : null,
     );
+    const chosen = [...list.children].indexOf(document.activeElement);
     fill(notices, told(reply, narrowed));
     fill(list, reply.hits.map((hit) => drawHit(hit, top)));
+    if (chosen >= 0) (list.children[chosen] || input).focus(); // a late answer does not take the place away
     fill(after, browsing && !reply.hits.length ? null : below(reply, browsing));
   }
 
