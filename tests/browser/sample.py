@@ -55,5 +55,7 @@ def _questionable(db: Recollection) -> None:
 def droppable(folder: Path) -> Path:
     """Return a file to drop: two sections of Markdown."""
     path = folder / "kitchen.md"
-    path.write_text("# Kitchen\n\nThe kettle is descaled in June.\n\n# Garden\n\nWater the lemon tree often.\n", "utf-8")
+    path.write_text(
+        "# Kitchen\n\nThe kettle is descaled in June.\n\n# Garden\n\nWater the lemon tree often.\n", "utf-8"
+    )
     return path

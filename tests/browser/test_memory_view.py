@@ -26,6 +26,7 @@ def test_an_edit_is_kept_and_undone(visit: Visit, server: Served) -> None:
     page.get_by_role("button", name="Save").click()
 
     expect(page.locator(".content")).to_have_text("The staging database listens on port 6000")
+    expect(page.locator(".events").first).to_contain_text("before: The staging database listens on port 5433")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".content")).to_have_text("The staging database listens on port 5433")
     assert server.db.show(5).memory.content == "The staging database listens on port 5433"

@@ -168,9 +168,7 @@ def test_an_empty_store_says_what_to_do_next(context: BrowserContext) -> None:
     assert "Nothing happened yet." in seen["today"]
 
 
-def test_a_token_is_asked_for_and_kept_for_the_tab_alone(
-    made: Path, context: BrowserContext, tmp_path: Path
-) -> None:
+def test_a_token_is_asked_for_and_kept_for_the_tab_alone(made: Path, context: BrowserContext, tmp_path: Path) -> None:
     place = tmp_path / "guarded.db"
     place.write_bytes(made.read_bytes())
     with opened(place) as db, serving(db, Rules(needs_token=True)) as served:

@@ -95,7 +95,9 @@ def test_a_month_of_the_histogram_sets_the_dates(visit: Visit) -> None:
 
 
 def test_an_address_brings_all_of_it_back(visit: Visit) -> None:
-    page = visit("search?q=deploy&type=decision&lens=decided&profile=oro&mode=keyword&include_superseded=1&since=2026-01-01")
+    page = visit(
+        "search?q=deploy&type=decision&lens=decided&profile=oro&mode=keyword&include_superseded=1&since=2026-01-01"
+    )
 
     expect(page.get_by_label("Search what is remembered")).to_have_value("deploy")
     expect(page.get_by_role("combobox", name="Ranking")).to_have_value("oro")

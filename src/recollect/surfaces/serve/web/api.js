@@ -1,5 +1,7 @@
 // The public HTTP API, and nothing else: what the page knows it asks here.
 
+import { T } from "/ui/text.js";
+
 const BASE = "/api/v1";
 const TOKEN = "recollect-token";
 let askForToken = null;
@@ -31,7 +33,7 @@ function headers(more = {}) {
 
 async function failure(response) {
   const told = await response.json().catch(() => ({}));
-  return new ApiError(response.status, told.error || { code: "unknown", message: `The server answered ${response.status}.` });
+  return new ApiError(response.status, told.error || { code: "unknown", message: T.server.answered(response.status) });
 }
 
 async function request(path, options, more) {
@@ -41,7 +43,7 @@ async function request(path, options, more) {
     response = await fetch(path, { ...options, headers: sent });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new ApiError(0, { code: "unreachable", message: "The server does not answer.", hint: "Start it: recollect serve" });
+    throw new ApiError(0, { code: "unreachable", message: T.server.silent, hint: T.server.start });
   }
   if (response.status === 401 && askForToken) {
     if (sent.Authorization === headers().Authorization) { // else a token was entered meanwhile
@@ -85,9 +87,9 @@ export function upload(file, project, progress) {
       let told = {};
       try { told = JSON.parse(sending.responseText); } catch { /* it is no JSON */ }
       if (sending.status === 200) resolve(told);
-      else reject(new ApiError(sending.status, told.error || { message: `The server answered ${sending.status}.` }));
+      else reject(new ApiError(sending.status, told.error || { message: T.server.answered(sending.status) }));
     };
-    sending.onerror = () => reject(new ApiError(0, { message: "The server does not answer." }));
+    sending.onerror = () => reject(new ApiError(0, { message: T.server.silent }));
     sending.send(file);
   });
 }

@@ -120,7 +120,8 @@ export function render(root, id) {
     const other = told.of ?? told.proposes;
     if (other) parts.push([`${words.decision(told.decision)} `, h("a", { href: address(`memory/${other}`) }, `#${other}`)]);
     if (told.by && Number.isInteger(told.by)) parts.push(h("a", { href: address(`memory/${told.by}`) }, words.by(told.by)));
-    return parts.map((part, at) => [at ? ", " : "", part]);
+    const before = typeof told.content === "string" && told.content !== memory.content ? told.content : "";
+    return [parts.map((part, at) => [at ? ", " : "", part]), before ? h("blockquote", { class: "muted small-text" }, words.before(before)) : null];
   }
 
   async function drawRelated() {

@@ -22,6 +22,12 @@ export const T = {
   notFound: "There is no such view.",
   toSearch: "Go to Search",
 
+  server: {
+    answered: (status) => `The server answered ${status}.`,
+    silent: "The server does not answer.",
+    start: "Start it: recollect serve",
+  },
+
   token: {
     title: "This server asks for a token",
     about: "Make one where the store is: recollect token create. It is kept for this tab only.",
@@ -246,6 +252,7 @@ export const T = {
       of: (id) => `of #${id}`,
       decision: (name) => ({ updates: "updates", conflicts: "contradicts", restates: "says the same as", identical: "is the same as", distinct: "is near to" })[name] || name,
       verdict: (name) => name,
+      before: (text) => `before: ${text}`,
     },
   },
 
