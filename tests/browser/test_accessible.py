@@ -1,4 +1,4 @@
-"""No serious fault for people who read by ear, by keyboard or with weak eyes: axe-core in every view, light and dark."""
+"""No serious fault for people who read by ear, by keyboard or with weak eyes: axe-core in every view and scheme."""
 
 from typing import Any
 

@@ -14,7 +14,7 @@ Visit = Callable[[str], Page]
 def numbers(page: Page, kind: str) -> list[float]:
     """Return the numbers of the opened explanation, of one kind of line."""
     texts = page.locator(f".explain tr.{kind} .number").all_inner_texts()
-    return [float(each.replace("×", "")) for each in texts]
+    return [float(each.removeprefix("\N{MULTIPLICATION SIGN} ")) for each in texts]
 
 
 def test_hits_come_as_one_types_and_the_address_holds_the_question(visit: Visit) -> None:

@@ -1,4 +1,4 @@
-"""The pages for people: the one of the memories, and one that renders the OpenAPI description; all from this package."""
+"""The pages for people: that of the memories, and one that renders the OpenAPI description; from this package alone."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files as within

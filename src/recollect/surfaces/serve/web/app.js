@@ -134,7 +134,6 @@ function toSearch() {
 }
 
 document.getElementById("skip").addEventListener("click", (event) => { event.preventDefault(); root.focus(); });
-document.addEventListener("moved", () => drawNav(place().view));
 addEventListener("hashchange", () => { show(); drawFoot(); });
 show();
 drawFoot();

@@ -11,6 +11,7 @@ const ONE = ["since", "until", "lens", "profile", "mode"];
 const FLAGS = ["include_superseded", "precise"];
 const LIMIT = 20;
 const MOST_FACETS = 8;
+const FIRST = 8;
 
 // Return what is asked, as the address says it.
 function asked(values) {
@@ -70,7 +71,6 @@ export function render(root) {
   // Write the state into the address, without a new entry in the history for each letter, and search.
   function change() {
     history.replaceState(null, "", address("search", written(state, { limit: limit === LIMIT ? "" : limit, why: [...opened].join(",") })));
-    document.dispatchEvent(new CustomEvent("moved"));
     search();
   }
 
@@ -92,7 +92,7 @@ export function render(root) {
     try {
       const reply = await ask("search", values, running.signal);
       if (mine !== number) return; // a newer question was asked meanwhile
-      draw(reply);
+      draw(reply, mine);
       performance.mark("recollect-results");
       later = setTimeout(() => count(mine), 180);
     } catch (error) {
@@ -114,7 +114,7 @@ export function render(root) {
 
   // --- the answer ------------------------------------------------------------------------------
 
-  function draw(reply) {
+  function draw(reply, mine) {
     const top = reply.hits[0]?.score || 0;
     const browsing = !state.query.trim();
     const narrowed = MANY.some((name) => state[name].length) || ONE.some((name) => state[name]) || FLAGS.some((name) => state[name]);
@@ -125,7 +125,9 @@ export function render(root) {
     );
     const chosen = [...list.children].indexOf(document.activeElement);
     fill(notices, told(reply, narrowed));
-    fill(list, reply.hits.map((hit) => drawHit(hit, top)));
+    fill(list, reply.hits.slice(0, FIRST).map((hit) => drawHit(hit, top)));
+    // What lies below the window is drawn in the next frame, so that no key waits for it.
+    if (reply.hits.length > FIRST) requestAnimationFrame(() => setTimeout(() => { if (mine === number) list.append(...reply.hits.slice(FIRST).map((hit) => drawHit(hit, top))); }));
     if (chosen >= 0) (list.children[chosen] || input).focus(); // a late answer does not take the place away
     fill(after, browsing && !reply.hits.length ? null : below(reply, browsing));
   }
