@@ -1054,9 +1054,13 @@ class Recollection:
             >>> [(item.key, item.about) for item in db.review()]
             [('trust:4', 'The word of an agent.')]
         """
-        proposed = self.consolidate(apply=False).merges
+        context = self._ingest_context(embed=False)
         return upkeep.review.review(
-            self.store, scope=self.scope, project=self._notes, conflicts=self.conflicts(), merges=proposed
+            self.store,
+            scope=self.scope,
+            project=self._notes,
+            conflicts=upkeep.consolidate.missed_conflicts(context),
+            merges=upkeep.consolidate.newest_merges(context),
         )
 
     def note_failures(self, report: "remember.import_files.ImportReport") -> None:
@@ -1084,14 +1088,14 @@ class Recollection:
         named = self._named(key) or ""
         upkeep.review.settle(self.store, named, project=self._notes, at=self.now(), again=again)
 
-    def never_recalled(self) -> tuple[Memory, ...]:
-        """Return the memories that no logged search has shown.
+    def never_recalled(self, *, limit: int | None = None) -> tuple[Memory, ...]:
+        """Return the memories that no logged search has shown, the oldest first.
 
         Example:
             >>> [memory.id for memory in db.never_recalled()]
             [2, 3]
         """
-        return recall.log.never_recalled(self.store, scope=self.scope)
+        return recall.log.never_recalled(self.store, scope=self.scope, limit=None if limit is None else max(0, limit))
 
     def never_used(self) -> "tuple[recall.log.MemoryUse, ...]":
         """Return the memories that were shown three times or more and never used, most often shown first.

@@ -343,8 +343,8 @@ def _provenance(db: Recollection, given: Given) -> Answer:
     return _recent(db, given, fact=given["fact"])
 
 
-def _never_recalled(db: Recollection, _: Given) -> Answer:
-    found = db.never_recalled()
+def _never_recalled(db: Recollection, given: Given) -> Answer:
+    found = db.never_recalled(limit=given.get("limit"))
     return listed(found, text.one_line, empty="Every memory was recalled.", ids=[memory.id for memory in found])
 
 

@@ -208,6 +208,13 @@ def _propose(
     return list(merges.values()), links
 
 
+def newest_merges(context: IngestContext) -> list[MergeProposal]:
+    """Return what to merge among the newest memories, as a consolidation would."""
+    ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=BATCH).ids)
+    merges, _ = _propose(context.store.load(ids, scope=context.scope), context, limit=BATCH)
+    return merges
+
+
 def missed_conflicts(context: IngestContext) -> list[Conflict]:
     """Return the memories among the newest that contradict an earlier one near them, as intake would decide it."""
     ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=BATCH).ids)

@@ -10,11 +10,12 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 from recollect.errors import InputError
-from recollect.records import Event, Memory, Scope
+from recollect.records import Event, Fact, FactQuery, Memory, Scope
 from recollect.stores.contract import Store
 from recollect.trust import linked
 from recollect.upkeep.consolidate import MergeProposal
 from recollect.upkeep.facts import Conflict
+from recollect.upkeep.facts import conflicts as stated_conflicts
 
 Kind = Literal["conflict", "merge", "update", "trust", "secret", "import"]
 SETTLED: Final = "review"
@@ -23,6 +24,7 @@ FAILED: Final = "failed-import"
 """The kind of note that says which file could not be imported."""
 LATELY: Final = 500
 """How many of the last events are looked at."""
+DIFFERENT: Final = "These two say different things of the same."
 MARK: Final = "[redacted:"
 """What stands where a secret was."""
 
@@ -47,9 +49,10 @@ def review(
 ) -> tuple[ReviewItem, ...]:
     """Return what is not settled yet, each question once."""
     settled = store.notes(SETTLED, project=project)
-    found = [*_conflicting(conflicts, store, scope=scope), *_merging(merges, store, scope=scope)]
-    pairs = {frozenset(memory.id for memory in item.memories) for item in found}
-    found += (item for item in _lately(store, scope=scope) if frozenset(each.id for each in item.memories) not in pairs)
+    events = store.events(scope=scope, limit=LATELY)
+    stated = _stated(sorted({event.memory_id for event in events}), store, scope=scope)
+    found = [*_conflicting([*stated, *conflicts], store, scope=scope), *_merging(merges, store, scope=scope)]
+    found += _lately(events, store, scope=scope)
     found += _failed(store.notes(FAILED, project=project))
     return tuple({item.key: item for item in found if item.key not in settled}.values())
 
@@ -75,12 +78,25 @@ def note_failures(store: Store, failures: Mapping[str, str], read: Iterable[str]
 # --- the questions ----------------------------------------------------------------------------
 
 
+def _stated(rows: Sequence[int], store: Store, *, scope: Scope) -> Iterator[Conflict]:
+    """Yield the contradictions between what the memories *rows* state and what others do; projects are walls."""
+    subjects = {fact.subject for fact in store.facts(FactQuery(memory_ids=tuple(rows)), scope=scope)}
+    facts = store.facts(FactQuery(subjects=tuple(sorted(subjects)), limit=LATELY), scope=scope)
+    held = store.load(sorted({fact.memory_id for fact in facts}), scope=scope)
+    by_project: dict[str, list[Fact]] = {}
+    for fact in facts:
+        by_project.setdefault(held[fact.memory_id].project, []).append(fact)
+    for group in by_project.values():
+        yield from stated_conflicts(group)
+
+
 def _conflicting(conflicts: Sequence[Conflict], store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
     for each in conflicts:
         rows = sorted({_memory_of(each.one), _memory_of(each.other)}, reverse=True)
         memories = tuple(store.load(rows, scope=scope).values())
-        if len(memories) == 2:
-            yield _pair("conflict", memories, "These two say different things of the same.")
+        talk = all(memory.turn is not None for memory in memories)  # what is said in turn is no contradiction
+        if len(memories) == 2 and not talk and all(_is_live(memory) for memory in memories):
+            yield _pair("conflict", memories, DIFFERENT)
 
 
 def _memory_of(side: Any) -> int:
@@ -100,21 +116,28 @@ def _pair(kind: Kind, memories: tuple[Memory, ...], about: str) -> ReviewItem:
     )
 
 
-def _lately(store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
+def _is_live(memory: Memory) -> bool:
+    return memory.deleted_at is None and memory.superseded_by is None
+
+
+def _lately(events: Sequence[Event], store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
     """Yield the questions about what came in lately."""
-    events = store.events(scope=scope, limit=LATELY)
     held = store.load(list(dict.fromkeys(event.memory_id for event in events)), scope=scope)
     for event in events:
         memory = held.get(event.memory_id)
-        if memory is not None and memory.deleted_at is None and memory.superseded_by is None and event.verb == "add":
+        if memory is not None and _is_live(memory) and event.verb == "add":
             yield from _of_one(memory, event, store, scope=scope)
 
 
 def _of_one(memory: Memory, event: Event, store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
     for row, relation in linked([event]).items():
         other = store.load([row], scope=scope).get(row)
-        if relation == "updates" and other is not None and other.deleted_at is None and other.superseded_by is None:
+        if other is None or not _is_live(other):
+            continue
+        if relation == "updates":
             yield _pair("update", (memory, other), "The first seems to update the second, and may not by itself.")
+        if relation == "conflicts":
+            yield _pair("conflict", (memory, other), DIFFERENT)
     if memory.trust != "owner":
         yield ReviewItem(
             key=f"trust:{memory.id}", kind="trust", about=f"The word of {_whose(memory)}.", memories=(memory,)

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from recollect.errors import InputError
+from recollect.records import ALL_PROJECTS
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.importing import EVENTS
@@ -37,10 +38,21 @@ async def live(warm: WarmStore, request: Request, in_thread: InThread) -> Respon
         raise InputError("a stream has no limit", hint="see: activity")
     caller: Caller = request.state.caller
 
-    async def look() -> list[dict[str, Any]]:
-        answer = await in_thread(lambda: warm.dispatcher.answer("activity", {**values, "limit": LATELY}, caller))
+    store, known = warm.db.store, list[Any]([None])
+
+    def work() -> list[dict[str, Any]]:
+        """Look only where something was written or asked since."""
+        now: Any = (store.version(), store.recalls(scope=ALL_PROJECTS, limit=1))
+        if now == known[0]:
+            return []
+        known[0] = now
+        answer = warm.dispatcher.answer("activity", {**values, "limit": LATELY}, caller)
         entries: list[dict[str, Any]] = serialise(answer.value)["entries"]
         return entries
+
+    async def look() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = await in_thread(work)
+        return found
 
     seen = {entry["key"] for entry in await look()}
     return Streamed(_told(warm, request, look, seen), media_type=EVENTS)

@@ -27,6 +27,7 @@ export function render(root) {
     h("div", { class: "sides" }, field(T.compare.left, chosen("left")), status, field(T.compare.right, chosen("right"))),
     result,
     judged(state, names),
+    evaluated(),
   );
   run();
 
@@ -115,6 +116,31 @@ function judged(state, names) {
       h("thead", {}, h("tr", {}, h("th", { scope: "col" }, `${T.compare.measures.questions}: ${questions.length}`), sides.map((name) => h("th", { scope: "col", class: "number" }, names[name])))),
       h("tbody", {}, Object.entries(rows).map(([name, values]) => h("tr", {}, h("th", { scope: "row" }, T.compare.measures[name]), cells(values, Math.max(...values))))),
       h("tbody", {}, questions.map((question, at) => h("tr", {}, h("th", { scope: "row", class: "muted" }, question.query), ranks.map((each) => h("td", { class: "number muted" }, Number.isFinite(each[at]) ? String(each[at]) : "–"))))),
+    );
+  }
+}
+
+// Show the report of `recollect eval --json`, chosen from a file.
+function evaluated() {
+  const told = h("div", { "aria-live": "polite" });
+  const input = h("input", { type: "file", accept: ".json,application/json", "aria-label": T.compare.report, onchange: () => attempt(read) });
+  return card(T.compare.report, h("p", { class: "muted" }, T.compare.reportAbout), input, told);
+
+  async function read() {
+    let report;
+    try { report = JSON.parse(await input.files[0].text()); } catch { report = {}; }
+    if (!Array.isArray(report.runs)) throw new Error(T.compare.noReport);
+    const measures = [...new Set(report.runs.flatMap((run) => Object.keys(run.measures)))];
+    const best = Object.fromEntries(measures.map((name) => [name, Math.max(...report.runs.map((run) => run.measures[name] ?? 0))]));
+    fill(
+      told,
+      h("div", { class: "wide" }, h(
+        "table",
+        { class: "table" },
+        h("thead", {}, h("tr", {}, [T.compare.columns.set, T.compare.columns.profile, T.compare.columns.queries, ...measures].map((name) => h("th", { scope: "col" }, name)))),
+        h("tbody", {}, report.runs.map((run) => h("tr", {}, h("th", { scope: "row" }, run.dataset), h("td", {}, `${run.profile}, ${run.mode}`), h("td", { class: "number" }, run.queries), measures.map((name) => h("td", { class: `number ${run.measures[name] === best[name] ? "best" : ""}` }, Number(run.measures[name] ?? 0).toFixed(3)))))),
+      )),
+      (report.comparisons || []).map((each) => h("p", {}, T.compare.difference(each.baseline, each.new, each))),
     );
   }
 }

@@ -67,9 +67,9 @@ export function render(root) {
   const lines = (texts) => (texts.length ? h("ul", {}, texts.map((each) => h("li", {}, each))) : null);
 
   async function neverRecalled() {
-    const { ids } = await ask("log", { report: "never-recalled", ...given });
+    const { ids } = await ask("log", { report: "never-recalled", limit: SHOWN + 1, ...given });
     if (!ids.length) return h("p", { class: "muted" }, T.health.neverRecalledNone);
-    return [await rows(ids.slice(0, SHOWN), () => ""), h("p", { class: "muted small-text" }, T.health.of(Math.min(SHOWN, ids.length), number(ids.length)))];
+    return [await rows(ids.slice(0, SHOWN), () => ""), ids.length > SHOWN ? h("p", { class: "muted small-text" }, T.health.andMore) : null];
   }
 
   async function neverUsed() {

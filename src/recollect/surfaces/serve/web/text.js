@@ -327,6 +327,7 @@ export const T = {
     advice: "Advice",
     privacy: "Privacy",
     teach: "Teach it",
+    andMore: "and more",
     of: (shown, all) => `${shown} of ${all}`,
   },
 
@@ -347,6 +348,11 @@ export const T = {
     run: "Measure",
     measuring: (done, all) => `${done} of ${all} asked`,
     measures: { questions: "Questions", hit1: "First hit is right", hit5: "Right among five", mrr: "Mean reciprocal rank" },
+    report: "A report of recollect eval",
+    reportAbout: "Make one with: recollect eval FOLDER --profile default --profile oro --json > report.json",
+    noReport: "This is no report of recollect eval.",
+    columns: { set: "Set", profile: "Ranking", queries: "Questions" },
+    difference: (before, now, told) => `${now.profile}, ${now.mode} beside ${before.profile}, ${before.mode}: ${told.measure} ${told.difference >= 0 ? "+" : ""}${Number(told.difference).toFixed(3)} (${told.interval.map((end) => Number(end).toFixed(3)).join(" to ")})`,
     bad: (line) => `Line ${line} is not a question, a tab and an id.`,
   },
 
