@@ -18,9 +18,9 @@ AXE = HERE.parent.parent / "build" / "axe" / "node_modules" / "axe-core" / "axe.
 expect.set_options(timeout=20_000)
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests of this folder, ended before others run: its event loop is in their way."""
+    """One browser for all tests of a file, ended before others run: its event loop would be in their way."""
     program = shutil.which("chromium") or shutil.which("chromium-browser")
     assert program, "no Chromium is installed; make test installs it, or: apt-get install chromium"
     with sync_playwright() as playwright:

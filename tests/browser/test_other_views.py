@@ -1,5 +1,6 @@
 """Today, review, health, compare, add and import; the token; an empty store; other sites."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -97,6 +98,22 @@ def test_judged_questions_are_measured(visit: Visit) -> None:
     page.get_by_role("button", name="Measure").click()
 
     expect(page.locator(".table tbody tr").first).to_contain_text("1.000")
+
+
+def test_a_report_of_eval_is_shown(visit: Visit, tmp_path: Path) -> None:
+    runs = [
+        {"dataset": "birds", "profile": name, "mode": "keyword", "queries": 9, "measures": {"ndcg@10": value}}
+        for name, value in (("default", 0.71), ("oro", 0.64))
+    ]
+    told = {"measure": "ndcg@10", "difference": -0.07, "interval": [-0.1, -0.04]}
+    pair = {"baseline": {"profile": "default", "mode": "keyword"}, "new": {"profile": "oro", "mode": "keyword"}, **told}
+    (tmp_path / "report.json").write_text(json.dumps({"runs": runs, "comparisons": [pair]}), encoding="utf-8")
+    page = visit("compare")
+
+    page.get_by_label("A report of recollect eval").set_input_files(tmp_path / "report.json")
+
+    expect(page.locator(".table .best")).to_have_text("0.710")
+    expect(page.get_by_text("oro, keyword beside default, keyword: ndcg@10 -0.070 (-0.100 to -0.040)")).to_be_visible()
 
 
 def test_a_text_is_remembered_and_a_secret_in_it_is_not(visit: Visit, server: Served) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -148,11 +149,10 @@ def test_a_weak_answer_is_called_one(visit: Visit) -> None:
 def test_a_misspelt_word_is_suggested(visit: Visit) -> None:
     page = visit("search?q=firmwaer+scaner")
 
-    suggested = page.locator(".instead .chip")
+    page.locator(".instead .chip").click()
 
-    if suggested.count():
-        suggested.first.click()
-    expect(page.locator(".hit", has_text="Lena looks after")).to_be_visible()
+    expect(page.get_by_label("Search what is remembered")).to_have_value("firmware scanner")
+    expect(page.locator(".hit").first).to_contain_text("Lena looks after offline mode")
 
 
 def test_what_is_stored_is_text_and_never_markup(visit: Visit) -> None:
@@ -170,14 +170,31 @@ def test_a_turned_direction_is_shown_by_its_number(visit: Visit) -> None:
     expect(page.locator(".hit").first).to_contain_text("Pay ⟨U+202E⟩0001 euro to the agency")
 
 
-def test_older_words_are_told_with_the_newer(visit: Visit, server: Served) -> None:
-    server.db.add("The oven timeout is 30 seconds")
-    server.db.add("The oven timeout is 45 seconds")
+def test_the_older_word_stands_below_the_newer(visit: Visit, server: Served) -> None:
+    server.db.add("The staging database listens on port 6000", date="2026-06-01")
 
-    page = visit("search?q=oven+timeout&include_superseded=1")
+    page = visit("search?q=staging+database+port")
 
-    expect(page.locator(".hit", has_text="45 seconds")).to_be_visible()
-    expect(page.locator(".hit", has_text="30 seconds").first).to_be_visible()
+    expect(page.locator(".hit").first).to_contain_text("6000")
+    expect(page.locator(".hit").first.locator(".older")).to_contain_text("The staging database listens on port 5433")
+
+
+def test_the_exchange_around_a_turn_is_shown(visit: Visit, server: Served, tmp_path: Path) -> None:
+    turns = (
+        "Ann: Which port does the mill use?",
+        "Ben: It listens on 7001 since Monday.",
+        "Ann: Thanks.",
+        "Ben: Sure.",
+    )
+    (tmp_path / "chat.txt").write_text("\n".join((*turns, "Ann: Bye.")), encoding="utf-8")
+    server.db.import_(tmp_path / "chat.txt")
+
+    page = visit("search?q=which+port+does+the+mill+use")
+
+    expect(page.locator(".hit").first).to_contain_text("It listens on 7001")
+    expect(page.locator(".hit").first.locator(".exchange")).to_contain_text(
+        "before it: Ann: Which port does the mill use?"
+    )
 
 
 def test_the_whole_search_is_done_by_keyboard(visit: Visit) -> None:

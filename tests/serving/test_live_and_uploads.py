@@ -6,7 +6,7 @@ import threading
 import time
 from pathlib import Path
 
-from served import Served, opened, serving
+from served import Served, opened, process, serving, surroundings, wait_for_line
 
 from recollect.surfaces.serve.guard import Rules
 
@@ -137,3 +137,22 @@ def test_searches_that_found_a_memory_are_told(server: Served) -> None:
     told = server.post("log", report="recent", memory=1).value
 
     assert [each["query"] for each in told["recalls"]] == ["deploy"]
+
+
+def test_a_server_with_an_open_page_ends_at_once(tmp_path: Path) -> None:
+    with process("serve", "--port", "0", env=surroundings(tmp_path)) as started:
+        wait_for_line(started, "serving")
+        assert started.stderr is not None
+        page = started.stderr.readline().decode().split()
+        port = int(page[1].strip("/").rpartition(":")[2])
+        reading = threading.Thread(target=first_entry, args=(port,), daemon=True)
+        reading.start()
+        time.sleep(1)
+        began = time.monotonic()
+        started.terminate()
+        started.wait(30)
+        took = time.monotonic() - began
+
+    assert page[0] == "page"
+    assert started.returncode == 0
+    assert took < 8
