@@ -1059,8 +1059,8 @@ class Recollection:
             self.store,
             scope=self.scope,
             project=self._notes,
-            conflicts=upkeep.consolidate.missed_conflicts(context),
-            merges=upkeep.consolidate.newest_merges(context),
+            conflicts=upkeep.consolidate.missed_conflicts(context, newest=upkeep.review.NEWEST),
+            merges=upkeep.consolidate.newest_merges(context, newest=upkeep.review.NEWEST),
         )
 
     def note_failures(self, report: "remember.import_files.ImportReport") -> None:

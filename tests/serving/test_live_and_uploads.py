@@ -90,6 +90,7 @@ def test_a_file_without_a_name_or_that_cannot_be_read_is_refused(server: Served)
     said = server.ask("POST", "/api/v1/import?name=strange.bin", b"\x00\xff\x00\x01", **FILE)
 
     assert said.status == 400
+    assert said.value["error"]["message"].startswith("strange.bin is binary")
 
 
 def test_a_token_writes_files_no_further_than_it_may(tmp_path: Path) -> None:
@@ -156,3 +157,15 @@ def test_a_server_with_an_open_page_ends_at_once(tmp_path: Path) -> None:
     assert page[0] == "page"
     assert started.returncode == 0
     assert took < 8
+
+
+def test_a_long_memory_tells_its_passages(tmp_path: Path) -> None:
+    with opened(tmp_path / "store.db", model="hashing") as db, serving(db) as served:
+        words = ". ".join(f"Shelf {number} holds the parts of machine {number * 7}" for number in range(120))
+        db.add(words)
+        db.flush()
+        told = served.post("show", id=1).value
+
+    assert len(told["passages"]) > 1
+    assert told["passages"][0][0] == 0
+    assert told["passages"][-1][1] == len(told["content"])

@@ -174,7 +174,7 @@ ANSWERS: Final[Mapping[str, Shape]] = {
         "log": {"*": LogSize, "kept": Retention},
         "last_backup": (_BACKED_UP, NoneType),
         "vectors_waiting?": int,
-        "bytes?": int,
+        "file_bytes?": int,
     },
     "supersede": {"id": int, "superseded_by": int},
     "tag": _each(EditResult),

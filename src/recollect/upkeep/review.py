@@ -24,6 +24,8 @@ FAILED: Final = "failed-import"
 """The kind of note that says which file could not be imported."""
 LATELY: Final = 500
 """How many of the last events are looked at."""
+NEWEST: Final = 50
+"""How many of the newest memories are compared with those near them: each costs a search."""
 DIFFERENT: Final = "These two say different things of the same."
 MARK: Final = "[redacted:"
 """What stands where a secret was."""

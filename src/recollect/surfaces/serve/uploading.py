@@ -45,7 +45,10 @@ def import_upload(db: Recollection, caller: Caller, name: str, project: str | No
     with TemporaryDirectory(prefix="recollect-") as folder:
         path = Path(folder, name)
         path.write_bytes(body)
-        parsed, form = read_file(path), format_of(path) or BY_NAME["text"]
+        try:
+            parsed, form = read_file(path), format_of(path) or BY_NAME["text"]
+        except InputError as error:  # where it lay here is nobody's business
+            raise InputError(str(error).replace(str(path), name), hint=error.hint) from error
     own = view.project or "default"
     drafts = [replace(each, source=name, trust=caller.trust, project=own, external_id=None) for each in parsed.memories]
     results = view.add_all(drafts) if drafts else ()
@@ -56,6 +59,6 @@ def import_upload(db: Recollection, caller: Caller, name: str, project: str | No
         "memories": {"new": decided["new"], "unchanged": decided["unchanged"]},
         "redacted": sum(each.redacted for each in results),
         "left_out": dict(parsed.skipped),
-        "errors": [{"path": name, "reason": reason} for reason in parsed.problems],
+        "errors": [{"path": name, "reason": reason.replace(str(path), name)} for reason in parsed.problems],
         "ids": [each.id for each in results],
     }

@@ -77,7 +77,7 @@ export function render(root) {
       );
     } catch (error) {
       fill(state, h("span", { class: "bad" }, T.add.problem));
-      fill(more, h("p", { class: "bad" }, error.message, error.hint ? ` ${error.hint}` : ""));
+      fill(more, h("p", { class: "bad" }, error.message, error.hint ? `; ${error.hint}` : ""));
     }
     progress.value = 1;
     progress.remove();

@@ -258,7 +258,7 @@ export function render(root, id) {
   async function purge() {
     const told = await attempt(() => ask("purge", { ids: [String(number)], dry_run: true, project: project() }));
     if (!told) return;
-    const counts = Object.entries(told).filter(([, count]) => Number.isInteger(count) && count > 0).map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`);
+    const counts = Object.entries(told).filter(([, count]) => Number.isInteger(count) && count > 0).map(([name, count]) => T.memory.purge.count(count, name.replaceAll("_", " ")));
     const erase = h("button", { class: "danger", disabled: true }, T.memory.purge.action);
     const sure = h("input", { type: "checkbox", onchange: () => { erase.disabled = !sure.checked; } });
     const box = dialog(

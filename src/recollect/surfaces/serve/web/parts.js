@@ -127,7 +127,7 @@ export function failed(error, again = null) {
     "div",
     { class: "notice bad", role: "alert" },
     h("strong", {}, T.failed),
-    h("p", {}, error.message, error instanceof ApiError && error.hint ? ` ${error.hint}` : ""),
+    h("p", {}, error.message, error instanceof ApiError && error.hint ? `; ${error.hint}` : ""),
     again ? button(T.retry, again) : null,
   );
 }
@@ -168,7 +168,7 @@ export async function attempt(work) {
   try {
     return await work();
   } catch (error) {
-    if (error.name !== "AbortError") say(`${error.message}${error.hint ? ` ${error.hint}` : ""}`);
+    if (error.name !== "AbortError") say(`${error.message}${error.hint ? `; ${error.hint}` : ""}`);
     return undefined;
   }
 }

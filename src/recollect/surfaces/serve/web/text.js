@@ -23,8 +23,8 @@ export const T = {
   toSearch: "Go to Search",
 
   server: {
-    answered: (status) => `The server answered ${status}.`,
-    silent: "The server does not answer.",
+    answered: (status) => `The server answered ${status}`,
+    silent: "The server does not answer",
     start: "Start it: recollect serve",
   },
 
@@ -237,6 +237,7 @@ export const T = {
       sure: "Yes, erase it for good",
       action: "Erase for good",
       done: "Erased.",
+      count: (count, name) => `${count} ${count === 1 ? name.replace(/ies$/, "y").replace(/s$/, "") : name}`,
       counts: (counts) => `What goes: ${counts}.`,
     },
     done: { pin: "Pinned.", unpin: "Not pinned any more.", forget: "Forgotten. Searches do not find it.", restore: "Restored.", tag: "Tagged." },
