@@ -177,6 +177,9 @@ def test_the_older_word_stands_below_the_newer(visit: Visit, server: Served) -> 
 
     expect(page.locator(".hit").first).to_contain_text("6000")
     expect(page.locator(".hit").first.locator(".older")).to_contain_text("The staging database listens on port 5433")
+    page.locator(".older a").first.click()
+    expect(page.locator(".chain li")).to_have_count(2)
+    expect(page.locator(".chain li").first).to_contain_text("5433")
 
 
 def test_the_exchange_around_a_turn_is_shown(visit: Visit, server: Served, tmp_path: Path) -> None:

@@ -143,17 +143,20 @@ export function render(root, id) {
   async function drawChain(place) {
     const found = await ask("search", { query: memory.content.slice(0, 300), include_superseded: true, limit: 40, include_facts: false, project: project() });
     const known = new Map(found.hits.map((hit) => [hit.id, hit.memory]));
+    const older = new Map(found.hits.filter((hit) => hit.older).map((hit) => [hit.id, hit.older]));
     known.set(number, memory);
     const line = [memory];
-    while (line.at(-1).superseded_by !== null && line.length < 20) {
-      const next = line.at(-1).superseded_by;
-      if (line.some((each) => each.id === next)) break;
-      try { line.push(known.get(next) || (await ask("show", { id: next, project: project() }))); } catch { break; }
+    const has = (id) => line.some((each) => each.id === id);
+    const load = async (id) => known.get(id) || ask("show", { id, project: project() }).catch(() => null);
+    for (let next = memory; next && line.length < 20;) {
+      const id = next.superseded_by ?? [...older].find(([, old]) => old === next.id)?.[0];
+      next = id && !has(id) ? await load(id) : null;
+      if (next) line.push(next);
     }
-    for (let more = true; more && line.length < 20;) {
-      const before = [...known.values()].find((each) => each.superseded_by === line[0].id && !line.includes(each));
-      more = Boolean(before);
-      if (before) line.unshift(before);
+    for (let first = memory; first && line.length < 20;) {
+      const id = [...known.values()].find((each) => each.superseded_by === first.id)?.id ?? older.get(first.id);
+      first = id && !has(id) ? await load(id) : null;
+      if (first) line.unshift(first);
     }
     if (line.length > 1 && !gone) fill(place, card(T.memory.chain, chainDrawing(line)));
   }

@@ -171,7 +171,7 @@ export function render(root) {
       h("div", { class: "hit-head" }, h("a", { class: `hit-title ${memory.title ? "" : "plain"}`, href: address(`memory/${hit.id}`) }, memory.title || said), hit.explain.shares.length ? bar(hit, top) : null),
       memory.title ? h("p", { class: "snippet" }, said) : null,
       exchange(hit),
-      hit.older ? h("p", { class: "older" }, `${T.search.older}: `, h("a", { href: address(`memory/${hit.id}`, { show: "chain" }), "data-older": hit.older }, `#${hit.older}`)) : null,
+      hit.older ? h("p", { class: "older" }, `${T.search.older}: `, h("a", { href: address(`memory/${hit.id}`), "data-older": hit.older }, `#${hit.older}`)) : null,
       hit.conflicts ? h("p", { class: "older bad" }, `${T.search.conflicts} `, hit.conflicts.map((id, at) => [at ? ", " : "", h("a", { href: address(`memory/${id}`) }, `#${id}`)])) : null,
       h("div", { class: "hit-foot" }, meta(memory), hit.explain.shares.length ? toggle : null),
       more,
