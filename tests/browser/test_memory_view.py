@@ -32,6 +32,20 @@ def test_an_edit_is_kept_and_undone(visit: Visit, server: Served) -> None:
     assert server.db.show(5).memory.content == "The staging database listens on port 5433"
 
 
+def test_a_title_can_be_taken_away_and_comes_back(visit: Visit, server: Served) -> None:
+    page = visit("memory/3")
+    expect(page.locator("h1")).to_have_text("Offline mode")
+
+    page.get_by_role("button", name="Edit").click()
+    page.get_by_label("Title").fill("")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator("h1")).to_have_text("Memory #3")
+    page.get_by_role("button", name="Undo").click()
+
+    expect(page.locator("h1")).to_have_text("Offline mode")
+    assert server.db.show(3).memory.title == "Offline mode"
+
+
 def test_forget_hides_and_restore_brings_back(visit: Visit, server: Served) -> None:
     page = visit("memory/7")
 

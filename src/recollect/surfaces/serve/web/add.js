@@ -42,7 +42,7 @@ export function render(root) {
   document.addEventListener("drop", dropped);
 
   async function remember() {
-    const result = await ask("add", { text: text.value, type: type.value, title: title.value, tag: tags.value.split(",").map((each) => each.trim()).filter(Boolean), project: project() });
+    const result = await ask("add", { text: text.value, type: type.value, title: title.value || undefined, tag: tags.value.split(",").map((each) => each.trim()).filter(Boolean), project: project() });
     fill(told, h("p", { class: "notice good" }, T.add.decisions[result.decision], " ", h("a", { href: address(`memory/${result.id}`) }, `#${result.id}`), result.redacted ? ` ${T.add.redacted(result.redacted)}` : ""));
     say(T.add.decisions[result.decision], result.decision === "distinct" || result.decision === "updates" ? () => ask("forget", { id: result.id, project: project() }) : null);
     text.value = title.value = tags.value = "";

@@ -57,12 +57,12 @@ async function request(path, options, more) {
 }
 
 function without(values) {
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && !value.length)));
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== null && value !== undefined && !(Array.isArray(value) && !value.length)));
 }
 
-// Ask an operation; *values* that are blank are left out.
+// Ask an operation; *values* that are not there are left out.
 export async function ask(operation, values = {}, signal = undefined) {
-  const body = JSON.stringify({ ...without(values), ...("query" in values ? { query: values.query } : {}) });
+  const body = JSON.stringify(without(values));
   const response = await request(`${BASE}/${operation}`, { method: "POST", body, signal }, { "Content-Type": "application/json" });
   return response.json();
 }
@@ -70,8 +70,7 @@ export async function ask(operation, values = {}, signal = undefined) {
 // Return the address of the same answer as JSON.
 export function twin(operation, values = {}) {
   const query = new URLSearchParams();
-  const given = { ...without(values), ...("query" in values ? { query: values.query } : {}) };
-  for (const [name, value] of Object.entries(given)) for (const each of [value].flat()) query.append(name, String(each));
+  for (const [name, value] of Object.entries(without(values))) for (const each of [value].flat()) query.append(name, String(each));
   return `${BASE}/${operation}${query.size ? `?${query}` : ""}`;
 }
 

@@ -219,13 +219,14 @@ export function render(root, id) {
       const changed = Object.keys(now).filter((name) => now[name] !== before[name]);
       box.close();
       if (!changed.length) return say(T.memory.edit.nothing);
-      return change("edit", edited(changed, now), T.memory.edit.done, ["edit", edited(changed.filter((name) => before[name] !== ""), before)]);
+      return change("edit", edited(changed, now), T.memory.edit.done, ["edit", edited(changed, before)]);
     }
   }
 
   function edited(names, from) {
     const read = { tag: (text) => text.split(",").map((each) => each.trim()).filter(Boolean), confidence: Number };
-    return Object.fromEntries(names.map((name) => [name, (read[name] || String)(from[name])]));
+    const told = names.filter((name) => from[name] !== "" || name === "title"); // a day or tags cannot be blank
+    return Object.fromEntries(told.map((name) => [name, (read[name] || String)(from[name])]));
   }
 
   function supersede() {

@@ -141,7 +141,7 @@ export function render(root) {
       reply.suggestions.length ? h("p", { class: "instead" }, `${T.search.instead}: `, reply.suggestions.map((each) => button(each, () => { input.value = each; typed(); input.focus(); }, { kind: "chip" }))) : null,
       !reply.hits.length && blank ? empty(T.search.empty, T.search.emptyNext, h("a", { class: "button primary", href: address("add") }, T.search.emptyAction)) : null,
       !reply.hits.length && !blank
-        ? empty(T.search.nothing, [reply.reason ? `${reply.reason.message}. ` : "", T.search.nothingNext], narrowed ? button(T.search.clear, clear, { kind: "primary" }) : null, h("a", { class: "button", href: address("add", { text: state.query }) }, T.health.teach))
+        ? empty(T.search.nothing, [reply.reason ? `${reply.reason.message[0].toUpperCase()}${reply.reason.message.slice(1)}. ` : "", T.search.nothingNext], narrowed ? button(T.search.clear, clear, { kind: "primary" }) : null, h("a", { class: "button", href: address("add", { text: state.query }) }, T.health.teach))
         : null,
     ];
   }
@@ -220,8 +220,8 @@ export function render(root) {
     fill(
       controls,
       chosen.length ? h("div", { class: "chips" }, chosen, button(T.search.clear, clear, { kind: "quiet small" })) : null,
-      field(T.search.mode, select(T.search.mode, T.search.modes, state.mode || "", (mode) => set({ mode }))),
-      field(T.search.profile, select(T.search.profile, { "": T.search.ownProfile, ...Object.fromEntries(profiles.map((each) => [each, each])) }, state.profile || "", (profile) => set({ profile }))),
+      field(T.search.mode, select(T.search.mode, T.search.modes, state.mode || "", (mode) => set({ mode: mode || undefined }))),
+      field(T.search.profile, select(T.search.profile, { "": T.search.ownProfile, ...Object.fromEntries(profiles.map((each) => [each, each])) }, state.profile || "", (profile) => set({ profile: profile || undefined }))),
       lenses,
       h("div", { class: "dates" }, date("since", T.search.since), date("until", T.search.until)),
       check("precise", T.search.precise),
@@ -250,7 +250,7 @@ export function render(root) {
     const found = await attempt(() => ask("lens", { action: "list", project: state.project }));
     if (!found?.lenses.length) return;
     const choices = { "": T.search.noLens, ...Object.fromEntries(found.lenses.map((lens) => [lens.name, lens.name])) };
-    fill(lenses, field(T.search.lens, select(T.search.lens, choices, state.lens || "", (lens) => set({ lens }))));
+    fill(lenses, field(T.search.lens, select(T.search.lens, choices, state.lens || "", (lens) => set({ lens: lens || undefined }))));
   }
 
   function drawCounts(facets) {
