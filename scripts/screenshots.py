@@ -21,7 +21,7 @@ VIEWS = {
     "today": ("today", ".entry"),
     "review": ("review", ".question"),
     "health": ("health", ".tile"),
-    "compare": ("compare?q=when+do+we+deploy&left=default&right=boocode", ".column li"),
+    "compare": ("compare?q=which+database+port+is+backed+up&left=default&right=oro", ".column li"),
     "add": ("add", ".drop"),
 }
 SIZES = {"desk": (1280, 800), "phone": (390, 780)}

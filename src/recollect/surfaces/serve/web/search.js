@@ -68,10 +68,10 @@ export function render(root) {
     change();
   }
 
-  // Write the state into the address, without a new entry in the history for each letter, and search.
+  // Search, and write the state into the address, without a new entry in the history for each letter.
   function change() {
-    history.replaceState(null, "", address("search", written(state, { limit: limit === LIMIT ? "" : limit, why: [...opened].join(",") })));
     search();
+    history.replaceState(null, "", address("search", written(state, { limit: limit === LIMIT ? "" : limit, why: [...opened].join(",") })));
   }
 
   function set(more) {
