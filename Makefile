@@ -91,7 +91,7 @@ eval: $(TO_TEST) $(MODEL) ## measure what is found on the judged sets in ../shar
 		--profile default --mode keyword --mode semantic --mode hybrid --vectors build/vectors \
 		--output build/evaluation.md --output build/evaluation.html $(GIVEN)
 
-bench: $(TO_TEST) $(MODEL) ## run every benchmark of speed
+bench: $(TO_TEST) $(MODEL) $(CHROMIUM) ## run every benchmark of speed
 	@set -e; for script in $(filter-out $(addprefix benchmarks/,$(ASIDE)),$(wildcard benchmarks/[a-z]*.py)); do \
 		echo "== $$script"; RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python $$script; done
 
