@@ -21,7 +21,7 @@ SOURCES := $(shell find src tests -type f -not -name '*.pyc' 2>/dev/null)
 PEERS := build/peers/venv
 SPEED := RECOLLECT_MODELS=$(MODELS) $(RUN) benchmarks.speed
 # Benchmarks that stand by themselves.
-PARTS := embedding bounds fronts serving precise typos
+PARTS := embedding bounds fronts serving precise typos page
 TXTAI := 9.14.0
 
 PIP_TOOLS := 7.6.2
@@ -31,7 +31,11 @@ COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras -
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
-.PHONY: help demo test check docs mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers clean
+# The browser that tests drive is the system's; axe-core checks what people who do not see can read.
+CHROMIUM := build/chromium
+AXE := build/axe/.installed
+
+.PHONY: help demo test check docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -40,7 +44,7 @@ help: ## list what can be made
 demo: $(TO_RUN) $(MODEL) ## build a sample store and search it
 	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/recollect demo
 
-test: $(TO_TEST) $(MODEL) ## run every test
+test: $(TO_TEST) $(MODEL) $(CHROMIUM) $(AXE) ## run every test
 	@mkdir -p build
 	@RECOLLECT_MODELS= $(RUN) pytest -n 2 --requirements=$(PROVEN)
 
@@ -54,11 +58,14 @@ check: $(TO_TEST) ## lint, format, types, direction of imports, architecture
 docs: $(TO_TEST) ## write the API and HTTP references, the JSON Schema and the man page from the code
 	@$(VENV)/bin/python scripts/docs.py
 
+screenshots: $(TO_TEST) $(MODEL) $(CHROMIUM) ## write docs/screenshots: each view of the page, light and dark, desk and phone
+	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python scripts/screenshots.py
+
 requirements: $(PROVEN) ## print each requirement with the tests that prove it
 	@$(VENV)/bin/python scripts/requirements.py $(PROVEN)
 
 # Failing tests (1) leave their requirement open; a suite that cannot run (2 and up) proves nothing.
-$(PROVEN): $(SOURCES) pyproject.toml $(TO_TEST)
+$(PROVEN): $(SOURCES) pyproject.toml $(TO_TEST) $(CHROMIUM) $(AXE)
 	@mkdir -p build
 	@$(RUN) pytest -q -n 2 --requirements=$@ || [ $$? -eq 1 ]
 
@@ -98,7 +105,7 @@ bench-check: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure 10,000 anew and 
 bench-identical: $(TO_TEST) $(MODEL) ## ask all questions of the judged sets with and without the index (long)
 	@MOST=0 CASES=100000 $(SPEED) --only answers --fresh $(GIVEN)
 
-bench-parts: $(TO_TEST) $(MODEL) ## run the benchmarks of single parts: embedding, limits, fronts, serving, typos
+bench-parts: $(TO_TEST) $(MODEL) $(CHROMIUM) ## run the benchmarks of single parts: embedding, limits, fronts, serving, typos
 	@set -e; for part in $(PARTS); do \
 		echo "== $$part"; RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/$$part.py; done
 
@@ -128,6 +135,21 @@ $(TO_RUN): requirements/run.txt pyproject.toml | $(VENV)/.made
 $(MODEL): | $(TO_RUN)
 	@echo "Installing the embedding model ..."
 	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/recollect model install minilm > /dev/null
+
+# Installing a browser needs root, or sudo; whoever has one already needs neither.
+$(CHROMIUM):
+	@mkdir -p build
+	@command -v chromium > $@ || command -v chromium-browser > $@ || { echo "Installing Chromium ..."; \
+		as=$$(test $$(id -u) -eq 0 || echo sudo); \
+		{ $$as apt-get install -qq -y chromium || { $$as apt-get update -qq && $$as apt-get install -qq -y chromium; }; } > build/chromium.log 2>&1 \
+		|| { tail -3 build/chromium.log; exit 1; }; command -v chromium > $@; }
+
+$(AXE): tests/browser/package.json tests/browser/package-lock.json
+	@echo "Installing axe-core ..."
+	@mkdir -p build/axe
+	@cp $^ build/axe
+	@npm ci --prefix build/axe --silent --no-audit --no-fund
+	@touch $@
 
 $(PEERS)/.installed: requirements/peers.in
 	@echo "Installing the peers ..."

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from http_reference import http_reference
@@ -13,21 +13,21 @@ from reference import reference
 ROOT = Path(__file__).parent.parent
 
 
-def pages() -> Mapping[str, str]:
-    """Return each page that is made, by its path."""
+def pages() -> Mapping[str, Callable[[], str]]:
+    """Return how each page is made, by its path."""
     return {
-        "docs/api.md": reference(),
-        "docs/http.md": http_reference(),
-        "share/man/man1/recollect.1": manual_page(),
-        "src/recollect/schemas/answers.json": json.dumps(answers_schema(), ensure_ascii=False, indent=1) + "\n",
+        "src/recollect/schemas/answers.json": lambda: json.dumps(answers_schema(), ensure_ascii=False, indent=1) + "\n",
+        "docs/api.md": reference,
+        "docs/http.md": http_reference,  # which tells what the schema says
+        "share/man/man1/recollect.1": manual_page,
     }
 
 
 def main() -> None:
     """Write the pages that are not up to date, or name them."""
     check, stale = "--check" in sys.argv[1:], 0
-    for name, text in pages().items():
-        path = ROOT / name
+    for name, make in pages().items():
+        path, text = ROOT / name, make()
         if path.is_file() and path.read_text(encoding="utf-8") == text:
             continue
         stale += 1

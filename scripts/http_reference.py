@@ -73,6 +73,8 @@ OTHERS = f"""## Other paths
 | path | |
 |---|---|
 | `POST {BASE}/import` | one memory for each line (`application/x-ndjson`); see below |
+| `POST {BASE}/import?name=FILE` | the memories in a file (`application/octet-stream`); see below |
+| `GET {BASE}/events` | what happens from now on, as server-sent events; see below |
 | `GET {BASE}/openapi.json` | the OpenAPI description |
 | `GET /docs` | the page that renders it |
 | `/mcp` | MCP over streamable HTTP ([agents.md](agents.md)) |
@@ -82,6 +84,13 @@ OTHERS = f"""## Other paths
 An import takes any number of lines, each what `add` takes, and answers with one result a line as each is done: the
 `line`, and what `add` answers or the `error`. With `Accept: text/event-stream` they are events `result` and, at the
 end, `done`.
+
+A file is read as `recollect import` reads it, whatever its format, up to 32 MB, and kept nowhere; its memories have its
+name as their source. The answer counts what is `new` and `unchanged` under `memories`, and tells the `format`, what was
+`redacted`, `left_out` and the `errors`.
+
+The events are entries of [`activity`](#activity), each named `entry`, of one `project` or `session` where the query
+string names one. A stream ends after five minutes; ask again.
 """
 
 

@@ -67,6 +67,7 @@ class AsyncRecollection:
         """Return a view of the same store that writes to the project *name* and sees nothing else."""
         return AsyncRecollection(self.inner.in_project(name))
 
+    activity = _threaded(Recollection.activity)
     add = _threaded(Recollection.add)
     add_all = _threaded(Recollection.add_all)
     archive = _streamed(Recollection.archive)
@@ -105,6 +106,7 @@ class AsyncRecollection:
     list = _threaded(Recollection.list)
     never_recalled = _threaded(Recollection.never_recalled)
     never_used = _threaded(Recollection.never_used)
+    note_failures = _threaded(Recollection.note_failures)
     pin = _threaded(Recollection.pin)
     prune_log = _threaded(Recollection.prune_log)
     prune_vectors = _threaded(Recollection.prune_vectors)
@@ -115,9 +117,11 @@ class AsyncRecollection:
     related = _threaded(Recollection.related)
     restore = _threaded(Recollection.restore)
     restore_backup = _threaded(Recollection.restore_backup)
+    review = _threaded(Recollection.review)
     revoke_token = _threaded(Recollection.revoke_token)
     roots = _threaded(Recollection.roots)
     search = _threaded(Recollection.search)
+    settle = _threaded(Recollection.settle)
     show = _threaded(Recollection.show)
     stale = _threaded(Recollection.stale)
     stats = _threaded(Recollection.stats)

@@ -711,7 +711,15 @@ class Recollection:
             wordings=self.store.wordings(rows, scope=scope).get(memory_id, ()),
             events=self.store.history(rows, scope=scope).get(memory_id, ()),
             facts=self._facts_of(memory_id),
+            passages=self._passages_of(memory_id),
         )
+
+    def _passages_of(self, memory_id: int) -> tuple[tuple[int, int], ...]:
+        """Return where the passages of a memory stand, if it has several."""
+        made = next((each for each in self.generations() if not each.is_external), None)
+        held = {} if made is None else self.store.vectors(made.fingerprint, [memory_id], scope=self.scope)
+        found = held.get(memory_id, ())
+        return tuple((each.start, each.stop) for each in found) if len(found) > 1 else ()
 
     def list(self, *, limit: int = 20, offset: int = 0, **options: Unpack[FilterOptions]) -> Listing:
         """Return memories newest first.
@@ -1015,23 +1023,80 @@ class Recollection:
         found = [hit.memory for hit in self.search(query, include_superseded=True, limit=limit).hits]
         return tuple(sorted(found, key=lambda memory: (memory.when, memory.id)))
 
-    def recalls(self, *, session: str | None = None, fact: int | None = None, limit: int = 20) -> tuple[Recall, ...]:
-        """Return what was recalled, the last first: in one session, or with one fact, or at all.
+    def recalls(
+        self, *, session: str | None = None, fact: int | None = None, memory: int | None = None, limit: int = 20
+    ) -> tuple[Recall, ...]:
+        """Return what was recalled, the last first: in one session, with one fact, of one memory, or at all.
 
         Example:
             >>> [(each.query, each.outcome) for each in db.recalls(session="friday")]
             [('deploy', 'answered')]
         """
-        return self.store.recalls(scope=self.scope, session=self._named(session), fact_id=fact, limit=limit)
+        return self.store.recalls(
+            scope=self.scope, session=self._named(session), fact_id=fact, memory_id=memory, limit=limit
+        )
 
-    def never_recalled(self) -> tuple[Memory, ...]:
-        """Return the memories that no logged search has shown.
+    def activity(self, *, session: str | None = None, limit: int = 50) -> "tuple[upkeep.activity.Entry, ...]":
+        """Return what happened lately, the last first: learned, changed, recalled, or told to an agent.
+
+        Example:
+            >>> [(entry.what, entry.ids) for entry in db.activity(limit=2)]
+            [('recalled', (1,)), ('learned', (3,))]
+        """
+        most, asked = max(0, min(limit, 10_000)), self._named(session)
+        return upkeep.activity.activity(self.store, scope=self.scope, project=self._notes, session=asked, limit=most)
+
+    def review(self) -> "tuple[upkeep.review.ReviewItem, ...]":
+        """Return what needs a person and is not settled: contradictions, merges, updates, agents' words, secrets.
+
+        Example:
+            >>> db.add("The gate is blue", trust="agent").id
+            4
+            >>> [(item.key, item.about) for item in db.review()]
+            [('trust:4', 'The word of an agent.')]
+        """
+        context = self._ingest_context(embed=False)
+        return upkeep.review.review(
+            self.store,
+            scope=self.scope,
+            project=self._notes,
+            conflicts=upkeep.consolidate.missed_conflicts(context, newest=upkeep.review.NEWEST),
+            merges=upkeep.consolidate.newest_merges(context, newest=upkeep.review.NEWEST),
+        )
+
+    def note_failures(self, report: "remember.import_files.ImportReport") -> None:
+        """Keep which files of an import could not be read, for `review`; those that could be are not asked about.
+
+        Example:
+            >>> db.note_failures(db.import_("notes"))
+            >>> db.review()
+            ()
+        """
+        failures = {self._named(each.path) or "": self._named(each.reason) or "" for each in report.errors}
+        read = {name for _, name in report.sources}
+        upkeep.review.note_failures(self.store, failures, read, project=self._notes)
+
+    def settle(self, key: str, *, again: bool = False) -> None:
+        """Keep the question *key* of `review` from being asked any more, or let it be asked *again*.
+
+        Example:
+            >>> db.add("The gate is blue", trust="agent").id
+            4
+            >>> db.settle("trust:4")
+            >>> db.review()
+            ()
+        """
+        named = self._named(key) or ""
+        upkeep.review.settle(self.store, named, project=self._notes, at=self.now(), again=again)
+
+    def never_recalled(self, *, limit: int | None = None) -> tuple[Memory, ...]:
+        """Return the memories that no logged search has shown, the oldest first.
 
         Example:
             >>> [memory.id for memory in db.never_recalled()]
             [2, 3]
         """
-        return recall.log.never_recalled(self.store, scope=self.scope)
+        return recall.log.never_recalled(self.store, scope=self.scope, limit=None if limit is None else max(0, limit))
 
     def never_used(self) -> "tuple[recall.log.MemoryUse, ...]":
         """Return the memories that were shown three times or more and never used, most often shown first.

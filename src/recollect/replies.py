@@ -324,6 +324,8 @@ class Shown:
     wordings: tuple[str, ...]
     events: tuple[Event, ...]
     facts: tuple[Fact, ...] = ()
+    passages: tuple[tuple[int, int], ...] = ()
+    """Where its passages stand in its content, where it is long enough to have several vectors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,15 +18,15 @@ CODE = {
     "remember": 10_050,
     "rerankers": 200,
     "search": 3_100,
-    "stores": 7_300,
-    "surfaces": 7_200,
+    "stores": 7_330,
+    "surfaces": 7_450,
     "text": 2_600,
-    "upkeep": 950,
+    "upkeep": 1_140,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
-QUESTIONS = 47
+QUESTIONS = 49
 """How many a store answers in all."""
 IMPORTS = 21
 """How many modules of ours and of others one module may know."""

@@ -260,6 +260,19 @@ def test_a_revision_is_found_by_its_new_words_only_and_keeps_the_old_ones_in_its
     assert store.history([row], scope=ALL_PROJECTS)[row][-1].detail["content"] == "old words"
 
 
+def test_the_last_events_come_first_and_only_those_of_the_scope(store: Store) -> None:
+    one, other = add(store, Memory(content="deploy", project="web"), Memory(content="backup", project="ops"))
+    memory = store.load([one], scope=ALL_PROJECTS)[one]
+    store.apply([Revise(memory=replace(memory, pinned=True), verb="pin"), Forget(id=other)], at=NOON + DAY)
+
+    told = store.events(scope=ALL_PROJECTS, limit=3)
+    web = store.events(scope=Scope(projects=frozenset({"web"})), limit=9)
+
+    assert [(event.memory_id, event.verb) for event in told] == [(other, "forget"), (one, "pin"), (other, "add")]
+    assert [(event.memory_id, event.verb) for event in web] == [(one, "pin"), (one, "add")]
+    assert store.events(scope=ALL_PROJECTS, limit=0) == ()
+
+
 def test_a_merged_wording_finds_its_memory_and_survives_a_revision(store: Store) -> None:
     (row,) = add(store, "deploy on fridays")
 

@@ -95,6 +95,13 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
             {"report": "recent", "session": "talk", "limit": 1000},
             *({"report": "provenance", "fact": fact} for fact in range(1, 9)),
         ),
+        "activity": ({}, {"limit": 1000}, {"session": f"session{MARK}"}),
+        "review": (
+            {"action": "list"},
+            {"action": "done", "key": f"trust:{THEIR_ID}"},
+            {"action": "again", "key": f"trust:{THEIR_ID}"},
+            {"action": "again", "key": "trust:0"},
+        ),
         "stats": ({},),
         "token": (
             {"action": "list"},
@@ -141,6 +148,7 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         for more in ({}, {"mode": "semantic"}, {"facets": True, "session": "talk"}, {"lens": "none"}, {"where": seen})
     )
     return {
+        "activity": (*plain, ((), {"session": "talk"}), ((), {"session": f"session{MARK}", "limit": 1000})),
         "add": ((("The lighthouse port is 5432, said again",), {}), (("x",), {"project": THEIRS})),
         "add_all": ((([Memory(content="Lock the lighthouse")],), {}), (([Memory(content="x", project=THEIRS)],), {})),
         "archive": (*plain, ((), {"everything": True, "vectors": True})),
@@ -179,12 +187,19 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "list": (*plain, ((), {"where": seen, "limit": 1000})),
         "never_recalled": plain,
         "never_used": plain,
+        "note_failures": (((ImportReport(sources={(THEIRS, "/theirs")}),), {}),),
         "now": plain,
         "pin": one,
         "prune_log": (*plain, ((), {"max_size": 0.0})),
         "prune_vectors": (((), {"dry_run": True}),),
         "purge": (*one, ((), {"project": THEIRS}), ((), {"older_than": "2100-01-01", "dry_run": True})),
-        "recalls": (*plain, ((), {"session": "talk"}), ((), {"session": f"session{MARK}"}), ((), {"fact": 1})),
+        "recalls": (
+            *plain,
+            ((), {"session": "talk"}),
+            ((), {"session": f"session{MARK}"}),
+            ((), {"fact": 1}),
+            ((), {"memory": THEIR_ID}),
+        ),
         "reindex": plain,
         "reinforce": one,
         "related": (*one, *(((row,), {"limit": 50}) for row in range(13, 30))),
@@ -192,7 +207,9 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "restore_backup": (((folder / "notes.db",), {}), ((folder / "notes.db",), {"dry_run": True})),
         "roots": plain,
         "revoke_token": ((("kept",), {}), ((f"token{MARK}",), {})),
+        "review": plain,
         "search": found,
+        "settle": (((f"trust:{THEIR_ID}",), {}), ((f"trust:{THEIR_ID}",), {"again": True})),
         "show": tuple(((row,), {}) for row in range(1, 40)),
         "stale": (((), {"below": 1.0, "days": 0}),),
         "stats": plain,

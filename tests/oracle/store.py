@@ -577,6 +577,12 @@ class OracleStore:
             mine = (row for row, memory in sorted(self._state.memories.items()) if in_scope(memory, scope))
             return tuple(row for row in mine if row > after)[:limit]
 
+    def events(self, *, scope: Scope, limit: int) -> tuple[Event, ...]:
+        with self._lock:
+            held = self._state.memories
+            mine = [each for each in self._state.events if in_scope(held[each.memory_id], scope)]
+            return tuple(reversed(mine[-limit:] if limit else []))
+
     def projects(self) -> tuple[str, ...]:
         with self._lock:
             state = self._state

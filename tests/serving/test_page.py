@@ -18,11 +18,35 @@ def test_the_page_and_its_files_are_sent_from_here(server: Served) -> None:
     assert {server.ask("GET", each).status for each in named} == {200}
 
 
-def test_the_page_holds_nothing_that_its_policy_forbids(server: Served) -> None:
-    page, script = (server.ask("GET", path).body.decode() for path in ("/docs", "/docs/docs.js"))
-    policy = server.ask("GET", "/docs").headers["content-security-policy"]
+def test_the_pages_hold_nothing_that_their_policy_forbids(server: Served) -> None:
+    said = {path: server.ask("GET", path) for path in PAGES}
+    policies = {each.headers["content-security-policy"] for each in said.values()}
+    bodies = {path: each.body.decode() for path, each in said.items()}
 
-    assert "script-src 'self'" in policy
-    assert "unsafe" not in policy
-    assert re.findall(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=|https?://", page) == []
-    assert re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|https?://", script) == []
+    assert len(policies) == 1
+    assert "script-src 'self'" in policies.copy().pop()
+    assert "unsafe" not in policies.pop()
+    for path, body in bodies.items():
+        if path in ("/", "/docs"):
+            assert re.findall(r"<script(?![^>]*\bsrc=)|<style|\son\w+=|\sstyle=|https?://", body) == []
+        elif path.endswith(".js"):
+            forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|localStorage"
+            assert re.findall(forbidden, body) == [], path
+            assert re.sub(r"http://www\.w3\.org/2000/svg", "", body).count("://") == 0, path
+
+
+def test_the_page_weighs_less_than_200_kilobytes(server: Served) -> None:
+    sizes = {path: len(server.ask("GET", path).body) for path in PAGES}
+
+    assert sum(sizes.values()) < 200_000
+
+
+def test_what_the_page_says_stands_in_one_file(server: Served) -> None:
+    scripts = [path for path in PAGES if path.endswith(".js") and path not in ("/ui/text.js", "/docs/docs.js")]
+
+    spoken = {
+        path: re.findall(r'[>\s(,]"([A-Z][a-z]+ [a-z ]+[.!?]?)"', server.ask("GET", path).body.decode())
+        for path in scripts
+    }
+
+    assert {path: texts for path, texts in spoken.items() if texts} == {}

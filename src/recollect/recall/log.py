@@ -227,9 +227,9 @@ def memory_uses(store: Store, *, scope: Scope) -> tuple[MemoryUse, ...]:
     )
 
 
-def never_recalled(store: Store, *, scope: Scope) -> tuple[Memory, ...]:
-    """Return the memories no search has ever shown."""
-    rows = [each.id for each in memory_uses(store, scope=scope) if each.shown == 0]
+def never_recalled(store: Store, *, scope: Scope, limit: int | None = None) -> tuple[Memory, ...]:
+    """Return the memories no search has ever shown, the oldest first."""
+    rows = [each.id for each in memory_uses(store, scope=scope) if each.shown == 0][:limit]
     return tuple(store.load(rows, scope=scope).values())
 
 

@@ -377,6 +377,10 @@ class Copies(Protocol):
         """Return the lowest ids above *after*, those of forgotten memories too, lowest first."""
         ...
 
+    def events(self, *, scope: Scope, limit: int) -> tuple[Event, ...]:
+        """Return the last *limit* events of all memories of *scope*, forgotten ones too, the last first."""
+        ...
+
     def projects(self) -> tuple[str, ...]:
         """Return every project that a memory, forgotten ones too, a source or a note belongs to, by name.
 

@@ -1,9 +1,21 @@
 """Verbs that copy the whole store: a backup, and a backup put back."""
 
+from pathlib import Path
+
 from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, operation
+
+
+def bytes_of(address: str) -> int:
+    """Return how many bytes the files of the store at *address* hold; 0 where it is no file."""
+    place = Path(address).expanduser()
+    return (
+        sum(each.stat().st_size for each in place.parent.glob(f"{place.name}*") if each.is_file())
+        if place.is_file()
+        else 0
+    )
 
 
 @operation(

@@ -36,10 +36,12 @@ def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     made = next((each for each in db.generations() if not each.is_external), None)
     waiting = made.pending if made else 0
     lines = [text.stats_text(counted, db.address), text.log_text(counted.log, kept), text.backup_line(last)]
+    size = backing.bytes_of(db.address) if db.project is None else 0
     lines += [f"  without vectors: {waiting}; {text.LATER}"] if waiting else []
     return Answer(
         value={"store": db.address, **value, "log": {**value["log"], "kept": serialise(kept)}, "last_backup": last}
-        | ({"vectors_waiting": waiting} if waiting else {}),
+        | ({"vectors_waiting": waiting} if waiting else {})
+        | ({"file_bytes": size} if size else {}),
         text=lambda: "\n".join(lines),
     )
 

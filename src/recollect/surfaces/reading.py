@@ -128,7 +128,7 @@ def _search(db: Recollection, given: Given, ask: Callable[..., Reply]) -> Answer
 
 def _asked(given: Given) -> dict[str, Any]:
     """Return the options of a search that the parameters of ASKED describe."""
-    options = given.chosen([*(each.name for each in NUMBERS), "lens", "intent", "cancelled"])
+    options = given.chosen([*(each.name for each in NUMBERS), "lens", "intent", "cancelled", "profile"])
     if given.get("weight"):
         options["weights"] = given.numbers("weight", form="RANKING=NUMBER", example="vector=0.5")
     shown = {"precise": bool(given.get("precise"))}
@@ -285,11 +285,55 @@ def conflicts(db: Recollection, _: Given, __: Progress | None) -> Answer:
     return listed(found, text.conflict_line, empty="No conflicts.", conflicts=found)
 
 
+# --- what happened, and what needs a person -------------------------------------------------
+
+
+@operation(SESSION, replace(LIMIT, about="how many (50)"), group="agents")
+def activity(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """Show what happened lately: what was learned, changed, recalled, or told to an agent."""
+    found = db.activity(session=given.get("session"), limit=given.get("limit") or 50)
+    return listed(found, text.entry_line, empty="Nothing happened yet.", entries=found)
+
+
+def _questions(db: Recollection, _: Given) -> Answer:
+    found = db.review()
+    return listed(found, text.review_line, empty="Nothing needs you.", items=found)
+
+
+def _settled(db: Recollection, given: Given) -> Answer:
+    key, again = given.get("key"), given["action"] == "again"
+    if not key:
+        raise InputError("say which question", hint="such as: recollect review done trust:26")
+    db.settle(key, again=again)
+    return Answer(
+        value={"key": key, "settled": not again}, text=lambda: f"{key} is {'open again' if again else 'settled'}"
+    )
+
+
+REVIEW: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
+    "list": _questions,
+    "done": _settled,
+    "again": _settled,
+}
+
+
+@operation(
+    Parameter(name="action", kind="choice", choices=tuple(REVIEW), place=True, about="what to do"),
+    Parameter(name="key", place=True, optional=True, about="the question, such as trust:26"),
+    group="care",
+)
+def review(db: Recollection, given: Given, _: Progress | None) -> Answer:
+    """List what needs a person: contradictions, merges, agents' words, secrets, failed imports; or settle one."""
+    return REVIEW[given["action"]](db, given)
+
+
 # --- the recall log -------------------------------------------------------------------------
 
 
 def _recent(db: Recollection, given: Given, *, fact: int | None = None) -> Answer:
-    found = db.recalls(session=given.get("session"), fact=fact, limit=given.get("limit") or 20)
+    found = db.recalls(
+        session=given.get("session"), fact=fact, memory=given.get("memory"), limit=given.get("limit") or 20
+    )
     return listed(found, text.recall_line, empty="Nothing was recalled yet.", recalls=found)
 
 
@@ -299,8 +343,8 @@ def _provenance(db: Recollection, given: Given) -> Answer:
     return _recent(db, given, fact=given["fact"])
 
 
-def _never_recalled(db: Recollection, _: Given) -> Answer:
-    found = db.never_recalled()
+def _never_recalled(db: Recollection, given: Given) -> Answer:
+    found = db.never_recalled(limit=given.get("limit"))
     return listed(found, text.one_line, empty="Every memory was recalled.", ids=[memory.id for memory in found])
 
 
@@ -336,6 +380,7 @@ LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
     ),
     SESSION,
     Parameter(name="fact", kind="id", about="the id of a fact"),
+    Parameter(name="memory", kind="id", about="only searches that found this memory"),
     replace(LIMIT, about="how many (20)"),
     *PRUNED_BY,
     group="agents",

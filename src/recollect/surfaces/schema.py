@@ -27,10 +27,12 @@ from recollect.remember.roots import Root
 from recollect.replies import Degraded, Health, Listing, Related, Reply, Share, Shown
 from recollect.search.why import Why
 from recollect.surfaces.serialise import SHAPES
+from recollect.upkeep.activity import Entry
 from recollect.upkeep.backup import Backup, RestoredBackup
 from recollect.upkeep.consolidate import LinkProposal, MergeProposal
 from recollect.upkeep.facts import Conflict
 from recollect.upkeep.purge import PurgeReport
+from recollect.upkeep.review import ReviewItem
 from recollect.upkeep.tokens import Token
 from recollect.values import fields, is_dataclass
 
@@ -91,6 +93,7 @@ def _each(shape: Shape) -> Shape:
 
 
 ANSWERS: Final[Mapping[str, Shape]] = {
+    "activity": {"entries": [Entry]},
     "add": IngestResult,
     "backup": Backup,
     "brief": Rendered,
@@ -160,6 +163,7 @@ ANSWERS: Final[Mapping[str, Shape]] = {
     "related": {"id": int, "related": [Related]},
     "restore": _each({"id": int, "event": str}),
     "restore-backup": RestoredBackup,
+    "review": ({"items": [ReviewItem]}, {"key": str, "settled": bool}),
     "roots": (Root, {"roots": [Root]}, {"path": str, "dropped": bool}),
     "search": Reply,
     "show": _each(Shown),
@@ -169,6 +173,8 @@ ANSWERS: Final[Mapping[str, Shape]] = {
         "*": StoreStats,
         "log": {"*": LogSize, "kept": Retention},
         "last_backup": (_BACKED_UP, NoneType),
+        "vectors_waiting?": int,
+        "file_bytes?": int,
     },
     "supersede": {"id": int, "superseded_by": int},
     "tag": _each(EditResult),

@@ -20,6 +20,7 @@ _FILTERS: Final = " ".join(f"{each.name}?" for each in FILTER_FIELDS if each.mat
 SHAPES: Final[Mapping[str, str]] = {
     "Conflict": "kind one other",
     "EditResult": "id changed tags redacted secrets? degraded?",
+    "Entry": "key at what verb text ids by project?",
     "Event": "verb at detail",
     "Evidence": "sure=probability bar=threshold id coverage cosine against?",
     "Fact": "id subject predicate object type confidence",
@@ -38,8 +39,9 @@ SHAPES: Final[Mapping[str, str]] = {
     "Recalled": "id=memory_id rank score shown facts=fact_ids",
     "Related": "id score reasons memory",
     "Reply": "query mode profile outcome evidence reason degraded hits hidden=cut? suggestions facets timings_ms",
+    "ReviewItem": "key kind about memories?",
     "Share": "ranking rank points",
-    "Shown": "*memory deleted_at=memory.deleted_at wordings facts events",
+    "Shown": "*memory deleted_at=memory.deleted_at wordings facts events passages?",
     "StoreStats": "memories forgotten superseded sources wordings=variants events projects types log",
     "Turn": "id speaker text before",
     "Why": "id found rank score lists blocked_by surfaces_if",

@@ -55,7 +55,7 @@ def serve(**given: Any) -> None:
 def _ready(place: Place, address: str) -> str:
     doors = [f"serving {address} as process {place.pid}"]
     if place.http:
-        doors += [f"  HTTP {place.http}/api/v1", f"  MCP  {place.http}/mcp"]
+        doors += [f"  page {place.http}/", f"  HTTP {place.http}/api/v1", f"  MCP  {place.http}/mcp"]
     return "\n".join([*doors, "  commands, hooks and `recollect mcp` use it by themselves; Ctrl-C ends it"])
 
 

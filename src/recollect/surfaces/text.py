@@ -21,8 +21,10 @@ if TYPE_CHECKING:  # a search starts without what other verbs need
     from recollect.remember.ingest import IngestResult
     from recollect.remember.redact import FoundSecret
     from recollect.search.why import Why
+    from recollect.upkeep.activity import Entry
     from recollect.upkeep.consolidate import Consolidation
     from recollect.upkeep.facts import Conflict
+    from recollect.upkeep.review import ReviewItem
 
 DEGRADED = {
     "no_model": "answered by words alone: no embedding model is installed; get one with: recollect model install",
@@ -308,6 +310,18 @@ def conflict_line(conflict: "Conflict") -> str:
         fact_line(side) if isinstance(side, Fact) else one_line(side) for side in (conflict.one, conflict.other)
     )
     return f"{one}\n  contradicts {other}"
+
+
+def entry_line(entry: "Entry") -> str:
+    """Return what happened in one line."""
+    ids = " ".join(f"#{row}" for row in entry.ids)
+    by = f" ({entry.by})" if entry.by else ""
+    return visible_line(f"{entry.at:%Y-%m-%d %H:%M} {entry.what}{by}: {entry.text} {ids}")
+
+
+def review_line(item: "ReviewItem") -> str:
+    """Return a question to a person: its key, and the memories it is about."""
+    return "\n".join([visible_line(f"{item.key}: {item.about}"), *(f"  {one_line(each)}" for each in item.memories)])
 
 
 def recall_line(recall: Recall) -> str:

@@ -115,6 +115,8 @@ def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer
         report = db.import_roots(dry_run=dry, prune=prune, embed=embed, defer=True, progress=progress)
     if not (dry or given.get("once")):
         _keep_roots(db, paths, report, how)
+    if not dry:
+        db.note_failures(report)
     return Answer(
         value=rehearsal_value(report) if dry else import_value(report),
         text=lambda: (text.rehearsal_text if dry else text.import_text)(report, root=text.here(), verbose=verbose),

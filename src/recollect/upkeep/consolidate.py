@@ -208,9 +208,16 @@ def _propose(
     return list(merges.values()), links
 
 
-def missed_conflicts(context: IngestContext) -> list[Conflict]:
-    """Return the memories among the newest that contradict an earlier one near them, as intake would decide it."""
-    ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=BATCH).ids)
+def newest_merges(context: IngestContext, *, newest: int = BATCH) -> list[MergeProposal]:
+    """Return what to merge among the *newest* memories, as a consolidation would."""
+    ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=newest).ids)
+    merges, _ = _propose(context.store.load(ids, scope=context.scope), context, limit=newest)
+    return merges
+
+
+def missed_conflicts(context: IngestContext, *, newest: int = BATCH) -> list[Conflict]:
+    """Return the memories among the *newest* that contradict an earlier one near them, as intake would decide it."""
+    ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=newest).ids)
     held = context.store.load(ids, scope=context.scope)
     found = []
     for memory, near in _near([each for each in held.values() if not is_standalone(each)], context):

@@ -145,6 +145,13 @@ def ids(db: Database, *, scope: Scope, after: int = 0, limit: int) -> tuple[int,
     return tuple(row for (row,) in ask(db, "select m.id from memory m", where, "order by m.id limit ?", (limit,)))
 
 
+def events(db: Database, *, scope: Scope, limit: int) -> tuple[Event, ...]:
+    """Return the last events, the last first."""
+    sql = f"select {EVENT.columns('e')} from event e join memory m on m.id = e.memory_id"
+    found = ask(db, sql, in_scope(db.engine, scope), "order by e.id desc limit ?", (limit,))
+    return tuple(map(EVENT.read, found))
+
+
 def _near(db: Database, project: str, minhashes: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
     """Return the live memories of *project* sharing a key with each minhash."""
     keys = sorted({key for minhash in minhashes for key in minhash})

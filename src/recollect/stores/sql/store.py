@@ -70,6 +70,7 @@ class SqlStore:
     notes = ledger.notes
 
     ids = memories.ids
+    events = memories.events
     projects = ledger.projects
 
     check = check

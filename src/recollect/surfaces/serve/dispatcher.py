@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from recollect.arguments import shown
 from recollect.errors import AccessError, InputError
+from recollect.profile import BUILT_IN
 from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.surfaces.operations import OPERATIONS
@@ -15,6 +16,9 @@ from recollect.trust import TRUST_LEVELS, level, may_change
 from recollect.values import dataclass
 
 PROJECT: Final = Parameter(name="project", about="the project to write to and to search")
+PROFILE: Final = Parameter(
+    name="profile", kind="choice", choices=BUILT_IN, about="how to rank, instead of as the server does"
+)
 LONGEST: Final = 10_000
 """How many characters a query or the name of something may have."""
 LONG: Final = frozenset({"text", "content", "description", "requirements"})
@@ -110,9 +114,14 @@ def _ids(values: Mapping[str, Any]) -> list[int]:
 # --- what is given --------------------------------------------------------------------------
 
 
+def ranked_by(operation: Operation) -> tuple[Parameter, ...]:
+    """Return the parameter that names a profile, where *operation* ranks: a built-in one, never a file."""
+    return (PROFILE,) if any(each.name == "rrf_k" for each in operation.parameters) else ()
+
+
 def checked_values(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is *given* as the operation takes it, with what it takes unless told; refuse all else."""
-    known = {each.name: each for each in (*parameters_of(operation), PROJECT)}
+    known = {each.name: each for each in (*parameters_of(operation), *ranked_by(operation), PROJECT)}
     for name in given:
         if name not in known:
             raise InputError(f"{operation.name} takes no {name!r}", hint=f"one of {', '.join(sorted(known))}")

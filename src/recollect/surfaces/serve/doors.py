@@ -9,7 +9,7 @@ Access = Literal["read", "write", "local"]
 
 ACCESS: Final[Mapping[Access, str]] = {
     "read": "search decisions changes how-it-works why related inject brief show list timeline facts stale conflicts "
-    "log lens stats doctor export",
+    "log lens stats doctor export activity review",
     "write": "add capture forget restore pin supersede feedback reinforce consolidate edit tag embed reindex purge",
     "local": "import roots watch open backup restore-backup recover model eval tune token",
 }
@@ -27,6 +27,7 @@ TERMINAL: Final = frozenset({"format", "all"})
 WRITING_ACTIONS: Final[Mapping[str, tuple[str, frozenset[str]]]] = {
     "lens": ("action", frozenset({"create", "drop"})),
     "log": ("report", frozenset({"prune"})),
+    "review": ("action", frozenset({"done", "again"})),
 }
 """Operations that read, but for some of their actions: the parameter that says so, and its values."""
 

@@ -15,10 +15,12 @@ from recollect.surfaces.serve.answering import OperationDoor
 from recollect.surfaces.serve.dispatcher import OWNER
 from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
 from recollect.surfaces.serve.importing import import_lines
+from recollect.surfaces.serve.live import live
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import BASE, describe
 from recollect.surfaces.serve.page import files
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
+from recollect.surfaces.serve.uploading import FILE, import_upload, received
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.version import __version__
 
@@ -33,6 +35,7 @@ class Others:
         """Return their routes."""
         return [
             Route(f"{BASE}/import", self._import, methods=["POST"]),
+            Route(f"{BASE}/events", self._events),
             Route(f"{BASE}/openapi.json", self._openapi),
             *(Route(path, answer) for path, answer in files().items()),
             Route("/healthz", _healthy),
@@ -40,7 +43,14 @@ class Others:
             Route("/metrics", self._metrics),
         ]
 
+    async def _events(self, request: Request) -> Response:
+        return await live(self.warm, request, self.in_thread)
+
     async def _import(self, request: Request) -> Response:
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FILE:
+            name, project, body = await received(request)
+            caller = request.state.caller
+            return JSONResponse(await self.in_thread(lambda: import_upload(self.warm.db, caller, name, project, body)))
         return await import_lines(self.warm.dispatcher, request, self.in_thread)
 
     async def _openapi(self, _: Request) -> Response:

@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from recollect.surfaces.serve.dispatcher import LONG, LONGEST, PROJECT
+from recollect.surfaces.serve.dispatcher import LONG, LONGEST, PROJECT, ranked_by
 from recollect.surfaces.serve.doors import access_of, parameters_of
 from recollect.surfaces.serve.paging import ABOUT_NEXT, CURSOR
 from recollect.surfaces.table import Operation, Parameter
@@ -58,6 +58,8 @@ EXAMPLES: Final[Mapping[str, Mapping[str, Any]]] = {
     "conflicts": {},
     "log": {"report": "unanswered"},
     "lens": {"action": "create", "name": "work", "type": ["decision"]},
+    "activity": {"limit": 20},
+    "review": {"action": "list"},
     "stats": {},
     "doctor": {},
     "export": {},
@@ -99,7 +101,7 @@ def describe(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
 def parameters(operation: Operation) -> tuple[Parameter, ...]:
     """Return the parameters of *operation* over HTTP."""
     more = (CURSOR,) if operation.name == "list" else ()
-    return (*parameters_of(operation), *more, PROJECT)
+    return (*parameters_of(operation), *more, *ranked_by(operation), PROJECT)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A page for people that renders the OpenAPI description, from files of this package alone."""
+"""The pages for people: that of the memories, and one that renders the OpenAPI description; from this package alone."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files as within
@@ -7,7 +7,12 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+SCRIPTS: Final = "api app add compare dom explain health memory parts review search text today"
 PAGES: Final[Mapping[str, tuple[str, str]]] = {
+    "/": ("app.html", "text/html"),
+    "/ui/app.css": ("app.css", "text/css"),
+    "/ui/icon.svg": ("icon.svg", "image/svg+xml"),
+    **{f"/ui/{name}.js": (f"{name}.js", "text/javascript") for name in SCRIPTS.split()},
     "/docs": ("docs.html", "text/html"),
     "/docs/docs.css": ("docs.css", "text/css"),
     "/docs/docs.js": ("docs.js", "text/javascript"),

@@ -179,6 +179,7 @@ class _Process:
         try:
             yield f"http://{host}:{port}"
         finally:
+            self._warm.is_closing = True
             server.should_exit = True
             await running
 

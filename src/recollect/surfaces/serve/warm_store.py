@@ -49,6 +49,8 @@ class WarmStore:
         self.bodies: ResultCache[Kept] = ResultCache()
         self.dispatcher, self.metrics = Dispatcher(db), Metrics(self.answers, self.bodies)
         self._warmer = Warmer(warm=self.answers.warm, clean=self.answers.frequencies.clean)
+        self.is_closing = False
+        """Whether streams should end, as the server does."""
         self._threads: anyio.CapacityLimiter | None = None
 
     @property

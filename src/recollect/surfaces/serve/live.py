@@ -1,0 +1,88 @@
+"""What happens in a store, told while it happens: one event for each entry of `activity`, whoever wrote it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from recollect.errors import InputError
+from recollect.records import ALL_PROJECTS
+from recollect.surfaces.serialise import serialise
+from recollect.surfaces.serve.dispatcher import Caller
+from recollect.surfaces.serve.importing import EVENTS
+from recollect.surfaces.serve.incoming import from_query
+from recollect.surfaces.serve.outgoing import Streamed
+from recollect.surfaces.serve.warm_store import WarmStore
+
+PAUSE: Final = 0.5
+"""How many seconds lie between two looks."""
+BEAT: Final = 15.0
+"""After how many quiet seconds a comment is sent, so that nobody takes the stream for dead."""
+LONGEST: Final = 300.0
+"""After how many seconds a stream ends; who reads it asks again, and shows that its token still holds."""
+LATELY: Final = 50
+"""How many entries are compared."""
+
+InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
+
+
+async def live(warm: WarmStore, request: Request, in_thread: InThread) -> Response:
+    """Return the response that tells what happens from now on, as server-sent events."""
+    operation = warm.dispatcher.operation("activity")
+    values = from_query(operation, request.scope["query_string"])
+    if "limit" in values:
+        raise InputError("a stream has no limit", hint="see: activity")
+    caller: Caller = request.state.caller
+
+    store, known = warm.db.store, list[Any]([None])
+
+    def work() -> list[dict[str, Any]]:
+        """Look only where something was written or asked since."""
+        now: Any = (store.version(), store.recalls(scope=ALL_PROJECTS, limit=1))
+        if now == known[0]:
+            return []
+        known[0] = now
+        answer = warm.dispatcher.answer("activity", {**values, "limit": LATELY}, caller)
+        entries: list[dict[str, Any]] = serialise(answer.value)["entries"]
+        return entries
+
+    async def look() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = await in_thread(work)
+        return found
+
+    seen = {entry["key"] for entry in await look()}
+    return Streamed(_told(warm, request, look, seen), media_type=EVENTS)
+
+
+async def _told(
+    warm: WarmStore, request: Request, look: Callable[[], Awaitable[list[dict[str, Any]]]], seen: set[str]
+) -> AsyncIterator[bytes]:
+    gone = asyncio.create_task(_end_of(request))
+    try:
+        yield b": open\n\n"
+        loop = asyncio.get_running_loop()
+        end, beat = loop.time() + LONGEST, loop.time() + BEAT
+        while loop.time() < end and not (gone.done() or warm.is_closing):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(gone), PAUSE)
+            fresh = [entry for entry in await look() if entry["key"] not in seen]
+            for entry in reversed(fresh):
+                seen.add(entry["key"])
+                yield f"event: entry\ndata: {json.dumps(entry, ensure_ascii=False)}\n\n".encode(
+                    "utf-8", "backslashreplace"
+                )
+            if fresh or loop.time() > beat:
+                beat = loop.time() + BEAT
+                yield b": still here\n\n"
+    finally:
+        gone.cancel()
+
+
+async def _end_of(request: Request) -> None:
+    """Wait until the client is gone."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

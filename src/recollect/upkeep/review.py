@@ -1,0 +1,159 @@
+"""What needs a person: contradictions, proposed merges and updates, the word of agents, secrets, failed imports.
+
+What was settled is kept as a note by its key, and not asked again. Only what came in lately is looked at, so that a
+large store takes no longer than a small one.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Literal
+
+from recollect.errors import InputError
+from recollect.records import Event, Fact, FactQuery, Memory, Scope
+from recollect.stores.contract import Store
+from recollect.trust import linked
+from recollect.upkeep.consolidate import MergeProposal
+from recollect.upkeep.facts import Conflict
+from recollect.upkeep.facts import conflicts as stated_conflicts
+
+Kind = Literal["conflict", "merge", "update", "trust", "secret", "import"]
+SETTLED: Final = "review"
+"""The kind of note that says what was settled."""
+FAILED: Final = "failed-import"
+"""The kind of note that says which file could not be imported."""
+LATELY: Final = 500
+"""How many of the last events are looked at."""
+NEWEST: Final = 50
+"""How many of the newest memories are compared with those near them: each costs a search."""
+DIFFERENT: Final = "These two say different things of the same."
+MARK: Final = "[redacted:"
+"""What stands where a secret was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewItem:
+    """One question to a person, and the memories it is about: the newer one first."""
+
+    key: str
+    kind: Kind
+    about: str
+    memories: tuple[Memory, ...] = ()
+
+
+def review(
+    store: Store,
+    *,
+    scope: Scope,
+    project: str,
+    conflicts: Sequence[Conflict] = (),
+    merges: Sequence[MergeProposal] = (),
+) -> tuple[ReviewItem, ...]:
+    """Return what is not settled yet, each question once."""
+    settled = store.notes(SETTLED, project=project)
+    events = store.events(scope=scope, limit=LATELY)
+    stated = _stated(sorted({event.memory_id for event in events}), store, scope=scope)
+    found = [*_conflicting([*stated, *conflicts], store, scope=scope), *_merging(merges, store, scope=scope)]
+    found += _lately(events, store, scope=scope)
+    found += _failed(store.notes(FAILED, project=project))
+    return tuple({item.key: item for item in found if item.key not in settled}.values())
+
+
+def settle(store: Store, key: str, *, project: str, at: datetime, again: bool = False) -> None:
+    """Note that the question *key* is settled, or ask it *again*."""
+    if not again:
+        store.put_note(SETTLED, key, {"at": at.isoformat()}, project=project)
+    elif not store.put_note(SETTLED, key, None, project=project):
+        raise InputError(f"no question {key!r} was settled", hint="see: recollect review list")
+
+
+def note_failures(store: Store, failures: Mapping[str, str], read: Iterable[str], *, project: str) -> None:
+    """Note which files could not be imported and why; those that were *read* are forgotten."""
+    known = store.notes(FAILED, project=project)
+    for path in known.keys() & (set(read) - failures.keys()):
+        store.put_note(FAILED, path, None, project=project)
+    for path, reason in failures.items():
+        if known.get(path, {}).get("reason") != reason:
+            store.put_note(FAILED, path, {"reason": reason}, project=project)
+
+
+# --- the questions ----------------------------------------------------------------------------
+
+
+def _stated(rows: Sequence[int], store: Store, *, scope: Scope) -> Iterator[Conflict]:
+    """Yield the contradictions between what the memories *rows* state and what others do; projects are walls."""
+    subjects = {fact.subject for fact in store.facts(FactQuery(memory_ids=tuple(rows)), scope=scope)}
+    facts = store.facts(FactQuery(subjects=tuple(sorted(subjects)), limit=LATELY), scope=scope)
+    held = store.load(sorted({fact.memory_id for fact in facts}), scope=scope)
+    by_project: dict[str, list[Fact]] = {}
+    for fact in facts:
+        by_project.setdefault(held[fact.memory_id].project, []).append(fact)
+    for group in by_project.values():
+        yield from stated_conflicts(group)
+
+
+def _conflicting(conflicts: Sequence[Conflict], store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
+    for each in conflicts:
+        rows = sorted({_memory_of(each.one), _memory_of(each.other)}, reverse=True)
+        memories = tuple(store.load(rows, scope=scope).values())
+        talk = all(memory.turn is not None for memory in memories)  # what is said in turn is no contradiction
+        if len(memories) == 2 and not talk and all(_is_live(memory) for memory in memories):
+            yield _pair("conflict", memories, DIFFERENT)
+
+
+def _memory_of(side: Any) -> int:
+    return side.id if isinstance(side, Memory) else int(side.memory_id)
+
+
+def _merging(merges: Sequence[MergeProposal], store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
+    for each in merges:
+        memories = tuple(store.load([each.gone, each.kept], scope=scope).values())
+        if len(memories) == 2:
+            yield _pair("merge", memories, "These two say the same.")
+
+
+def _pair(kind: Kind, memories: tuple[Memory, ...], about: str) -> ReviewItem:
+    return ReviewItem(
+        key=f"{kind}:{':'.join(str(memory.id) for memory in memories)}", kind=kind, about=about, memories=memories
+    )
+
+
+def _is_live(memory: Memory) -> bool:
+    return memory.deleted_at is None and memory.superseded_by is None
+
+
+def _lately(events: Sequence[Event], store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
+    """Yield the questions about what came in lately."""
+    held = store.load(list(dict.fromkeys(event.memory_id for event in events)), scope=scope)
+    for event in events:
+        memory = held.get(event.memory_id)
+        if memory is not None and _is_live(memory) and event.verb == "add":
+            yield from _of_one(memory, event, store, scope=scope)
+
+
+def _of_one(memory: Memory, event: Event, store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
+    for row, relation in linked([event]).items():
+        other = store.load([row], scope=scope).get(row)
+        if other is None or not _is_live(other):
+            continue
+        if relation == "updates":
+            yield _pair("update", (memory, other), "The first seems to update the second, and may not by itself.")
+        if relation == "conflicts":
+            yield _pair("conflict", (memory, other), DIFFERENT)
+    if memory.trust != "owner":
+        yield ReviewItem(
+            key=f"trust:{memory.id}", kind="trust", about=f"The word of {_whose(memory)}.", memories=(memory,)
+        )
+    if MARK in memory.content or MARK in memory.title:
+        yield ReviewItem(
+            key=f"secret:{memory.id}", kind="secret", about="A secret was taken out of it.", memories=(memory,)
+        )
+
+
+def _whose(memory: Memory) -> str:
+    return "an agent" if memory.trust == "agent" else "somebody who is not trusted"
+
+
+def _failed(notes: Mapping[str, Mapping[str, Any]]) -> Iterator[ReviewItem]:
+    for path, value in notes.items():
+        yield ReviewItem(key=f"import:{path}", kind="import", about=f"{path}: {value.get('reason', '')}")
