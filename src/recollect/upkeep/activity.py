@@ -1,13 +1,13 @@
 """What happened lately: what was learned and changed, what was searched for, and what agents were told of it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from typing import Final, Literal
 
 from recollect.records import LEDGER, Event, Memory, Recall, Scope
 from recollect.stores.contract import Store
+from recollect.values import dataclass
 
 What = Literal["learned", "changed", "recalled", "injected"]
 LEARNING: Final = frozenset({"add", "merge", "revive"})

@@ -5,7 +5,6 @@ large store takes no longer than a small one.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal
 
@@ -16,6 +15,7 @@ from recollect.trust import linked
 from recollect.upkeep.consolidate import MergeProposal
 from recollect.upkeep.facts import Conflict
 from recollect.upkeep.facts import conflicts as stated_conflicts
+from recollect.values import dataclass
 
 Kind = Literal["conflict", "merge", "update", "trust", "secret", "import"]
 SETTLED: Final = "review"

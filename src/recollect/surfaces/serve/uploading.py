@@ -1,7 +1,6 @@
 """A file that comes with a request: read as `import` reads it, remembered under its own name, never kept here."""
 
 from collections import Counter
-from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -14,6 +13,7 @@ from recollect.recollection import Recollection
 from recollect.remember.formats import BY_NAME, format_of, read_file
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.guard import too_large
+from recollect.values import replace
 
 FILE: Final = "application/octet-stream"
 LARGEST_FILE: Final = 32 * 1024 * 1024
