@@ -16,10 +16,12 @@ NEAR_MISSES = 5
 
 
 def search(request: Request, context: SearchContext) -> Reply:
-    """Answer *request*."""
+    """Answer *request* from one state of the store."""
     started = perf_counter()
-    pipeline, state, watched = prepare(request, context)
-    return as_reply(pipeline.run(state, watched), context, milliseconds=(perf_counter() - started) * 1000)
+    with context.store.reading():
+        pipeline, state, watched = prepare(request, context)
+        answered = pipeline.run(state, watched)
+    return as_reply(answered, context, milliseconds=(perf_counter() - started) * 1000)
 
 
 def told(state: State) -> Degraded | None:

@@ -151,11 +151,19 @@ def gives_other_value(new: str, old: str) -> bool:
     "We run PostgreSQL 15" and "We run PostgreSQL 17". Nothing says that one took the place of the other, so nothing is
     decided by it but the order in which they are shown.
     """
-    ours, theirs = ([word.text.lower() for word in read_words(text)] for text in (new, old))
+    ours, theirs = _frame(new), _frame(old)
     if len(ours) != len(theirs) or not 3 <= len(ours) <= LONGEST_FRAME:
         return False
     differing = [place for place, pair in enumerate(zip(ours, theirs, strict=True)) if pair[0] != pair[1]]
     return len(differing) == 1 and 2 * differing[0] >= len(ours) and bool(_stems(new) & _stems(old))
+
+
+@lru_cache(maxsize=1024)
+def _frame(text: str) -> tuple[str, ...]:
+    """Return the words of *text* in lower case; none where they are surely more than a frame has."""
+    if len(text.split(None, 2 * LONGEST_FRAME)) > 2 * LONGEST_FRAME:
+        return ()
+    return tuple(word.text.lower() for word in read_words(text))
 
 
 def same_subject(new: str, old: str, *, cosine: float | None = None) -> bool:

@@ -55,7 +55,7 @@ def test_a_search_asks_each_question_once_and_loads_only_what_is_shown(
     reply = db.search("when is the harbour ferry", mode=mode, limit=3)
 
     assert len(reply.hits) == 3
-    assert counting.asked == {**indexes, "outlines": 1, "load": 1, "facts": 1, "history": 1}
+    assert counting.asked == {**indexes, "reading": 1, "outlines": 1, "load": 1, "facts": 1, "history": 1}
     assert counting.loaded == [3]
 
 
