@@ -1,0 +1,369 @@
+"""One schema of a PostgreSQL database: connections, migrations, transactions, and its errors in our words.
+
+Writers of a schema take turns, as they do in a file: a lock is theirs to the end of the transaction. So ids, totals
+and versions are counted where they stand, and what a writer reads stays true. Schemas do not wait for each other.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+from psycopg import errors, pq, sql
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from recollect.errors import InputError, RecollectError, StoreBusy, StoreClosed, StoreDamaged, StoreError
+from recollect.records import Progress
+from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
+
+SCHEMA: Final = "recollect"
+"""Where the tables are, unless the address names another schema."""
+PATIENCE: Final = 60
+"""How many seconds a writer waits for another one, and anybody for a connection."""
+KEPT: Final = 2
+MOST: Final = 16
+"""How many connections a process has open, at least and at most."""
+LIFETIME: Final = 300.0
+"""After how many seconds a connection is made anew, so that a server that came back is used again."""
+MARK: Final = "recollect format "
+"""What the comment on our schema begins with, so that another program's is never taken for it."""
+OLDEST: Final = 160_000
+"""The first version of PostgreSQL that has what is needed."""
+
+
+@lru_cache(maxsize=4096)
+def spelt(statement: str) -> str:
+    """Return *statement* with parameters as the driver writes them."""
+    return statement.replace("%", "%%").replace("?", "%s")
+
+
+class PostgresSession:
+    """A connection with a transaction open on it."""
+
+    def __init__(self, db: "psycopg.Connection[Any]") -> None:
+        self.db = db
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Run *statement* and return all its rows."""
+        cursor = self.db.execute(spelt(statement), tuple(values))
+        return [] if cursor.description is None else cursor.fetchall()
+
+    def value(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """Run *statement* and return the one column of its first row, or None."""
+        row = self.db.execute(spelt(statement), tuple(values)).fetchone()
+        return None if row is None else row[0]
+
+    def each(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """Run *statement* and return its rows one by one."""
+        with self.db.cursor(name="each") as cursor:
+            cursor.execute(spelt(statement), tuple(values))
+            yield from cursor
+
+    def many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run *statement* once for each of *rows*."""
+        if rows:
+            with self.db.cursor() as cursor:
+                cursor.executemany(spelt(statement), rows)
+
+
+class PostgresEngine:
+    """One schema at an address, with a pool of connections for each process.
+
+    What is derived in a transaction from all that it wrote is made *at_the_end* of it.
+    """
+
+    def __init__(
+        self, address: str, *, schema: str = SCHEMA, at_the_end: Callable[[Session], object] = lambda session: None
+    ) -> None:
+        self._address = address
+        self._schema = schema
+        self._at_the_end = at_the_end
+        self._here = threading.local()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._pool: ConnectionPool[Any] | None = None
+        self._process = 0
+        with self._told():
+            prepare(address, schema)
+
+    # --- connections and transactions -------------------------------------------------------
+
+    def _connections(self) -> "ConnectionPool[Any]":
+        with self._lock:
+            if self._closed:
+                raise StoreClosed("the store was closed", hint="open it again")
+            if self._pool is None or self._process != os.getpid():
+                self._process = os.getpid()
+                self._pool = ConnectionPool(
+                    self._address,
+                    kwargs={"autocommit": True, "options": options(self._schema), "prepare_threshold": 3},
+                    min_size=KEPT,
+                    max_size=MOST,
+                    timeout=PATIENCE,
+                    max_lifetime=LIFETIME,
+                    check=ConnectionPool.check_connection,
+                    open=True,
+                )
+            return self._pool
+
+    @contextmanager
+    def _turn(self) -> Iterator[PostgresSession]:
+        """Give this thread the session that it is in, or one of its own."""
+        process, session = getattr(self._here, "held", (0, None))
+        if session is not None and process == os.getpid():
+            yield session
+            return
+        with self._connections().connection() as db:
+            session = PostgresSession(db)
+            self._here.held = os.getpid(), session
+            try:
+                yield session
+            finally:
+                self._here.held = 0, None
+
+    @contextmanager
+    def session(self, *, write: bool = False, durable: bool = True) -> Iterator[PostgresSession]:
+        """Open a transaction, or join the one that is open in this thread."""
+        with self._told(), self._turn() as session:
+            nested = session.db.info.transaction_status != pq.TransactionStatus.IDLE
+            if nested and not write:
+                yield session
+                return
+            yield from self._transaction(session, nested=nested, write=write, durable=durable)
+
+    def _transaction(
+        self, session: PostgresSession, *, nested: bool, write: bool, durable: bool
+    ) -> Iterator[PostgresSession]:
+        db = session.db
+        if nested:
+            db.execute("savepoint nested")
+        elif write:
+            db.execute("begin isolation level read committed")
+            if not durable:
+                db.execute("set local synchronous_commit = off")
+            db.execute("select pg_advisory_xact_lock(hashtext(current_schema()))")
+        else:
+            db.execute("begin isolation level repeatable read read only")
+        try:
+            yield session
+            if write and not nested:
+                self._at_the_end(session)
+        except BaseException:
+            _roll_back(db, nested=nested)
+            raise
+        db.execute("release savepoint nested" if nested else "commit" if write else "rollback")
+
+    # --- spelling ---------------------------------------------------------------------------
+
+    def member(self, column: str, values: Collection[object] | None) -> Clause:
+        """Return the condition that *column* is one of *values*."""
+        return OPEN if values is None else Clause(f"{column} = any(?)", (list(values),))
+
+    def elements(self, column: str) -> str:
+        """Return the elements of a JSON list as a table."""
+        return f"json_array_elements_text({column}::json)"
+
+    def holds(self, text: str) -> str:
+        """Return the condition that *text* holds the parameter; only ASCII letters are folded."""
+        return f"strpos(translate({text}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'), ?) > 0"
+
+    # --- the database itself ----------------------------------------------------------------
+
+    def check(self) -> tuple[str, ...]:
+        """Return what is wrong with the database itself: what its own checks say of the tables."""
+        with self.session() as session:
+            broken = session.rows(
+                "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid "
+                "join pg_namespace n on n.oid = c.relnamespace where n.nspname = current_schema() and not i.indisvalid"
+            )
+        return tuple(f"the index {name} is not valid; run: recollect reindex" for (name,) in broken)
+
+    def indexes(self) -> tuple[str, ...]:
+        """Return no indexes: PostgreSQL keeps its own sound."""
+        return ()
+
+    def catalog(self) -> str:
+        """Return the names of all tables and columns."""
+        with self.session() as session:
+            rows = session.rows(
+                "select table_name || ' ' || column_name from information_schema.columns "
+                "where table_schema = current_schema()"
+            )
+        return "\n".join(name for (name,) in rows)
+
+    def replaced(self, fill: Callable[[Engine], None], *, force: bool = False) -> bool:
+        """Return that nothing was replaced: a server mends its own pages or comes back from a copy."""
+        del fill, force
+        return False
+
+    def scrub(self) -> tuple[str, ...]:
+        """Write every table anew without what was deleted."""
+        with self._told(), self._connections().connection() as db:
+            for (name,) in db.execute("select tablename from pg_tables where schemaname = current_schema()").fetchall():
+                db.execute(sql.SQL("vacuum full {}").format(sql.Identifier(name)))
+        return ("the server's log of changes and its backups keep what was there until they are recycled",)
+
+    def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """Return no files: they are the server's."""
+        return (), ()
+
+    def snapshot(self) -> "PostgresEngine":
+        """Return the database as it is now, for reading, whatever is written later."""
+        return PinnedEngine(self._address, schema=self._schema)
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Refuse: a server is backed up by its own means, and `move` or `export` write files."""
+        del force, progress
+        raise InputError(
+            f"a PostgreSQL store is not copied to {path.name} by recollect",
+            hint="use pg_dump, or: recollect export FILE, or: recollect move postgresql://… FILE.db",
+        )
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        """Refuse, as `backup` does."""
+        del aside, dry_run
+        raise InputError(
+            f"{path.name} is not put in the place of a PostgreSQL store by recollect",
+            hint="use pg_restore, or: recollect move FILE.db postgresql://…",
+        )
+
+    def close(self) -> None:
+        """Close every connection; those in use are given a moment."""
+        with self._lock:
+            self._closed, pool = True, self._pool
+            self._pool = None
+        if pool is not None and self._process == os.getpid():
+            pool.close(5.0)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn the driver's errors into ours."""
+        try:
+            yield
+        except RecollectError:
+            raise
+        except (psycopg.Error, PoolTimeout, UnicodeError) as error:
+            raise ours(error, self._address) from error
+
+
+class PinnedEngine(PostgresEngine):
+    """A database as it was when this was made: one connection, one snapshot."""
+
+    def __init__(self, address: str, *, schema: str) -> None:
+        self._only = psycopg.connect(address, autocommit=True, options=options(schema))
+        self._only.execute("begin isolation level repeatable read read only")
+        self._only.execute("select 1 from meta limit 1")
+        self._turns = threading.RLock()
+        super().__init__(address, schema=schema)
+
+    @contextmanager
+    def _turn(self) -> Iterator[PostgresSession]:
+        with self._turns:
+            yield PostgresSession(self._only)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._only.close()
+
+
+def options(schema: str) -> str:
+    """Return what a connection sets for itself: our schema, and indexes of vectors that never answer short."""
+    given = {"search_path": f"{schema},public", "hnsw.iterative_scan": "relaxed_order", "jit": "off"}
+    return " ".join(f"-c {name}={value}" for name, value in given.items())
+
+
+def _roll_back(db: "psycopg.Connection[Any]", *, nested: bool) -> None:
+    if not db.closed and db.info.transaction_status != pq.TransactionStatus.IDLE:
+        db.execute("rollback to savepoint nested" if nested else "rollback")
+
+
+# --- the schema -----------------------------------------------------------------------------
+
+
+def migrations() -> tuple[str, ...]:
+    """Return the steps from an empty schema to today's, oldest first."""
+    folder = Path(__file__).parent / "migrations"
+    steps = sorted((step for step in folder.iterdir() if step.name.endswith(".sql")), key=lambda step: step.name)
+    return tuple(step.read_text(encoding="utf-8") for step in steps)
+
+
+def prepare(address: str, schema: str) -> None:
+    """Make the schema at *address*, or bring it up to date."""
+    with psycopg.connect(address, autocommit=True, options=options(schema)) as db:
+        if db.info.server_version < OLDEST:
+            raise StoreError(
+                f"PostgreSQL {db.info.server_version // 10_000} is too old", hint="16 or newer is needed, with pgvector 0.8"
+            )
+        if _format(db, schema) == len(migrations()):
+            return
+        if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
+            raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
+        with db.transaction():
+            db.execute("select pg_advisory_xact_lock(hashtext(%s))", (schema,))
+            db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema)))
+            done = _format(db, schema)
+            for step in migrations()[done:]:
+                db.execute(step)
+            db.execute(sql.SQL("comment on schema {} is {}").format(sql.Identifier(schema), f"{MARK}{len(migrations())}"))
+
+
+def _format(db: "psycopg.Connection[Any]", schema: str) -> int:
+    """Return how many steps the schema has behind it."""
+    row = db.execute("select obj_description(to_regnamespace(%s)::oid, 'pg_namespace')", (schema,)).fetchone()
+    told = None if row is None else row[0]
+    if told is None:
+        return 0
+    if not told.startswith(MARK):
+        raise StoreDamaged(f"the schema {schema} is another program's", hint="name another one: ?schema=NAME")
+    done = int(told.removeprefix(MARK))
+    if done > len(migrations()):
+        raise StoreError(
+            f"the schema {schema} was written by a newer recollect (format {done}, this one knows {len(migrations())})",
+            hint="upgrade recollect",
+        )
+    return done
+
+
+# --- errors ---------------------------------------------------------------------------------
+
+_ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
+    (errors.UniqueViolation, "external_id", InputError, "another memory has this external id", "update that one"),
+    (errors.LockNotAvailable | PoolTimeout, "", StoreBusy, "{place} is busy", "others write very long; try again"),
+    (errors.QueryCanceled, "", StoreBusy, "a question to {place} took too long", "ask for less, or try again"),
+    (errors.DiskFull, "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),
+    (errors.InsufficientPrivilege, "", StoreError, "{place} does not let this user do that: {error}", "ask its owner"),
+    (errors.ReadOnlySqlTransaction, "", StoreError, "{place} is a replica and cannot be written", "name the primary"),
+    (
+        errors.UndefinedTable | errors.UndefinedColumn,
+        "",
+        StoreDamaged,
+        "{place} lacks what a store has: {error}",
+        "run: recollect doctor",
+    ),
+    (psycopg.OperationalError, "", StoreError, "cannot reach {place}: {error}", "is the server running?"),
+    (UnicodeError, "", InputError, "the text holds what PostgreSQL cannot keep", "leave out half characters and NUL"),
+    (errors.DataError, "", InputError, "the text holds what PostgreSQL cannot keep: {error}", "leave out NUL characters"),
+    (Exception, "", StoreError, "{place}: {error}", "run: recollect doctor"),
+)
+"""The driver's errors and what they say, the first that fits; our error, what it says, and what to do about it."""
+
+
+def ours(error: Exception, address: str) -> RecollectError:
+    """Return *error* in our words."""
+    told = {"place": shown(address), "error": str(error).splitlines()[0] if str(error) else type(error).__name__}
+    make, message, hint = next(row[2:] for row in _ERRORS if isinstance(error, row[0]) and row[1] in str(error))
+    return make(message.format(**told), hint=hint.format(**told))
+
+
+def shown(address: str) -> str:
+    """Return *address* without its password."""
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error:
+        return "the PostgreSQL store"
+    where = parts.get("host") or parts.get("hostaddr") or "localhost"
+    return f"postgresql://{where}/{parts.get('dbname') or ''}"
