@@ -345,6 +345,25 @@ class WordHits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NearWord:
+    """A word of the index, how many edits away from the one asked about, and how many memories hold it."""
+
+    text: str
+    distance: int
+    frequency: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearWords:
+    """What lies near words, what holds parts of words, and how many memories and exact forms the scope has in all."""
+
+    near: Mapping[str, tuple[NearWord, ...]] = field(default_factory=dict)
+    holding: Mapping[str, tuple[NearWord, ...]] = field(default_factory=dict)
+    documents: int = 0
+    tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """Ids, newest first, and how many there are in all."""
 

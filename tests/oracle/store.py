@@ -32,6 +32,8 @@ from recollect.records import (
     Known,
     LogSize,
     Memory,
+    NearWord,
+    NearWords,
     Page,
     Passage,
     Piece,
@@ -59,6 +61,25 @@ BACKUPS: list[State] = []
 """What was backed up in this process; a backup file holds its number."""
 
 
+def edits(typed: str, meant: str) -> int:
+    """Count the letters put in, left out, replaced, or swapped with a neighbour (optimal string alignment)."""
+    rows = [list(range(len(meant) + 1))]
+    for at, letter in enumerate(typed):
+        row = [at + 1]
+        for place, other in enumerate(meant):
+            best = min(rows[-1][place + 1] + 1, row[-1] + 1, rows[-1][place] + (letter != other))
+            if at and place and letter == meant[place - 1] and typed[at - 1] == other:
+                best = min(best, rows[-2][place - 1] + 1)
+            row.append(best)
+        rows.append(row)
+    return rows[-1][-1]
+
+
+def as_near(found: Iterable[tuple[int, str]], held: Mapping[str, int]) -> tuple[NearWord, ...]:
+    ordered = sorted((far, -held[word], word) for far, word in found)
+    return tuple(NearWord(text=word, distance=far, frequency=-rarity) for far, rarity, word in ordered)
+
+
 class OracleStore:
     """Memories in dictionaries, gone when the process ends."""
 
@@ -83,6 +104,11 @@ class OracleStore:
                 raise
             finally:
                 self._depth -= 1
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        with self._lock:
+            yield
 
     @contextmanager
     def _changing(self) -> Iterator[State]:
@@ -273,6 +299,23 @@ class OracleStore:
         held = ({*tokens.get("title", ()), *tokens.get("body", ())} for tokens in live)
         counts = Counter(token for tokens in held for token in tokens)
         return as_vocabulary(counts, least=least, limit=limit) if words is None else {w: counts[w] for w in words}
+
+    def near_words(self, words: Mapping[str, int], *, scope: Scope, holding: Sequence[str] = ()) -> NearWords:
+        with self._lock:
+            stats = stats_of(self._state.searched(scope, None, self._analyse))
+            words_of_letters = self.document_frequencies(scope=scope).items()
+        held = {word: count for word, count in words_of_letters if word.isalpha()}
+        near = {
+            word: [(edits(word, each), each) for each in held if each[:1] == word[:1] and edits(word, each) <= reach]
+            for word, reach in words.items()
+        }
+        parts = {part: [(len(each) - len(part), each) for each in held if part and part in each] for part in holding}
+        return NearWords(
+            near={word: as_near(found, held) for word, found in near.items()},
+            holding={part: as_near([one for one in found if one[0]], held) for part, found in parts.items()},
+            documents=stats.rows,
+            tokens=stats.exact,
+        )
 
     def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         with self._lock:

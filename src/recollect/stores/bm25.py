@@ -95,13 +95,13 @@ def rank(
     version: int = 0,
 ) -> WordHits:
     """Return the best *limit* rows for *query*, ties by id, and the scores of *score_ids*."""
-    postings = {leaf: read(leaf) for leaf in dict.fromkeys(_leaves(query.expression, unwanted=True))}
+    postings = {leaf: read(leaf) for leaf in dict.fromkeys(leaves(query.expression, unwanted=True))}
     found = admits(_matching(query.expression, postings))
-    wanted = list(dict.fromkeys(_leaves(query.expression, unwanted=False)))
+    wanted = list(dict.fromkeys(leaves(query.expression, unwanted=False)))
     scores = _score(wanted, postings, stats, query)
     worth = [
-        (max(_idf(leaf, postings[leaf], stats, query.idf) for leaf in clause), clause)
-        for clause in dict.fromkeys(_clauses(query.expression))
+        (max(idf(leaf, len(postings[leaf]), stats, query.idf) for leaf in clause), clause)
+        for clause in dict.fromkeys(clauses(query.expression))
     ]
     whole = math.fsum(value for value, _ in worth) or 1.0
 
@@ -125,7 +125,7 @@ def rank(
 
 def matching(query: WordQuery, *, read: Callable[[Leaf], Postings]) -> AbstractSet[int]:
     """Return every row that *query* match."""
-    postings = {leaf: read(leaf) for leaf in dict.fromkeys(_leaves(query.expression, unwanted=True))}
+    postings = {leaf: read(leaf) for leaf in dict.fromkeys(leaves(query.expression, unwanted=True))}
     return _matching(query.expression, postings)
 
 
@@ -138,8 +138,9 @@ def _document_frequencies(postings: Mapping[Leaf, Postings]) -> dict[str, int]:
     return found
 
 
-def _idf(leaf: Leaf, rows: Postings, stats: CollectionStats, kind: str) -> float:
-    odds = (stats.rows - len(rows) + 0.5) / (len(rows) + 0.5)
+def idf(leaf: Leaf, held: int, stats: CollectionStats, kind: str) -> float:
+    """Return what *leaf*, which *held* rows hold, is worth by its rarity and its weight."""
+    odds = (stats.rows - held + 0.5) / (held + 0.5)
     return (math.log1p(odds) if kind == "lucene" else max(RAREST, math.log(odds))) * leaf.weight
 
 
@@ -148,7 +149,7 @@ def _score(
 ) -> dict[int, float]:
     scores: dict[int, float] = {}
     for leaf in wanted:
-        gain = _idf(leaf, postings[leaf], stats, query.idf) * (query.k1 + 1.0)
+        gain = idf(leaf, len(postings[leaf]), stats, query.idf) * (query.k1 + 1.0)
         base = query.k1 * (1.0 - query.b) * 1000.0
         slope = query.k1 * query.b * 1000.0 / stats.average(form_of(leaf))
         for row, (count, length) in postings[leaf].items():
@@ -169,31 +170,31 @@ def _matching(expression: Expression, postings: Mapping[Leaf, Postings]) -> Abst
             return postings[expression].keys()
 
 
-def _leaves(expression: Expression, *, unwanted: bool) -> Iterator[Leaf]:
+def leaves(expression: Expression, *, unwanted: bool) -> Iterator[Leaf]:
     """Yield the leaves in order, with or without those that must not match."""
     match expression:
         case AnyOf(parts=parts) | AllOf(parts=parts):
             for part in parts:
-                yield from _leaves(part, unwanted=unwanted)
+                yield from leaves(part, unwanted=unwanted)
         case AndNot(wanted=wanted, unwanted=excluded):
-            yield from _leaves(wanted, unwanted=unwanted)
+            yield from leaves(wanted, unwanted=unwanted)
             if unwanted:
-                yield from _leaves(excluded, unwanted=True)
+                yield from leaves(excluded, unwanted=True)
         case Word() | Prefix() | Phrase() | Bigram():
             yield expression
 
 
-def _clauses(expression: Expression) -> Iterator[tuple[Leaf, ...]]:
+def clauses(expression: Expression) -> Iterator[tuple[Leaf, ...]]:
     """Yield what is asked for, each with what may be meant by it instead; pairs are a bonus and not asked for."""
     match expression:
         case AnyOf(parts=parts) | AllOf(parts=parts):
             for part in parts:
                 if isinstance(part, AnyOf):
-                    yield tuple(_leaves(part, unwanted=False))
+                    yield tuple(leaves(part, unwanted=False))
                 else:
-                    yield from _clauses(part)
+                    yield from clauses(part)
         case AndNot(wanted=wanted):
-            yield from _clauses(wanted)
+            yield from clauses(wanted)
         case Bigram():
             pass
         case Word() | Prefix() | Phrase():
@@ -206,7 +207,7 @@ def _clauses(expression: Expression) -> Iterator[tuple[Leaf, ...]]:
 def postings_of(leaf: Leaf, terms: Mapping[int, TokenizedMemory], weights: Mapping[str, int]) -> Postings:
     """Return where *leaf* stands among *terms*: weighted counts and row lengths."""
     form = form_of(leaf)
-    counts = ((row, _count(leaf, by_field(each, form), weights)) for row, each in terms.items())
+    counts = ((row, count_of(leaf, by_field(each, form), weights)) for row, each in terms.items())
     return {row: (count, length(terms[row], form)) for row, count in counts if count > 0}
 
 
@@ -230,7 +231,8 @@ def length(terms: TokenizedMemory, form: Form) -> int:
     return sum(map(len, by_field(terms, form).values()))
 
 
-def _count(leaf: Leaf, tokens: Mapping[str, tuple[str, ...]], weights: Mapping[str, int]) -> int:
+def count_of(leaf: Leaf, tokens: Mapping[str, tuple[str, ...]], weights: Mapping[str, int]) -> int:
+    """Return how often *leaf* stands among *tokens* by field, weighted."""
     if isinstance(leaf, Bigram):
         weights = TOGETHER
     return sum(weight * _occurrences(leaf, tokens[name]) for name, weight in weights.items() if name in tokens)

@@ -30,6 +30,7 @@ from recollect.records import (
     Generation,
     Known,
     Memory,
+    NearWords,
     Page,
     Passage,
     Piece,
@@ -191,6 +192,16 @@ class WordIndex(Protocol):
 
         None asks for the whole vocabulary: the tokens of two characters or more in at least *least* memories,
         the *limit* most frequent, the most frequent first, then by token.
+        """
+        ...
+
+    def near_words(self, words: Mapping[str, int], *, scope: Scope, holding: Sequence[str] = ()) -> NearWords:
+        """Return the exact forms near each of *words*, and those that hold one of the parts *holding*, and more.
+
+        Near is what begins with the same character and lies as many edits away as *words* says, or fewer: letters
+        put in, left out, replaced, or two neighbours swapped (optimal string alignment). Only forms of letters alone,
+        two or more, in title or body of live memories count. The nearest come first, then the most frequent, then
+        by text. *tokens* counts the exact forms of the scope in every field, each time they stand.
         """
         ...
 
@@ -397,6 +408,10 @@ class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes,
 
     def transaction(self) -> AbstractContextManager[None]:
         """Open a write transaction: what is read inside stays true until the end, and all is written or none."""
+        ...
+
+    def reading(self) -> AbstractContextManager[None]:
+        """Open a read transaction: all that this thread asks inside is answered from one state; write outside of it."""
         ...
 
     def version(self) -> int:

@@ -4,13 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 
 from recollect.records import FILTER_FIELDS
+from recollect.stores.vocabulary import LEAST
 
 FACETS = (*(field.key for field in FILTER_FIELDS), "month")
 """By what memories are counted; each memory counts once for each of its tags and types of fact."""
-
-LEAST = 2
-"""How many characters a token has that counts as a word."""
-
 
 def ordered(counts: Mapping[str, int]) -> dict[str, int]:
     """Return *counts* with the most frequent first, then by name."""

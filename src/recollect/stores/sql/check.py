@@ -12,13 +12,14 @@ from recollect.records import digest as digest_of
 from recollect.stores.contract import unused_generations
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
-from recollect.stores.sql.engine import OPEN, Database, Session, token_sum
+from recollect.stores.sql.engine import Database, Session, token_sum
 from recollect.stores.sql.memories import wordings
 from recollect.stores.sql.rebuild import SLICE, damaged_vectors, document_of, slices
 from recollect.stores.sql.vectors import generations
 from recollect.vectors import WIDTH
 
 Look: TypeAlias = Callable[[Database, Session], Iterator[str]]
+FORMS: tuple[Form, ...] = ("stem", "exact")
 REINDEX, RECOVER = "run: recollect reindex", "run: recollect recover OLD NEW"
 READINGS = 4
 """How often is looked before damage is told."""
@@ -113,9 +114,9 @@ def _asked(db: Database, look: Look) -> Iterator[str]:
 
 
 def _words(db: Database, session: Session) -> Iterator[str]:
-    db.words.frequencies(session, "stem", ["a"], scope=OPEN, whole=True)
-    db.words.frequencies(session, "exact", ["a"], scope=OPEN, whole=True)
-    yield from ()
+    for form in FORMS:
+        db.words.frequencies(session, form, ["a"], scope=ALL_PROJECTS)
+    yield from db.words.check(session, deep=False)
 
 
 def _documents(_: Database, session: Session) -> Iterator[str]:
@@ -252,6 +253,10 @@ def _tokens(db: Database, session: Session) -> Iterator[str]:
         yield f"{wrong} memories are not indexed by the words they have; {REINDEX}"
 
 
+def _kept_beside(db: Database, session: Session) -> Iterator[str]:
+    yield from db.words.check(session, deep=True)
+
+
 def _fresh(db: Database, session: Session) -> Iterator[tuple[Memory, TokenizedMemory]]:
     """Yield the live memories that can be read, analysed anew."""
     ids = [row for (row,) in session.rows("select id from memory where deleted_at is null order by id")]
@@ -281,4 +286,5 @@ DEEP: tuple[tuple[str, str, Look], ...] = (
     ("what memories point to", RECOVER, _pointers),
     ("the table of vectors", REINDEX, _vector_sums),
     ("the word index", REINDEX, _tokens),
+    ("what the word index keeps beside the store", REINDEX, _kept_beside),
 )

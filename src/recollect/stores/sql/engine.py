@@ -10,8 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from recollect.records import Filter, Form, Leaf, Progress, Scope, TokenizedMemory, VectorHits
-from recollect.stores.bm25 import Postings
+from recollect.records import (
+    Filter,
+    Form,
+    NearWords,
+    Progress,
+    Scope,
+    TokenizedMemory,
+    VectorHits,
+    WordHits,
+    WordQuery,
+)
+from recollect.stores.bm25 import CollectionStats
 from recollect.stores.contract import Analyse
 
 
@@ -119,7 +129,23 @@ class Engine(EngineFiles, Protocol):
         ...
 
 
-class WordTable(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WordQuestion:
+    """Among which documents words are looked for, and how a database finds out about them."""
+
+    scope: Scope
+    where: Filter
+    forgotten: Mapping[int, TokenizedMemory]
+    """What was there at the moment asked about and no table of words holds any more."""
+    stats: Callable[[], CollectionStats]
+    """Returns what the scope holds, without the forgotten."""
+    admitted: Callable[[], Collection[int]]
+    """Returns all memories of the scope that are wanted."""
+    admitted_among: Callable[[Collection[int]], Collection[int]]
+    """Returns those of some documents that are wanted."""
+
+
+class WordRows(Protocol):
     """The tokens of documents as one database keeps them."""
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
@@ -130,7 +156,7 @@ class WordTable(Protocol):
         """Drop the tokens of documents."""
         ...
 
-    def beside(self, session: Session) -> "WordTable":
+    def beside(self, session: Session) -> "WordRows":
         """Return an empty table beside this one, in which another index can be built."""
         ...
 
@@ -142,21 +168,40 @@ class WordTable(Protocol):
         """Return for each document the sum of `token_sum` over the tokens that are here."""
         ...
 
-    def compact(self, session: Session) -> bool:
-        """Write the tokens anew without those of removed documents; return whether none of those is left."""
+
+class WordTable(WordRows, Protocol):
+    """What answers from the tokens of documents, and keeps what it needs to do so soon."""
+
+    def match(
+        self, session: Session, query: WordQuery, asked: WordQuestion, *, limit: int, score_ids: Sequence[int]
+    ) -> WordHits:
+        """Return the best documents for *query*, as `bm25.rank` does."""
         ...
 
-    def reader(self, session: Session, weights: Mapping[str, int], scope: Clause) -> Callable[[Leaf], Postings]:
-        """Return how a leaf is looked up among the documents `d` of *scope*, given what each field weighs."""
+    def matching(self, session: Session, query: WordQuery, asked: WordQuestion) -> Collection[int]:
+        """Return all documents that *query* matches and that are wanted."""
         ...
 
     def frequencies(
-        self, session: Session, form: Form, words: Sequence[str] | None, *, scope: Clause, whole: bool
-    ) -> dict[str, int]:
-        """Return how many documents of *scope* hold each of *words*, or each token there is, in title or body.
+        self, session: Session, form: Form, words: Sequence[str] | None, *, scope: Scope
+    ) -> Mapping[str, int]:
+        """Return how many documents of *scope* hold each of *words*, or each token there is, in title or body."""
+        ...
 
-        *whole* says that the scope admits every document.
-        """
+    def near(self, session: Session, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
+        """Return the exact forms near *words* and those that hold a part."""
+        ...
+
+    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+        """Prepare answers from what was written last: a bounded part of it, or the *whole*. It is never needed."""
+        ...
+
+    def compact(self, engine: Engine) -> tuple[str, ...]:
+        """Write what is kept beside the rows anew without removed documents; return what stood against it."""
+        ...
+
+    def check(self, session: Session, *, deep: bool) -> Iterator[str]:
+        """Yield what is wrong with what is kept beside the rows."""
         ...
 
 

@@ -2,7 +2,7 @@
 
 import json
 import mmap
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,10 +20,9 @@ from recollect.stores.erasure import (
 )
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY
-from recollect.stores.sql.engine import OPEN, Clause, Database, Session, bump
+from recollect.stores.sql.engine import Clause, Database, Session, bump
 from recollect.stores.sql.filters import describes, in_scope
 from recollect.stores.sql.memories import load, wordings
-from recollect.stores.sql.rebuild import rebuild
 from recollect.stores.sql.recalls import drop
 from recollect.stores.sql.writes import Writer
 
@@ -73,8 +72,8 @@ def _pieces(db: Database, session: Session, scope: Scope, sources: tuple[str, ..
     return set(session.rows(f"select m.project, m.source, m.ordinal from piece m where {of.sql}", of.values))
 
 
-def _held_words(db: Database, session: Session, words: Sequence[str]) -> dict[str, int]:
-    return db.words.frequencies(session, "exact", words, scope=OPEN, whole=True)
+def _held_words(db: Database, session: Session, words: Sequence[str]) -> Mapping[str, int]:
+    return db.words.frequencies(session, "exact", words, scope=ALL_PROJECTS)
 
 
 class _Eraser:
@@ -260,11 +259,7 @@ class _Eraser:
 
 def scrub(db: Database) -> tuple[str, ...]:
     """Write the word index and then the file anew."""
-    with db.engine.session(write=True) as session:
-        whole = db.words.compact(session)
-    if not whole:
-        rebuild(db)
-    return db.engine.scrub()
+    return (*db.words.compact(db.engine), *db.engine.scrub())
 
 
 def traces(db: Database, probes: Sequence[bytes]) -> ByteSearch:

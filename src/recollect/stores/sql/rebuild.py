@@ -15,7 +15,7 @@ from recollect.errors import RowDamaged, StoreBusy, StoreDamaged, StoreError
 from recollect.records import ALL_PROJECTS, Memory, Progress, TokenizedMemory
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
-from recollect.stores.sql.engine import Database, Engine, Session, WordTable, bump
+from recollect.stores.sql.engine import Database, Engine, Session, WordRows, bump
 from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.vectors import checksum_of
 
@@ -170,7 +170,7 @@ class Build:
 
     db: Database
     token: int
-    words: WordTable
+    words: WordRows
 
     @contextmanager
     def slice(self) -> Iterator[Session]:

@@ -41,6 +41,7 @@ class SqlStore:
 
     match_words = words.match_words
     document_frequencies = words.document_frequencies
+    near_words = words.near_words
     facets = words.facets
 
     generations = rows.generations
@@ -88,6 +89,12 @@ class SqlStore:
     def transaction(self) -> Iterator[None]:
         """Open a write transaction."""
         with self.engine.session(write=True):
+            yield
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Open a read transaction."""
+        with self.engine.session():
             yield
 
     def snapshot(self) -> "SqlStore":

@@ -1,8 +1,9 @@
-"""Finding by word: the one BM25 over a database's postings, and over what was forgotten since a moment asked about."""
+"""Finding by word: what a database's table of words answers, and what was forgotten since a moment asked about."""
 
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from recollect.errors import StoreDamaged, StoreError, WordIndexUnavailable
@@ -11,17 +12,17 @@ from recollect.records import (
     Filter,
     Form,
     IndexHit,
-    Leaf,
+    NearWords,
     Scope,
     SubstringQuery,
     TokenizedMemory,
     WordHits,
     WordQuery,
 )
-from recollect.stores.bm25 import CollectionStats, Postings, matching, postings_of, rank, stats_of, thousandths
+from recollect.stores.bm25 import CollectionStats
 from recollect.stores.facets import as_facets, as_vocabulary
 from recollect.stores.sql.codec import MEMORY, moment
-from recollect.stores.sql.engine import Clause, Database, Session, ask, version_of
+from recollect.stores.sql.engine import Clause, Database, Session, WordQuestion, ask, version_of
 from recollect.stores.sql.filters import KNOWN, admits, admitted, admitted_among, in_scope
 from recollect.stores.sql.memories import wordings
 from recollect.stores.sql.rebuild import rebuild
@@ -44,18 +45,20 @@ def match_words(
     asked = query
 
     def answer(session: Session) -> WordHits:
-        gone = _forgotten_since(db, scope, where)
-        return rank(
-            asked,
-            read=_reader(db, session, asked, scope, gone),
-            stats=_collection(db, session, scope) + stats_of(gone),
-            admits=lambda rows: admitted_among(db.engine, session, rows, where),
-            limit=limit,
-            score_ids=score_ids,
-            version=version_of(session),
-        )
+        return db.words.match(session, asked, _question(db, session, scope, where), limit=limit, score_ids=score_ids)
 
     return _indexed(db, answer)
+
+
+def _question(db: Database, session: Session, scope: Scope, where: Filter) -> WordQuestion:
+    return WordQuestion(
+        scope=scope,
+        where=where,
+        forgotten=_forgotten_since(db, scope, where),
+        stats=lambda: _collection(db, session, scope),
+        admitted=lambda: admitted(db, scope, where),
+        admitted_among=lambda rows: admitted_among(db.engine, session, rows, where),
+    )
 
 
 def _indexed(db: Database, answer: Callable[[Session], Answer]) -> Answer:
@@ -77,15 +80,6 @@ def _repair(db: Database) -> None:
     except StoreError as error:
         reason = f"the word index is damaged and cannot be rebuilt: {error}"
         raise WordIndexUnavailable(reason, hint="mend what hinders that, then run: recollect reindex") from error
-
-
-def _reader(
-    db: Database, session: Session, query: WordQuery, scope: Scope, gone: Mapping[int, TokenizedMemory]
-) -> Callable[[Leaf], Postings]:
-    """Return how a leaf is looked up: in the index, and among what it no longer has."""
-    weights = thousandths(query.weights)
-    look = db.words.reader(session, weights, in_scope(db.engine, scope, "d.project"))
-    return look if not gone else lambda leaf: {**look(leaf), **postings_of(leaf, gone, weights)}
 
 
 def _forgotten_since(db: Database, scope: Scope, where: Filter) -> Mapping[int, TokenizedMemory]:
@@ -141,16 +135,19 @@ def document_frequencies(
     limit: int = 200_000,
 ) -> dict[str, int]:
     """Return how many memories hold each word."""
-    mine = in_scope(db.engine, scope, "project")
+    found = _indexed(db, lambda session: db.words.frequencies(session, form, words, scope=scope))
+    return dict(found) if words is not None else as_vocabulary(found, least=least, limit=limit)
 
-    def answer(session: Session) -> dict[str, int]:
-        foreign = f"select 1 from collection_stats where documents > 0 and not ({mine.sql}) limit 1"
-        whole = session.value(foreign, mine.values) is None
-        inside = in_scope(db.engine, scope, "d.project")
-        return db.words.frequencies(session, form, words, scope=inside, whole=whole)
 
-    found = _indexed(db, answer)
-    return found if words is not None else as_vocabulary(found, least=least, limit=limit)
+def near_words(db: Database, words: Mapping[str, int], *, scope: Scope, holding: Sequence[str] = ()) -> NearWords:
+    """Return the words near *words*, and those that hold a part."""
+
+    def answer(session: Session) -> NearWords:
+        stats = _collection(db, session, scope)
+        found = db.words.near(session, words, holding, scope=scope)
+        return replace(found, documents=stats.rows, tokens=stats.exact)
+
+    return _indexed(db, answer)
 
 
 def facets(db: Database, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
@@ -159,9 +156,7 @@ def facets(db: Database, *, query: WordQuery | None, scope: Scope, where: Filter
     def answer(session: Session) -> dict[str, dict[str, int]]:
         if query is None:
             return _counted(db, session, admitted(db, scope, where))
-        gone = _forgotten_since(db, scope, where)
-        found = matching(query, read=_reader(db, session, query, scope, gone))
-        return _counted(db, session, admitted_among(db.engine, session, found, where))
+        return _counted(db, session, db.words.matching(session, query, _question(db, session, scope, where)))
 
     return _indexed(db, answer)
 

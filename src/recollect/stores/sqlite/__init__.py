@@ -1,18 +1,20 @@
 """Memories in one SQLite file, shared by any number of processes, or in memory."""
 
+import zlib
 from pathlib import Path
 
 from recollect.stores.contract import Analyse
 from recollect.stores.sql import SqlStore
 from recollect.stores.sqlite.engine import SqliteEngine
 from recollect.stores.sqlite.vectors import CachedScan
-from recollect.stores.sqlite.words import FtsTable
+from recollect.stores.sqlite.words import TokenTable
 
 
 def open_sqlite(path: Path | None, analyse: Analyse, *, analyser: str = "") -> SqlStore:
     """Return the store in the file *path*, or one in memory that is gone when it is closed."""
     engine = SqliteEngine(path)
-    return SqlStore(engine=engine, words=FtsTable(), scan=CachedScan(), analyse=analyse, analyser=analyser)
+    words = TokenTable(engine.segments, analyser=zlib.crc32(analyser.encode()), is_writable=engine.is_writable)
+    return SqlStore(engine=engine, words=words, scan=CachedScan(), analyse=analyse, analyser=analyser)
 
 
 __all__ = ["open_sqlite"]

@@ -17,7 +17,7 @@ from recollect.records import Progress
 from recollect.stores.sql.engine import OPEN, Clause, Engine
 from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.place import Place, find_place, no_store, opened
+from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, no_store, opened
 
 APPLICATION = 0x5EC0_11EC
 """Marks the file as ours, so that another program's database is never taken for a store."""
@@ -71,6 +71,16 @@ class SqliteEngine:
         self._connections = Connections(lambda: pinned or _connected(self._place), most=1 if alone else None)
         with self._turn():
             pass  # what is wrong with the file is told now
+
+    @property
+    def segments(self) -> Path | None:
+        """Return the folder in which segments of the word index may lie; there is none for a database in memory."""
+        return None if self._path is None else beside(self._path, SEGMENTS)
+
+    @property
+    def is_writable(self) -> bool:
+        """Tell whether anything can be written here."""
+        return self._place is None or self._place.access == "write"
 
     @contextmanager
     def _turn(self) -> Iterator[SqliteSession]:

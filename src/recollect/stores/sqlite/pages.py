@@ -5,7 +5,10 @@ from collections.abc import Iterable, Iterator
 
 import apsw
 
-DERIVED = frozenset({"document", "collection_stats", "minhash", "tagged", "changed", "live", "volume", "sketch"})
+DERIVED = frozenset(
+    {"document", "collection_stats", "minhash", "tagged", "changed", "live", "volume", "sketch"}
+    | {"tokens", "removed", "segment"}
+)
 """The tables that are made from others, by their names today and before."""
 FORGIVEN = frozenset({"vector", "generation"})
 """What a model makes again."""

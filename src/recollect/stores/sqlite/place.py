@@ -3,12 +3,15 @@
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 import apsw
 
 from recollect.errors import RecollectError, StoreDamaged, StoreError
 from recollect.files import make_file, make_folder
+
+SEGMENTS: Final = "-segments"
+"""How the name of the folder ends in which the segments of the word index lie."""
 
 Access = Literal["write", "read", "immutable"]
 """What can be done: all; reading beside others; reading what nobody changes, with no file beside it."""

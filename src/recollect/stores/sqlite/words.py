@@ -1,196 +1,145 @@
-"""Tokens in FTS5: its `instance` vocabulary reads postings back term by term, as fast as FTS5's own ranking does.
+"""The tokens of documents in rows, and the answers of whatever was built from them.
 
-So one BM25 serves every store, with the statistics of the projects searched.
+The rows are the truth. What answers is a state of the cache: texts of tokens for a small store, parts of arrays for
+a larger one; both give what `bm25.rank` gives, to the bit.
 """
 
+import secrets
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from typing import Any, assert_never
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
 
-from recollect.records import FIELDS, Bigram, Form, Leaf, Phrase, Prefix, TokenizedMemory, Word
-from recollect.stores.bm25 import TOGETHER, Postings
-from recollect.stores.sql.engine import OPEN, Clause, Session, token_sum
+from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits, WordQuery
+from recollect.stores.bm25 import CollectionStats
+from recollect.stores.sql.engine import Engine, Session, WordQuestion, token_sum
+from recollect.stores.sqlite.answering import Answering, Cache
+from recollect.stores.sqlite.marks import Mark, is_writing, read_mark
+from recollect.stores.sqlite.sealing import Sealer
+from recollect.stores.token_text import text_of, tokens_of
 
 FORMS: tuple[Form, ...] = ("stem", "exact")
-NAMED = "col in ('title', 'body')"
-LAST = "\U0010ffff"
-SLOWER = 300
-"""How many tokens are counted one by one in the time that one question to FTS5 takes."""
-
-TOMBSTONES = 1 << 53
-"""The id from which on FTS5 keeps, in the rows of a segment, which documents were deleted from it."""
-
-PLAIN = "ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{{|}}~'''"
-"""Splits at blanks alone: what comes here are tokens already."""
-TABLES = (
-    (
-        f"create virtual table {{form}} using fts5 ({', '.join(FIELDS)}, "
-        f"content = '', contentless_delete = 1, tokenize = \"{PLAIN}\")"
-    ),
-    "create virtual table {form}_posting using fts5vocab ({form}, instance)",
-    "create virtual table {form}_frequency using fts5vocab ({form}, col)",
-)
-"""How the migrations make the tables of a form."""
-
 BESIDE = "_beside"
-"""What stands behind the names of the tables of an index that is being built."""
+"""What stands behind the name of the table of an index that is being built."""
+TOKENS = "(id integer primary key, seq integer not null, stem text not null, exact text not null)"
+SWAP = (
+    "drop table if exists tokens",
+    f"alter table tokens{BESIDE} rename to tokens",
+    "create index tokens_by_seq on tokens (seq)",
+    "drop table if exists removed",
+    "create table removed (seq integer primary key, id integer not null)",
+    "drop table if exists segment",
+    (
+        "create table segment (name text primary key, after integer not null, upto integer not null, "
+        "documents integer not null) without rowid"
+    ),
+)
+"""How what was built takes the place of what there was; nothing that was made from the old rows is used any more."""
 
-Token = tuple[int, str, int, int]
-"""Row, field, length of the row, place in the field."""
-Lookup = Callable[[Form, str], Sequence[Token]]
-"""Reads where a token stands; within one question each is read once."""
 
-
-class FtsTable:
-    """The tables `stem` and `exact`, a column for each field, and FTS5's views of their terms.
-
-    Those of an index that is being built have a *mark* behind their names.
-    """
+class TokenRows:
+    """The table `tokens`; that of an index that is being built has a *mark* behind its name."""
 
     def __init__(self, mark: str = "") -> None:
         self._mark = mark
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
         """Keep the tokens of new documents."""
-        for form in FORMS:
-            table = form + self._mark
-            sql = f"insert into {table} (rowid, {', '.join(FIELDS)}) values ({', '.join('?' * (len(FIELDS) + 1))})"
-            session.many(sql, [_row(row, tokens.stem if form == "stem" else tokens.exact) for row, tokens in documents])
+        numbers = _numbers(session, len(documents))
+        session.many(
+            f"insert or replace into tokens{self._mark} (id, seq, stem, exact) values (?, ?, ?, ?)",
+            [
+                (row, number, text_of(tokens.stem), text_of(tokens.exact))
+                for number, (row, tokens) in zip(numbers, documents, strict=True)
+            ],
+        )
 
     def remove(self, session: Session, ids: Sequence[int]) -> None:
-        """Drop the tokens of documents."""
-        for form in FORMS:
-            session.many(f"delete from {form}{self._mark} where rowid = ?", [(row,) for row in ids])
+        """Drop the tokens of documents, and note it for whoever holds something that was made from them."""
+        session.many(f"delete from tokens{self._mark} where id = ?", [(row,) for row in ids])
+        if not self._mark:
+            noted = list(zip(_numbers(session, len(ids)), ids, strict=True))
+            session.many("insert into removed (seq, id) values (?, ?)", noted)
 
-    def beside(self, session: Session) -> "FtsTable":
-        """Return empty tables beside these."""
-        for form in FORMS:
-            session.rows(f"drop table if exists {form}{BESIDE}")
-            session.rows(TABLES[0].format(form=form + BESIDE))
-        return FtsTable(BESIDE)
+    def beside(self, session: Session) -> "TokenRows":
+        """Return an empty table beside this one."""
+        session.rows(f"drop table if exists tokens{BESIDE}")
+        session.rows(f"create table tokens{BESIDE} {TOKENS}")
+        return TokenRows(BESIDE)
 
     def swap(self, session: Session) -> None:
-        """Drop the tables, in whatever state they are, and put those beside them in their place."""
-        for form in FORMS:
-            for table in (f"{form}_posting", f"{form}_frequency", form):
-                session.rows(f"drop table if exists {table}")
-            session.rows(f"alter table {form}{BESIDE} rename to {form}")
-            for statement in TABLES[1:]:
-                session.rows(statement.format(form=form))
-
-    def compact(self, session: Session) -> bool:
-        """Merge the tokens into one segment; FTS5 keeps those of a deleted row until then."""
-        for form in FORMS:
-            session.rows(f"insert into {form} ({form}) values ('optimize')")
-        return not any(session.value(f"select 1 from {form}_data where id >= {TOMBSTONES}") for form in FORMS)
+        """Drop the table, in whatever state it is, and put the one beside it in its place."""
+        for statement in SWAP:
+            session.rows(statement)
+        session.rows("insert or replace into meta (key, value) values ('lineage', ?)", (secrets.randbits(62),))
 
     def sums(self, session: Session) -> dict[int, int]:
         """Return what the tokens of each document add up to."""
         found: dict[int, int] = defaultdict(int)
-        for form in FORMS:
-            for token, row, field, place in session.each(f"select term, doc, col, offset from {form}_posting"):
-                found[row] += token_sum(form, field, place, token)
+        for row, *texts in session.each(f"select id, stem, exact from tokens{self._mark}"):
+            for form, text in zip(FORMS, texts, strict=True):
+                for name, tokens in tokens_of(text).items():
+                    found[row] += sum(token_sum(form, name, place, token) for place, token in enumerate(tokens))
         return found
 
-    def reader(self, session: Session, weights: Mapping[str, int], scope: Clause) -> Callable[[Leaf], Postings]:
-        """Return how a leaf is looked up: weighted counts and row lengths."""
 
-        @cache
-        def look(form: Form, text: str) -> Sequence[Token]:
-            return _tokens(session, form, Clause("t.term = ?", (text,)) & scope)
+def _numbers(session: Session, count: int) -> range:
+    """Return the next *count* numbers."""
+    if not count:
+        return range(0)
+    last: int = session.value("update meta set value = value + ? where key = 'seq' returning value", (count,))
+    return range(last - count + 1, last + 1)
 
-        def read(leaf: Leaf) -> Postings:
-            match leaf:
-                case Word(text=text, form=form):
-                    return _counted(look(form, text), weights)
-                case Prefix(text=text):
-                    begins = Clause("t.term >= ? and t.term <= ?", (text, text + LAST))
-                    return _counted(_tokens(session, "exact", begins & scope), weights)
-                case Phrase(texts=texts):
-                    return _counted(_phrase(look, texts), weights)
-                case Bigram(first=first, second=second):
-                    return _next_to(look("stem", first), look("stem", second))
-            assert_never(leaf)
 
-        return read
+class TokenTable(TokenRows):
+    """The rows and what answers from them; segments lie in *folder*, where there is one."""
+
+    def __init__(self, folder: Path | None = None, *, analyser: int = 0, is_writable: bool = True) -> None:
+        super().__init__()
+        self._cache = Cache(folder, analyser=analyser)
+        self._sealer = None if folder is None or not is_writable else Sealer(folder, analyser=analyser)
+
+    def match(
+        self, session: Session, query: WordQuery, asked: WordQuestion, *, limit: int, score_ids: Sequence[int]
+    ) -> WordHits:
+        """Return the best documents for *query*."""
+        answering, mark = self._answering(session)
+        stats = answering.kept(asked.scope, "stats", mark.version, asked.stats)
+        return answering.match(query, asked, stats, limit=limit, score_ids=score_ids, version=mark.version)
+
+    def matching(self, session: Session, query: WordQuery, asked: WordQuestion) -> Collection[int]:
+        """Return all documents that *query* matches and that are wanted."""
+        answering, mark = self._answering(session)
+        return answering.matching(query, asked, version=mark.version)
 
     def frequencies(
-        self, session: Session, form: Form, words: Sequence[str] | None, *, scope: Clause, whole: bool
-    ) -> dict[str, int]:
+        self, session: Session, form: Form, words: Sequence[str] | None, *, scope: Scope
+    ) -> Mapping[str, int]:
         """Return in how many documents words stand, in title or body."""
-        inside = OPEN if whole else scope
-        if words is not None:
-            return {word: _count(session, form, word, inside) if _is_term(session, form, word) else 0 for word in words}
-        if whole:
-            return _whole_vocabulary(session, form)
-        sql = (
-            f"select t.term, count(distinct t.doc) from {form}_posting t cross join document d on d.id = t.doc "
-            f"where t.{NAMED} and {scope.sql} group by t.term"
-        )
-        return dict(session.rows(sql, scope.values))
+        answering, _ = self._answering(session)
+        return answering.frequencies(form, words, scope=scope)
+
+    def near(self, session: Session, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
+        """Return the exact forms near *words* and those that hold a part."""
+        answering, _ = self._answering(session)
+        return answering.near(words, holding, scope=scope)
+
+    def _answering(self, session: Session) -> tuple[Answering, Mark]:
+        """Return what answers as the open transaction sees the rows."""
+        mark = read_mark(session)
+        return self._cache.at(session, mark, is_writing=is_writing(session)), mark
+
+    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+        """Seal what was written last, where there is enough of it."""
+        if self._sealer is not None:
+            self._sealer.settle(engine, whole=whole)
+
+    def compact(self, engine: Engine) -> tuple[str, ...]:
+        """Write the segments anew that hold removed documents, and forget which those were."""
+        return () if self._sealer is None else self._sealer.compact(engine, self._cache.let_go)
+
+    def check(self, session: Session, *, deep: bool) -> Iterator[str]:
+        """Yield the segments that cannot be used."""
+        yield from self._cache.check(session, read_mark(session), deep=deep)
 
 
-def _row(row: int, tokens: Mapping[str, tuple[str, ...]]) -> tuple[Any, ...]:
-    return (row, *[" ".join(tokens.get(name, ())) for name in FIELDS])
-
-
-def _tokens(session: Session, form: Form, where: Clause) -> Sequence[Token]:
-    sql = (
-        f"select t.doc, t.col, d.{form}_length, t.offset from {form}_posting t cross join document d on d.id = t.doc "
-        f"where {where.sql}"
-    )
-    return session.rows(sql, where.values)
-
-
-def _counted(tokens: Iterable[Token], weights: Mapping[str, int]) -> Postings:
-    counts: dict[int, tuple[int, int]] = {}
-    for row, column, length, _ in tokens:
-        weight = weights.get(column)
-        if weight:
-            counts[row] = (counts[row][0] + weight if row in counts else weight, length)
-    return counts
-
-
-def _next_to(first: Sequence[Token], second: Sequence[Token]) -> Postings:
-    """Return where a token of *second* follows one of *first*."""
-    ends = {(row, column, offset + 1) for row, column, _, offset in first if column in TOGETHER}
-    return _counted([token for token in second if (token[0], token[1], token[3]) in ends], TOGETHER)
-
-
-def _phrase(look: Lookup, texts: tuple[str, ...]) -> Iterable[Token]:
-    """Return where the exact forms *texts* stand next to each other."""
-    starts: set[Token] | None = None
-    for place, text in enumerate(texts):
-        here = {(row, column, length, offset - place) for row, column, length, offset in look("exact", text)}
-        starts = here if starts is None else starts & here
-        if not starts:
-            return ()
-    return sorted(starts or ())
-
-
-def _whole_vocabulary(session: Session, form: Form) -> dict[str, int]:
-    """Count by column, which FTS5 does by itself; what stands in both columns is counted once."""
-    counts: dict[str, int] = {}
-    twice: list[str] = []
-    for term, documents in session.rows(f"select term, doc from {form}_frequency where {NAMED}"):
-        if term in counts:
-            twice.append(term)
-        counts[term] = counts.get(term, 0) + documents
-    tokens: int = session.value(f"select coalesce(sum({form}_length), 0) from collection_stats")
-    if SLOWER * len(twice) > tokens:
-        sql = f"select term, count(distinct doc) from {form}_posting where {NAMED} group by term"
-        return dict(session.rows(sql))
-    return counts | {term: _count(session, form, term, OPEN) for term in twice}
-
-
-def _is_term(session: Session, form: Form, word: str) -> bool:
-    return session.value(f"select 1 from {form}_posting where term = ? limit 1", (word,)) is not None
-
-
-def _count(session: Session, form: Form, term: str, inside: Clause) -> int:
-    """Return how many documents FTS5 finds a token in; being a token, it needs no more than quotes."""
-    table = form if inside == OPEN else f"{form} join document d on d.id = {form}.rowid"
-    sql = f"select count(*) from {table} where {form} match ? and {inside.sql}"
-    found: int = session.value(sql, (f'{{title body}} : "{term}"', *inside.values))
-    return found
+__all__ = ["CollectionStats", "TokenTable"]

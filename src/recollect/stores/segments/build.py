@@ -1,0 +1,227 @@
+"""Documents into the arrays of a part: one sort of whole numbers for each form, no loop over tokens in Python."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.records import FIELDS, Form
+from recollect.stores.segments import signatures
+from recollect.stores.segments.part import Mask, Part, Rows, Whole, utf8
+from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
+
+WIDTH: Final = len(FIELDS)
+BREAK: Final = 0
+"""The number of the mark behind each field."""
+NOTHING: Final = 1
+"""The number of the empty text that a field without tokens leaves."""
+TOGETHER: Final = 2
+"""In how many fields, from the first on, pairs are looked for: title and body."""
+PACKED: Final = 62
+"""How many bits the counts of all fields may take in one number."""
+KINDS: Final = {"whole": np.int64, "real": np.float64, "flag": np.bool_}
+
+
+class _Numbers(dict[str, int]):
+    """A number for each token, given when it is first met."""
+
+    def __missing__(self, token: str) -> int:
+        number = self[token] = len(self)
+        return number
+
+
+def build(rows: Sequence[IndexRow]) -> Part:
+    """Return a part of *rows*, in memory."""
+    ordered = sorted(rows, key=lambda row: (row.project, row.id))
+    arrays = {**_documents(ordered), **_columns(ordered)}
+    for form in FORMS:
+        arrays |= _index([row.stem if form == "stem" else row.exact for row in ordered], form)
+    return Part(arrays)
+
+
+# --- documents and columns ------------------------------------------------------------------
+
+
+def _documents(rows: Sequence[IndexRow]) -> dict[str, NDArray[Any]]:
+    ids = np.array([row.id for row in rows], dtype=np.int64)
+    sizes = {project: sum(1 for _ in each) for project, each in groupby(rows, key=lambda row: row.project)}
+    return {
+        "ids": ids,
+        "by_id": np.argsort(ids, kind="stable").astype(np.int32),
+        "superseded": np.array([row.superseded for row in rows], dtype=np.bool_),
+        "code": np.array([row.code for row in rows], dtype=np.bool_),
+        "project.starts": starts_of(np.array(list(sizes.values()), dtype=np.int64)),
+        **names_block("project", list(sizes)),
+    }
+
+
+def starts_of(sizes: NDArray[Any]) -> Whole:
+    """Return where each of several runs begins, and where the last one ends."""
+    found = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=found[1:])
+    return found
+
+
+def names_block(name: str, texts: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return *texts* as a block and where each begins."""
+    raw = [utf8(text) for text in texts]
+    sizes = np.fromiter(map(len, raw), dtype=np.int64, count=len(raw))
+    return {f"{name}.blob": np.frombuffer(b"".join(raw), dtype=np.uint8), f"{name}.offsets": starts_of(sizes)}
+
+
+def _columns(rows: Sequence[IndexRow]) -> dict[str, NDArray[Any]]:
+    found: dict[str, NDArray[Any]] = {}
+    for at, (name, kind) in enumerate(COLUMNS.items()):
+        found |= _column(name, kind, [row.columns[at] if row.columns else BLANK[kind] for row in rows])
+    return found
+
+
+def _column(name: str, kind: ColumnKind, values: Sequence[Value]) -> dict[str, NDArray[Any]]:
+    if kind != "text":
+        return {f"column.{name}": np.array(values, dtype=KINDS[kind])}
+    names = sorted({str(value) for value in values})
+    number = {text: at for at, text in enumerate(names)}
+    codes = np.array([number[str(value)] for value in values], dtype=np.int32)
+    return {f"column.{name}": codes, **names_block(f"column.{name}", names)}
+
+
+# --- terms and postings ---------------------------------------------------------------------
+
+
+def _index(texts: Sequence[str], form: Form) -> dict[str, NDArray[Any]]:
+    numbers, marks, place, terms = _read(texts)
+    count, tokens = len(texts), ~marks
+    row, field = place // WIDTH, place % WIDTH
+    lengths = np.bincount(row[tokens], minlength=count).astype(np.int32)
+    found = _postings(numbers[tokens].astype(np.int64) * (count * WIDTH) + place[tokens], len(terms), count)
+    extra = (
+        _pairs(numbers, marks, row, field, len(terms), count)
+        if form == "stem"
+        else _running(numbers, marks, row, field, count)
+    )
+    return {**form_arrays(form, terms, {**found, "lengths": lengths}), **extra}
+
+
+def _read(texts: Sequence[str]) -> tuple[Rows, Mask, Whole, list[str]]:
+    """Return the tokens in order as numbers of sorted terms, which are marks, where each stands, and the terms.
+
+    A mark stands behind each field that has tokens; a place is row x fields + field.
+    """
+    known = _Numbers({"\n": BREAK, "": NOTHING})
+    words = "".join(text + "\n" for text in texts).replace("\n", " \n ").split(" ")
+    raw = np.fromiter(map(known.__getitem__, words), dtype=np.int32, count=len(words))
+    breaks = raw == BREAK
+    place = np.cumsum(breaks) - breaks
+    if place[-1] != len(texts) * WIDTH:
+        raise ValueError(f"a document has {len(FIELDS)} fields, one a line")
+    kept = raw > NOTHING
+    ends = breaks.copy()
+    ends[1:] &= kept[:-1]
+    terms = sorted(list(known)[NOTHING + 1 :])
+    order = np.zeros(len(known), dtype=np.int32)
+    order[np.fromiter(map(known.__getitem__, terms), dtype=np.int64, count=len(terms))] = np.arange(len(terms))
+    chosen = kept | ends
+    return order[raw[chosen]], ends[chosen], place[chosen], terms
+
+
+def runs_of(values: Whole) -> tuple[Whole, Whole]:
+    """Return where in sorted *values* each begins, and how often it stands there."""
+    first = np.ones(len(values), dtype=np.bool_)
+    np.not_equal(values[1:], values[:-1], out=first[1:])
+    starts = np.flatnonzero(first)
+    return starts, np.diff(starts, append=len(values))
+
+
+def _postings(keys: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
+    """Return postings from where each token stands: (term x rows + row) x fields + field."""
+    keys.sort()
+    starts, counts = runs_of(keys)
+    held, field = keys[starts] // WIDTH, keys[starts] % WIDTH
+    firsts, _ = runs_of(held)
+    combos, codes = _combined(counts, field, firsts)
+    held = held[firsts]
+    term = held // max(1, rows)
+    return {
+        "pointers": starts_of(np.bincount(term, minlength=terms)),
+        "rows": (held - term * rows).astype(np.int32),
+        "codes": codes,
+        "combos": combos,
+    }
+
+
+def _combined(counts: Whole, field: Whole, firsts: Whole) -> tuple[Rows, NDArray[Any]]:
+    """Return the combinations of counts by field that there are, and the number of that of each posting."""
+    most = np.zeros(WIDTH, dtype=np.int64)
+    np.maximum.at(most, field, counts)
+    bits = np.array([int(each).bit_length() for each in most], dtype=np.int64)
+    if bits.sum() > PACKED:
+        posting = np.repeat(np.arange(len(firsts)), np.diff(firsts, append=len(counts)))
+        whole = np.zeros((len(firsts), WIDTH), dtype=np.int32)
+        whole[posting, field] = counts
+        combos, codes = np.unique(whole, axis=0, return_inverse=True)
+        return combos, narrow(codes.reshape(-1), len(combos))
+    shifts = starts_of(bits)[:-1]
+    packed = np.add.reduceat(counts << shifts[field], firsts) if len(firsts) else counts
+    distinct = np.unique(packed)
+    combos = ((distinct[:, None] >> shifts) & ((1 << bits) - 1)).astype(np.int32)
+    return combos, narrow(distinct.searchsorted(packed), len(combos))
+
+
+def narrow(values: NDArray[Any], size: int) -> NDArray[Any]:
+    """Return whole numbers below *size* in as few bytes as they need."""
+    return values.astype(np.min_scalar_type(max(1, size) - 1))
+
+
+def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
+    """Return which stems follow each other in a title or a body."""
+    both = ~marks[:-1] & ~marks[1:] & (field[:-1] < TOGETHER)
+    ahead, behind = numbers[:-1][both].astype(np.int64), numbers[1:][both].astype(np.int64)
+    pair, width = ahead * terms + behind, max(1, rows)
+    distinct = np.unique(pair)
+    keys = distinct.searchsorted(pair) * width + row[:-1][both]
+    keys.sort()
+    starts, counts = runs_of(keys)
+    held = keys[starts] // width
+    return pair_arrays(distinct, terms, np.bincount(held, minlength=len(distinct)), keys[starts] - held * width, counts)
+
+
+def pair_arrays(
+    distinct: Whole, terms: int, sizes: Whole, rows: NDArray[Any], counts: NDArray[Any]
+) -> dict[str, NDArray[Any]]:
+    """Return the arrays of pairs: *distinct* ones as first x terms + second, how many rows each has, and those."""
+    ahead = distinct // max(1, terms)
+    return {
+        "pair.firsts": starts_of(np.bincount(ahead, minlength=terms)),
+        "pair.seconds": (distinct - ahead * terms).astype(np.int32),
+        "pair.pointers": starts_of(sizes),
+        "pair.rows": rows.astype(np.int32),
+        "pair.counts": narrow(counts, int(counts.max(initial=0)) + 1),
+    }
+
+
+def _running(numbers: Rows, marks: Mask, row: Whole, field: Whole, rows: int) -> dict[str, NDArray[Any]]:
+    """Return the tokens in order."""
+    return {
+        "running.tokens": np.where(marks, np.int32(-1), numbers).astype(np.int32, copy=False),
+        "running.starts": starts_of(np.bincount(row, minlength=rows)),
+        "running.gaps": np.flatnonzero(marks),
+        "running.fields": field[marks].astype(np.uint8),
+    }
+
+
+def form_arrays(form: Form, terms: Sequence[str], found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of one form under their names, with those that follow from the others."""
+    keys = np.array([utf8(term)[:8] for term in terms] or [b""], dtype="S8").view(">u8").astype(np.uint64)[: len(terms)]
+    block = names_block(form, terms)
+    spelt = block[f"{form}.blob"], block[f"{form}.offsets"]
+    named = (found["combos"][:, :TOGETHER].sum(axis=1) > 0)[found["codes"]]
+    more = {
+        "keys": keys,
+        "chars": signatures.lengths(*spelt),
+        "letters": signatures.letters(*spelt),
+        "digraphs": signatures.digraphs(*spelt),
+        "named": np.diff(starts_of(named)[found["pointers"]]).astype(np.int32),
+    }
+    return block | {f"{form}.{name}": values for name, values in (found | more).items()}

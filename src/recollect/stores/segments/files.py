@@ -1,0 +1,110 @@
+"""A part as two files of a folder: a header that says what is where, and the arrays one after another.
+
+Numbers are little-endian, arrays begin at multiples of 64 bytes. Opening maps the arrays and reads the header alone.
+"""
+
+import json
+import mmap
+import os
+import zlib
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.errors import StoreError
+from recollect.stores.segments.part import Part
+
+FORMAT: Final = 1
+"""Grows when arrays change their meaning: a folder of another format is built anew."""
+HEADER: Final = "header.json"
+BLOCK: Final = "arrays"
+ALIGNED: Final = 64
+CHUNK: Final = 1 << 24
+
+
+class SegmentDamaged(StoreError):
+    """Say that a folder holds no part that can be used; it can be built anew."""
+
+    code = "segment_damaged"
+
+
+def save(part: Part, folder: Path, *, analyser: int) -> None:
+    """Write *part* to a new *folder*, for its owner alone, and see it to the disk."""
+    folder.mkdir(mode=0o700, parents=True)
+    entries, offset = {}, 0
+    with _created(folder / BLOCK) as file:
+        for name, values in part.arrays.items():
+            plain = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False)
+            file.seek(offset)
+            file.write(_bytes(plain))
+            entries[name] = [plain.dtype.str, list(plain.shape), offset, _checksum(plain)]
+            offset += -(-plain.nbytes // ALIGNED) * ALIGNED
+        size = max(ALIGNED, offset)
+        file.truncate(size)
+        _flush(file)
+    header = {"format": FORMAT, "analyser": analyser, "rows": len(part), "size": size, "arrays": entries}
+    with _created(folder / HEADER) as file:
+        file.write(json.dumps({**header, "checksum": _sealed(header)}).encode())
+        _flush(file)
+
+
+def _created(path: Path) -> Any:
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    return os.fdopen(os.open(path, flags, 0o600), "w+b")
+
+
+def _flush(file: Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _bytes(values: NDArray[Any]) -> memoryview:
+    plain: Any = values.reshape(-1).view(np.uint8)
+    return memoryview(plain)
+
+
+def _checksum(values: NDArray[Any]) -> int:
+    found, whole = 0, _bytes(values)
+    for start in range(0, len(whole), CHUNK):
+        found = zlib.crc32(whole[start : start + CHUNK], found)
+    return found
+
+
+def _sealed(header: dict[str, Any]) -> int:
+    return zlib.crc32(json.dumps(header, sort_keys=True).encode())
+
+
+def load(folder: Path, *, analyser: int) -> Part:
+    """Return the part in *folder*, mapped; raise SegmentDamaged where the header or the size are not right."""
+    try:
+        header = json.loads((folder / HEADER).read_bytes())
+        told = header.pop("checksum")
+        if told != _sealed(header) or (header["format"], header["analyser"]) != (FORMAT, analyser):
+            raise _damaged(folder, "its header is of another format, another analyser, or damaged")
+        with (folder / BLOCK).open("rb") as file:
+            if os.fstat(file.fileno()).st_size != header["size"]:
+                raise _damaged(folder, "a file has another size than its header says")
+            block = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        arrays = {name: _array(block, *entry[:3]) for name, entry in header["arrays"].items()}
+        checksums = {name: entry[3] for name, entry in header["arrays"].items()}
+        return Part(arrays, block, checksums)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
+        raise _damaged(folder, str(error)) from error
+
+
+def _damaged(folder: Path, reason: str) -> SegmentDamaged:
+    return SegmentDamaged(f"the segment {folder.name} cannot be used: {reason}", hint="run: recollect reindex")
+
+
+def _array(block: mmap.mmap, dtype: str, shape: list[int], offset: int) -> NDArray[Any]:
+    size = int(np.prod(shape, dtype=np.int64))
+    if not size:
+        return np.empty(shape, dtype=dtype)
+    return np.frombuffer(block, dtype=dtype, count=size, offset=offset).reshape(shape)
+
+
+def verify(part: Part) -> list[str]:
+    """Return the names of the arrays that are not what was written; reads all of them."""
+    return [name for name, told in part.checksums.items() if _checksum(part.arrays[name]) != told]

@@ -1,0 +1,280 @@
+"""A part: documents as arrays, in memory or mapped from a file, and how its terms and rows are looked up."""
+
+import mmap
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from recollect.records import FIELDS, Form
+from recollect.stores.segments.rows import COLUMNS, FORMS
+
+Arrays = Mapping[str, NDArray[Any]]
+Whole = NDArray[np.int64]
+"""Counts, ids, places."""
+Rows = NDArray[np.int32]
+"""Rows of a part, ascending."""
+Mask = NDArray[np.bool_]
+
+KEPT_TERMS: Final = 65_536
+"""How many looked-up terms a part remembers."""
+KEY: Final = 8
+"""How many leading bytes of a term are compared as one number."""
+
+
+def utf8(text: str) -> bytes:
+    """Return *text* as the bytes that terms are stored and sorted by."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def key_of(term: bytes) -> int:
+    """Return the first bytes of *term* as a number that sorts alike."""
+    return int.from_bytes(term[:KEY].ljust(KEY, b"\0"), "big")
+
+
+class Names:
+    """Texts in one block of UTF-8, with where each begins; sorted where they are terms."""
+
+    __slots__ = ("blob", "offsets")
+
+    def __init__(self, blob: NDArray[np.uint8], offsets: Whole) -> None:
+        self.blob = blob
+        self.offsets = offsets
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def raw(self, at: int) -> bytes:
+        """Return the bytes of one text."""
+        return self.blob[self.offsets[at] : self.offsets[at + 1]].tobytes()
+
+    def text(self, at: int) -> str:
+        """Return one text."""
+        return self.raw(at).decode("utf-8", "surrogatepass")
+
+    def texts(self) -> list[str]:
+        """Return all of them."""
+        block, ends = self.blob.tobytes(), self.offsets.tolist()
+        return [block[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(ends)]
+
+    def some(self, places: Whole) -> list[str]:
+        """Return the texts at *places*, ascending."""
+        if not len(places):
+            return []
+        first, last = int(self.offsets[places[0]]), int(self.offsets[places[-1] + 1])
+        block = self.blob[first:last].tobytes()
+        starts, stops = (self.offsets[places] - first).tolist(), (self.offsets[places + 1] - first).tolist()
+        return [block[start:stop].decode("utf-8", "surrogatepass") for start, stop in zip(starts, stops, strict=True)]
+
+    def __getitem__(self, at: int) -> bytes:
+        return self.raw(at)
+
+
+class FormIndex:
+    """The terms of one form, their postings, and the lengths of the rows in it."""
+
+    __slots__ = (
+        "_counts",
+        "_known",
+        "chars",
+        "codes",
+        "combos",
+        "dense",
+        "dense_of",
+        "digraphs",
+        "impacts",
+        "keys",
+        "lengths",
+        "letters",
+        "most",
+        "named",
+        "names",
+        "pointers",
+        "rows",
+    )
+
+    def __init__(self, arrays: Arrays, form: Form) -> None:
+        def take(name: str) -> Any:
+            return arrays[f"{form}.{name}"]
+
+        self.names = Names(take("blob"), take("offsets"))
+        self.chars: NDArray[np.uint8] = take("chars")
+        self.letters: NDArray[np.uint32] = take("letters")
+        self.digraphs: NDArray[np.uint64] = take("digraphs")
+        self.keys: NDArray[np.uint64] = take("keys")
+        self.pointers: Whole = take("pointers")
+        self.rows: Rows = take("rows")
+        self.codes: NDArray[Any] = take("codes")
+        self.combos: Rows = take("combos")
+        self.named: Rows = take("named")
+        self.lengths: Rows = take("lengths")
+        self._known: dict[str, int] = {}
+        self._counts: dict[tuple[tuple[str, int], ...], Whole] = {}
+
+    def term(self, text: str) -> int:
+        """Return the number of a term, or -1."""
+        found = self._known.get(text)
+        if found is None:
+            if len(self._known) >= KEPT_TERMS:
+                self._known.clear()
+            found = self._known[text] = self._find(utf8(text))
+        return found
+
+    def _find(self, term: bytes) -> int:
+        at = self._first_from(term)
+        return at if at < len(self.names) and self.names.raw(at) == term else -1
+
+    def _first_from(self, term: bytes) -> int:
+        """Return the first term that is not below *term*."""
+        key = np.uint64(key_of(term))
+        low, high = int(self.keys.searchsorted(key, "left")), int(self.keys.searchsorted(key, "right"))
+        return bisect_left(self.names, term, low, high)
+
+    def beginning(self, prefix: str) -> tuple[int, int]:
+        """Return from which term on, and up to which, all begin with *prefix*."""
+        start = utf8(prefix)
+        after = start.rstrip(b"\xff")
+        stop = self._first_from(after[:-1] + bytes([after[-1] + 1])) if after else len(self.names)
+        return self._first_from(start), stop
+
+    def weighted(self, weights: Mapping[str, int]) -> Whole:
+        """Return what each combination of counts by field weighs, in thousandths."""
+        wanted = tuple(sorted(weights.items()))
+        found = self._counts.get(wanted)
+        if found is None:
+            factors = np.array([weights.get(name, 0) for name in FIELDS], dtype=np.int64)
+            found = self._counts[wanted] = self.combos.astype(np.int64) @ factors
+        return found
+
+
+class Pairs:
+    """Which two stems follow each other in a title or a body, in which rows and how often."""
+
+    __slots__ = ("counts", "firsts", "pointers", "rows", "seconds")
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.firsts: Whole = arrays["pair.firsts"]
+        self.seconds: Rows = arrays["pair.seconds"]
+        self.pointers: Whole = arrays["pair.pointers"]
+        self.rows: Rows = arrays["pair.rows"]
+        self.counts: NDArray[Any] = arrays["pair.counts"]
+
+    def find(self, first: int, second: int) -> tuple[int, int]:
+        """Return from where to where the rows of a pair stand."""
+        start, stop = self.firsts[first], self.firsts[first + 1]
+        at = int(start + self.seconds[start:stop].searchsorted(second))
+        if at >= stop or self.seconds[at] != second:
+            return 0, 0
+        return int(self.pointers[at]), int(self.pointers[at + 1])
+
+
+class Running:
+    """The exact forms in their order, row by row: -1 behind each field that has any."""
+
+    __slots__ = ("fields", "gaps", "starts", "tokens")
+
+    def __init__(self, arrays: Arrays) -> None:
+        self.tokens: Rows = arrays["running.tokens"]
+        self.starts: Whole = arrays["running.starts"]
+        self.gaps: Whole = arrays["running.gaps"]
+        self.fields: NDArray[np.uint8] = arrays["running.fields"]
+
+
+class Part:
+    """Documents that never change, sorted by project and id."""
+
+    __slots__ = (
+        "_block",
+        "_block",
+        "_forms",
+        "_forms",
+        "_orders",
+        "arrays",
+        "checksums",
+        "ids",
+        "pairs",
+        "projects",
+        "running",
+    )
+
+    def __init__(
+        self,
+        arrays: dict[str, NDArray[Any]],
+        block: mmap.mmap | None = None,
+        checksums: Mapping[str, int] | None = None,
+    ) -> None:
+        self.arrays = arrays
+        self.checksums = checksums or {}
+        self._block = block
+        self.ids: Whole = arrays["ids"]
+        self.projects = Names(arrays["project.blob"], arrays["project.offsets"]).texts()
+        self._forms = {form: FormIndex(arrays, form) for form in FORMS}
+        self.pairs = Pairs(arrays)
+        self.running = Running(arrays)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def form(self, form: Form) -> FormIndex:
+        """Return the index of one form."""
+        return self._forms[form]
+
+    @property
+    def superseded(self) -> Mask:
+        """Tell which rows are superseded."""
+        found: Mask = self.arrays["superseded"]
+        return found
+
+    @property
+    def code(self) -> Mask:
+        """Tell which rows are code."""
+        found: Mask = self.arrays["code"]
+        return found
+
+    def rows_of(self, ids: Iterable[int]) -> Rows:
+        """Return the row of each id, -1 where it has none."""
+        wanted = np.fromiter(ids, dtype=np.int64)
+        if not len(self) or not len(wanted):
+            return np.full(len(wanted), -1, dtype=np.int32)
+        order: Rows = self.arrays["by_id"]
+        places = self.ids.searchsorted(wanted, sorter=order)
+        rows = order.take(places, mode="clip")
+        return np.where(self.ids[rows] == wanted, rows, np.int32(-1)).astype(np.int32, copy=False)
+
+    def ranges(self, projects: Iterable[str] | None) -> list[tuple[int, int]]:
+        """Return the rows of *projects*, as few ranges as they are; of all for None."""
+        if projects is None:
+            return [(0, len(self))] if len(self) else []
+        wanted = frozenset(projects)
+        starts: list[int] = self.arrays["project.starts"].tolist()
+        found: list[tuple[int, int]] = []
+        for at, name in enumerate(self.projects):
+            if name in wanted:
+                start = found.pop()[0] if found and found[-1][1] == starts[at] else starts[at]
+                found.append((start, starts[at + 1]))
+        return found
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return one of `COLUMNS`: numbers, or of names the number of each row's name."""
+        return self.arrays[f"column.{name}"]
+
+    def names(self, column: str) -> Sequence[str]:
+        """Return the names that a column of names numbers."""
+        if COLUMNS[column] != "text":
+            return ()
+        return Names(self.arrays[f"column.{column}.blob"], self.arrays[f"column.{column}.offsets"]).texts()
+
+    def close(self) -> None:
+        """Let go of the file; the part must not be asked any more."""
+        for name in ("ids", "pairs", "running", "_forms"):
+            with suppress(AttributeError):
+                delattr(self, name)
+        self.arrays.clear()
+        if self._block is not None:
+            with suppress(BufferError):  # somebody still reads; it is closed with the last of them
+                self._block.close()
+            self._block = None

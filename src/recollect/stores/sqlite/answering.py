@@ -1,0 +1,240 @@
+"""What answers questions about words in a process: built from the rows once, followed as they change."""
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Final, Protocol, TypeVar
+
+from recollect.records import NO_FILTER, Form, NearWords, Scope, WordHits, WordQuery
+from recollect.stores.bm25 import CollectionStats, matching, rank, stats_of, thousandths
+from recollect.stores.sql.engine import Session, WordQuestion
+from recollect.stores.sqlite.marks import Mark
+from recollect.stores.token_text import TokenText, frequencies_in, postings_in, spaced, vocabulary_of
+from recollect.stores.vocabulary import holding_among, near_among
+
+SMALL: Final = 2_000
+"""Up to how many documents no array is worth the time that loading NumPy takes."""
+TINY: Final = 64
+"""Up to how many it is not worth it even where NumPy is loaded."""
+STATES: Final = 4
+"""How many states are kept: readers of an older one go on beside those of the newest."""
+KEPT: Final = 64
+"""How many answers to smaller questions are kept with a state."""
+Kept = TypeVar("Kept")
+
+
+class Answering(Protocol):
+    """Answers from one state of the rows; never changed once it is made."""
+
+    @property
+    def mark(self) -> Mark:
+        """Return which state that is."""
+        ...
+
+    def kept(self, scope: Scope, what: object, version: int, make: Callable[[], Kept]) -> Kept:
+        """Return what *make* makes, made once for a scope and a version."""
+        ...
+
+    def match(
+        self,
+        query: WordQuery,
+        asked: WordQuestion,
+        stats: CollectionStats,
+        *,
+        limit: int,
+        score_ids: Sequence[int],
+        version: int,
+    ) -> WordHits:
+        """Return the best documents."""
+        ...
+
+    def matching(self, query: WordQuery, asked: WordQuestion, *, version: int) -> Collection[int]:
+        """Return all documents that match and are wanted."""
+        ...
+
+    def frequencies(self, form: Form, words: Sequence[str] | None, *, scope: Scope) -> Mapping[str, int]:
+        """Return how many documents hold words."""
+        ...
+
+    def near(self, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
+        """Return words near others, and those that hold parts."""
+        ...
+
+
+class Keeping:
+    """What is found out about one state and asked for again; nothing is kept where *is_writing*."""
+
+    def __init__(self, mark: Mark, *, is_writing: bool) -> None:
+        self.mark = mark
+        self._is_writing = is_writing
+        self._kept: dict[object, Any] = {}
+
+    def kept(self, scope: Scope, what: object, version: int, make: Callable[[], Kept]) -> Kept:
+        """Return what *make* makes, made once for a scope and a version."""
+        if self._is_writing:
+            return make()
+        key, kept = (scope, what, version), self._kept
+        if key in kept:
+            found: Kept = kept[key]
+            return found
+        made = make()
+        if len(kept) >= KEPT:  # another dictionary: readers of this one are not disturbed
+            self._kept = kept = {}
+        kept[key] = made
+        return made
+
+
+class Texts(Keeping):
+    """The documents of a small store as texts of their tokens; nothing but Python is needed."""
+
+    def __init__(self, mark: Mark, documents: Mapping[int, TokenText], *, is_writing: bool) -> None:
+        super().__init__(mark, is_writing=is_writing)
+        self.documents = documents
+
+    def match(
+        self,
+        query: WordQuery,
+        asked: WordQuestion,
+        stats: CollectionStats,
+        *,
+        limit: int,
+        score_ids: Sequence[int],
+        version: int,
+    ) -> WordHits:
+        """Return the best documents."""
+        documents, weights = self._searched(asked), thousandths(query.weights)
+        return rank(
+            query,
+            read=lambda leaf: postings_in(leaf, documents, weights),
+            stats=stats + stats_of(asked.forgotten),
+            admits=lambda rows: self._admitted(rows, asked),
+            limit=limit,
+            score_ids=score_ids,
+            version=version,
+        )
+
+    def matching(self, query: WordQuery, asked: WordQuestion, *, version: int) -> Collection[int]:  # noqa: ARG002
+        """Return all documents that match and are wanted."""
+        documents, weights = self._searched(asked), thousandths(query.weights)
+        found = matching(query, read=lambda leaf: postings_in(leaf, documents, weights))
+        return self._admitted(found, asked)
+
+    def _searched(self, asked: WordQuestion) -> Mapping[int, TokenText]:
+        return {**self._of(asked.scope), **{row: TokenText.of(each) for row, each in asked.forgotten.items()}}
+
+    def _admitted(self, rows: Collection[int], asked: WordQuestion) -> set[int]:
+        if asked.where == NO_FILTER:
+            return {row for row in rows if not self.documents[row].superseded}
+        return set(asked.admitted_among(rows))
+
+    def _of(self, scope: Scope) -> Mapping[int, TokenText]:
+        if scope.projects is None:
+            return self.documents
+        return {row: each for row, each in self.documents.items() if each.project in scope.projects}
+
+    def frequencies(self, form: Form, words: Sequence[str] | None, *, scope: Scope) -> Mapping[str, int]:
+        """Return how many documents hold words."""
+        documents = self._of(scope).values()
+        return vocabulary_of(documents, form) if words is None else frequencies_in(documents, form, words)
+
+    def near(self, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
+        """Return words near others, and those that hold parts."""
+        held = vocabulary_of(self._of(scope).values(), "exact")
+        return NearWords(
+            near={word: near_among(held, word, reach) for word, reach in words.items()},
+            holding={part: holding_among(held, part) for part in holding},
+        )
+
+
+def read_texts(session: Session, mark: Mark, base: Texts | None, *, is_writing: bool) -> Texts:
+    """Return all documents as texts, those that *base* has not read yet read now."""
+    documents = {} if base is None else dict(base.documents)
+    since = 0 if base is None else base.mark.seq
+    if base is not None:
+        for (row,) in session.rows("select id from removed where seq > ?", (since,)):
+            documents.pop(row, None)
+    sql = (
+        "select t.id, d.project, d.superseded, t.stem, t.exact, d.stem_length, d.exact_length "
+        "from tokens t join document d on d.id = t.id where t.seq > ?"
+    )
+    for row, project, superseded, stem, exact, *lengths in session.rows(sql, (since,)):
+        documents[row] = TokenText(project, bool(superseded), spaced(stem), spaced(exact), *lengths)
+    return Texts(mark, documents, is_writing=is_writing)
+
+
+class Cache:
+    """The states that a process answers from; whoever needs one that is not there makes it while others wait."""
+
+    def __init__(self, folder: Path | None, *, analyser: int) -> None:
+        self._folder, self._analyser = folder, analyser
+        self._states: list[Answering] = []
+        self._begin()
+
+    def _begin(self) -> None:
+        self._process, self._lock = os.getpid(), threading.Lock()
+
+    def at(self, session: Session, mark: Mark, *, is_writing: bool) -> Answering:
+        """Return what answers for *mark*, which the open transaction sees."""
+        if self._process != os.getpid():  # a copy of a process whose other threads are not here to give the lock back
+            self._begin()
+        found = self._found(mark)
+        if found is not None and not self._is_outgrown(found):
+            return found
+        if is_writing:
+            return self._made(session, mark, is_writing=True)
+        with self._lock:
+            found = self._found(mark)
+            if found is None or self._is_outgrown(found):
+                found = self._made(session, mark, is_writing=False)
+                others = [each for each in self._states if not _is_same(each.mark, mark)]
+                self._states = [found, *others][:STATES]
+            return found
+
+    def _found(self, mark: Mark) -> Answering | None:
+        return next((each for each in self._states if _is_same(each.mark, mark)), None)
+
+    def _is_outgrown(self, state: Answering) -> bool:
+        return isinstance(state, Texts) and len(state.documents) > TINY and "numpy" in sys.modules
+
+    def _made(self, session: Session, mark: Mark, *, is_writing: bool) -> Answering:
+        documents: int = session.value("select coalesce(sum(documents), 0) from collection_stats")
+        older = [each for each in self._states if each.mark.lineage == mark.lineage and each.mark.seq <= mark.seq]
+        small = TINY if "numpy" in sys.modules else SMALL
+        if (documents <= small and not mark.segments) or find_spec("numpy") is None:
+            base = next((each for each in older if isinstance(each, Texts)), None)
+            made = read_texts(session, mark, base, is_writing=is_writing)
+            if base is not None and len(made.documents) != documents:  # the note of a removal is gone
+                made = read_texts(session, mark, None, is_writing=is_writing)
+            return made
+        return self._made_of_parts(session, mark, older, documents, is_writing=is_writing)
+
+    def _made_of_parts(
+        self, session: Session, mark: Mark, older: Sequence[Answering], documents: int, *, is_writing: bool
+    ) -> Answering:
+        from recollect.stores.sqlite.parts import Parts, read_parts  # noqa: PLC0415 (NumPy is loaded with it)
+
+        base = next((each for each in older if isinstance(each, Parts)), None)
+        where = (self._folder, self._analyser)
+        made = read_parts(session, mark, base, *where, is_writing=is_writing)
+        if base is not None and made.documents != documents:
+            made = read_parts(session, mark, None, *where, is_writing=is_writing)
+        return made
+
+    def let_go(self) -> None:
+        """Forget all states, so that no file is held open by them."""
+        self._states = []
+
+    def check(self, session: Session, mark: Mark, *, deep: bool) -> Iterator[str]:
+        """Yield the segments that cannot be used; *deep* compares each with the rows."""
+        if not mark.segments or self._folder is None or find_spec("numpy") is None:
+            return
+        from recollect.stores.sqlite.parts import damaged_segments  # noqa: PLC0415
+
+        yield from damaged_segments(session, mark, self._folder, self._analyser, deep=deep)
+
+
+def _is_same(one: Mark, other: Mark) -> bool:
+    return (one.seq, one.lineage, one.segments) == (other.seq, other.lineage, other.segments)

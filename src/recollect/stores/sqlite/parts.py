@@ -1,0 +1,290 @@
+"""Parts of arrays that answer for the rows: mapped segments, and in memory what no segment holds yet."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from recollect.records import NO_FILTER, Filter, Form, NearWord, NearWords, Scope, WordHits, WordQuery
+from recollect.stores.bm25 import CollectionStats, stats_of
+from recollect.stores.segments import ranking
+from recollect.stores.segments.build import build
+from recollect.stores.segments.files import SegmentDamaged, load, verify
+from recollect.stores.segments.merge import merge
+from recollect.stores.segments.part import Mask, Part
+from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
+from recollect.stores.segments.ranking import View
+from recollect.stores.segments.spellings import containing, near
+from recollect.stores.sql.engine import Session, WordQuestion
+from recollect.stores.sqlite.answering import Keeping
+from recollect.stores.sqlite.marks import Mark, Segment, uncovered
+from recollect.stores.sqlite.masks import by_columns, in_columns
+from recollect.stores.vocabulary import LEAST, nearest
+
+FAN: Final = 8
+"""A part in memory takes in those behind it until they are so many times smaller."""
+_MICROSECOND: Final = timedelta(microseconds=1)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DATES: Final = frozenset({"happened_at", "created_at", "updated_at"})
+_ROWS: Final = (
+    f"select t.seq, t.id, d.project, d.superseded, d.code, t.stem, t.exact, {', '.join(f'm.{name}' for name in COLUMNS)} "
+    "from tokens t cross join document d on d.id = t.id cross join memory m on m.id = t.id "
+    "where t.seq > ? and t.seq <= ? order by t.seq limit ?"
+)
+NO_LIMIT: Final = -1
+VERIFIED: Final = 8_192
+"""Up to how many documents a segment is compared with its checksums whenever it is opened."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part that holds the rows numbered after *after* up to *upto*; a segment has a name."""
+
+    part: Part
+    after: int
+    upto: int
+    name: str = ""
+    alive: Mask | None = None
+    dead: int = 0
+
+    @property
+    def documents(self) -> int:
+        """Return how many of its rows are alive."""
+        return len(self.part) - self.dead
+
+    def without(self, ids: Collection[int]) -> "Piece":
+        """Return it with the documents *ids* dead."""
+        rows = self.part.rows_of(ids) if ids else ()
+        gone = [row for row in rows if row >= 0]
+        if not gone:
+            return self
+        alive = np.ones(len(self.part), dtype=np.bool_) if self.alive is None else self.alive.copy()
+        alive[gone] = False
+        return replace(self, alive=alive, dead=len(self.part) - int(np.count_nonzero(alive)))
+
+
+class Parts(Keeping):
+    """Answers from parts, each by itself and all together as one collection."""
+
+    def __init__(self, mark: Mark, pieces: Sequence[Piece], *, is_writing: bool) -> None:
+        super().__init__(mark, is_writing=is_writing)
+        self.pieces = tuple(pieces)
+        self.documents = sum(piece.documents for piece in pieces)
+
+    def match(
+        self,
+        query: WordQuery,
+        asked: WordQuestion,
+        stats: CollectionStats,
+        *,
+        limit: int,
+        score_ids: Sequence[int],
+        version: int,
+    ) -> WordHits:
+        """Return the best documents."""
+        views, all_of_it = self._asked(asked, version), stats + stats_of(asked.forgotten)
+        return ranking.rank(query, views, stats=all_of_it, limit=limit, score_ids=score_ids, version=version)
+
+    def matching(self, query: WordQuery, asked: WordQuestion, *, version: int) -> Collection[int]:
+        """Return all documents that match and are wanted."""
+        found: list[int] = ranking.matching(query, self._asked(asked, version)).tolist()
+        return found
+
+    def frequencies(self, form: Form, words: Sequence[str] | None, *, scope: Scope) -> Mapping[str, int]:
+        """Return how many documents hold words."""
+        views = self._views(scope, [None] * len(self.pieces))
+        return ranking.vocabulary(views, form) if words is None else ranking.frequencies(views, form, words)
+
+    def near(self, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
+        """Return words near others, and those that hold parts."""
+        views = self._views(scope, [None] * len(self.pieces))
+        return NearWords(
+            near={word: _words(near(views, word, reach) if word else ()) for word, reach in words.items()},
+            holding={part: _words(_longer(views, part) if part else ()) for part in holding},
+        )
+
+    def _asked(self, asked: WordQuestion, version: int) -> list[View]:
+        """Return what a question is about; what was forgotten is a part of its own."""
+        masks = self.kept(asked.scope, asked.where, version, lambda: self._admitted(asked))
+        views = self._views(asked.scope, masks)
+        if asked.forgotten:
+            part = build([index_row(row, "", tokens) for row, tokens in asked.forgotten.items()])
+            views.append(View(part=part, admitted=mask_of(part, asked.admitted())))
+        return views
+
+    def _admitted(self, asked: WordQuestion) -> list[Mask | None]:
+        """Return which rows of each piece may be hits."""
+        if in_columns(asked.where):
+            masks = [by_columns(piece.part, asked.where) for piece in self.pieces]
+        else:
+            wanted = asked.admitted()
+            masks = [mask_of(piece.part, wanted) for piece in self.pieces]
+        return [_both(mask, piece.alive) for mask, piece in zip(masks, self.pieces, strict=True)]
+
+    def _views(self, scope: Scope, admitted: Sequence[Mask | None]) -> list[View]:
+        return [
+            View(part=piece.part, start=start, stop=stop, alive=piece.alive, admitted=mask)
+            for piece, mask in zip(self.pieces, admitted, strict=True)
+            for start, stop in piece.part.ranges(scope.projects)
+        ]
+
+
+def _words(found: Iterable[tuple[str, int, int]]) -> tuple[NearWord, ...]:
+    return nearest(
+        NearWord(text=term, distance=distance, frequency=count)
+        for term, distance, count in found
+        if len(term) >= LEAST
+    )
+
+
+def _longer(views: Sequence[View], part: str) -> Iterator[tuple[str, int, int]]:
+    return ((term, len(term) - len(part), count) for term, count in containing(views, part))
+
+
+def mask_of(part: Part, ids: Collection[int]) -> Mask:
+    """Tell which rows of *part* are those of *ids*."""
+    found = np.zeros(len(part), dtype=np.bool_)
+    rows = part.rows_of(ids)
+    found[rows[rows >= 0]] = True
+    return found
+
+
+def _both(one: Mask | None, other: Mask | None) -> Mask | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other
+
+
+# --- read from the rows -----------------------------------------------------------------------
+
+
+def read_parts(
+    session: Session, mark: Mark, base: Parts | None, folder: Path | None, analyser: int, *, is_writing: bool
+) -> Parts:
+    """Return the parts that hold all rows, with as much of *base* as still holds."""
+    segments = list(_segments(mark, base, folder, analyser))
+    tail = [piece for piece in (base.pieces if base is not None else ()) if not piece.name]
+    covered = [(piece.after, piece.upto) for piece in segments]
+    tail = [piece for piece in tail if not any(piece.after < upto and after < piece.upto for after, upto in covered)]
+    held = segments + tail
+    fresh = [
+        piece
+        for after, upto in uncovered([(piece.after, piece.upto) for piece in held], mark.seq)
+        for piece in _read(session, after, upto)
+    ]
+    pieces = _without_removed(session, held, 0 if base is None else base.mark.seq, base)
+    joined = _joined(sorted([*(piece for piece in pieces if not piece.name), *fresh], key=lambda piece: piece.after))
+    return Parts(mark, [*(piece for piece in pieces if piece.name), *joined], is_writing=is_writing)
+
+
+def _segments(mark: Mark, base: Parts | None, folder: Path | None, analyser: int) -> Iterator[Piece]:
+    """Yield the segments of *mark* that can be used; the rows of others are read instead."""
+    held = {} if base is None else {piece.name: piece for piece in base.pieces if piece.name}
+    for segment in mark.segments:
+        if segment.name in held:
+            yield held[segment.name]
+        elif folder is not None:
+            with suppress(SegmentDamaged):
+                part = opened(folder, segment, analyser)
+                yield Piece(part=part, after=segment.after, upto=segment.upto, name=segment.name)
+
+
+def opened(folder: Path, segment: Segment, analyser: int) -> Part:
+    """Return the part that *segment* names, mapped; a small one is compared with its checksums."""
+    if folder.is_symlink() or not segment.is_named_well:
+        raise SegmentDamaged(f"{folder} is a link", hint="remove it")
+    part = load(folder / segment.name, analyser=analyser)
+    wrong = len(part) != segment.documents or (len(part) <= VERIFIED and verify(part))
+    if wrong:
+        raise SegmentDamaged(f"the segment {segment.name} is not what was written", hint="run: recollect reindex")
+    return part
+
+
+def _read(session: Session, after: int, upto: int) -> Iterator[Piece]:
+    rows = read_rows(session, after, upto)
+    if rows:
+        yield Piece(part=build([row for _, row in rows]), after=after, upto=upto)
+
+
+def read_rows(session: Session, after: int, upto: int, limit: int = NO_LIMIT) -> list[tuple[int, IndexRow]]:
+    """Return the rows numbered after *after* up to *upto* with their numbers, the first *limit* of them."""
+    return [
+        (
+            seq,
+            IndexRow(
+                id=row,
+                project=project,
+                superseded=bool(superseded),
+                code=bool(code),
+                stem=stem,
+                exact=exact,
+                columns=tuple(map(_column, COLUMNS, columns)),
+            ),
+        )
+        for seq, row, project, superseded, code, stem, exact, *columns in session.rows(_ROWS, (after, upto, limit))
+    ]
+
+
+def _column(name: str, value: Any) -> Any:
+    kind = COLUMNS[name]
+    if name in _DATES:
+        return (datetime.fromisoformat(value) - _EPOCH) // _MICROSECOND
+    if kind == "flag":
+        return bool(value)
+    return BLANK[kind] if value is None else value
+
+
+def _without_removed(session: Session, held: Sequence[Piece], seen: int, base: Parts | None) -> list[Piece]:
+    """Return *held* without what was removed since each of them was made, or since *base* was."""
+    known = {id(piece) for piece in (base.pieces if base is not None else ())}
+    since = [seen if id(piece) in known else piece.upto for piece in held]
+    noted = session.rows("select seq, id from removed where seq > ?", (min(since),)) if since else []
+    return [
+        piece.without([row for seq, row in noted if seq > start]) for piece, start in zip(held, since, strict=True)
+    ]
+
+
+def _joined(tail: Sequence[Piece]) -> list[Piece]:
+    """Return the parts in memory, those that are much like their neighbours joined: few parts answer sooner."""
+    found: list[Piece] = []
+    for piece in tail:
+        found.append(piece)
+        while len(found) > 1 and len(found[-2].part) <= FAN * len(found[-1].part) and found[-2].upto == found[-1].after:
+            last, first = found.pop(), found.pop()
+            part = merge([(first.part, first.alive), (last.part, last.alive)])
+            found.append(Piece(part=part, after=first.after, upto=last.upto))
+    return found
+
+
+# --- what is wrong ------------------------------------------------------------------------------
+
+
+def damaged_segments(session: Session, mark: Mark, folder: Path, analyser: int, *, deep: bool) -> Iterator[str]:
+    """Yield the segments that are not used, and, looking *deep*, those that are not what the rows say."""
+    wrong = 0
+    for segment in mark.segments:
+        try:
+            part = opened(folder, segment, analyser)
+        except SegmentDamaged:
+            wrong += 1
+            continue
+        if deep:
+            wrong += bool(verify(part)) or not _is_true(session, segment, part)
+    if wrong:
+        yield f"{wrong} segments of the word index cannot be used, so that searching is slower; run: recollect reindex"
+
+
+def _is_true(session: Session, segment: Segment, part: Part) -> bool:
+    """Tell whether what is alive of *part* is what the rows say."""
+    whole = Piece(part=part, after=segment.after, upto=segment.upto)
+    noted = session.rows("select id from removed where seq > ?", (segment.upto,))
+    held = whole.without([row for (row,) in noted])
+    fresh = build([row for _, row in read_rows(session, segment.after, segment.upto)])
+    mine = merge([(held.part, held.alive)])
+    return fresh.arrays.keys() == mine.arrays.keys() and all(
+        np.array_equal(fresh.arrays[name], mine.arrays[name]) for name in fresh.arrays
+    )
