@@ -4,20 +4,22 @@ What is derived is made anew where it arrives. In the end every row of both is c
 """
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from recollect.errors import InputError, StoreDamaged
 from recollect.records import Progress
 from recollect.stores.sql.codec import EVENT, FACT, HIT, MEMORY, PIECE, RECALL
-from recollect.stores.sql.engine import Database, Session
-from recollect.stores.sql.rebuild import rebuild
+from recollect.stores.sql.engine import Engine, Session
 
 SLICE: Final = 500
 """How many rows are copied in one transaction."""
 COUNTERS: Final = ("newest", "newest_fact", "vectors", "version")
 """What counts on where the rows arrive."""
+GREATEST: Final = "case when value > ? then value else ? end"
+FLAGS: Final = frozenset({"pinned", "gone", "shown"})
+"""The columns that say yes or no, which SQLite keeps as numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +31,14 @@ class Table:
     columns: tuple[str, ...]
 
     @property
-    def all(self) -> str:
+    def names(self) -> tuple[str, ...]:
         """Return every column, the key first."""
-        return ", ".join((*self.key, *self.columns))
+        return (*self.key, *self.columns)
+
+    @property
+    def all(self) -> str:
+        """Return them as a statement lists them."""
+        return ", ".join(self.names)
 
 
 def _table(name: str, key: tuple[str, ...], columns: Sequence[str]) -> Table:
@@ -66,50 +73,73 @@ class Moved:
     resumed: int
 
 
-def move(source: Database, target: Database, progress: Progress | None = None) -> Moved:
+def move(source: Engine, target: Engine, progress: Progress | None = None) -> Moved:
     """Copy all that *source* holds into *target*, which is empty or holds what an earlier try left there.
 
-    *source* is read as it is at one moment. What arrives is compared in the end, row by row.
+    *source* is read as it is at one moment. What arrives is compared in the end, row by row; what is derived is made
+    anew when *target* is opened next.
     """
-    with source.engine.session() as reading:
+    with source.session() as reading:
         _begin(reading, target)
-        total = sum(reading.value(f"select count(*) from {table.name}") for table in TABLES)
-        done = resumed = sum(_count(target, table) for table in TABLES)
-        for table in TABLES:
-            for slice_ in _left(reading, target, table):
-                with target.engine.session(write=True) as session:
-                    _insert(session, table, slice_)
-                done += len(slice_)
-                if progress is not None:
-                    progress(done, total, "rows")
+        resumed = sum(_count(target, table) for table in TABLES)
+        copy_rows(reading, target, progress, done=resumed)
         rows = {table.name: _compared(reading, target, table) for table in TABLES}
-        _finish(reading, target)
-    rebuild(target)
+        with target.session(write=True) as session:
+            count_on(session, dict(reading.rows("select key, value from meta")))
+            session.rows("delete from meta where key = 'moving'")
+    target.counted()
     return Moved(rows=rows, resumed=resumed)
 
 
-def _begin(reading: Session, target: Database) -> None:
+def copy_rows(reading: Session, target: Engine, progress: Progress | None = None, *, done: int = 0) -> None:
+    """Copy what *reading* sees and *target* does not hold yet, table by table, in slices."""
+    total = sum(reading.value(f"select count(*) from {table.name}") for table in TABLES)
+    for table in TABLES:
+        for rows in _left(reading, target, table):
+            with target.session(write=True) as session:
+                _insert(session, table, rows)
+            done += len(rows)
+            if progress is not None:
+                progress(done, total, "rows")
+
+
+def count_on(session: Session, state: Mapping[str, int]) -> None:
+    """Let a store count on where *state* stands, and where it stood itself; its index is made anew."""
+    for key in COUNTERS:
+        session.rows(f"update meta set value = {GREATEST} where key = ?", (state[key], state[key], key))
+    session.rows("update meta set value = value + 1 where key in ('version', 'vectors')")
+    session.rows("update vector set stamp = (select value from meta where key = 'vectors')")
+    session.rows("update meta set value = -1 where key = 'analyser'")
+
+
+def clear(session: Session) -> None:
+    """Take away all rows that are not derived."""
+    for table in reversed(TABLES):
+        session.rows(f"delete from {table.name}")
+
+
+def _begin(reading: Session, target: Engine) -> None:
     """Mark *target* as being filled from this state of this store; refuse one that holds anything else."""
     state = dict(reading.rows("select key, value from meta where key in ('store', 'version')"))
     mark = zlib.crc32(f"{state['store']}:{state['version']}".encode())
-    with target.engine.session(write=True) as session:
+    with target.session(write=True) as session:
         held = session.value("select value from meta where key = 'moving'")
         if held == mark:
             return
         if held is not None or any(session.value(f"select 1 from {table.name} limit 1") for table in TABLES):
-            what = "half of another move" if held is not None else "memories of its own"
+            what = "half of another move, or of a store that changed since" if held is not None else "what is its own"
             raise InputError(f"the store to move into holds {what}", hint="name an empty one")
         session.rows("insert into meta (key, value) values ('moving', ?)", (mark,))
 
 
-def _count(target: Database, table: Table) -> int:
-    with target.engine.session() as session:
+def _count(target: Engine, table: Table) -> int:
+    with target.session() as session:
         return int(session.value(f"select count(*) from {table.name}"))
 
 
-def _left(reading: Session, target: Database, table: Table) -> Iterator[list[Any]]:
+def _left(reading: Session, target: Engine, table: Table) -> Iterator[list[Any]]:
     """Yield the rows of *table* that are not there yet, by key."""
-    with target.engine.session() as session:
+    with target.session() as session:
         order = ", ".join(f"{name} desc" for name in table.key)
         last = session.rows(f"select {', '.join(table.key)} from {table.name} order by {order} limit 1")
     after: Sequence[Any] | None = last[0] if last else None
@@ -127,13 +157,14 @@ def _page(session: Session, table: Table, after: Sequence[Any] | None) -> list[A
 
 def _insert(session: Session, table: Table, rows: Sequence[Sequence[Any]]) -> None:
     marks = ", ".join("?" * (len(table.key) + len(table.columns)))
-    session.many(f"insert into {table.name} ({table.all}) values ({marks})", rows)
+    plain = [[bool(each) if name in FLAGS else each for name, each in zip(table.names, row, strict=True)] for row in rows]
+    session.many(f"insert into {table.name} ({table.all}) values ({marks})", plain)
 
 
-def _compared(reading: Session, target: Database, table: Table) -> int:
+def _compared(reading: Session, target: Engine, table: Table) -> int:
     """Return how many rows *table* has here and there; refuse to call it done where one differs."""
     count, after = 0, None
-    with target.engine.session() as session:
+    with target.session() as session:
         while True:
             here, there = _page(reading, table, after), _page(session, table, after)
             for one, other in zip(here, there, strict=False):
@@ -144,13 +175,3 @@ def _compared(reading: Session, target: Database, table: Table) -> int:
             if not here:
                 return count
             count, after = count + len(here), here[-1][: len(table.key)]
-
-
-def _finish(reading: Session, target: Database) -> None:
-    """Let *target* count on where *reading* stands, and take the mark away."""
-    state = dict(reading.rows("select key, value from meta"))
-    with target.engine.session(write=True) as session:
-        for key in COUNTERS:
-            session.rows("update meta set value = ? where key = ?", (state[key], key))
-        session.rows("delete from meta where key = 'moving'")
-        target.engine.counted(session)

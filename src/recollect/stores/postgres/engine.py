@@ -7,24 +7,28 @@ and versions are counted where they stand, and what a writer reads stays true. S
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import lru_cache
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 import psycopg
 from psycopg import errors, pq, sql
+from psycopg.adapt import Loader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recollect.errors import InputError, RecollectError, StoreBusy, StoreClosed, StoreDamaged, StoreError
 from recollect.records import Progress
+from recollect.stores.postgres import copying
+from recollect.stores.postgres.rebuilding import POSTGRES
 from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
 
 SCHEMA: Final = "recollect"
 """Where the tables are, unless the address names another schema."""
 PATIENCE: Final = 60
 """How many seconds a writer waits for another one, and anybody for a connection."""
-KEPT: Final = 2
+KEPT: Final = 0
 MOST: Final = 16
 """How many connections a process has open, at least and at most."""
 LIFETIME: Final = 300.0
@@ -35,10 +39,16 @@ OLDEST: Final = 160_000
 """The first version of PostgreSQL that has what is needed."""
 
 
+_CURSORS = count()
+
+
 @lru_cache(maxsize=4096)
 def spelt(statement: str) -> str:
-    """Return *statement* with parameters as the driver writes them."""
-    return statement.replace("%", "%%").replace("?", "%s")
+    """Return *statement* with parameters as the driver writes them.
+
+    A cross join with a condition is how SQLite is told the order of a join; here the planner finds it; `not indexed` is advice to SQLite too.
+    """
+    return statement.replace("%", "%%").replace("?", "%s").replace("cross join", "join").replace(" not indexed ", " ")
 
 
 class PostgresSession:
@@ -46,6 +56,7 @@ class PostgresSession:
 
     def __init__(self, db: "psycopg.Connection[Any]") -> None:
         self.db = db
+        self.is_writing = False
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run *statement* and return all its rows."""
@@ -59,7 +70,7 @@ class PostgresSession:
 
     def each(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
         """Run *statement* and return its rows one by one."""
-        with self.db.cursor(name="each") as cursor:
+        with self.db.cursor(name=f"each_{next(_CURSORS)}") as cursor:
             cursor.execute(spelt(statement), tuple(values))
             yield from cursor
 
@@ -75,6 +86,8 @@ class PostgresEngine:
 
     What is derived in a transaction from all that it wrote is made *at_the_end* of it.
     """
+
+    rebuilding = POSTGRES
 
     def __init__(
         self, address: str, *, schema: str = SCHEMA, at_the_end: Callable[[Session], object] = lambda session: None
@@ -101,7 +114,9 @@ class PostgresEngine:
                 self._pool = ConnectionPool(
                     self._address,
                     kwargs={"autocommit": True, "options": options(self._schema), "prepare_threshold": 3},
+                    configure=configure,
                     min_size=KEPT,
+                    num_workers=1,
                     max_size=MOST,
                     timeout=PATIENCE,
                     max_lifetime=LIFETIME,
@@ -138,7 +153,8 @@ class PostgresEngine:
     def _transaction(
         self, session: PostgresSession, *, nested: bool, write: bool, durable: bool
     ) -> Iterator[PostgresSession]:
-        db = session.db
+        db, before = session.db, session.is_writing
+        session.is_writing = write or before
         if nested:
             db.execute("savepoint nested")
         elif write:
@@ -155,7 +171,14 @@ class PostgresEngine:
         except BaseException:
             _roll_back(db, nested=nested)
             raise
+        finally:
+            session.is_writing = before
         db.execute("release savepoint nested" if nested else "commit" if write else "rollback")
+
+    def in_transaction(self) -> bool:
+        """Tell whether a transaction is open in this thread."""
+        process, session = getattr(self._here, "held", (0, None))
+        return session is not None and process == os.getpid()
 
     # --- spelling ---------------------------------------------------------------------------
 
@@ -165,7 +188,7 @@ class PostgresEngine:
 
     def elements(self, column: str) -> str:
         """Return the elements of a JSON list as a table."""
-        return f"json_array_elements_text({column}::json)"
+        return f"json_each({column})"
 
     def holds(self, text: str) -> str:
         """Return the condition that *text* holds the parameter; only ASCII letters are folded."""
@@ -205,31 +228,40 @@ class PostgresEngine:
         with self._told(), self._connections().connection() as db:
             for (name,) in db.execute("select tablename from pg_tables where schemaname = current_schema()").fetchall():
                 db.execute(sql.SQL("vacuum full {}").format(sql.Identifier(name)))
-        return ("the server's log of changes and its backups keep what was there until they are recycled",)
+        return ()
 
     def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-        """Return no files: they are the server's."""
-        return (), ()
+        """Return no files, for they are the server's; what else it keeps is told of as beside them."""
+        return (), (Path("the write-ahead log and the backups of the server"),)
+
+    def counted(self) -> None:
+        """Let the numbers that rows get by themselves go on behind those that were brought."""
+        with self.session(write=True) as session:
+            for table in ("event", "recall", "generation", "vector"):
+                session.rows(
+                    f"select setval(pg_get_serial_sequence('{table}', 'id'), greatest(1, (select max(id) from {table})))"
+                )
 
     def snapshot(self) -> "PostgresEngine":
         """Return the database as it is now, for reading, whatever is written later."""
         return PinnedEngine(self._address, schema=self._schema)
 
     def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
-        """Refuse: a server is backed up by its own means, and `move` or `export` write files."""
-        del force, progress
-        raise InputError(
-            f"a PostgreSQL store is not copied to {path.name} by recollect",
-            hint="use pg_dump, or: recollect export FILE, or: recollect move postgresql://… FILE.db",
-        )
+        """Write what is here now to the file *path*, as a SQLite store."""
+        with self._told(), closing(self.snapshot()) as pinned:
+            copying.write_file(pinned, path, force=force, progress=progress)
 
     def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
-        """Refuse, as `backup` does."""
-        del aside, dry_run
-        raise InputError(
-            f"{path.name} is not put in the place of a PostgreSQL store by recollect",
-            hint="use pg_restore, or: recollect move FILE.db postgresql://…",
-        )
+        """Put the SQLite store *path* in the place of what is here, in one transaction."""
+        with copying.opened_backup(path) as source:
+            count = copying.memories_in(source)
+            if not dry_run:
+                with self.session(write=True) as session:
+                    if aside is not None:
+                        copying.write_file(self, aside)
+                    copying.replace_all(source, self, session)
+                self.counted()
+        return count
 
     def close(self) -> None:
         """Close every connection; those in use are given a moment."""
@@ -255,6 +287,7 @@ class PinnedEngine(PostgresEngine):
 
     def __init__(self, address: str, *, schema: str) -> None:
         self._only = psycopg.connect(address, autocommit=True, options=options(schema))
+        configure(self._only)
         self._only.execute("begin isolation level repeatable read read only")
         self._only.execute("select 1 from meta limit 1")
         self._turns = threading.RLock()
@@ -268,6 +301,20 @@ class PinnedEngine(PostgresEngine):
     def close(self) -> None:
         """Close the connection."""
         self._only.close()
+
+
+class _Number(Loader):
+    """Sums of whole numbers as whole numbers."""
+
+    def load(self, data: Any) -> int | float:
+        """Return the number."""
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def configure(db: "psycopg.Connection[Any]") -> None:
+    """Let a connection read sums as SQLite gives them."""
+    db.adapters.register_loader("numeric", _Number)
 
 
 def options(schema: str) -> str:

@@ -1,19 +1,15 @@
 """Which state of the rows a transaction sees: how far their numbers go, and which segments hold them."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
-
-import apsw
 
 from recollect.stores.sql.codec import damaged
 from recollect.stores.sql.engine import Session
 
 _MARK: Final = (
-    "select (select value from meta where key = 'version'), (select value from meta where key = 'seq'), "
-    "(select value from meta where key = 'lineage'), "
-    "(select json_group_array(json_array(upto, after, name, documents)) from segment)"
+    "select key, value, 0, '', 0 from meta where key in ('version', 'seq', 'lineage') "
+    "union all select 'segment', upto, after, name, documents from segment"
 )
 
 
@@ -54,15 +50,15 @@ def uncovered(spans: Sequence[tuple[int, int]], last: int) -> list[tuple[int, in
 
 def read_mark(session: Session) -> Mark:
     """Return which state of the rows the open transaction sees, with one question."""
-    ((version, seq, lineage, segments),) = session.rows(_MARK)
+    rows = session.rows(_MARK)
     try:
-        listed = [Segment(int(u), int(after), str(name), int(n)) for u, after, name, n in json.loads(segments)]
-        return Mark(version=int(version), seq=int(seq), lineage=int(lineage), segments=tuple(sorted(listed)))
+        counters = {key: int(value) for key, value, *_ in rows if key != "segment"}
+        listed = [Segment(int(u), int(after), str(name), int(n)) for key, u, after, name, n in rows if key == "segment"]
+        return Mark(**counters, segments=tuple(sorted(listed)))
     except (TypeError, ValueError) as error:
         raise damaged("the table of", "counters") from error
 
 
 def is_writing(session: Session) -> bool:
     """Tell whether the open transaction writes: what it sees may never be."""
-    db = getattr(session, "db", None)
-    return isinstance(db, apsw.Connection) and db.txn_state("main") == apsw.SQLITE_TXN_WRITE
+    return session.is_writing

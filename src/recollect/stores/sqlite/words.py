@@ -11,7 +11,7 @@ from pathlib import Path
 
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats
-from recollect.stores.sql.engine import Engine, Session, WordQuestion, token_sum
+from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
 from recollect.stores.sqlite.answering import Answering, Cache
 from recollect.stores.sqlite.marks import Mark, is_writing, read_mark
 from recollect.stores.sqlite.sealing import Sealer
@@ -20,33 +20,21 @@ from recollect.stores.token_text import text_of, tokens_of
 FORMS: tuple[Form, ...] = ("stem", "exact")
 BESIDE = "_beside"
 """What stands behind the name of the table of an index that is being built."""
-TOKENS = "(id integer primary key, seq integer not null, stem text not null, exact text not null)"
-SWAP = (
-    "drop table if exists tokens",
-    f"alter table tokens{BESIDE} rename to tokens",
-    "create index tokens_by_seq on tokens (seq)",
-    "drop table if exists removed",
-    "create table removed (seq integer primary key, id integer not null)",
-    "drop table if exists segment",
-    (
-        "create table segment (name text primary key, after integer not null, upto integer not null, "
-        "documents integer not null) without rowid"
-    ),
-)
-"""How what was built takes the place of what there was; nothing that was made from the old rows is used any more."""
 
 
 class TokenRows:
     """The table `tokens`; that of an index that is being built has a *mark* behind its name."""
 
-    def __init__(self, mark: str = "") -> None:
+    def __init__(self, statements: Rebuilding, mark: str = "") -> None:
+        self._statements = statements
         self._mark = mark
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
         """Keep the tokens of new documents."""
         numbers = _numbers(session, len(documents))
         session.many(
-            f"insert or replace into tokens{self._mark} (id, seq, stem, exact) values (?, ?, ?, ?)",
+            f"insert into tokens{self._mark} (id, seq, stem, exact) values (?, ?, ?, ?) "
+            "on conflict (id) do update set seq = excluded.seq, stem = excluded.stem, exact = excluded.exact",
             [
                 (row, number, text_of(tokens.stem), text_of(tokens.exact))
                 for number, (row, tokens) in zip(numbers, documents, strict=True)
@@ -62,15 +50,15 @@ class TokenRows:
 
     def beside(self, session: Session) -> "TokenRows":
         """Return an empty table beside this one."""
-        session.rows(f"drop table if exists tokens{BESIDE}")
-        session.rows(f"create table tokens{BESIDE} {TOKENS}")
-        return TokenRows(BESIDE)
+        for statement in self._statements.beside:
+            session.rows(statement)
+        return TokenRows(self._statements, BESIDE)
 
     def swap(self, session: Session) -> None:
         """Drop the table, in whatever state it is, and put the one beside it in its place."""
-        for statement in SWAP:
+        for statement in self._statements.swap_words:
             session.rows(statement)
-        session.rows("insert or replace into meta (key, value) values ('lineage', ?)", (secrets.randbits(62),))
+        session.rows("update meta set value = ? where key = 'lineage'", (secrets.randbits(62),))
 
     def sums(self, session: Session) -> dict[int, int]:
         """Return what the tokens of each document add up to."""
@@ -93,8 +81,10 @@ def _numbers(session: Session, count: int) -> range:
 class TokenTable(TokenRows):
     """The rows and what answers from them; segments lie in *folder*, where there is one."""
 
-    def __init__(self, folder: Path | None = None, *, analyser: int = 0, is_writable: bool = True) -> None:
-        super().__init__()
+    def __init__(
+        self, statements: Rebuilding, folder: Path | None = None, *, analyser: int = 0, is_writable: bool = True
+    ) -> None:
+        super().__init__(statements)
         self._cache = Cache(folder, analyser=analyser)
         self._sealer = None if folder is None or not is_writable else Sealer(folder, analyser=analyser)
 

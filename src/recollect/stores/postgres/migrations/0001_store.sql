@@ -231,3 +231,70 @@ create table minhash (
   memory_id bigint not null,
   primary key (key, memory_id)
 );
+
+-- The words of documents, as in the SQLite store, and the segments made from them, which every node keeps a copy of.
+
+create table tokens (
+  id bigint primary key,
+  seq bigint not null,
+  stem text collate "C" not null,
+  exact text collate "C" not null
+);
+create index tokens_by_seq on tokens (seq);
+
+create table removed (
+  seq bigint primary key,
+  id bigint not null
+);
+
+create table segment (
+  name text collate "C" primary key,
+  after bigint not null,
+  upto bigint not null,
+  documents bigint not null
+);
+
+create table segment_data (
+  name text collate "C" not null references segment on delete cascade,
+  ordinal bigint not null,
+  data bytea not null,
+  primary key (name, ordinal)
+);
+
+insert into meta (key, value) values ('lineage', 0);
+
+-- What is built beside what is in use, and what others change meanwhile.
+
+create table document_beside (like document including all);
+create table minhash_beside (like minhash including all);
+create table tokens_beside (like tokens including all);
+create table changed (id bigint primary key);
+
+create function note_change() returns trigger language plpgsql as $$
+begin
+  if (select value from meta where key = 'rebuilding') > 0 then
+    insert into changed (id) values (case when tg_op = 'DELETE' then old.id else new.id end) on conflict do nothing;
+  end if;
+  return null;
+end $$;
+
+create trigger document_changed after insert or delete on document for each row execute function note_change();
+
+-- Names that the shared statements use and PostgreSQL has none for.
+
+create function json_valid(value text) returns boolean language sql immutable as $$ select value is json $$;
+
+create function json_each(list text) returns table (value text, type text) language sql immutable as $$
+  select e #>> '{}', case json_typeof(e) when 'string' then 'text' else json_typeof(e) end
+  from json_array_elements(case when list is json array then list::json else '[]'::json end) e
+$$;
+
+create function json_field(value text, key text) returns text language sql immutable as $$
+  select case when value is json object then value::json ->> key end
+$$;
+
+create operator ->> (leftarg = text, rightarg = text, function = json_field);
+
+create function instr(value bytea, part bytea) returns boolean language sql immutable as $$
+  select position(part in value) > 0
+$$;

@@ -1,0 +1,19 @@
+"""Memories in a PostgreSQL database, shared by any number of machines."""
+
+import zlib
+
+from recollect.stores.contract import Analyse
+from recollect.stores.postgres.engine import PostgresEngine
+from recollect.stores.postgres.vectors import HalfPrecisionScan, follow
+from recollect.stores.sql import SqlStore
+from recollect.stores.sqlite.words import TokenTable
+
+
+def open_postgres(address: str, analyse: Analyse, *, analyser: str = "") -> SqlStore:
+    """Return the store at *address*, a URL of PostgreSQL; its schema is made if it is not there."""
+    engine = PostgresEngine(address, at_the_end=follow)
+    words = TokenTable(engine.rebuilding, analyser=zlib.crc32(analyser.encode()))
+    return SqlStore(engine=engine, words=words, scan=HalfPrecisionScan(), analyse=analyse, analyser=analyser)
+
+
+__all__ = ["open_postgres"]
