@@ -18,7 +18,7 @@ CODE = {
     "remember": 9_900,
     "rerankers": 200,
     "search": 3_100,
-    "stores": 4_100,
+    "stores": 6_100,
     "surfaces": 7_200,
     "text": 2_600,
     "upkeep": 950,
@@ -26,7 +26,7 @@ CODE = {
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
-QUESTIONS = 46
+QUESTIONS = 47
 """How many a store answers in all."""
 IMPORTS = 21
 """How many modules of ours and of others one module may know."""

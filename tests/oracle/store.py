@@ -126,6 +126,9 @@ class OracleStore:
         with self._changing() as state:
             return erasing.erase(state, scope=scope, ids=ids, where=where, analyse=self._analyse)
 
+    def settle(self) -> None:
+        pass
+
     def scrub(self) -> tuple[str, ...]:
         return ()
 

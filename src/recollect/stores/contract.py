@@ -429,6 +429,10 @@ class Store(MemoryStore, WordIndex, VectorIndex, RecallLog, SourceLedger, Notes,
         """Make every derived index anew from the memories; return how many were indexed."""
         ...
 
+    def settle(self) -> None:
+        """Prepare what makes answers come sooner, however long it takes; they are right without it, too."""
+        ...
+
     def scrub(self) -> tuple[str, ...]:
         """Write every file anew without what was deleted; return what stood against it, one line each."""
         ...

@@ -9,6 +9,7 @@ from recollect.stores.vocabulary import LEAST
 FACETS = (*(field.key for field in FILTER_FIELDS), "month")
 """By what memories are counted; each memory counts once for each of its tags and types of fact."""
 
+
 def ordered(counts: Mapping[str, int]) -> dict[str, int]:
     """Return *counts* with the most frequent first, then by name."""
     return dict(sorted(counts.items(), key=lambda each: (-each[1], each[0])))

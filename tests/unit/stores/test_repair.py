@@ -100,8 +100,9 @@ def answers(db: Recollection) -> list[list[int]]:
         ("delete from minhash where memory_id = 3", "1 memories are not indexed"),
         ("update minhash set key = key + 1 where memory_id = 3", "1 memories are not indexed"),
         ("update document set stem_length = stem_length + 1 where id = 3", "1 memories are not indexed"),
-        ("delete from stem where rowid = 3", "1 memories are not indexed"),
-        ("insert into exact (rowid, body) values (999, 'thing17')", "1 memories are not indexed"),
+        ("delete from tokens where id = 3", "1 memories are not indexed"),
+        ("update tokens set exact = replace(exact, 'queue', 'quay') where id = 3", "1 memories are not indexed"),
+        ("insert into tokens values (999, 1, 'thing17', 'thing17')", "1 memories are not indexed"),
         ("update fact set memory_id = 99", "1 facts of memories that are gone"),
     ],
 )
@@ -180,9 +181,9 @@ def test_a_damaged_row_is_an_error_of_ours_and_a_finding(path: Path, value: str)
         "collection_stats",
         "minhash",
         "tagged",
-        "stem_data",
-        "exact_idx",
-        "stem_docsize",
+        "tokens",
+        "tokens_by_seq",
+        "removed",
         "memory_by_time",
         "memory_by_external_id",
         "vector_by_memory",
@@ -223,7 +224,7 @@ def test_an_index_that_holds_the_page_of_a_table_is_told_of_and_made_anew(path: 
 
 def test_reindex_heals_what_a_deep_look_finds_in_derived_tables(path: Path) -> None:
     for sql in (
-        "delete from stem where rowid < 9",
+        "delete from tokens where id < 9",
         "delete from minhash",
         "delete from tagged",
         "delete from document",

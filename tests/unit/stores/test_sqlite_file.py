@@ -65,7 +65,12 @@ def test_scores_equal_the_bm25_of_fts5_to_rounding(tmp_path: Path, words: tuple[
     own = ", ".join(str(weights[name]) for name in FIELDS)
     match = " OR ".join(f'"{word}"' for word in words)
     sql = f"select rowid, -bm25(stem, {own}) from stem where stem match ? order by 2 desc, 1"
-    theirs = apsw.Connection(str(tmp_path / "a.db")).execute(sql, (match,)).fetchall()
+    with apsw.Connection(str(tmp_path / "a.db")) as db:
+        db.execute(f"create virtual table temp.stem using fts5 ({', '.join(FIELDS)})")
+        for row, text in db.execute("select id, stem from tokens").fetchall():
+            db.execute(f"insert into stem values ({', '.join('?' * len(FIELDS))})", tuple(text.split("\n")))
+            assert db.last_insert_rowid() == row
+        theirs = db.execute(sql, (match,)).fetchall()
     assert [match.id for match in ours] == [row for row, _ in theirs]
     assert [match.score for match in ours] == pytest.approx([score for _, score in theirs], rel=1e-9)
 
@@ -75,18 +80,18 @@ def test_a_damaged_word_index_is_made_anew_and_nothing_else_is_touched(tmp_path:
     path = tmp_path / "a.db"
     store_of(path, *TEXTS).close()
     with apsw.Connection(str(path)) as db:
-        db.execute("update stem_data set block = zeroblob(8) where id > 10")
+        db.execute("update tokens set stem = zeroblob(8) where id = 3")
     store = open_sqlite(path, plain)
 
     problems = store.check()
     rows = found(store, "cat")
 
-    assert any("stem" in problem for problem in problems)
+    assert any("the tokens of memory 3 are damaged" in problem for problem in problems)
     assert set(rows) == {1, 2, 3, 4}
     assert store.check() == ()
 
 
-@pytest.mark.parametrize("table", ["stem", "exact", "stem_posting", "exact_frequency"])
+@pytest.mark.parametrize("table", ["tokens", "removed", "segment", "document"])
 def test_a_word_index_that_lacks_a_table_is_made_anew(tmp_path: Path, table: str) -> None:
     path = tmp_path / "a.db"
     store_of(path, *TEXTS).close()
@@ -99,6 +104,31 @@ def test_a_word_index_that_lacks_a_table_is_made_anew(tmp_path: Path, table: str
 
     assert (set(rows), exact["cat"], stems["cat"]) == ({1, 2, 3, 4}, 3, 4)
     assert store.check() == ()
+
+
+def test_a_damaged_word_index_is_made_anew_within_a_read_transaction_too(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    store_of(path, *TEXTS).close()
+    with apsw.Connection(str(path)) as db:
+        db.execute("drop table tokens")
+    store = open_sqlite(path, plain)
+
+    with store.reading():
+        rows = found(store, "cat")
+
+    assert set(rows) == {1, 2, 3, 4}
+    assert store.check() == ()
+
+
+def test_what_is_read_in_one_transaction_is_one_state(tmp_path: Path) -> None:
+    store, other = store_of(tmp_path / "a.db", *TEXTS), open_sqlite(tmp_path / "a.db", plain)
+
+    with store.reading():
+        before = found(store, "cat")
+        other.apply([Insert(memory=Memory(content="cat"))], at=NOON)
+        within = found(store, "cat")
+
+    assert (before, len(found(store, "cat"))) == (within, len(before) + 1)
 
 
 def test_a_rebuilt_word_index_has_the_tables_of_the_schema(tmp_path: Path) -> None:
@@ -121,7 +151,7 @@ def test_a_word_index_that_cannot_be_rebuilt_is_unavailable_and_the_text_still_i
     path = tmp_path / "a.db"
     store_of(path, *TEXTS).close()
     with apsw.Connection(str(path)) as db:
-        db.execute("update stem_data set block = zeroblob(8) where id > 10")
+        db.execute("update tokens set stem = 'cat' where id = 2")
     monkeypatch.setattr(apsw, "connection_hooks", [lambda made: made.pragma("query_only", True)])
     store = open_sqlite(path, plain)
 

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from recollect.records import FIELDS, Form
 from recollect.stores.segments import signatures
-from recollect.stores.segments.part import Mask, Part, Rows, Whole, utf8
+from recollect.stores.segments.part import Mask, Part, Rows, Whole, keys_of
 from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
+from recollect.stores.segments.sorting import narrow, ordered, runs_of, starts_of
 
 WIDTH: Final = len(FIELDS)
 BREAK: Final = 0
@@ -19,6 +20,8 @@ NOTHING: Final = 1
 """The number of the empty text that a field without tokens leaves."""
 TOGETHER: Final = 2
 """In how many fields, from the first on, pairs are looked for: title and body."""
+BATCH: Final = 128
+"""How many texts are split at once: so few that their tokens stay in the cache of the processor."""
 PACKED: Final = 62
 """How many bits the counts of all fields may take in one number."""
 KINDS: Final = {"whole": np.int64, "real": np.float64, "flag": np.bool_}
@@ -57,16 +60,9 @@ def _documents(rows: Sequence[IndexRow]) -> dict[str, NDArray[Any]]:
     }
 
 
-def starts_of(sizes: NDArray[Any]) -> Whole:
-    """Return where each of several runs begins, and where the last one ends."""
-    found = np.zeros(len(sizes) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=found[1:])
-    return found
-
-
 def names_block(name: str, texts: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Return *texts* as a block and where each begins."""
-    raw = [utf8(text) for text in texts]
+    raw = [text.encode("utf-8", "surrogatepass") for text in texts]
     sizes = np.fromiter(map(len, raw), dtype=np.int64, count=len(raw))
     return {f"{name}.blob": np.frombuffer(b"".join(raw), dtype=np.uint8), f"{name}.offsets": starts_of(sizes)}
 
@@ -110,8 +106,7 @@ def _read(texts: Sequence[str]) -> tuple[Rows, Mask, Whole, list[str]]:
     A mark stands behind each field that has tokens; a place is row x fields + field.
     """
     known = _Numbers({"\n": BREAK, "": NOTHING})
-    words = "".join(text + "\n" for text in texts).replace("\n", " \n ").split(" ")
-    raw = np.fromiter(map(known.__getitem__, words), dtype=np.int32, count=len(words))
+    raw = np.concatenate([_numbered(texts[at : at + BATCH], known) for at in range(0, max(1, len(texts)), BATCH)])
     breaks = raw == BREAK
     place = np.cumsum(breaks) - breaks
     if place[-1] != len(texts) * WIDTH:
@@ -126,12 +121,9 @@ def _read(texts: Sequence[str]) -> tuple[Rows, Mask, Whole, list[str]]:
     return order[raw[chosen]], ends[chosen], place[chosen], terms
 
 
-def runs_of(values: Whole) -> tuple[Whole, Whole]:
-    """Return where in sorted *values* each begins, and how often it stands there."""
-    first = np.ones(len(values), dtype=np.bool_)
-    np.not_equal(values[1:], values[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    return starts, np.diff(starts, append=len(values))
+def _numbered(texts: Sequence[str], known: _Numbers) -> Rows:
+    words = "".join(text + "\n" for text in texts).replace("\n", " \n ").replace("  ", " ").split(" ")
+    return np.fromiter(map(known.__getitem__, words), dtype=np.int32, count=len(words))
 
 
 def _postings(keys: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
@@ -169,22 +161,18 @@ def _combined(counts: Whole, field: Whole, firsts: Whole) -> tuple[Rows, NDArray
     return combos, narrow(distinct.searchsorted(packed), len(combos))
 
 
-def narrow(values: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return whole numbers below *size* in as few bytes as they need."""
-    return values.astype(np.min_scalar_type(max(1, size) - 1))
-
-
 def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
     """Return which stems follow each other in a title or a body."""
     both = ~marks[:-1] & ~marks[1:] & (field[:-1] < TOGETHER)
-    ahead, behind = numbers[:-1][both].astype(np.int64), numbers[1:][both].astype(np.int64)
-    pair, width = ahead * terms + behind, max(1, rows)
-    distinct = np.unique(pair)
-    keys = distinct.searchsorted(pair) * width + row[:-1][both]
-    keys.sort()
-    starts, counts = runs_of(keys)
-    held = keys[starts] // width
-    return pair_arrays(distinct, terms, np.bincount(held, minlength=len(distinct)), keys[starts] - held * width, counts)
+    ahead, behind = numbers[:-1][both], numbers[1:][both]
+    ahead, behind, held = ordered((ahead, behind, row[:-1][both]), (terms, terms, rows))
+    pair = ahead * terms + behind
+    firsts, _ = runs_of(pair)
+    fresh = np.ones(len(pair), dtype=np.bool_)
+    fresh[1:] = (pair[1:] != pair[:-1]) | (held[1:] != held[:-1])
+    starts = np.flatnonzero(fresh)
+    sizes = np.diff(starts.searchsorted(firsts), append=len(starts))
+    return pair_arrays(pair[firsts], terms, sizes, held[starts], np.diff(starts, append=len(pair)))
 
 
 def pair_arrays(
@@ -213,12 +201,11 @@ def _running(numbers: Rows, marks: Mask, row: Whole, field: Whole, rows: int) ->
 
 def form_arrays(form: Form, terms: Sequence[str], found: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
     """Return the arrays of one form under their names, with those that follow from the others."""
-    keys = np.array([utf8(term)[:8] for term in terms] or [b""], dtype="S8").view(">u8").astype(np.uint64)[: len(terms)]
     block = names_block(form, terms)
     spelt = block[f"{form}.blob"], block[f"{form}.offsets"]
     named = (found["combos"][:, :TOGETHER].sum(axis=1) > 0)[found["codes"]]
     more = {
-        "keys": keys,
+        "keys": keys_of(*spelt),
         "chars": signatures.lengths(*spelt),
         "letters": signatures.letters(*spelt),
         "digraphs": signatures.digraphs(*spelt),

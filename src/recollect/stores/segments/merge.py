@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import Form
-from recollect.stores.segments.build import build, form_arrays, names_block, narrow, pair_arrays, runs_of, starts_of
+from recollect.stores.segments.build import build, form_arrays, names_block, pair_arrays
 from recollect.stores.segments.part import FormIndex, Mask, Names, Part, Rows, Whole
 from recollect.stores.segments.rows import COLUMNS, FORMS
+from recollect.stores.segments.sorting import narrow, ordered, runs_of, starts_of
 
 CHUNK: Final = 1 << 21
 """How many postings are sorted at once."""
@@ -136,7 +137,7 @@ def _postings(
             term = np.repeat(number[first:last] - start, np.diff(index.pointers[first : last + 1]))
             new = row[index.rows[here]]
             columns.append(_alive((term, new, code[index.codes[here]]), new >= 0))
-        term, new, code = _ordered(_columns(columns), (stop - start, _count(rows), len(combos)))
+        term, new, code = ordered(_columns(columns), (stop - start, _count(rows), len(combos)))
         outcome.append((np.bincount(term, minlength=stop - start), new.astype(np.int32), narrow(code, len(combos))))
     held, found, marks = _columns(outcome) if outcome else (np.empty(0, dtype=np.int64),) * 3
     return {
@@ -187,27 +188,6 @@ def _count(rows: Sequence[Rows]) -> int:
     return sum(int(np.count_nonzero(each >= 0)) for each in rows)
 
 
-def _ordered(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> list[NDArray[Any]]:
-    """Sort several columns of numbers below *sizes* by the first, then the second, and so on."""
-    room = 1
-    for size in sizes:
-        room *= max(1, size)
-    if room >= 1 << 63:
-        order = np.lexsort(tuple(reversed(columns)))
-        return [each[order].astype(np.int64) for each in columns]
-    packed = columns[0].astype(np.int64)
-    for each, size in zip(columns[1:], sizes[1:], strict=True):
-        packed *= max(1, size)
-        packed += each
-    packed.sort()
-    found = []
-    for size in reversed(sizes[1:]):
-        above = packed // max(1, size)
-        found.append(packed - above * max(1, size))
-        packed = above
-    return [packed, *reversed(found)]
-
-
 # --- pairs and the running text -------------------------------------------------------------
 
 
@@ -227,7 +207,7 @@ def _pairs(parts: Living, rows: Sequence[Rows], numbers: Sequence[Rows], terms: 
             new = row[pairs.rows[here]]
             behind = number[pairs.seconds[low:high]]
             columns.append(_alive((np.repeat(ahead, held), np.repeat(behind, held), new, pairs.counts[here]), new >= 0))
-        ahead, behind, new, counts = _ordered(_columns(columns), (stop - start, terms, _count(rows), most))
+        ahead, behind, new, counts = ordered(_columns(columns), (stop - start, terms, _count(rows), most))
         pair = (ahead + start) * terms + behind
         firsts, held = runs_of(pair)
         outcome.append((pair[firsts], held, new.astype(np.int32), narrow(counts, most)))

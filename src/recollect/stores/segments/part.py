@@ -36,6 +36,16 @@ def key_of(term: bytes) -> int:
     return int.from_bytes(term[:KEY].ljust(KEY, b"\0"), "big")
 
 
+def keys_of(blob: NDArray[np.uint8], offsets: Whole) -> NDArray[np.uint64]:
+    """Return the key of each term."""
+    keys = np.zeros(len(offsets) - 1, dtype=np.uint64)
+    for step in range(KEY if len(blob) else 0):
+        places = offsets[:-1] + step
+        letter = np.where(places < offsets[1:], blob.take(places, mode="clip"), np.uint8(0))
+        keys = (keys << np.uint64(8)) | letter
+    return keys
+
+
 class Names:
     """Texts in one block of UTF-8, with where each begins; sorted where they are terms."""
 

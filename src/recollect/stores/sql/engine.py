@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from recollect.records import (
     Filter,
@@ -131,6 +131,14 @@ class Engine(EngineFiles, Protocol):
 
         Reading sees one state whatever others write. Writing is alone, and on disk at the end unless not *durable*.
         """
+        ...
+
+    def open_transaction(self) -> Literal["none", "read", "write"]:
+        """Tell what kind of transaction is open in this thread."""
+        ...
+
+    def renew(self) -> None:
+        """Let the read transaction that is open in this thread see what others wrote since it was opened."""
         ...
 
     def member(self, column: str, values: Collection[object] | None) -> Clause:

@@ -1,17 +1,19 @@
 """The contract over any SQL database: each question is a function of the module it is about."""
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
+from datetime import datetime
 from pathlib import Path
 
 from recollect.errors import StoreError
-from recollect.records import Progress
+from recollect.records import Progress, Write
 from recollect.stores.contract import Analyse
-from recollect.stores.sql import erasing, ledger, memories, rebuild, words, writes
+from recollect.stores.sql import erasing, ledger, memories, rebuild, words
 from recollect.stores.sql import recalls as log
 from recollect.stores.sql import vectors as rows
+from recollect.stores.sql import writes as changes
 from recollect.stores.sql.check import check
 from recollect.stores.sql.engine import Engine, VectorScan, WordTable, version_of
 
@@ -29,7 +31,6 @@ class SqlStore:
         self.analyser = zlib.crc32(analyser.encode())
         self._renew_index()
 
-    apply = writes.apply
     load = memories.load
     wordings = memories.wordings
     history = memories.history
@@ -70,7 +71,6 @@ class SqlStore:
     projects = ledger.projects
 
     check = check
-    rebuild = rebuild.rebuild
     scrub = erasing.scrub
     traces = erasing.traces
 
@@ -80,16 +80,38 @@ class SqlStore:
             return
         with suppress(StoreError):
             rebuild.rebuild(self, unless=self._is_current)
+            self.words.settle(self.engine, whole=True)
 
     def _is_current(self) -> bool:
         with self.engine.session() as session:
             return bool(session.value("select value from meta where key = 'analyser'") == self.analyser)
+
+    def apply(self, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
+        """Do *writes*, all or none."""
+        touched = changes.apply(self, writes, at=at)
+        self._settle()
+        return touched
+
+    def rebuild(self, progress: Progress | None = None) -> int:
+        """Make every derived index anew."""
+        count = rebuild.rebuild(self, progress)
+        self.words.settle(self.engine, whole=True)
+        return count
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Open a write transaction."""
         with self.engine.session(write=True):
             yield
+        self._settle()
+
+    def settle(self) -> None:
+        """Prepare all that makes answers come sooner."""
+        self.words.settle(self.engine, whole=True)
+
+    def _settle(self) -> None:
+        if self.engine.open_transaction() == "none":
+            self.words.settle(self.engine)
 
     @contextmanager
     def reading(self) -> Iterator[None]:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
@@ -74,7 +75,12 @@ def _indexed(db: Database, answer: Callable[[Session], Answer]) -> Answer:
 
 def _repair(db: Database) -> None:
     try:
-        rebuild(db)
+        if db.engine.open_transaction() == "read":
+            with ThreadPoolExecutor(max_workers=1) as apart:  # what is written there outlives this transaction
+                apart.submit(rebuild, db).result()
+            db.engine.renew()
+        else:
+            rebuild(db)
     except StoreDamaged:
         raise
     except StoreError as error:

@@ -11,11 +11,11 @@ from typing import Any, Final, Protocol, TypeVar
 from recollect.records import NO_FILTER, Form, NearWords, Scope, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, matching, rank, stats_of, thousandths
 from recollect.stores.sql.engine import Session, WordQuestion
-from recollect.stores.sqlite.marks import Mark
+from recollect.stores.sqlite.marks import Mark, require_texts
 from recollect.stores.token_text import TokenText, frequencies_in, postings_in, spaced, vocabulary_of
 from recollect.stores.vocabulary import holding_among, near_among
 
-SMALL: Final = 2_000
+SMALL: Final = 2_048
 """Up to how many documents no array is worth the time that loading NumPy takes."""
 TINY: Final = 64
 """Up to how many it is not worth it even where NumPy is loaded."""
@@ -29,14 +29,8 @@ Kept = TypeVar("Kept")
 class Answering(Protocol):
     """Answers from one state of the rows; never changed once it is made."""
 
-    @property
-    def mark(self) -> Mark:
-        """Return which state that is."""
-        ...
-
-    def kept(self, scope: Scope, what: object, version: int, make: Callable[[], Kept]) -> Kept:
-        """Return what *make* makes, made once for a scope and a version."""
-        ...
+    mark: Mark
+    memo: "Memo"
 
     def match(
         self,
@@ -64,19 +58,18 @@ class Answering(Protocol):
         ...
 
 
-class Keeping:
-    """What is found out about one state and asked for again; nothing is kept where *is_writing*."""
+class Memo:
+    """What is found out about one state and asked for again; nothing is kept while it *is_writing*."""
 
-    def __init__(self, mark: Mark, *, is_writing: bool) -> None:
-        self.mark = mark
+    def __init__(self, *, is_writing: bool) -> None:
         self._is_writing = is_writing
         self._kept: dict[object, Any] = {}
 
-    def kept(self, scope: Scope, what: object, version: int, make: Callable[[], Kept]) -> Kept:
-        """Return what *make* makes, made once for a scope and a version."""
+    def kept(self, key: object, make: Callable[[], Kept]) -> Kept:
+        """Return what *make* makes, made once for a *key*."""
         if self._is_writing:
             return make()
-        key, kept = (scope, what, version), self._kept
+        kept = self._kept
         if key in kept:
             found: Kept = kept[key]
             return found
@@ -87,11 +80,11 @@ class Keeping:
         return made
 
 
-class Texts(Keeping):
+class Texts:
     """The documents of a small store as texts of their tokens; nothing but Python is needed."""
 
     def __init__(self, mark: Mark, documents: Mapping[int, TokenText], *, is_writing: bool) -> None:
-        super().__init__(mark, is_writing=is_writing)
+        self.mark, self.memo = mark, Memo(is_writing=is_writing)
         self.documents = documents
 
     def match(
@@ -161,6 +154,7 @@ def read_texts(session: Session, mark: Mark, base: Texts | None, *, is_writing: 
         "from tokens t join document d on d.id = t.id where t.seq > ?"
     )
     for row, project, superseded, stem, exact, *lengths in session.rows(sql, (since,)):
+        require_texts(row, stem, exact)
         documents[row] = TokenText(project, bool(superseded), spaced(stem), spaced(exact), *lengths)
     return Texts(mark, documents, is_writing=is_writing)
 
@@ -171,6 +165,7 @@ class Cache:
     def __init__(self, folder: Path | None, *, analyser: int) -> None:
         self._folder, self._analyser = folder, analyser
         self._states: list[Answering] = []
+        self.has_met_damage = False
         self._begin()
 
     def _begin(self) -> None:
@@ -221,6 +216,7 @@ class Cache:
         made = read_parts(session, mark, base, *where, is_writing=is_writing)
         if base is not None and made.documents != documents:
             made = read_parts(session, mark, None, *where, is_writing=is_writing)
+        self.has_met_damage = made.has_met_damage
         return made
 
     def let_go(self) -> None:
@@ -229,6 +225,9 @@ class Cache:
 
     def check(self, session: Session, mark: Mark, *, deep: bool) -> Iterator[str]:
         """Yield the segments that cannot be used; *deep* compares each with the rows."""
+        lost = session.value("select count(*) from document d left join tokens t on t.id = d.id where t.id is null")
+        if lost:
+            yield f"{lost} memories have no words in the index; run: recollect reindex"
         if not mark.segments or self._folder is None or find_spec("numpy") is None:
             return
         from recollect.stores.sqlite.parts import damaged_segments  # noqa: PLC0415

@@ -23,7 +23,7 @@ SLICE = 1000
 """How many pages are copied at a time."""
 TRUTH = ("memory", "wording", "event", "fact", "source", "piece", "note", "recall", "recalled", "vector")
 """The tables whose rows are counted in a copy: as many as in the store."""
-COUNTERS = ("newest", "newest_fact", "version", "vectors")
+COUNTERS = ("newest", "newest_fact", "version", "vectors", "seq")
 """The counts that never go back, whatever is put back: ids are given once, and caches compare versions."""
 BESIDE = ("-wal", "-journal")
 """How the names of the files end that SQLite keeps beside a store in use."""
@@ -48,6 +48,8 @@ def write_copy(
                 _run(job, progress)
             with suppress(apsw.Error):  # a damaged store is copied as it is
                 copy.execute("update meta set value = abs(random() >> 1) where key = 'store'")
+            with suppress(apsw.Error):  # segments lie beside the store; those of a copy are made when it is used
+                copy.execute("delete from segment; delete from removed")
             if check:
                 _compare(copy, source, target)
         _sync(part)
@@ -187,4 +189,5 @@ def _carry_on(source: apsw.Connection, present: apsw.Connection) -> None:
         kept = [(value, key) for key, value in held if key in COUNTERS]
         source.executemany("update meta set value = max(value, ?) where key = ?", kept)
         source.execute("update meta set value = value + 1 where key in ('version', 'vectors')")
+        source.execute("update meta set value = abs(random() >> 1) where key = 'lineage'")
         source.execute("update vector set stamp = (select value from meta where key = 'vectors')")

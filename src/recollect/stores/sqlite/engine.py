@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 
@@ -17,6 +17,7 @@ from recollect.records import Progress
 from recollect.stores.sql.engine import OPEN, Clause, Engine
 from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.rebuilding import SQLITE
 from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, no_store, opened
 
@@ -117,6 +118,18 @@ class SqliteEngine:
             with _lightly(session.db) if write and not durable and not nested else nullcontext():
                 yield from self._transaction(session, nested=nested, write=write)
 
+    def open_transaction(self) -> Literal["none", "read", "write"]:
+        """Tell what kind of transaction is open in this thread."""
+        process, session = getattr(self._here, "held", (0, None))
+        if session is None or process != os.getpid() or not session.db.in_transaction:
+            return "none"
+        return "write" if session.db.txn_state("main") == apsw.SQLITE_TXN_WRITE else "read"
+
+    def renew(self) -> None:
+        """Let the read transaction of this thread see what others wrote since."""
+        with translated(self._path), self._turn() as session:
+            session.db.execute("rollback; begin")
+
     def _transaction(self, session: SqliteSession, *, nested: bool, write: bool) -> Iterator[SqliteSession]:
         db, place = session.db, None if nested else self._place
         if place is not None and write:
@@ -195,6 +208,7 @@ class SqliteEngine:
             return (), ()
         path = self._path
         own = [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
+        own += SegmentFolder(beside(path, SEGMENTS)).files()
         near = sorted(each for each in path.parent.iterdir() if each.name.startswith(path.stem) and each.is_file())
         return tuple(each for each in own if each.exists()), tuple(each for each in near if each not in own)
 

@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from recollect.stores.sql.codec import damaged
+from recollect.errors import StoreDamaged
+from recollect.records import FIELDS
 from recollect.stores.sql.engine import Session
 
+LINES: Final = len(FIELDS) - 1
 _MARK: Final = (
     "select key, value, 0, '', 0 from meta where key in ('version', 'seq', 'lineage') "
     "union all select 'segment', upto, after, name, documents from segment"
@@ -56,7 +58,13 @@ def read_mark(session: Session) -> Mark:
         listed = [Segment(int(u), int(after), str(name), int(n)) for key, u, after, name, n in rows if key == "segment"]
         return Mark(**counters, segments=tuple(sorted(listed)))
     except (TypeError, ValueError) as error:
-        raise damaged("the table of", "counters") from error
+        raise StoreDamaged("the counters of the word index are damaged", hint="run: recollect reindex") from error
+
+
+def require_texts(row: int, *texts: object) -> None:
+    """Refuse what cannot be the tokens of a document: texts with a line for each field."""
+    if not all(isinstance(text, str) and text.count("\n") == LINES for text in texts):
+        raise StoreDamaged(f"the tokens of memory {row} are damaged", hint="run: recollect reindex")
 
 
 def is_writing(session: Session) -> bool:

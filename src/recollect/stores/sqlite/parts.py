@@ -9,19 +9,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from recollect.records import NO_FILTER, Filter, Form, NearWord, NearWords, Scope, WordHits, WordQuery
+from recollect.records import Form, NearWord, NearWords, Scope, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, stats_of
 from recollect.stores.segments import ranking
 from recollect.stores.segments.build import build
 from recollect.stores.segments.files import SegmentDamaged, load, verify
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Mask, Part
-from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.ranking import View
+from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.engine import Session, WordQuestion
-from recollect.stores.sqlite.answering import Keeping
-from recollect.stores.sqlite.marks import Mark, Segment, uncovered
+from recollect.stores.sqlite.answering import Memo
+from recollect.stores.sqlite.marks import Mark, Segment, require_texts, uncovered
 from recollect.stores.sqlite.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
 
@@ -29,9 +29,11 @@ FAN: Final = 8
 """A part in memory takes in those behind it until they are so many times smaller."""
 _MICROSECOND: Final = timedelta(microseconds=1)
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_TYPES: Final = {"text": str, "whole": int, "real": float, "flag": bool}
 _DATES: Final = frozenset({"happened_at", "created_at", "updated_at"})
 _ROWS: Final = (
-    f"select t.seq, t.id, d.project, d.superseded, d.code, t.stem, t.exact, {', '.join(f'm.{name}' for name in COLUMNS)} "
+    "select t.seq, t.id, d.project, d.superseded, d.code, t.stem, t.exact, "
+    f"{', '.join(f'm.{name}' for name in COLUMNS)} "
     "from tokens t cross join document d on d.id = t.id cross join memory m on m.id = t.id "
     "where t.seq > ? and t.seq <= ? order by t.seq limit ?"
 )
@@ -67,13 +69,14 @@ class Piece:
         return replace(self, alive=alive, dead=len(self.part) - int(np.count_nonzero(alive)))
 
 
-class Parts(Keeping):
+class Parts:
     """Answers from parts, each by itself and all together as one collection."""
 
     def __init__(self, mark: Mark, pieces: Sequence[Piece], *, is_writing: bool) -> None:
-        super().__init__(mark, is_writing=is_writing)
+        self.mark, self.memo = mark, Memo(is_writing=is_writing)
         self.pieces = tuple(pieces)
         self.documents = sum(piece.documents for piece in pieces)
+        self.has_met_damage = sum(bool(piece.name) for piece in pieces) < len(mark.segments)
 
     def match(
         self,
@@ -109,7 +112,7 @@ class Parts(Keeping):
 
     def _asked(self, asked: WordQuestion, version: int) -> list[View]:
         """Return what a question is about; what was forgotten is a part of its own."""
-        masks = self.kept(asked.scope, asked.where, version, lambda: self._admitted(asked))
+        masks = self.memo.kept((asked.scope, asked.where, version), lambda: self._admitted(asked))
         views = self._views(asked.scope, masks)
         if asked.forgotten:
             part = build([index_row(row, "", tokens) for row, tokens in asked.forgotten.items()])
@@ -135,9 +138,7 @@ class Parts(Keeping):
 
 def _words(found: Iterable[tuple[str, int, int]]) -> tuple[NearWord, ...]:
     return nearest(
-        NearWord(text=term, distance=distance, frequency=count)
-        for term, distance, count in found
-        if len(term) >= LEAST
+        NearWord(text=term, distance=distance, frequency=count) for term, distance, count in found if len(term) >= LEAST
     )
 
 
@@ -212,30 +213,32 @@ def _read(session: Session, after: int, upto: int) -> Iterator[Piece]:
 
 def read_rows(session: Session, after: int, upto: int, limit: int = NO_LIMIT) -> list[tuple[int, IndexRow]]:
     """Return the rows numbered after *after* up to *upto* with their numbers, the first *limit* of them."""
-    return [
-        (
-            seq,
-            IndexRow(
-                id=row,
-                project=project,
-                superseded=bool(superseded),
-                code=bool(code),
-                stem=stem,
-                exact=exact,
-                columns=tuple(map(_column, COLUMNS, columns)),
-            ),
-        )
-        for seq, row, project, superseded, code, stem, exact, *columns in session.rows(_ROWS, (after, upto, limit))
-    ]
+    return [(row[0], _index_row(*row[1:])) for row in session.rows(_ROWS, (after, upto, limit))]
+
+
+def _index_row(row: int, project: str, superseded: int, code: int, stem: str, exact: str, *columns: Any) -> IndexRow:
+    require_texts(row, stem, exact)
+    return IndexRow(
+        id=row,
+        project=project,
+        superseded=bool(superseded),
+        code=bool(code),
+        stem=stem,
+        exact=exact,
+        columns=tuple(map(_column, COLUMNS, columns)),
+    )
 
 
 def _column(name: str, value: Any) -> Any:
     kind = COLUMNS[name]
-    if name in _DATES:
-        return (datetime.fromisoformat(value) - _EPOCH) // _MICROSECOND
-    if kind == "flag":
-        return bool(value)
-    return BLANK[kind] if value is None else value
+    if value is None:
+        return BLANK[kind]
+    try:
+        if name in _DATES:
+            return (datetime.fromisoformat(value) - _EPOCH) // _MICROSECOND
+        return _TYPES[kind](value)
+    except (TypeError, ValueError):  # it is told of as a memory
+        return BLANK[kind]
 
 
 def _without_removed(session: Session, held: Sequence[Piece], seen: int, base: Parts | None) -> list[Piece]:
@@ -243,9 +246,7 @@ def _without_removed(session: Session, held: Sequence[Piece], seen: int, base: P
     known = {id(piece) for piece in (base.pieces if base is not None else ())}
     since = [seen if id(piece) in known else piece.upto for piece in held]
     noted = session.rows("select seq, id from removed where seq > ?", (min(since),)) if since else []
-    return [
-        piece.without([row for seq, row in noted if seq > start]) for piece, start in zip(held, since, strict=True)
-    ]
+    return [piece.without([row for seq, row in noted if seq > start]) for piece, start in zip(held, since, strict=True)]
 
 
 def _joined(tail: Sequence[Piece]) -> list[Piece]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import quote
@@ -29,7 +30,7 @@ from recollect.stores.sql.codec import (
 from recollect.stores.sql.vectors import checksum_of
 from recollect.stores.sqlite import pages
 from recollect.stores.sqlite.engine import APPLICATION, PATIENCE, connect, migrations, translated
-from recollect.stores.sqlite.place import no_store
+from recollect.stores.sqlite.place import SEGMENTS, beside, no_store
 
 Row = dict[str, Any]
 CODECS: Mapping[str, Codec[Any]] = {"event": EVENT, "fact": FACT, "piece": PIECE, "recall": RECALL, "recalled": HIT}
@@ -285,7 +286,10 @@ def recover(old: Path, new: Path, build: Callable[[Path], None]) -> Recovery:
             if salvage.aside:
                 _put_aside(aside, salvage.aside)
             part.rename(new)
+            with suppress(OSError):  # segments are made anew where they are missing
+                beside(part, SEGMENTS).rename(beside(new, SEGMENTS))
         finally:
+            rmtree(beside(part, SEGMENTS), ignore_errors=True)
             for leftover in (part, *(part.with_name(part.name + end) for end in ("-wal", "-shm", "-journal"))):
                 leftover.unlink(missing_ok=True)
     return Recovery(

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits, WordQuery
-from recollect.stores.bm25 import CollectionStats
 from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
 from recollect.stores.sqlite.answering import Answering, Cache
 from recollect.stores.sqlite.marks import Mark, is_writing, read_mark
@@ -22,12 +21,25 @@ BESIDE = "_beside"
 """What stands behind the name of the table of an index that is being built."""
 
 
-class TokenRows:
-    """The table `tokens`; that of an index that is being built has a *mark* behind its name."""
+class TokenTable:
+    """The table `tokens` and what answers from it; segments lie in *folder*, where there is one.
 
-    def __init__(self, statements: Rebuilding, mark: str = "") -> None:
+    The table of an index that is being built has a *mark* behind its name.
+    """
+
+    def __init__(
+        self,
+        statements: Rebuilding,
+        folder: Path | None = None,
+        *,
+        analyser: int = 0,
+        is_writable: bool = True,
+        mark: str = "",
+    ) -> None:
         self._statements = statements
         self._mark = mark
+        self._cache = Cache(folder, analyser=analyser)
+        self._sealer = None if folder is None or not is_writable else Sealer(folder, analyser=analyser)
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
         """Keep the tokens of new documents."""
@@ -48,11 +60,11 @@ class TokenRows:
             noted = list(zip(_numbers(session, len(ids)), ids, strict=True))
             session.many("insert into removed (seq, id) values (?, ?)", noted)
 
-    def beside(self, session: Session) -> "TokenRows":
+    def beside(self, session: Session) -> "TokenTable":
         """Return an empty table beside this one."""
         for statement in self._statements.beside:
             session.rows(statement)
-        return TokenRows(self._statements, BESIDE)
+        return TokenTable(self._statements, mark=BESIDE)
 
     def swap(self, session: Session) -> None:
         """Drop the table, in whatever state it is, and put the one beside it in its place."""
@@ -69,31 +81,12 @@ class TokenRows:
                     found[row] += sum(token_sum(form, name, place, token) for place, token in enumerate(tokens))
         return found
 
-
-def _numbers(session: Session, count: int) -> range:
-    """Return the next *count* numbers."""
-    if not count:
-        return range(0)
-    last: int = session.value("update meta set value = value + ? where key = 'seq' returning value", (count,))
-    return range(last - count + 1, last + 1)
-
-
-class TokenTable(TokenRows):
-    """The rows and what answers from them; segments lie in *folder*, where there is one."""
-
-    def __init__(
-        self, statements: Rebuilding, folder: Path | None = None, *, analyser: int = 0, is_writable: bool = True
-    ) -> None:
-        super().__init__(statements)
-        self._cache = Cache(folder, analyser=analyser)
-        self._sealer = None if folder is None or not is_writable else Sealer(folder, analyser=analyser)
-
     def match(
         self, session: Session, query: WordQuery, asked: WordQuestion, *, limit: int, score_ids: Sequence[int]
     ) -> WordHits:
         """Return the best documents for *query*."""
         answering, mark = self._answering(session)
-        stats = answering.kept(asked.scope, "stats", mark.version, asked.stats)
+        stats = answering.memo.kept((asked.scope, "stats", mark.version), asked.stats)
         return answering.match(query, asked, stats, limit=limit, score_ids=score_ids, version=mark.version)
 
     def matching(self, session: Session, query: WordQuery, asked: WordQuestion) -> Collection[int]:
@@ -121,7 +114,8 @@ class TokenTable(TokenRows):
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
         """Seal what was written last, where there is enough of it."""
         if self._sealer is not None:
-            self._sealer.settle(engine, whole=whole)
+            self._sealer.settle(engine, whole=whole, mends=self._cache.has_met_damage)
+            self._cache.has_met_damage = False
 
     def compact(self, engine: Engine) -> tuple[str, ...]:
         """Write the segments anew that hold removed documents, and forget which those were."""
@@ -132,4 +126,9 @@ class TokenTable(TokenRows):
         yield from self._cache.check(session, read_mark(session), deep=deep)
 
 
-__all__ = ["CollectionStats", "TokenTable"]
+def _numbers(session: Session, count: int) -> range:
+    """Return the next *count* numbers."""
+    if not count:
+        return range(0)
+    last: int = session.value("update meta set value = value + ? where key = 'seq' returning value", (count,))
+    return range(last - count + 1, last + 1)

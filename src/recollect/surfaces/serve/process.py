@@ -14,7 +14,7 @@ from typing import Any, Final
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from recollect.errors import InputError, StoreError
+from recollect.errors import InputError, RecollectError, StoreError
 from recollect.recollection import Recollection
 from recollect.settings import Settings
 from recollect.surfaces.serve.commanding import answer_command, read_command
@@ -31,6 +31,8 @@ STOPPING: Final = 10
 """How many seconds requests that run may take to end when the server stops."""
 COMMANDS: Final = 32
 """How many commands are answered at once; one may wait for what somebody types."""
+SETTLING: Final = 30
+"""After how many seconds what was written since is prepared again for those who ask."""
 IDLE: Final = 30
 """How many seconds an idle connection is kept."""
 CONNECTIONS: Final = 1024
@@ -130,10 +132,19 @@ class _Process:
                 gc.collect()
                 gc.freeze()  # what is loaded by now stays to the end, and need not be looked through again
                 ready(await door.open(pid=os.getpid(), http=address))
+                settling = asyncio.create_task(self._settle())
                 try:
                     await self._until_stopped()
                 finally:
+                    settling.cancel()
                     await door.close()
+
+    async def _settle(self) -> None:
+        """Prepare answers from what was written, now and then, while others ask."""
+        while True:
+            with suppress(RecollectError):
+                await asyncio.to_thread(self._db.store.settle)
+            await asyncio.sleep(SETTLING)
 
     async def _until_stopped(self) -> None:
         idle = self._options.idle

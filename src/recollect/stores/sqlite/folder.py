@@ -1,0 +1,128 @@
+"""The folder of segments beside a store: made for its owner alone, written by one process at a time, never followed."""
+
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+from uuid import uuid4
+
+from recollect.files import FILE, FOLDER
+
+LOCK: Final = "lock"
+"""The file whose lock whoever makes segments holds; the system gives it up with the process."""
+AGE: Final = 60.0
+"""How many seconds a folder that nobody names any more is left to those who may just be opening it."""
+PAUSE: Final = 0.05
+
+if sys.platform == "win32":  # pragma: no cover - one of the two runs on any machine
+    import msvcrt
+
+    def _take(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _take(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class SegmentFolder:
+    """Where the segments of one store lie."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @contextmanager
+    def locked(self, patience: float = 0.0) -> Iterator[bool]:
+        """Hold the lock, if it is free within so many seconds; tell whether that is so."""
+        self._make()
+        handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), FILE)
+        until = time.monotonic() + patience
+        try:
+            while not (ours := _is_taken(handle)) and time.monotonic() < until:
+                time.sleep(PAUSE)
+            yield ours
+        finally:
+            os.close(handle)
+
+    def _make(self) -> None:
+        with suppress(FileExistsError):
+            self.path.mkdir(mode=FOLDER)
+        if self.path.is_symlink() or not self.path.is_dir():
+            raise NotADirectoryError(f"{self.path} is not a folder of our own")
+
+    def put(self, save: Callable[[Path], None]) -> str:
+        """Let *save* write a new folder; it gets its name when it is whole and on disk. Return the name."""
+        name = uuid4().hex
+        part = self.path / f"{name}.part"
+        try:
+            save(part)
+            part.rename(self.path / name)
+        except BaseException:
+            shutil.rmtree(part, ignore_errors=True)
+            raise
+        _sync(self.path)
+        return name
+
+    def let_go(self, name: str) -> None:
+        """Note that nobody names a folder any more, as of now."""
+        with suppress(OSError):
+            os.utime(self.path / name)
+
+    def sweep(self, named: Collection[str], *, at_once: bool = False) -> list[str]:
+        """Remove what is not *named* any more, the young only *at_once*; return what could not be removed."""
+        os.utime(self.path / LOCK)
+        now = (self.path / LOCK).stat().st_mtime
+        kept = {LOCK, *named}
+        left = []
+        for each in list(self.path.iterdir()):
+            if each.name in kept or not (at_once or now - _changed(each) > AGE):
+                continue
+            with suppress(OSError):
+                _remove(each)
+            if os.path.lexists(each):
+                left.append(each.name)
+        return left
+
+    def files(self) -> list[Path]:
+        """Return the files that are there."""
+        if self.path.is_symlink() or not self.path.is_dir():
+            return []
+        return sorted(each for each in self.path.rglob("*") if each.is_file() and not each.is_symlink())
+
+
+def _is_taken(handle: int) -> bool:
+    try:
+        _take(handle)
+    except OSError:
+        return False
+    return True
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.lstat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _remove(path: Path) -> None:
+    if path.is_symlink() or not path.is_dir():
+        path.unlink()
+    else:
+        shutil.rmtree(path)
+
+
+def _sync(path: Path) -> None:
+    """See the names in a folder to the disk, where that can be done."""
+    if os.name == "posix":
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
