@@ -5,17 +5,19 @@ and versions are counted where they stand, and what a writer reads stays true. S
 """
 
 import os
+import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import psycopg
 from psycopg import errors, pq, sql
 from psycopg.adapt import Loader
+from psycopg.types.string import StrDumper, TextLoader
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from recollect.errors import InputError, RecollectError, StoreBusy, StoreClosed, StoreDamaged, StoreError
@@ -175,10 +177,19 @@ class PostgresEngine:
             session.is_writing = before
         db.execute("release savepoint nested" if nested else "commit" if write else "rollback")
 
-    def in_transaction(self) -> bool:
-        """Tell whether a transaction is open in this thread."""
+    def open_transaction(self) -> Literal["none", "read", "write"]:
+        """Tell what kind of transaction is open in this thread."""
         process, session = getattr(self._here, "held", (0, None))
-        return session is not None and process == os.getpid()
+        if session is None or process != os.getpid() or session.db.info.transaction_status == pq.TransactionStatus.IDLE:
+            return "none"
+        return "write" if session.is_writing else "read"
+
+    def renew(self) -> None:
+        """Let the read transaction of this thread see what others wrote since."""
+        if self.open_transaction() == "read":
+            db = self._here.held[1].db
+            db.execute("rollback")
+            db.execute("begin isolation level repeatable read read only")
 
     # --- spelling ---------------------------------------------------------------------------
 
@@ -303,6 +314,33 @@ class PinnedEngine(PostgresEngine):
         self._only.close()
 
 
+MARKED: Final = "\U0010ffff"
+"""Stands before what PostgreSQL's texts cannot hold, spelt out: NUL, half characters, and this character itself."""
+_ODD: Final = re.compile("[\x00\ud800-\udfff\U0010ffff]")
+_SPELT: Final = re.compile("\U0010ffff([0-9a-f]{6})")
+
+
+class _Text(StrDumper):
+    """Texts with what PostgreSQL cannot hold spelt out."""
+
+    def dump(self, obj: str) -> Any:
+        """Return the bytes of a text."""
+        if _ODD.search(obj):
+            obj = _ODD.sub(lambda odd: f"{MARKED}{ord(odd[0]):06x}", obj)
+        return super().dump(obj)
+
+
+class _ReadText(TextLoader):
+    """Texts as they were written."""
+
+    def load(self, data: Any) -> Any:
+        """Return the text."""
+        text = super().load(data)
+        if isinstance(text, str) and MARKED in text:
+            return _SPELT.sub(lambda spelt: chr(int(spelt[1], 16)), text)
+        return text
+
+
 class _Number(Loader):
     """Sums of whole numbers as whole numbers."""
 
@@ -313,7 +351,9 @@ class _Number(Loader):
 
 
 def configure(db: "psycopg.Connection[Any]") -> None:
-    """Let a connection read sums as SQLite gives them."""
+    """Let a connection read and write what SQLite does."""
+    db.adapters.register_dumper(str, _Text)
+    db.adapters.register_loader("text", _ReadText)
     db.adapters.register_loader("numeric", _Number)
 
 
