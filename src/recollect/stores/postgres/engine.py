@@ -23,16 +23,15 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from recollect.errors import InputError, RecollectError, StoreBusy, StoreClosed, StoreDamaged, StoreError
 from recollect.records import Progress
 from recollect.stores.postgres import copying
+from recollect.stores.postgres.address import Address, read_address
 from recollect.stores.postgres.rebuilding import POSTGRES
 from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
+from recollect.stores.turns import Turns
 
-SCHEMA: Final = "recollect"
-"""Where the tables are, unless the address names another schema."""
-PATIENCE: Final = 60
+PATIENCE: Final = 50
 """How many seconds a writer waits for another one, and anybody for a connection."""
 KEPT: Final = 0
-MOST: Final = 16
-"""How many connections a process has open, at least and at most."""
+"""How many connections a process keeps open while nothing is asked."""
 LIFETIME: Final = 300.0
 """After how many seconds a connection is made anew, so that a server that came back is used again."""
 MARK: Final = "recollect format "
@@ -92,10 +91,10 @@ class PostgresEngine:
     rebuilding = POSTGRES
 
     def __init__(
-        self, address: str, *, schema: str = SCHEMA, at_the_end: Callable[[Session], object] = lambda session: None
+        self, address: str | Address, *, at_the_end: Callable[[Session], object] = lambda session: None, makes: bool = True
     ) -> None:
-        self._address = address
-        self._schema = schema
+        self._address = read_address(address) if isinstance(address, str) else address
+        self._turns = Turns(self._address.connections, patience=PATIENCE)
         self._at_the_end = at_the_end
         self._here = threading.local()
         self._lock = threading.Lock()
@@ -103,7 +102,7 @@ class PostgresEngine:
         self._pool: ConnectionPool[Any] | None = None
         self._process = 0
         with self._told():
-            prepare(address, schema)
+            prepare(self._address, makes=makes)
 
     # --- connections and transactions -------------------------------------------------------
 
@@ -114,12 +113,12 @@ class PostgresEngine:
             if self._pool is None or self._process != os.getpid():
                 self._process = os.getpid()
                 self._pool = ConnectionPool(
-                    self._address,
-                    kwargs={"autocommit": True, "options": options(self._schema), "prepare_threshold": 3},
+                    self._address.server,
+                    kwargs={"autocommit": True, "options": options(self._address), "prepare_threshold": 3},
                     configure=configure,
                     min_size=KEPT,
                     num_workers=1,
-                    max_size=MOST,
+                    max_size=self._address.connections,
                     timeout=PATIENCE,
                     max_lifetime=LIFETIME,
                     check=ConnectionPool.check_connection,
@@ -134,7 +133,7 @@ class PostgresEngine:
         if session is not None and process == os.getpid():
             yield session
             return
-        with self._connections().connection() as db:
+        with self._turns.turn(), self._connections().connection() as db:
             session = PostgresSession(db)
             self._here.held = os.getpid(), session
             try:
@@ -236,9 +235,15 @@ class PostgresEngine:
 
     def scrub(self) -> tuple[str, ...]:
         """Write every table anew without what was deleted."""
+        mine = "select tablename, tableowner = current_user from pg_tables where schemaname = current_schema()"
         with self._told(), self._connections().connection() as db:
-            for (name,) in db.execute("select tablename from pg_tables where schemaname = current_schema()").fetchall():
+            tables = db.execute(mine).fetchall()
+            if not all(owned for _, owned in tables):
+                return ("only the owner of the tables can write them anew; what was deleted may still be in them",)
+            db.execute("set statement_timeout = 0")
+            for name, _ in tables:
                 db.execute(sql.SQL("vacuum full {}").format(sql.Identifier(name)))
+            db.execute("reset statement_timeout")
         return ()
 
     def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
@@ -255,7 +260,7 @@ class PostgresEngine:
 
     def snapshot(self) -> "PostgresEngine":
         """Return the database as it is now, for reading, whatever is written later."""
-        return PinnedEngine(self._address, schema=self._schema)
+        return PinnedEngine(self._address)
 
     def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         """Write what is here now to the file *path*, as a SQLite store."""
@@ -290,23 +295,23 @@ class PostgresEngine:
         except RecollectError:
             raise
         except (psycopg.Error, PoolTimeout, UnicodeError) as error:
-            raise ours(error, self._address) from error
+            raise ours(error, self._address.server) from error
 
 
 class PinnedEngine(PostgresEngine):
     """A database as it was when this was made: one connection, one snapshot."""
 
-    def __init__(self, address: str, *, schema: str) -> None:
-        self._only = psycopg.connect(address, autocommit=True, options=options(schema))
+    def __init__(self, address: Address) -> None:
+        self._only = psycopg.connect(address.server, autocommit=True, options=options(address))
         configure(self._only)
         self._only.execute("begin isolation level repeatable read read only")
         self._only.execute("select 1 from meta limit 1")
-        self._turns = threading.RLock()
-        super().__init__(address, schema=schema)
+        self._alone = threading.RLock()
+        super().__init__(address)
 
     @contextmanager
     def _turn(self) -> Iterator[PostgresSession]:
-        with self._turns:
+        with self._alone:
             yield PostgresSession(self._only)
 
     def close(self) -> None:
@@ -357,9 +362,15 @@ def configure(db: "psycopg.Connection[Any]") -> None:
     db.adapters.register_loader("numeric", _Number)
 
 
-def options(schema: str) -> str:
-    """Return what a connection sets for itself: our schema, and indexes of vectors that never answer short."""
-    given = {"search_path": f"{schema},public", "hnsw.iterative_scan": "relaxed_order", "jit": "off"}
+def options(address: Address) -> str:
+    """Return what a connection sets for itself: our schema, bounds, and indexes of vectors that never answer short."""
+    given = {
+        "search_path": f"{address.schema},public",
+        "statement_timeout": round(1000 * address.seconds),
+        "lock_timeout": 1000 * PATIENCE,
+        "hnsw.iterative_scan": "relaxed_order",
+        "jit": "off",
+    }
     return " ".join(f"-c {name}={value}" for name, value in given.items())
 
 
@@ -378,24 +389,41 @@ def migrations() -> tuple[str, ...]:
     return tuple(step.read_text(encoding="utf-8") for step in steps)
 
 
-def prepare(address: str, schema: str) -> None:
-    """Make the schema at *address*, or bring it up to date."""
-    with psycopg.connect(address, autocommit=True, options=options(schema)) as db:
+def prepare(address: Address, *, makes: bool = True) -> None:
+    """Make the schema at *address*, or bring it up to date; one that is not there is refused unless it *makes* it."""
+    with psycopg.connect(address.server, autocommit=True, options=options(address)) as db:
         if db.info.server_version < OLDEST:
             raise StoreError(
                 f"PostgreSQL {db.info.server_version // 10_000} is too old", hint="16 or newer is needed, with pgvector 0.8"
             )
-        if _format(db, schema) == len(migrations()):
+        done = _format(db, address.schema)
+        if not done and not makes:
+            raise InputError(f"there is no store at {shown(address.server)}", hint="make one: recollect --db … init")
+        if done == len(migrations()):
+            _require_way_in(db, address)
             return
         if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
             raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
-        with db.transaction():
-            db.execute("select pg_advisory_xact_lock(hashtext(%s))", (schema,))
-            db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema)))
-            done = _format(db, schema)
-            for step in migrations()[done:]:
-                db.execute(step)
-            db.execute(sql.SQL("comment on schema {} is {}").format(sql.Identifier(schema), f"{MARK}{len(migrations())}"))
+        _migrate(db, address.schema)
+
+
+def _migrate(db: "psycopg.Connection[Any]", schema: str) -> None:
+    with db.transaction():
+        db.execute("set local statement_timeout = 0")
+        db.execute("select pg_advisory_xact_lock(hashtext(%s))", (schema,))
+        db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema)))
+        for step in migrations()[_format(db, schema) :]:
+            db.execute(step)
+        db.execute(sql.SQL("comment on schema {} is {}").format(sql.Identifier(schema), f"{MARK}{len(migrations())}"))
+
+
+def _require_way_in(db: "psycopg.Connection[Any]", address: Address) -> None:
+    """Refuse a user to whom nothing was granted."""
+    if db.execute("select has_schema_privilege(%s, 'usage')", (address.schema,)).fetchone() != (True,):
+        raise StoreError(
+            f"{shown(address.server)} does not let this user in",
+            hint=f"its owner grants a project: select {address.schema}.recollect_grant('user', 'project')",
+        )
 
 
 def _format(db: "psycopg.Connection[Any]", schema: str) -> int:
@@ -417,12 +445,13 @@ def _format(db: "psycopg.Connection[Any]", schema: str) -> int:
 
 # --- errors ---------------------------------------------------------------------------------
 
+GRANTED: Final = "name a project that was granted to it, or ask the owner of the store"
 _ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
     (errors.UniqueViolation, "external_id", InputError, "another memory has this external id", "update that one"),
     (errors.LockNotAvailable | PoolTimeout, "", StoreBusy, "{place} is busy", "others write very long; try again"),
     (errors.QueryCanceled, "", StoreBusy, "a question to {place} took too long", "ask for less, or try again"),
     (errors.DiskFull, "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),
-    (errors.InsufficientPrivilege, "", StoreError, "{place} does not let this user do that: {error}", "ask its owner"),
+    (errors.InsufficientPrivilege, "", StoreError, "{place} does not let this user do that: {error}", GRANTED),
     (errors.ReadOnlySqlTransaction, "", StoreError, "{place} is a replica and cannot be written", "name the primary"),
     (
         errors.UndefinedTable | errors.UndefinedColumn,

@@ -8,9 +8,13 @@ from recollect.stores.sql.engine import Rebuilding
 
 EMPTY = ("delete from changed", "delete from document_beside", "delete from minhash_beside", "delete from tokens_beside")
 
+UNBOUNDED = "set local statement_timeout = 0"
+"""What rewrites a whole table takes as long as it must."""
+
 POSTGRES = Rebuilding(
     begin=EMPTY,
     swap=(
+        UNBOUNDED,
         "delete from document",
         "insert into document select * from document_beside",
         "delete from minhash",
@@ -31,6 +35,7 @@ POSTGRES = Rebuilding(
     mend=("delete from generation where not json_valid(context_weights)",),
     beside=("delete from tokens_beside",),
     swap_words=(
+        UNBOUNDED,
         "delete from tokens",
         "insert into tokens select * from tokens_beside",
         "delete from removed",
