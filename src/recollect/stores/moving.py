@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from recollect.errors import InputError, StoreDamaged
-from recollect.records import Progress
+from recollect.records import Moved, Progress
 from recollect.stores.sql.codec import EVENT, FACT, HIT, MEMORY, PIECE, RECALL
 from recollect.stores.sql.engine import Engine, Session
 
@@ -17,6 +17,8 @@ SLICE: Final = 500
 """How many rows are copied in one transaction."""
 COUNTERS: Final = ("newest", "newest_fact", "vectors", "version")
 """What counts on where the rows arrive."""
+ANEW: Final = "move into an empty store anew"
+EMPTIED: Final = "name an empty store; or remove that file, or drop that schema, and move again"
 GREATEST: Final = "case when value > ? then value else ? end"
 FLAGS: Final = frozenset({"pinned", "gone", "shown"})
 """The columns that say yes or no, which SQLite keeps as numbers."""
@@ -59,18 +61,20 @@ TABLES: Final = (
     _table(
         "vector",
         ("id",),
-        ("generation_id", "memory_id", "ordinal", "start", "stop", "embedding", "context_embedding", "stamp", "checksum"),
+        (
+            "generation_id",
+            "memory_id",
+            "ordinal",
+            "start",
+            "stop",
+            "embedding",
+            "context_embedding",
+            "stamp",
+            "checksum",
+        ),
     ),
 )
 """What a store is made of, in the order in which it is copied."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
-    """How many rows of each table arrived, and how many of them had done so before."""
-
-    rows: dict[str, int]
-    resumed: int
 
 
 def move(source: Engine, target: Engine, progress: Progress | None = None) -> Moved:
@@ -80,27 +84,30 @@ def move(source: Engine, target: Engine, progress: Progress | None = None) -> Mo
     anew when *target* is opened next.
     """
     with source.session() as reading:
-        _begin(reading, target)
+        before = _state(reading)
+        _begin(before, target)
         resumed = sum(_count(target, table) for table in TABLES)
-        copy_rows(reading, target, progress, done=resumed)
-        rows = {table.name: _compared(reading, target, table) for table in TABLES}
+        copy_rows(reading, target, progress)
+        rows = _compare(reading, target, progress)
         with target.session(write=True) as session:
             count_on(session, dict(reading.rows("select key, value from meta")))
+            target.counted()
             session.rows("delete from meta where key = 'moving'")
-    target.counted()
-    return Moved(rows=rows, resumed=resumed)
+    with source.session() as reading:
+        return Moved(rows=rows, resumed=resumed, left_behind=_state(reading) != before)
 
 
-def copy_rows(reading: Session, target: Engine, progress: Progress | None = None, *, done: int = 0) -> None:
+def copy_rows(reading: Session, target: Engine, progress: Progress | None = None) -> None:
     """Copy what *reading* sees and *target* does not hold yet, table by table, in slices."""
-    total = sum(reading.value(f"select count(*) from {table.name}") for table in TABLES)
+    total, done = _total(reading), 0
     for table in TABLES:
-        for rows in _left(reading, target, table):
+        done += _count(target, table)
+        for rows in _pages(reading, table, skipped=_count(target, table)):
             with target.session(write=True) as session:
                 _insert(session, table, rows)
             done += len(rows)
             if progress is not None:
-                progress(done, total, "rows")
+                progress(done, total, "rows copied")
 
 
 def count_on(session: Session, state: Mapping[str, int]) -> None:
@@ -110,6 +117,7 @@ def count_on(session: Session, state: Mapping[str, int]) -> None:
     session.rows("update meta set value = value + 1 where key in ('version', 'vectors')")
     session.rows("update vector set stamp = (select value from meta where key = 'vectors')")
     session.rows("update meta set value = -1 where key = 'analyser'")
+    session.rows("delete from meta where key = 'recall_bytes'")
 
 
 def clear(session: Session) -> None:
@@ -118,18 +126,29 @@ def clear(session: Session) -> None:
         session.rows(f"delete from {table.name}")
 
 
-def _begin(reading: Session, target: Engine) -> None:
-    """Mark *target* as being filled from this state of this store; refuse one that holds anything else."""
-    state = dict(reading.rows("select key, value from meta where key in ('store', 'version')"))
+def _state(reading: Session) -> dict[str, int]:
+    """Return which store this is, and which of its states."""
+    return dict(reading.rows("select key, value from meta where key in ('store', 'version')"))
+
+
+def _begin(state: Mapping[str, int], target: Engine) -> None:
+    """Mark *target* as being filled from this state of a store; refuse one that holds anything else."""
     mark = zlib.crc32(f"{state['store']}:{state['version']}".encode())
     with target.session(write=True) as session:
         held = session.value("select value from meta where key = 'moving'")
         if held == mark:
             return
-        if held is not None or any(session.value(f"select 1 from {table.name} limit 1") for table in TABLES):
-            what = "half of another move, or of a store that changed since" if held is not None else "what is its own"
-            raise InputError(f"the store to move into holds {what}", hint="name an empty one")
+        if held is not None:
+            raise InputError("the store to move into holds half of another store, or of one that changed", hint=EMPTIED)
+        if any(session.value(f"select 1 from {table.name} limit 1") for table in TABLES):
+            if _state(session)["store"] == state["store"]:
+                raise InputError("both addresses are of one store, or of a copy of it", hint="name an empty store")
+            raise InputError("the store to move into holds memories of its own", hint="name an empty store")
         session.rows("insert into meta (key, value) values ('moving', ?)", (mark,))
+
+
+def _total(reading: Session) -> int:
+    return sum(int(reading.value(f"select count(*) from {table.name}")) for table in TABLES)
 
 
 def _count(target: Engine, table: Table) -> int:
@@ -137,41 +156,67 @@ def _count(target: Engine, table: Table) -> int:
         return int(session.value(f"select count(*) from {table.name}"))
 
 
-def _left(reading: Session, target: Engine, table: Table) -> Iterator[list[Any]]:
-    """Yield the rows of *table* that are not there yet, by key."""
-    with target.session() as session:
-        order = ", ".join(f"{name} desc" for name in table.key)
-        last = session.rows(f"select {', '.join(table.key)} from {table.name} order by {order} limit 1")
-    after: Sequence[Any] | None = last[0] if last else None
-    while rows := _page(reading, table, after):
+def _pages(reading: Session, table: Table, *, skipped: int = 0) -> Iterator[list[Any]]:
+    """Yield the rows of *table* by key, all but the first *skipped*; another database may sort some keys otherwise."""
+    keys = ", ".join(table.key)
+    after: Sequence[Any] = ()
+    if skipped:
+        last = reading.rows(f"select {keys} from {table.name} order by {keys} limit 1 offset ?", (skipped - 1,))
+        if not last:
+            return
+        after = last[0]
+    while rows := reading.rows(_page(table, behind=bool(after)), tuple(after)):
         yield rows
         after = rows[-1][: len(table.key)]
 
 
-def _page(session: Session, table: Table, after: Sequence[Any] | None) -> list[Any]:
-    keys = ", ".join(table.key)
-    behind = "" if after is None else f"where ({keys}) > ({', '.join('?' * len(table.key))})"
-    sql = f"select {table.all} from {table.name} {behind} order by {keys} limit {SLICE}"
-    return session.rows(sql, () if after is None else tuple(after))
+def _page(table: Table, *, behind: bool) -> str:
+    keys, marks = ", ".join(table.key), ", ".join("?" * len(table.key))
+    where = f"where ({keys}) > ({marks})" if behind else ""
+    return f"select {table.all} from {table.name} {where} order by {keys} limit {SLICE}"
 
 
 def _insert(session: Session, table: Table, rows: Sequence[Sequence[Any]]) -> None:
     marks = ", ".join("?" * (len(table.key) + len(table.columns)))
-    plain = [[bool(each) if name in FLAGS else each for name, each in zip(table.names, row, strict=True)] for row in rows]
+    plain = [
+        [bool(each) if name in FLAGS else each for name, each in zip(table.names, row, strict=True)] for row in rows
+    ]
     session.many(f"insert into {table.name} ({table.all}) values ({marks})", plain)
 
 
-def _compared(reading: Session, target: Engine, table: Table) -> int:
-    """Return how many rows *table* has here and there; refuse to call it done where one differs."""
-    count, after = 0, None
+# --- comparing --------------------------------------------------------------------------------
+
+
+def _compare(reading: Session, target: Engine, progress: Progress | None) -> dict[str, int]:
+    """Return how many rows each table has here and there; refuse to call it done where one differs."""
+    total, done = _total(reading), 0
+    counts = dict.fromkeys((table.name for table in TABLES), 0)
     with target.session() as session:
-        while True:
-            here, there = _page(reading, table, after), _page(session, table, after)
-            for one, other in zip(here, there, strict=False):
-                if tuple(one) != tuple(other):
-                    raise StoreDamaged(f"a row of {table.name} arrived changed", hint="move into an empty store anew")
-            if len(here) != len(there):
-                raise StoreDamaged(f"rows of {table.name} are missing", hint="run the same command again")
-            if not here:
-                return count
-            count, after = count + len(here), here[-1][: len(table.key)]
+        for table in TABLES:
+            for rows in _pages(reading, table):
+                _require_equal(table, rows, _same(session, table, rows))
+                counts[table.name] += len(rows)
+                done += len(rows)
+                if progress is not None:
+                    progress(done, total, "rows compared")
+            if session.value(f"select count(*) from {table.name}") != counts[table.name]:
+                raise StoreDamaged(f"there are rows of {table.name} that the old store does not hold", hint=ANEW)
+    return counts
+
+
+def _same(session: Session, table: Table, rows: Sequence[Sequence[Any]]) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+    """Return what stands under the keys of *rows*, by key."""
+    width = len(table.key)
+    keys = [value for row in rows for value in row[:width]]
+    marks = ", ".join([f"({', '.join('?' * width)})"] * len(rows))
+    sql = f"select {table.all} from {table.name} where ({', '.join(table.key)}) in (values {marks})"
+    return {tuple(row[:width]): tuple(row) for row in session.rows(sql, keys)}
+
+
+def _require_equal(table: Table, rows: Sequence[Sequence[Any]], there: Mapping[tuple[Any, ...], object]) -> None:
+    for row in rows:
+        arrived = there.get(tuple(row[: len(table.key)]))
+        if arrived is None:
+            raise StoreDamaged(f"rows of {table.name} are missing where they were moved to", hint=ANEW)
+        if arrived != tuple(row):
+            raise StoreDamaged(f"a row of {table.name} arrived changed", hint=ANEW)

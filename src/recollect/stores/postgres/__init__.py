@@ -11,9 +11,14 @@ from recollect.stores.sqlite.words import TokenTable
 
 def open_postgres(address: str, analyse: Analyse, *, analyser: str = "") -> SqlStore:
     """Return the store at *address*, a URL of PostgreSQL; its schema is made if it is not there."""
-    engine = PostgresEngine(address, at_the_end=follow)
+    engine = engine_at(address)
     words = TokenTable(engine.rebuilding, analyser=zlib.crc32(analyser.encode()))
     return SqlStore(engine=engine, words=words, scan=HalfPrecisionScan(), analyse=analyse, analyser=analyser)
 
 
-__all__ = ["open_postgres"]
+def engine_at(address: str, *, makes: bool = True) -> PostgresEngine:
+    """Return the database of the store at *address*; one that is not there is made, or refused unless it *makes* it."""
+    return PostgresEngine(address, at_the_end=follow, makes=makes)
+
+
+__all__ = ["engine_at", "open_postgres"]

@@ -4,6 +4,7 @@ Writers of a schema take turns, as they do in a file: a lock is theirs to the en
 and versions are counted where they stand, and what a writer reads stays true. Schemas do not wait for each other.
 """
 
+import logging
 import os
 import re
 import threading
@@ -40,6 +41,7 @@ OLDEST: Final = 160_000
 """The first version of PostgreSQL that has what is needed."""
 
 
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what goes wrong is told once, by us
 _CURSORS = count()
 
 
@@ -91,7 +93,11 @@ class PostgresEngine:
     rebuilding = POSTGRES
 
     def __init__(
-        self, address: str | Address, *, at_the_end: Callable[[Session], object] = lambda session: None, makes: bool = True
+        self,
+        address: str | Address,
+        *,
+        at_the_end: Callable[[Session], object] = lambda session: None,
+        makes: bool = True,
     ) -> None:
         self._address = read_address(address) if isinstance(address, str) else address
         self._turns = Turns(self._address.connections, patience=PATIENCE)
@@ -394,7 +400,8 @@ def prepare(address: Address, *, makes: bool = True) -> None:
     with psycopg.connect(address.server, autocommit=True, options=options(address)) as db:
         if db.info.server_version < OLDEST:
             raise StoreError(
-                f"PostgreSQL {db.info.server_version // 10_000} is too old", hint="16 or newer is needed, with pgvector 0.8"
+                f"PostgreSQL {db.info.server_version // 10_000} is too old",
+                hint="16 or newer is needed, with pgvector 0.8",
             )
         done = _format(db, address.schema)
         if not done and not makes:
@@ -462,7 +469,13 @@ _ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
     ),
     (psycopg.OperationalError, "", StoreError, "cannot reach {place}: {error}", "is the server running?"),
     (UnicodeError, "", InputError, "the text holds what PostgreSQL cannot keep", "leave out half characters and NUL"),
-    (errors.DataError, "", InputError, "the text holds what PostgreSQL cannot keep: {error}", "leave out NUL characters"),
+    (
+        errors.DataError,
+        "",
+        InputError,
+        "the text holds what PostgreSQL cannot keep: {error}",
+        "leave out NUL characters",
+    ),
     (Exception, "", StoreError, "{place}: {error}", "run: recollect doctor"),
 )
 """The driver's errors and what they say, the first that fits; our error, what it says, and what to do about it."""

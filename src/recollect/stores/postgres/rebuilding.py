@@ -6,7 +6,12 @@ those who began before it go on with the old ones. A trigger notes what others c
 
 from recollect.stores.sql.engine import Rebuilding
 
-EMPTY = ("delete from changed", "delete from document_beside", "delete from minhash_beside", "delete from tokens_beside")
+EMPTY = (
+    "delete from changed",
+    "delete from document_beside",
+    "delete from minhash_beside",
+    "delete from tokens_beside",
+)
 
 UNBOUNDED = "set local statement_timeout = 0"
 """What rewrites a whole table takes as long as it must."""
