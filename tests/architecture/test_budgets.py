@@ -18,7 +18,7 @@ CODE = {
     "remember": 9_900,
     "rerankers": 200,
     "search": 3_100,
-    "stores": 6_100,
+    "stores": 6_800,
     "surfaces": 7_200,
     "text": 2_600,
     "upkeep": 950,

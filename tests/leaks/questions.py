@@ -106,7 +106,8 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
         "reindex": ({},),
         "init": ({},),
         "move": (
-            {"old": str(folder / "nowhere.db"), "new": str(folder / "moved.db")},
+            {"old": str(folder / "notes.db"), "new": str(folder / "moved.db")},
+            {"old": str(folder / "nowhere.db"), "new": str(folder / "other.db")},
             {"old": str(folder / "notes.db"), "new": str(folder / "notes.db")},
         ),
         "recover": ({"old": str(folder / "notes.db"), "new": str(folder / "saved.db")},),

@@ -87,7 +87,8 @@ class PostgresSession:
 class PostgresEngine:
     """One schema at an address, with a pool of connections for each process.
 
-    What is derived in a transaction from all that it wrote is made *at_the_end* of it.
+    What is derived in a transaction from all that it wrote is made *at_the_end* of it. What is *pinned* is read as it
+    was when this was made.
     """
 
     rebuilding = POSTGRES
@@ -98,6 +99,7 @@ class PostgresEngine:
         *,
         at_the_end: Callable[[Session], object] = lambda session: None,
         makes: bool = True,
+        pinned: bool = False,
     ) -> None:
         self._address = read_address(address) if isinstance(address, str) else address
         self._turns = Turns(self._address.connections, patience=PATIENCE)
@@ -109,6 +111,8 @@ class PostgresEngine:
         self._process = 0
         with self._told():
             prepare(self._address, makes=makes)
+            self._pinned = _pinned_connection(self._address) if pinned else None
+        self._alone = threading.RLock()
 
     # --- connections and transactions -------------------------------------------------------
 
@@ -134,7 +138,11 @@ class PostgresEngine:
 
     @contextmanager
     def _turn(self) -> Iterator[PostgresSession]:
-        """Give this thread the session that it is in, or one of its own."""
+        """Give this thread the session that it is in, or one of its own; what is pinned has one for all."""
+        if self._pinned is not None:
+            with self._alone:
+                yield PostgresSession(self._pinned)
+            return
         process, session = getattr(self._here, "held", (0, None))
         if session is not None and process == os.getpid():
             yield session
@@ -266,7 +274,7 @@ class PostgresEngine:
 
     def snapshot(self) -> "PostgresEngine":
         """Return the database as it is now, for reading, whatever is written later."""
-        return PinnedEngine(self._address)
+        return PostgresEngine(self._address, pinned=True)
 
     def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         """Write what is here now to the file *path*, as a SQLite store."""
@@ -287,6 +295,8 @@ class PostgresEngine:
 
     def close(self) -> None:
         """Close every connection; those in use are given a moment."""
+        if self._pinned is not None:
+            self._pinned.close()
         with self._lock:
             self._closed, pool = True, self._pool
             self._pool = None
@@ -302,27 +312,6 @@ class PostgresEngine:
             raise
         except (psycopg.Error, PoolTimeout, UnicodeError) as error:
             raise ours(error, self._address.server) from error
-
-
-class PinnedEngine(PostgresEngine):
-    """A database as it was when this was made: one connection, one snapshot."""
-
-    def __init__(self, address: Address) -> None:
-        self._only = psycopg.connect(address.server, autocommit=True, options=options(address))
-        configure(self._only)
-        self._only.execute("begin isolation level repeatable read read only")
-        self._only.execute("select 1 from meta limit 1")
-        self._alone = threading.RLock()
-        super().__init__(address)
-
-    @contextmanager
-    def _turn(self) -> Iterator[PostgresSession]:
-        with self._alone:
-            yield PostgresSession(self._only)
-
-    def close(self) -> None:
-        """Close the connection."""
-        self._only.close()
 
 
 MARKED: Final = "\U0010ffff"
@@ -366,6 +355,15 @@ def configure(db: "psycopg.Connection[Any]") -> None:
     db.adapters.register_dumper(str, _Text)
     db.adapters.register_loader("text", _ReadText)
     db.adapters.register_loader("numeric", _Number)
+
+
+def _pinned_connection(address: Address) -> "psycopg.Connection[Any]":
+    """Return a connection that sees the database as it is now, whatever is written later."""
+    db: psycopg.Connection[Any] = psycopg.connect(address.server, autocommit=True, options=options(address))
+    configure(db)
+    db.execute("begin isolation level repeatable read read only")
+    db.execute("select 1 from meta limit 1")
+    return db
 
 
 def options(address: Address) -> str:
