@@ -15,6 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from oracle import OracleStore
+from postgres_server import open_lent
 from recollect.recollection import Recollection
 from recollect.records import (
     ALL_PROJECTS,
@@ -34,8 +35,6 @@ from recollect.records import (
     WordQuery,
 )
 from recollect.stores.contract import Analyse, Store
-from postgres_server import fresh_database
-from recollect.stores.postgres import open_postgres
 from recollect.stores.sqlite import open_sqlite
 
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -44,7 +43,7 @@ EVEN = dict.fromkeys(FIELDS, 1.0)
 STORES: dict[str, Callable[[Path, Analyse], Store]] = {
     "oracle": lambda _, analyse: OracleStore(analyse),
     "memory": lambda _, analyse: open_sqlite(None, analyse),
-    "postgres": lambda _, analyse: open_postgres(fresh_database(), analyse),
+    "postgres": lambda _, analyse: open_lent(analyse),
     "sqlite": lambda folder, analyse: open_sqlite(folder / "notes.db", analyse),
 }
 

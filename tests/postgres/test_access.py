@@ -5,20 +5,20 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from postgres_server import fresh_database
 from psycopg import errors, sql
 from roles import connect_as, role_at
 from two_projects import MARK, OURS, THEIR_ID, THEIRS, fill_two_projects, open_address
 
 from kit import NOON
+from postgres_server import fresh_database
 from recollect.errors import StoreError
 from recollect.records import Merge
 from recollect.stores.postgres import open_postgres
 from recollect.text.analyser import analyse
 
-WITH_CONTENT = (
-    "memory document tagged wording event fact source piece note recall recalled vector minhash tokens collection_stats"
-).split()
+OF_PROJECT = ["memory", "document", "collection_stats", "source", "note", "piece", "recall", "recalled"]
+OF_MEMORY = ["tagged", "wording", "event", "fact", "vector", "minhash", "tokens"]
+WITH_CONTENT = [*OF_PROJECT, *OF_MEMORY]
 OF_ALL = {"meta", "generation", "removed"}
 """Tables without words of anybody: counters, models, numbers of rows that are gone."""
 OF_OWNER = {"segment", "segment_data", "document_beside", "minhash_beside", "tokens_beside", "changed"}
@@ -99,15 +99,19 @@ def refused(db: psycopg.Connection[tuple[object, ...]], statement: str, table: s
 
 
 WRITES = (
-    "insert into memory (id, project, kind, type, created_at, updated_at, confidence, pinned, trust, digest, title, tags, "
-    "metadata, context, content) values (9999, '{theirs}', 'memory', 'note', '', '', 1, false, 'owner', '', '', '[]', "
-    "'{{}}', '{{}}', 'x')",
+    (
+        "insert into memory (id, project, kind, type, created_at, updated_at, confidence, pinned, trust, digest, "
+        "title, tags, metadata, context, content) values (9999, '{theirs}', 'memory', 'note', '', '', 1, false, "
+        "'owner', '', '', '[]', '{{}}', '{{}}', 'x')"
+    ),
     "update memory set project = '{theirs}'",
     "insert into event (memory_id, verb, at, detail) values (1, 'feedback', '', '{{}}')",
     "insert into tagged (tag, memory_id) values ('x', 1)",
     "insert into wording (memory_id, ordinal, digest, content) values (1, 99, '', 'x')",
-    "insert into fact (id, memory_id, subject, folded, predicate, object, type, confidence, decay_rate, quote, "
-    "last_reinforced, state) values (9999, 1, '', '', '', '', '', 1, 0, '', '', '')",
+    (
+        "insert into fact (id, memory_id, subject, folded, predicate, object, type, confidence, decay_rate, quote, "
+        "last_reinforced, state) values (9999, 1, '', '', '', '', '', 1, 0, '', '', '')"
+    ),
     "insert into tokens (id, seq, stem, exact) values (1, 99999, '', '') on conflict (id) do update set stem = ''",
     "insert into removed (seq, id) values (99999, 1)",
     "insert into piece (project, source, ordinal, digest, memory_id, gone) values ('ours', 'x', 0, '', 1, false)",
@@ -177,7 +181,7 @@ def test_the_owner_finds_what_a_role_wrote(two: tuple[str, str]) -> None:
     with open_address(restricted, project=OURS) as some, open_address(owner) as db:
         row = some.add("The beacon was painted green in spring").id
 
-        assert [hit.id for hit in db.search("beacon painted green").hits][0] == row
+        assert db.search("beacon painted green").hits[0].id == row
         some.purge(row)
         assert row not in [hit.id for hit in db.search("beacon painted green").hits]
         assert db.doctor(deep=True).problems == ()

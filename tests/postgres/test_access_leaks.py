@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from postgres_server import fresh_database
 from questions import methods, verbs
 from roles import role_at
 from told import answer, called, public
 from two_projects import MARK, OURS, fill_two_projects, leaked, make_two_projects, open_address, whole
 
+from postgres_server import fresh_database
 from recollect import Recollection
 from recollect.surfaces.operations import OPERATIONS
 

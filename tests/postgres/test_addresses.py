@@ -5,10 +5,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from postgres_server import fresh_database
 
 import recollect
 from kit import plain
+from postgres_server import fresh_database
 from recollect.errors import InputError, StoreBusy, StoreError
 from recollect.stores.choice import shown_address
 from recollect.stores.postgres import engine_at, open_postgres
@@ -80,7 +80,7 @@ def test_no_face_shows_the_password() -> None:
 
 
 def test_a_server_that_is_not_there_is_told_in_one_line() -> None:
-    with pytest.raises(StoreError, match="cannot reach postgresql://127.0.0.1/d") as refusal:
+    with pytest.raises(StoreError, match=r"cannot reach postgresql://127\.0\.0\.1/d") as refusal:
         open_postgres("postgresql://ida:hush1234@127.0.0.1:1/d", plain)
 
     assert "hush1234" not in f"{refusal.value} {refusal.value.hint}"

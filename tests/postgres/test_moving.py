@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from postgres_server import fresh_database
 from two_projects import MARK, THEIR_ID, fill_two_projects, open_address, whole
 
 import recollect
 from kit import NOON, truth
+from postgres_server import fresh_database
 from recollect.errors import InputError, StoreDamaged
 from recollect.recollection import Recollection
 from recollect.records import Merge
-from recollect.stores import choice, moving
+from recollect.stores import moving
+from recollect.stores.postgres import engine_at
+from recollect.stores.sql.engine import Engine
 from recollect.stores.sqlite.engine import SqliteEngine
 
 QUERIES = (
@@ -53,9 +55,13 @@ def answers(db: Recollection) -> list[Any]:
     return [[(hit.id, hit.score, hit.snippet) for hit in reply.hits] for reply in found]
 
 
+def engine_of(address: str) -> Engine:
+    return engine_at(address) if "://" in address else SqliteEngine(Path(address))
+
+
 def rows_of(address: str) -> dict[str, list[Any]]:
     """Return all rows that are not derived, but for the stamps that say when a vector came."""
-    engine = choice._engine(address, new=False)
+    engine = engine_of(address)
     with engine.session() as session:
         found = {}
         for table in moving.TABLES:
@@ -128,7 +134,8 @@ recollect.move(sys.argv[1], sys.argv[2], progress=progress)
 def killed(old: str, new: str, what: str, share: float) -> None:
     """Move in a process that is killed when it has come so far."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run([sys.executable, "-c", KILLED, old, new, what, str(share)], env=env, check=False)
+    words = [sys.executable, "-c", KILLED, old, new, what, str(share)]
+    done = subprocess.run(words, env=env, check=False)  # noqa: S603  (our own program)
     assert done.returncode == -signal.SIGKILL
 
 
@@ -229,17 +236,20 @@ def test_what_is_written_meanwhile_stays_behind_and_is_told_of(notes: Path, tmp_
     assert rows_of(new) == rows_of(str(notes))
 
 
+def run(*words: str) -> "subprocess.CompletedProcess[str]":
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "recollect", *words]
+    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)  # noqa: S603
+
+
 def test_the_verb_tells_how_many_rows_and_no_password(notes: Path, tmp_path: Path) -> None:
     address = fresh_database().replace("user=recollect", "user=recollect&password=hush1234")
-    command = [sys.executable, "-m", "recollect", "move", str(notes), address]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
 
-    text = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    again = subprocess.run([*command, "--json"], env=env, capture_output=True, text=True, check=False)
-    back = [*command[:4], address, str(tmp_path / "back.db"), "--json"]
-    told = json.loads(subprocess.run(back, env=env, capture_output=True, text=True, check=True).stdout)
+    done = run("move", str(notes), address)
+    again = run("move", str(notes), address, "--json")
+    back = run("move", address, str(tmp_path / "back.db"), "--json")
 
-    assert "every row was compared and is equal" in text.stdout
+    assert "every row was compared and is equal" in done.stdout
     assert json.loads(again.stderr)["error"]["message"] == "the store to move into holds memories of its own"
-    assert told["rows"]["memory"] == len(rows_of(str(notes))["memory"])
-    assert "hush1234" not in text.stdout + text.stderr + again.stdout + again.stderr + json.dumps(told)
+    assert json.loads(back.stdout)["rows"]["memory"] == len(rows_of(str(notes))["memory"])
+    assert "hush1234" not in "".join(each.stdout + each.stderr for each in (done, again, back))

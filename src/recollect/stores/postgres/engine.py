@@ -49,7 +49,8 @@ _CURSORS = count()
 def spelt(statement: str) -> str:
     """Return *statement* with parameters as the driver writes them.
 
-    A cross join with a condition is how SQLite is told the order of a join; here the planner finds it; `not indexed` is advice to SQLite too.
+    A cross join with a condition is how SQLite is told the order of a join, and `not indexed` is advice to it too; here
+    the planner finds both.
     """
     return statement.replace("%", "%%").replace("?", "%s").replace("cross join", "join").replace(" not indexed ", " ")
 
@@ -97,7 +98,7 @@ class PostgresEngine:
         self,
         address: str | Address,
         *,
-        at_the_end: Callable[[Session], object] = lambda session: None,
+        at_the_end: Callable[[Session], object] = lambda _: None,
         makes: bool = True,
         pinned: bool = False,
     ) -> None:
@@ -268,9 +269,8 @@ class PostgresEngine:
         """Let the numbers that rows get by themselves go on behind those that were brought."""
         with self.session(write=True) as session:
             for table in ("event", "recall", "generation", "vector"):
-                session.rows(
-                    f"select setval(pg_get_serial_sequence('{table}', 'id'), greatest(1, (select max(id) from {table})))"
-                )
+                last = f"greatest(1, (select max(id) from {table}))"
+                session.rows(f"select setval(pg_get_serial_sequence('{table}', 'id'), {last})")
 
     def snapshot(self) -> "PostgresEngine":
         """Return the database as it is now, for reading, whatever is written later."""

@@ -6,8 +6,8 @@ exists for each generation from `GRAPH` vectors on. What comes first by half pre
 that the order among those is exact, and a graph is never asked for less than it needs to return as many as there are.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 from recollect.records import IndexHit, VectorHits
 from recollect.stores.sql.engine import Session, VectorQuestion

@@ -18,8 +18,8 @@ from recollect.stores.sql.engine import OPEN, Clause, Engine
 from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.folder import SegmentFolder
-from recollect.stores.sqlite.rebuilding import SQLITE
 from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, no_store, opened
+from recollect.stores.sqlite.rebuilding import SQLITE
 
 APPLICATION = 0x5EC0_11EC
 """Marks the file as ours, so that another program's database is never taken for a store."""
