@@ -27,7 +27,7 @@ TXTAI := 9.14.0
 PIP_TOOLS := 7.6.2
 COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
-	$(addprefix --extra ,model scan convert serve otel watch zst documents)
+	$(addprefix --extra ,model scan convert serve otel watch zst documents postgres)
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 

@@ -15,6 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from oracle import OracleStore
+from postgres_server import open_lent
 from recollect.recollection import Recollection
 from recollect.records import (
     ALL_PROJECTS,
@@ -42,6 +43,7 @@ EVEN = dict.fromkeys(FIELDS, 1.0)
 STORES: dict[str, Callable[[Path, Analyse], Store]] = {
     "oracle": lambda _, analyse: OracleStore(analyse),
     "memory": lambda _, analyse: open_sqlite(None, analyse),
+    "postgres": lambda _, analyse: open_lent(analyse),
     "sqlite": lambda folder, analyse: open_sqlite(folder / "notes.db", analyse),
 }
 

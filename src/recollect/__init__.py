@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
     from recollect import aio
     from recollect.errors import InputError, ModelError, RecollectError, StoreError
-    from recollect.recollection import Recollection, open, recover  # noqa: A004  (recollect.open is the way in)
+    from recollect.recollection import Recollection, move, open, recover  # noqa: A004  (recollect.open is the way in)
     from recollect.records import Filter, Memory
     from recollect.replies import Hit, Reason, Reply
 
@@ -25,13 +25,14 @@ __all__ = [
     "StoreError",
     "__version__",
     "aio",
+    "move",
     "open",
     "recover",
 ]
 
 _MODULES = {
     "errors": ("InputError", "ModelError", "RecollectError", "StoreError"),
-    "recollection": ("Recollection", "open", "recover"),
+    "recollection": ("Recollection", "move", "open", "recover"),
     "records": ("Filter", "Memory"),
     "replies": ("Hit", "Reason", "Reply"),
 }

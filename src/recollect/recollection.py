@@ -35,6 +35,7 @@ from recollect.records import (
     Forget,
     Generation,
     Memory,
+    Moved,
     Progress,
     Recall,
     Recovery,
@@ -45,7 +46,7 @@ from recollect.records import (
 from recollect.replies import Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
 from recollect.settings import Settings, bound, models_folder, read_settings
-from recollect.stores.choice import open_store, recover_store
+from recollect.stores.choice import move_store, open_store, recover_store, shown_address
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
 from recollect.trust import CONFIDENCE_CAPS
@@ -137,6 +138,20 @@ def recover(old: str | Path, new: str | Path) -> Recovery:
         True
     """
     return recover_store(str(old), str(new), analyse, analyser=ANALYSER)
+
+
+@checked
+def move(old: str | Path, new: str | Path, *, progress: Progress | None = None) -> Moved:
+    """Copy the store *old* into an empty one at *new*, and compare every row; *old* stays as it is.
+
+    Both are files or addresses of PostgreSQL (`postgresql://…`). What was stopped half way goes on when it is called
+    again.
+
+    Example:
+        >>> recollect.move("notes.db", "moved.db").rows["memory"]
+        3
+    """
+    return move_store(str(old), str(new), analyse, analyser=ANALYSER, progress=progress)
 
 
 @guarded(USUAL)
@@ -1397,14 +1412,14 @@ class Recollection:
             raise
         except StoreError as error:
             problems = problems or (f"{error}; {error.hint}",)
-            return Health(problems=problems, memories=0, address=self.address)
+            return Health(problems=problems, memories=0, address=shown_address(self.address))
         advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
-        privacy = upkeep.privacy.leaving(self.models)
+        privacy = upkeep.privacy.leaving(self.models, self.address)
         advice += [*upkeep.privacy.exposed(self.address), *filter(None, [self.models.notice])]
         return Health(
             problems=problems,
             memories=memories,
-            address=self.address,
+            address=shown_address(self.address),
             advice=tuple(advice),
             privacy=privacy,
             last_backup=self.last_backup(),

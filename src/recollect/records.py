@@ -162,6 +162,18 @@ class Recovery:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What was copied from one store to another, and compared there."""
+
+    rows: Mapping[str, int]
+    """How many rows, by table."""
+    resumed: int = 0
+    """How many of them an earlier try had brought."""
+    left_behind: bool = False
+    """Whether the old store was written to meanwhile: what came later is not in the new one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
     """What a memory states: subject, predicate, object; how sure it is, and how fast that fades."""
 

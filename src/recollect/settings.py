@@ -124,6 +124,11 @@ def environment_of(*names: str) -> Mapping[str, str]:
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
+def environment_naming(db: str) -> Mapping[str, str]:
+    """Return the variables of a process that works on the store *db*: its address is nobody else's to see."""
+    return {**os.environ, "RECOLLECT_DB": db}
+
+
 def home_folder() -> Path:
     """Return the user's data folder for us."""
     if sys.platform.startswith("linux"):  # as the library has it, which takes longer to load than all else here

@@ -18,8 +18,8 @@ CODE = {
     "remember": 10_050,
     "rerankers": 200,
     "search": 3_100,
-    "stores": 7_330,
-    "surfaces": 7_450,
+    "stores": 8_700,
+    "surfaces": 7_600,
     "text": 2_600,
     "upkeep": 1_140,
 }

@@ -111,6 +111,12 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
         ),
         "doctor": ({},),
         "reindex": ({},),
+        "init": ({},),
+        "move": (
+            {"old": str(folder / "notes.db"), "new": str(folder / "moved.db")},
+            {"old": str(folder / "nowhere.db"), "new": str(folder / "other.db")},
+            {"old": str(folder / "notes.db"), "new": str(folder / "notes.db")},
+        ),
         "recover": ({"old": str(folder / "notes.db"), "new": str(folder / "saved.db")},),
         "export": ({}, {"path": str(folder / "export.jsonl")}, {"all": True, "vectors": True}),
         "backup": ({"path": str(folder / "copy.db")}, {"to": str(folder / "copies")}),

@@ -1,22 +1,17 @@
 """Whatever is asked in one project, nothing of another is told: not in a value, a text, JSON or an error."""
 
-import asyncio
-import inspect
-import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from questions import MODEL_ACTIONS_ELSEWHERE, methods, verbs
+from told import answer, called, public
 from two_projects import MARK, OURS, leaked, make_two_projects, open_two_projects, whole
 
-from recollect import RecollectError, Recollection
+from recollect import Recollection
 from recollect.aio import AsyncRecollection
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serialise import serialise
-from recollect.surfaces.table import Operation
 
 
 @pytest.fixture(scope="module")
@@ -32,36 +27,6 @@ def db(folder: Path, tmp_path: Path) -> Iterator[Recollection]:
     opened = open_two_projects(tmp_path / "notes.db")
     yield opened
     opened.close()
-
-
-def public(kind: type) -> set[str]:
-    """Return the methods of *kind* that anybody may call."""
-    return {name for name, each in vars(kind).items() if not name.startswith("_") and callable(each)}
-
-
-def answer(operation: Operation, db: Recollection, values: dict[str, Any]) -> str:
-    """Return all that a surface could show of what *operation* answers."""
-    try:
-        done = operation.answer(db, values)
-        value = list(done.value) if done.stream else serialise(done.value)
-        return "\n".join([json.dumps(value, default=str, ensure_ascii=False), done.text(), *done.problems])
-    except RecollectError as error:
-        return f"{error} {error.hint} {json.dumps(serialise(error), default=str)}"
-
-
-def called(method: Callable[..., Any], args: tuple[Any, ...], more: dict[str, Any]) -> str:
-    """Return all that a caller of *method* gets."""
-    try:
-        value = method(*args, **more)
-        if inspect.isawaitable(value):
-            value = asyncio.run(_awaited(value))
-        return repr(list(value) if isinstance(value, Iterator) else value)
-    except RecollectError as error:
-        return f"{error} {error.hint}"
-
-
-async def _awaited(value: Any) -> Any:
-    return await value
 
 
 def test_every_verb_is_asked_and_every_choice_of_it(tmp_path: Path) -> None:

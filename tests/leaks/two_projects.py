@@ -9,6 +9,8 @@ from recollect.embedders.models import Models
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
 from recollect.records import Memory
+from recollect.stores.choice import open_store
+from recollect.stores.contract import Store
 from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
 
@@ -46,11 +48,28 @@ def make_two_projects(folder: Path) -> None:
         _fill_ours(db.in_project(OURS), folder)
 
 
+def fill_two_projects(address: str, folder: Path) -> None:
+    """Make the same two projects in the store at *address*."""
+    with open_address(address) as db:
+        _fill(db.in_project(THEIRS), folder)
+        _fill_ours(db.in_project(OURS), folder)
+
+
 def open_two_projects(path: Path) -> Recollection:
     """Return the store at *path*, in no project, with vectors and at a fixed time."""
+    return _opened(open_sqlite(path, analyse))
+
+
+def open_address(address: str, *, project: str | None = None) -> Recollection:
+    """Return the store at any *address*."""
+    return _opened(open_store(address, analyse), project)
+
+
+def _opened(store: Store, project: str | None = None) -> Recollection:
     return Recollection(
-        store=open_sqlite(path, analyse),
+        store=store,
         profile=load_profile("default"),
+        project=project,
         models=Models(name="hashing"),
         clock=lambda: NOON,
         address="notes.db",

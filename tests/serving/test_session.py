@@ -151,7 +151,7 @@ def test_the_end_of_a_session_does_not_wait_for_the_import(tmp_path: Path) -> No
 def test_of_many_imports_of_a_transcript_one_waits_and_the_others_leave(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     path = transcript(tmp_path / "a.jsonl", tmp_path)
-    words = [sys.executable, "-m", "recollect.surfaces.keeping", env["RECOLLECT_DB"], str(path), "shop"]
+    words = [sys.executable, "-m", "recollect.surfaces.keeping", str(path), "shop"]
 
     with subprocess.Popen(  # noqa: S603
         [sys.executable, "-c", HOLDER, env["RECOLLECT_DB"]], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -33,6 +33,8 @@ SEVERAL: Mapping[str, tuple[str, ...]] = {
 FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "model": (install.list_models, install.install, install.verify, Recollection.prune_vectors),
     "open": (Recollection.show,),
+    "init": (recollect.open,),
+    "move": (recollect.move,),
     "recover": (recollect.recover,),
 }
 """Verbs that touch no open store, for models belong to the machine, or that are for people alone."""
@@ -117,7 +119,7 @@ def test_no_public_method_takes_keywords_that_it_does_not_name() -> None:
 
     open_ended = [
         each.__name__
-        for each in [*public, recollect.open, recollect.recover, recollect.aio.open]
+        for each in [*public, recollect.move, recollect.open, recollect.recover, recollect.aio.open]
         for parameter in inspect.signature(each).parameters.values()
         if parameter.kind == parameter.VAR_KEYWORD
         or (parameter.annotation in (Any, parameter.empty) and parameter.name != "self")

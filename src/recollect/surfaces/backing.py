@@ -1,10 +1,14 @@
-"""Verbs that copy the whole store: a backup, and a backup put back."""
+"""Verbs that copy the whole store: a backup, a backup put back, a move to another place."""
 
 from pathlib import Path
 
 from recollect.errors import InputError
 from recollect.recollection import Recollection
+from recollect.recollection import move as move_store
 from recollect.records import Progress
+from recollect.stores.choice import shown_address
+from recollect.surfaces import text
+from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, operation
 
 
@@ -60,3 +64,19 @@ def restore_backup(db: Recollection, given: Given, _: Progress | None) -> Answer
     if done.aside is not None:
         lines.append(f"the {done.replaced} memories that were here {kept} in {done.aside}")
     return Answer(value=done, text=lambda: "\n".join(lines))
+
+
+@operation(
+    Parameter(name="old", place=True, about="the store to move: a file, or postgresql://…"),
+    Parameter(name="new", place=True, about="where to: a new file, or postgresql://…"),
+    store=False,
+    slow=True,
+    group="care",
+    stopped="what arrived so far is kept; the same command goes on from there",
+)
+def move(_: Recollection, given: Given, progress: Progress | None) -> Answer:
+    """Copy a store into an empty one, between files and PostgreSQL, and compare every row; the old one stays."""
+    old, new = given["old"], given["new"]
+    done = move_store(old, new, progress=progress)
+    value = {"old": shown_address(old), "new": shown_address(new), **serialise(done)}
+    return Answer(value=value, text=lambda: text.moved_text(done, value["old"], value["new"]))

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
+from recollect.settings import environment_naming, read_settings
 from recollect.surfaces.serve.place import place_file
 
 LONGEST: Final = 900
@@ -26,21 +27,22 @@ def begin(transcript: Path, *, db: str, project: str | None) -> None:
     import subprocess  # noqa: PLC0415  (most events start none)
 
     subprocess.Popen(  # noqa: S603  (our own program)
-        [sys.executable, "-m", "recollect.surfaces.keeping", db, str(transcript), *((project,) if project else ())],
+        [sys.executable, "-m", "recollect.surfaces.keeping", str(transcript), *((project,) if project else ())],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
+        env=environment_naming(db),
     )
 
 
 def main(words: Sequence[str]) -> None:
     """Import one transcript when its turn comes; end at once where another waits for it already."""
-    db, transcript, *project = words
-    if not take_turn(db, transcript):
+    transcript, *project = words
+    if not take_turn(read_settings().db, transcript):
         return
     named = ("--project", project[0]) if project else ()
-    command = ("-m", "recollect", "import", transcript, "--trust", "agent", "--db", db, *named)
+    command = ("-m", "recollect", "import", transcript, "--trust", "agent", *named)
     if sys.platform == "win32":
         import subprocess  # noqa: PLC0415
 

@@ -10,6 +10,7 @@ from recollect.errors import InputError, ModelError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
+from recollect.stores.choice import shown_address
 from recollect.surfaces import backing, erasing, granting, measuring, reading, repairing, text, writing
 from recollect.surfaces.repairing import readable
 from recollect.surfaces.serialise import serialise
@@ -31,19 +32,26 @@ from recollect.surfaces.table import (
 @operation(group="care")
 def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     """Count memories, projects, types and sources."""
-    counted, kept, last = db.stats(), db.retention, db.last_backup()
+    counted, kept, last, place = db.stats(), db.retention, db.last_backup(), shown_address(db.address)
     value = serialise(counted)
     made = next((each for each in db.generations() if not each.is_external), None)
     waiting = made.pending if made else 0
-    lines = [text.stats_text(counted, db.address), text.log_text(counted.log, kept), text.backup_line(last)]
+    lines = [text.stats_text(counted, place), text.log_text(counted.log, kept), text.backup_line(last)]
     size = backing.bytes_of(db.address) if db.project is None else 0
     lines += [f"  without vectors: {waiting}; {text.LATER}"] if waiting else []
     return Answer(
-        value={"store": db.address, **value, "log": {**value["log"], "kept": serialise(kept)}, "last_backup": last}
+        value={"store": place, **value, "log": {**value["log"], "kept": serialise(kept)}, "last_backup": last}
         | ({"vectors_waiting": waiting} if waiting else {})
         | ({"file_bytes": size} if size else {}),
         text=lambda: "\n".join(lines),
     )
+
+
+@operation(group="care", makes=True)
+def init(db: Recollection, _: Given, __: Progress | None) -> Answer:
+    """Make the store that --db names, a file or a schema of PostgreSQL, or bring it up to date; say where it is."""
+    place, count = shown_address(db.address), db.stats().memories
+    return Answer(value={"store": place, "memories": count}, text=lambda: f"{place} is ready: {count} memories")
 
 
 @operation(

@@ -7,6 +7,7 @@ from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.records import Fact, Progress
 from recollect.replies import Reply
+from recollect.stores.choice import shown_address
 from recollect.surfaces import pages, text
 from recollect.surfaces.erasing import PRUNED_BY, prune_log
 from recollect.surfaces.layout import Line, Page, Piece, line
@@ -120,7 +121,7 @@ def _search(db: Recollection, given: Given, ask: Callable[..., Reply]) -> Answer
 
     def page() -> Page:
         tuned = db.tuning() if explain else None
-        found = pages.reply_page(reply, explain=explain, root=text.here(), brief=brief, store=db.address)
+        found = pages.reply_page(reply, explain=explain, root=text.here(), brief=brief, store=shown_address(db.address))
         return found if tuned is None else (*found, line(f"ranked by {tuned.profile}, tuned {tuned.day}"))
 
     return paged(explained(reply) if explain else reply, page, rows=reply.hits, found=bool(reply.hits))

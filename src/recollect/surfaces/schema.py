@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 from recollect.recall.inject import Rendered
 from recollect.recall.lens import Lens
 from recollect.recall.log import MemoryUse, Retention
-from recollect.records import Fact, Generation, LogSize, Memory, Recall, Recovery, StoreStats
+from recollect.records import Fact, Generation, LogSize, Memory, Moved, Recall, Recovery, StoreStats
 from recollect.remember.edit import EditResult
 from recollect.remember.import_files import FileRead, Problem
 from recollect.remember.ingest import IngestResult
@@ -137,6 +137,7 @@ ANSWERS: Final[Mapping[str, Shape]] = {
         "vectors": {"made": int, "waiting": int},
         "degraded?": Degraded,
     },
+    "init": {"store": str, "memories": int},
     "inject": Rendered,
     "lens": (Lens, {"lenses": [Lens]}, {"name": str, "dropped": bool}),
     "list": Listing,
@@ -154,6 +155,7 @@ ANSWERS: Final[Mapping[str, Shape]] = {
         {"name": str, "settings": str},
         {"dropped": [Generation], "dry_run": bool},
     ),
+    "move": {"old": str, "new": str, "*": Moved},
     "open": {"id": int, "source": str, "line": int | None, "address": str},
     "pin": _each({"id": int, "pinned": bool}),
     "purge": PurgeReport,

@@ -10,7 +10,8 @@ from typing import Any, Final
 import click
 
 from recollect.errors import InputError, StoreError
-from recollect.settings import read_settings
+from recollect.settings import environment_naming, read_settings
+from recollect.stores.choice import shown_address
 from recollect.surfaces.cli import chosen_options, open_chosen
 from recollect.surfaces.granting import seconds_of
 from recollect.surfaces.install.commands import install, uninstall
@@ -49,7 +50,7 @@ def serve(**given: Any) -> None:
         settings=read_settings(**{name: chosen[name] for name in GLOBAL}),
     )
     with open_chosen(chosen, background=True) as db:
-        run(db, options, ready=lambda place: click.echo(_ready(place, db.address), err=True))
+        run(db, options, ready=lambda place: click.echo(_ready(place, shown_address(db.address)), err=True))
 
 
 def _ready(place: Place, address: str) -> str:
@@ -128,7 +129,7 @@ def start(
         raise InputError("this store is served already", hint="see: recollect daemon status")
     if idle is not None:
         seconds_of(idle)
-    words = ["serve", "--db", address, *(("--idle", idle) if idle else ())]
+    words = ["serve", *(("--idle", idle) if idle else ())]
     for name in GLOBAL:
         words += [f"--{name}", str(chosen[name])] if name != "db" and chosen and chosen[name] else []
     words += ["--no-http"] if port is None else ["--port", str(port)]
@@ -138,6 +139,7 @@ def start(
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        env=environment_naming(address),
     )
     until = time.monotonic() + STARTING
     while time.monotonic() < until and process.poll() is None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
-from recollect.records import Fact, LogSize, Memory, Recall, Recovery, StoreStats
+from recollect.records import Fact, LogSize, Memory, Moved, Recall, Recovery, StoreStats
 from recollect.replies import Health, Reply
 from recollect.search.limits import MAX_PREFIXES, MAX_UNKNOWN
 from recollect.surfaces import session
@@ -378,6 +378,15 @@ def recovery_text(done: Recovery, path: str) -> str:
     aside = [f"what was left out is in {done.aside_path}"] if done.aside_path else []
     lines = [*left_out(done), *aside] or ["nothing is missing"]
     return "\n".join([f"{done.saved.get('memory', 0)} memories saved to {path}", *lines])
+
+
+def moved_text(done: Moved, old: str, new: str) -> str:
+    """Return what was moved, and that it was compared."""
+    rows = [f"  {name}: {count}" for name, count in done.rows.items() if count]
+    before = [f"{done.resumed} of these rows were there from an earlier try"] if done.resumed else []
+    late = [f"{old} was written to meanwhile; what came later is not in {new}"] if done.left_behind else []
+    head = f"{done.rows['memory']} memories moved from {old} to {new}; every row was compared and is equal"
+    return "\n".join([head, *rows, *before, *late])
 
 
 def left_out(done: Recovery) -> list[str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from recollect.surfaces.table import Operation, Parameter
 
 GLOBAL: Final = {
-    "db": "the store: a path or :memory: (RECOLLECT_DB)",
+    "db": "the store: a path, :memory: or postgresql://… (RECOLLECT_DB)",
     "project": "the project to write to and to search (RECOLLECT_PROJECT)",
     "profile": "how to rank: default, cortex, oro, boocode, nornicdb, engram, or a .toml file (RECOLLECT_PROFILE)",
     "model": "the embedding model: a name, a folder, or none (RECOLLECT_MODEL)",

@@ -12,7 +12,8 @@ from recollect.arguments import shown
 from recollect.errors import InputError, StoreError
 from recollect.records import ALL_PROJECTS, Progress
 from recollect.remember.redact import digests_of, redact_name
-from recollect.stores.choice import IN_MEMORY, is_store_file
+from recollect.settings import home_folder
+from recollect.stores.choice import IN_MEMORY, is_store_file, shown_address
 from recollect.stores.contract import Store
 from recollect.values import dataclass
 
@@ -81,9 +82,15 @@ def back_up_to(
 
 def _prefix(address: str) -> str:
     """Return how the names of the backups of a store begin: its name, and what tells it from others of that name."""
-    path = str(Path(address).expanduser().absolute())
-    name = "memory" if address == IN_MEMORY else Path(address).stem
+    path = shown_address(address) if "://" in address else str(Path(address).expanduser().absolute())
+    name = "memory" if address == IN_MEMORY else _name(address)
     return f"{name}-{blake2b(path.encode('utf-8', 'surrogateescape'), digest_size=4).hexdigest()}"
+
+
+def _name(address: str) -> str:
+    """Return what a store is called: by its file, or by its database."""
+    place = shown_address(address)
+    return Path(place.partition("://")[2].partition("?")[0] or place).stem if "://" in place else Path(place).stem
 
 
 def _stamp(now: datetime) -> str:
@@ -111,14 +118,18 @@ def _siblings(path: Path) -> Iterator[Path]:
 
 def restore_backup(store: Store, path: Path, *, address: str, now: datetime, dry_run: bool = False) -> RestoredBackup:
     """Put the backup *path* in the place of what *store* holds, which is kept in a file beside it."""
-    here = Path(address).expanduser()
-    aside = None if address in ("", IN_MEMORY) else here.with_name(f"{here.stem}-before-{_stamp(now)}.db")
+    aside = None if address in ("", IN_MEMORY) else _beside(address) / f"{_name(address)}-before-{_stamp(now)}.db"
     before = store.stats(scope=ALL_PROJECTS).memories
     count = store.restore_backup(path, aside=aside, dry_run=dry_run)
     if aside is not None and not dry_run:
         note(store, aside, now)
     told = None if aside is None else str(aside)
     return RestoredBackup(path=str(path), memories=count, replaced=before, aside=told, applied=not dry_run)
+
+
+def _beside(address: str) -> Path:
+    """Return the folder of a store; what is beside one on a server is in the user's own."""
+    return home_folder() if "://" in address else Path(address).expanduser().parent
 
 
 def note(store: Store, path: Path, now: datetime) -> None:

@@ -7,6 +7,7 @@ from recollect.embedders.manifest import catalogue, telemetry_note
 from recollect.embedders.models import Models
 from recollect.files import readable_by_others
 from recollect.settings import is_telemetry_forbidden
+from recollect.stores.choice import shown_address
 
 
 def exposed(address: str) -> tuple[str, ...]:
@@ -16,17 +17,30 @@ def exposed(address: str) -> tuple[str, ...]:
     return (f"other users may have access to {path}; if they should not, run: {command}",) if command else ()
 
 
-def leaving(models: Models) -> tuple[str, ...]:
+def leaving(models: Models, address: str = "") -> tuple[str, ...]:
     """Return what leaves this machine and where it goes, and what keeps the rest here; the model is loaded to see."""
     models.current()
-    return (_server(models), telemetry_note(told=is_telemetry_forbidden()), *_fetched(models))
+    return (
+        *_store(address),
+        *_server(models, address),
+        telemetry_note(told=is_telemetry_forbidden()),
+        *_fetched(models),
+    )
 
 
-def _server(models: Models) -> str:
-    if "://" not in models.name:
-        return "nothing that is stored or asked leaves this machine: no embedding server is configured"
-    host = urlsplit(models.name).netloc.rpartition("@")[2]
-    return f"the texts of memories and queries go to {host}, the embedding server that the setting model names"
+def _store(address: str) -> tuple[str, ...]:
+    if "://" not in address:
+        return ()
+    return (f"memories and what is searched for go to {shown_address(address)}, where the store is",)
+
+
+def _server(models: Models, address: str) -> tuple[str, ...]:
+    if "://" in models.name:
+        host = urlsplit(models.name).netloc.rpartition("@")[2]
+        return (f"the texts of memories and queries go to {host}, the embedding server that the setting model names",)
+    if "://" in address:
+        return ()
+    return ("nothing that is stored or asked leaves this machine: no embedding server is configured",)
 
 
 def _fetched(models: Models) -> tuple[str, ...]:

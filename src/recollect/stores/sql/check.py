@@ -156,7 +156,13 @@ def _circles(_: Database, session: Session) -> Iterator[str]:
             yield f"a circle of memories supersede each other, none is shown: {circle}; run: recollect restore {row}"
 
 
+def _moving(_: Database, session: Session) -> Iterator[str]:
+    if session.value("select 1 from meta where key = 'moving'"):
+        yield "a move into this store was not finished; run the same recollect move again"
+
+
 SHALLOW: tuple[tuple[str, str, Look], ...] = (
+    ("the counters", REINDEX, _moving),
     ("the word index", REINDEX, _words),
     ("the table of documents", REINDEX, _documents),
     ("the table of counters", RECOVER, _analyser),

@@ -150,7 +150,7 @@ class Codec(Generic[Record]):
         self._record = record
         kept = [each for each in fields(record) if each.name != without]  # type: ignore[arg-type]
         self.names = tuple(each.name for each in kept)
-        self._written = (*self.names, *derived, *(("checksum",) if sealed else ()))
+        self.written = (*self.names, *derived, *(("checksum",) if sealed else ()))
         self._sealed = sealed
         self._derived = tuple(derived.values())
         self._values = attrgetter(*self.names)
@@ -176,12 +176,12 @@ class Codec(Generic[Record]):
 
     def insert(self, table: str, *before: str) -> str:
         """Return the statement that inserts rows made by `write`, after the columns *before*."""
-        names = (*before, *self._written)
+        names = (*before, *self.written)
         return f"insert into {table} ({', '.join(names)}) values ({', '.join('?' * len(names))})"
 
     def update(self, table: str) -> str:
         """Return the statement that puts a row made by `write` in the place of the one whose id follows it."""
-        return f"update {table} set {', '.join(f'{name} = ?' for name in self._written)} where id = ?"
+        return f"update {table} set {', '.join(f'{name} = ?' for name in self.written)} where id = ?"
 
     def write(self, record: Record, **instead: object) -> tuple[Any, ...]:
         """Return *record* as a row, with some of its fields *instead* of its own."""

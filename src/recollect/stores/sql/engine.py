@@ -59,6 +59,11 @@ class Session(Protocol):
         ...
 
     @property
+    def has_written(self) -> bool:
+        """Whether it has changed anything."""
+        ...
+
+    @property
     def uncommitted(self) -> dict[Any, Any]:
         """What was made of rows that this transaction wrote, by its maker; gone when those are committed or not."""
         ...
@@ -91,6 +96,10 @@ class EngineFiles(Protocol):
         """
         ...
 
+    def counted(self) -> None:
+        """Let the numbers that rows get by themselves go on behind those that were brought."""
+        ...
+
     def snapshot(self) -> "Engine":
         """Return the database as it is now, for reading, whatever is written later."""
         ...
@@ -104,8 +113,28 @@ class EngineFiles(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilding:
+    """The statements by which a database builds what is derived beside what is in use, and puts it in its place."""
+
+    begin: tuple[str, ...]
+    """Make room, and note from now on which documents others change."""
+    swap: tuple[str, ...]
+    """Put the documents that were built in the place of those there were."""
+    clear: tuple[str, ...]
+    """Take away what a rebuild that was given up left."""
+    mend: tuple[str, ...]
+    """Take away what nobody can read of the vectors."""
+    beside: tuple[str, ...]
+    """Make room for tokens."""
+    swap_words: tuple[str, ...]
+    """Put the tokens that were built in the place of those there were; no segment of those is used any more."""
+
+
 class Engine(EngineFiles, Protocol):
     """One database."""
+
+    rebuilding: Rebuilding
 
     def session(self, *, write: bool = False, durable: bool = True) -> AbstractContextManager[Session]:
         """Open a transaction, or join the one that is open in this thread; a failure puts back what it wrote.

@@ -31,46 +31,6 @@ RANDOM = 24
 _RUNNING: set[int] = set()
 """The rebuilds of this process."""
 
-_DOCUMENT = (
-    "(id integer primary key, project text not null, superseded integer not null, stem_length integer not null, "
-    "exact_length integer not null, code integer not null)"
-)
-BEGIN = (
-    "drop trigger if exists document_added",
-    "drop trigger if exists document_removed",
-    "drop table if exists changed",
-    "drop table if exists document_beside",
-    "drop table if exists minhash_beside",
-    "create table changed (id integer primary key)",
-    f"create table if not exists document {_DOCUMENT}",
-    "create trigger document_added after insert on document begin insert or ignore into changed values (new.id); end",
-    "create trigger document_removed after delete on document begin insert or ignore into changed values (old.id); end",
-    f"create table document_beside {_DOCUMENT}",
-    (
-        "create table minhash_beside (key integer not null, memory_id integer not null, primary key (key, memory_id)) "
-        "without rowid"
-    ),
-)
-SWAP = (
-    "drop table document",
-    "drop table if exists minhash",
-    "drop table changed",
-    "alter table document_beside rename to document",
-    "alter table minhash_beside rename to minhash",
-    "create index document_superseded on document (id) where superseded",
-    "delete from collection_stats",
-    (
-        "insert into collection_stats (project, documents, stem_length, exact_length, code) "
-        "select project, count(*), sum(stem_length), sum(exact_length), sum(code) from document group by project"
-    ),
-    "delete from tagged",
-    (
-        "insert into tagged (tag, memory_id) select distinct t.value, m.id from memory m, json_each(m.tags) t "
-        "where json_valid(m.tags) and t.type = 'text'"
-    ),
-)
-CLEAR = (*BEGIN[:5], "update meta set value = 0 where key = 'rebuilding'")
-
 
 class _Copy:
     """The same database as another engine holds it."""
@@ -116,7 +76,7 @@ def _rebuilt(db: Database, progress: Progress | None, unless: Callable[[], bool]
         build.swap()
     except BaseException:
         with suppress(StoreError), build.slice() as session:
-            for statement in CLEAR:
+            for statement in db.engine.rebuilding.clear:
                 session.rows(statement)
         raise
     finally:
@@ -139,7 +99,7 @@ def _begun(db: Database, unless: Callable[[], bool]) -> "Build | None":
                 if unless():
                     return None
                 if session.value("select value from meta where key = 'rebuilding'") == at_work:
-                    for statement in BEGIN:
+                    for statement in db.engine.rebuilding.begin:
                         session.rows(statement)
                     session.rows("update meta set value = ? where key = 'rebuilder'", (token,))
                     bump(session, "rebuilding")
@@ -266,9 +226,8 @@ class Build:
     def mend_vectors(self) -> None:
         """Drop the vectors that are not what they were, and mix those of neighbours anew."""
         with self.slice() as session:
-            session.rows(
-                "delete from generation where typeof(dimensions) <> 'integer' or not json_valid(context_weights)"
-            )
+            for statement in self.db.engine.rebuilding.mend:
+                session.rows(statement)
         with self.db.engine.session() as session:
             gone = damaged_vectors(session)
             remixed = list(contexts.outdated(session)) if not gone else []
@@ -296,7 +255,7 @@ class Build:
             self._take_out(session, ids)
             self._put(session, self._analysed(ids))
             self.db.words.swap(session)
-            for statement in SWAP:
+            for statement in self.db.engine.rebuilding.swap:
                 session.rows(statement)
             session.rows("update meta set value = ? where key = 'analyser'", (self.db.analyser,))
             session.rows("update meta set value = 0 where key = 'rebuilding'")
@@ -311,7 +270,7 @@ def slices(rows: Sequence[Any], size: int = SLICE) -> Iterator[Sequence[Any]]:
 def document_of(memory: Memory, tokens: TokenizedMemory) -> tuple[Any, ...]:
     """Return the row of a memory among the documents."""
     stems, exacts = sum(map(len, tokens.stem.values())), sum(map(len, tokens.exact.values()))
-    return memory.id, memory.project, memory.superseded_by is not None, stems, exacts, tokens.code
+    return memory.id, memory.project, memory.superseded_by is not None, stems, exacts, int(tokens.code)
 
 
 def damaged_vectors(session: Session) -> list[tuple[int, int]]:

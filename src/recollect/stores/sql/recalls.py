@@ -14,7 +14,7 @@ from recollect.stores.sql.filters import in_scope
 
 SIZE = (
     f"{RECALL_BYTES} + {HIT_BYTES} * (select count(*) from recalled h where h.recall_id = r.id) "
-    "+ length(cast(r.query || coalesce(r.session, '') || coalesce(r.lens, '') as blob))"
+    "+ octet_length(r.query || coalesce(r.session, '') || coalesce(r.lens, ''))"
 )
 """What `Recall.size` says, of a row `r`."""
 
@@ -95,12 +95,12 @@ def recalls(
     """Return the recalls that fit, newest first unless told."""
     with_fact = (
         "select h.recall_id from recalled h where h.fact_ids <> '[]' "
-        f"and ? in (select value from {db.engine.elements('h.fact_ids')})"
+        f"and ? in (select cast(value as text) from {db.engine.elements('h.fact_ids')})"
     )
     wanted = {
         "r.session = ?": session,
         "r.id in (select recall_id from recalled where memory_id = ?)": memory_id,
-        f"r.id in ({with_fact})": fact_id,
+        f"r.id in ({with_fact})": None if fact_id is None else str(fact_id),
     }
     clauses = (Clause(sql, (value,)) for sql, value in wanted.items() if value is not None)
     where = reduce(and_, clauses, _visible(db, scope))

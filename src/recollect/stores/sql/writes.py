@@ -107,7 +107,7 @@ class Writer:
         """Make *memory* findable by the id *row*."""
         stems, exacts = sum(map(len, tokens.stem.values())), sum(map(len, tokens.exact.values()))
         superseded = memory.superseded_by is not None
-        self._rows["document"].append((row, memory.project, superseded, stems, exacts, tokens.code))
+        self._rows["document"].append((row, memory.project, superseded, stems, exacts, int(tokens.code)))
         self._rows["minhash"] += [(key, row) for key in tokens.minhash]
         self._tokens.append((row, tokens))
         self._grow(memory.project, (1, stems, exacts, tokens.code))

@@ -13,7 +13,8 @@ from recollect.stores.sqlite.words import TokenTable
 def open_sqlite(path: Path | None, analyse: Analyse, *, analyser: str = "") -> SqlStore:
     """Return the store in the file *path*, or one in memory that is gone when it is closed."""
     engine = SqliteEngine(path)
-    words = TokenTable(engine.segments, analyser=zlib.crc32(analyser.encode()), is_writable=engine.is_writable)
+    number = zlib.crc32(analyser.encode())
+    words = TokenTable(engine.rebuilding, engine.segments, analyser=number, is_writable=engine.is_writable)
     scan = SegmentScan(engine.segments, is_writable=engine.is_writable)
     return SqlStore(engine=engine, words=words, scan=scan, analyse=analyse, analyser=analyser)
 

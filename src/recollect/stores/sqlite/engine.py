@@ -18,6 +18,7 @@ from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
 from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, no_store, opened
+from recollect.stores.sqlite.rebuilding import SQLITE
 
 APPLICATION = 0x5EC0_11EC
 """Marks the file as ours, so that another program's database is never taken for a store."""
@@ -81,6 +82,8 @@ class SqliteSession:
 
 class SqliteEngine:
     """A file, with a connection for each thread that works; or a database in memory, with one that threads share."""
+
+    rebuilding = SQLITE
 
     def __init__(self, path: Path | None, *, pinned: apsw.Connection | None = None) -> None:
         self._path = path
@@ -232,6 +235,9 @@ class SqliteEngine:
         with self.session() as session:
             return "\n".join(sql for (sql,) in session.rows("select sql from sqlite_schema where sql is not null"))
 
+    def counted(self) -> None:
+        """Do nothing: rows get numbers behind those that are there."""
+
     def snapshot(self) -> "SqliteEngine":
         """Return the database as it is now, for reading, whatever is written later."""
         with translated(self._path):
@@ -246,7 +252,11 @@ class SqliteEngine:
     def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
         """Put the backup *path* in the place of what is here; return how many memories it holds."""
         self._refuse_itself(path)
-        with self._brought_up_to_date(path) as source, translated(self._path):
+        with (
+            translated(self._path),
+            brought_up_to_date(path, None if self._path is None else self._path.parent) as part,
+            closing(connect(part)) as source,
+        ):
             count: int = source.execute("select count(*) from memory where deleted_at is null").get
             if not dry_run:
                 with self._writer() as target, closing(self._reader()) as present:
@@ -256,27 +266,6 @@ class SqliteEngine:
     def _refuse_itself(self, path: Path) -> None:
         if self._path is not None and path.exists() and path.samefile(self._path):
             raise InputError(f"{path} is the store itself", hint="name another file")
-
-    @contextmanager
-    def _brought_up_to_date(self, path: Path) -> Iterator[apsw.Connection]:
-        """Give a whole copy of the backup *path* in today's format; the backup itself stays as it is."""
-        from tempfile import TemporaryDirectory  # noqa: PLC0415  (few commands bring back)
-
-        folder = None if self._path is None else self._path.parent
-        with (
-            translated(self._path),
-            TemporaryDirectory(prefix=".restoring-", dir=folder) as beside,
-            translated(path),
-        ):
-            part = Path(beside, "store.db")
-            with copies.opened(path) as backup:
-                _require_store(backup, path)
-                copies.write_copy(backup, part, check=False)
-            with closing(connect(part)) as source:
-                wrong = copies.damage_of(source)
-                if wrong is not None:
-                    raise StoreDamaged(f"{path} is damaged: {wrong}", hint="restore another backup")
-                yield source
 
     @contextmanager
     def _writer(self) -> Iterator[apsw.Connection]:
@@ -333,6 +322,23 @@ def _lightly(db: apsw.Connection) -> Iterator[None]:
         yield
     finally:
         db.pragma("synchronous", "full")
+
+
+@contextmanager
+def brought_up_to_date(path: Path, folder: Path | None = None) -> Iterator[Path]:
+    """Give a whole copy of the backup *path* in today's format, in *folder*; the backup itself stays as it is."""
+    from tempfile import TemporaryDirectory  # noqa: PLC0415  (few commands bring back)
+
+    with TemporaryDirectory(prefix=".restoring-", dir=folder) as beside, translated(path):
+        part = Path(beside, "store.db")
+        with copies.opened(path) as backup:
+            _require_store(backup, path)
+            copies.write_copy(backup, part, check=False)
+        with closing(connect(part)) as source:
+            wrong = copies.damage_of(source)
+        if wrong is not None:
+            raise StoreDamaged(f"{path} is damaged: {wrong}", hint="restore another backup")
+        yield part
 
 
 # --- opening --------------------------------------------------------------------------------

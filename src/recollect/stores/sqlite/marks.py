@@ -1,6 +1,5 @@
 """Which state of the rows a transaction sees: how far their numbers go, and which segments hold them."""
 
-import json
 from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final
@@ -12,9 +11,8 @@ from recollect.values import dataclass
 
 LINES: Final = len(FIELDS) - 1
 _MARK: Final = (
-    "select (select value from meta where key = 'version'), (select value from meta where key = 'seq'), "
-    "(select value from meta where key = 'lineage'), "
-    "(select json_group_array(json_array(upto, after, name, documents)) from segment)"
+    "select key, value, 0, '', 0 from meta where key in ('version', 'seq', 'lineage') "
+    "union all select 'segment', upto, after, name, documents from segment"
 )
 
 
@@ -55,11 +53,12 @@ def uncovered(spans: Sequence[tuple[int, int]], last: int) -> list[tuple[int, in
 
 def read_mark(session: Session) -> Mark:
     """Return which state of the rows the open transaction sees, with one question."""
-    ((version, seq, lineage, segments),) = session.rows(_MARK)
+    rows = session.rows(_MARK)
     try:
-        listed = [Segment(int(u), int(after), str(name), int(n)) for u, after, name, n in json.loads(segments)]
+        counters = {key: int(value) for key, value, *_ in rows if key != "segment"}
+        listed = [Segment(int(u), int(after), str(name), int(n)) for key, u, after, name, n in rows if key == "segment"]
         listed.sort(key=attrgetter("upto", "after", "name"))
-        return Mark(version=int(version), seq=int(seq), lineage=int(lineage), segments=tuple(listed))
+        return Mark(**counters, segments=tuple(listed))
     except (TypeError, ValueError) as error:
         raise StoreDamaged("the counters of the word index are damaged", hint="run: recollect reindex") from error
 
@@ -72,4 +71,4 @@ def require_texts(row: int, *texts: object) -> None:
 
 def has_written(session: Session) -> bool:
     """Tell whether the open transaction has changed anything: what it sees may never be."""
-    return bool(getattr(session, "has_written", True))
+    return session.has_written

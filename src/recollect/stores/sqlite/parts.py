@@ -39,7 +39,7 @@ _ROWS: Final = (
     "from tokens t cross join document d on d.id = t.id cross join memory m on m.id = t.id "
     "where t.seq > ? and t.seq <= ? order by t.seq limit ?"
 )
-NO_LIMIT: Final = -1
+NO_LIMIT: Final = 2**62
 VERIFIED: Final = 8_192
 """Up to how many documents a segment is compared with its checksums whenever it is opened."""
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits, WordQuery
-from recollect.stores.sql.engine import Engine, Session, WordQuestion, token_sum
+from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
 from recollect.stores.sqlite.answering import Answering, Cache
 from recollect.stores.sqlite.marks import Mark, has_written, read_mark
 from recollect.stores.sqlite.sealing import Sealer
@@ -19,20 +19,6 @@ from recollect.stores.token_text import text_of, tokens_of
 FORMS: tuple[Form, ...] = ("stem", "exact")
 BESIDE = "_beside"
 """What stands behind the name of the table of an index that is being built."""
-TOKENS = "(id integer primary key, seq integer not null, stem text not null, exact text not null)"
-SWAP = (
-    "drop table if exists tokens",
-    f"alter table tokens{BESIDE} rename to tokens",
-    "create index tokens_by_seq on tokens (seq)",
-    "drop table if exists removed",
-    "create table removed (seq integer primary key, id integer not null)",
-    "drop table if exists segment",
-    (
-        "create table segment (name text primary key, after integer not null, upto integer not null, "
-        "documents integer not null) without rowid"
-    ),
-)
-"""How what was built takes the place of what there was; nothing that was made from the old rows is used any more."""
 
 
 class TokenTable:
@@ -42,8 +28,15 @@ class TokenTable:
     """
 
     def __init__(
-        self, folder: Path | None = None, *, analyser: int = 0, is_writable: bool = True, mark: str = ""
+        self,
+        statements: Rebuilding,
+        folder: Path | None = None,
+        *,
+        analyser: int = 0,
+        is_writable: bool = True,
+        mark: str = "",
     ) -> None:
+        self._statements = statements
         self._mark = mark
         self._cache = Cache(folder, analyser=analyser)
         self._sealer = None if folder is None or not is_writable else Sealer(folder, analyser=analyser)
@@ -52,7 +45,8 @@ class TokenTable:
         """Keep the tokens of new documents."""
         numbers = _numbers(session, len(documents))
         session.many(
-            f"insert or replace into tokens{self._mark} (id, seq, stem, exact) values (?, ?, ?, ?)",
+            f"insert into tokens{self._mark} (id, seq, stem, exact) values (?, ?, ?, ?) "
+            "on conflict (id) do update set seq = excluded.seq, stem = excluded.stem, exact = excluded.exact",
             [
                 (row, number, text_of(tokens.stem), text_of(tokens.exact))
                 for number, (row, tokens) in zip(numbers, documents, strict=True)
@@ -68,16 +62,16 @@ class TokenTable:
 
     def beside(self, session: Session) -> "TokenTable":
         """Return an empty table beside this one."""
-        session.rows(f"drop table if exists tokens{BESIDE}")
-        session.rows(f"create table tokens{BESIDE} {TOKENS}")
-        return TokenTable(mark=BESIDE)
+        for statement in self._statements.beside:
+            session.rows(statement)
+        return TokenTable(self._statements, mark=BESIDE)
 
     def swap(self, session: Session) -> None:
         """Drop the table, in whatever state it is, and put the one beside it in its place."""
-        for statement in SWAP:
+        for statement in self._statements.swap_words:
             session.rows(statement)
         lineage = int.from_bytes(os.urandom(8)) >> 2
-        session.rows("insert or replace into meta (key, value) values ('lineage', ?)", (lineage,))
+        session.rows("update meta set value = ? where key = 'lineage'", (lineage,))
 
     def sums(self, session: Session) -> dict[int, int]:
         """Return what the tokens of each document add up to."""

@@ -8,6 +8,7 @@ from recollect.errors import AccessError, InputError
 from recollect.profile import BUILT_IN
 from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
+from recollect.stores.turns import working_for
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.doors import CHANGES_ONE, access_of, is_writing, parameters_of
 from recollect.surfaces.serve.tracing import span
@@ -68,7 +69,8 @@ class Dispatcher:
         if cancelled is not None:
             values["cancelled"] = cancelled
         db = self.db if caller.project is None else self.db.in_project(caller.project)
-        with span(name, caller, asked=values.get("query") or values.get("task")):
+        project = caller.project or values.get("project")
+        with span(name, caller, asked=values.get("query") or values.get("task")), working_for(project):
             return operation.answer(db, values, progress)
 
     def operation(self, name: str) -> Operation:

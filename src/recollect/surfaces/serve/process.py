@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from recollect.errors import InputError, RecollectError, StoreError
 from recollect.recollection import Recollection
 from recollect.settings import Settings
+from recollect.stores.choice import shown_address
 from recollect.surfaces.serve.commanding import answer_command, read_command
 from recollect.surfaces.serve.guard import Rules, is_loopback
 from recollect.surfaces.serve.http import build_app
@@ -213,7 +214,7 @@ class _Process:
         return {
             "pid": os.getpid(),
             "version": __version__,
-            "store": self._db.address,
+            "store": shown_address(self._db.address),
             "http": place.http if place else "",
             "seconds": round(monotonic() - self._started, 1),
             "cache": {"hits": cache.hits, "misses": cache.misses, "entries": len(cache)},

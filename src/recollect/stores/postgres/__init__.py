@@ -1,0 +1,24 @@
+"""Memories in a PostgreSQL database, shared by any number of machines."""
+
+import zlib
+
+from recollect.stores.contract import Analyse
+from recollect.stores.postgres.engine import PostgresEngine
+from recollect.stores.postgres.vectors import HalfPrecisionScan, follow
+from recollect.stores.sql import SqlStore
+from recollect.stores.sqlite.words import TokenTable
+
+
+def open_postgres(address: str, analyse: Analyse, *, analyser: str = "") -> SqlStore:
+    """Return the store at *address*, a URL of PostgreSQL; its schema is made if it is not there."""
+    engine = engine_at(address)
+    words = TokenTable(engine.rebuilding, analyser=zlib.crc32(analyser.encode()))
+    return SqlStore(engine=engine, words=words, scan=HalfPrecisionScan(), analyse=analyse, analyser=analyser)
+
+
+def engine_at(address: str, *, makes: bool = True) -> PostgresEngine:
+    """Return the database of the store at *address*; one that is not there is made, or refused unless it *makes* it."""
+    return PostgresEngine(address, at_the_end=follow, makes=makes)
+
+
+__all__ = ["engine_at", "open_postgres"]

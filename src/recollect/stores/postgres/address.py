@@ -1,0 +1,67 @@
+"""The address of a store in PostgreSQL: what the driver reads of it, and what is ours."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from recollect.errors import InputError
+from recollect.values import dataclass
+
+SCHEMA: Final = "recollect"
+"""Where the tables are, unless the address names another schema."""
+SECONDS: Final = 60.0
+"""How many seconds a statement may take, unless the address says; 0 means as long as it likes."""
+CONNECTIONS: Final = 16
+"""How many connections a process has at most, unless the address says."""
+LONGEST: Final = 86_400.0
+MOST: Final = 1_000
+EXAMPLE: Final = "such as postgresql://user@host/database?schema=recollect"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """Where a store is: a server as the driver reads it, a schema, and the bounds that a process keeps there."""
+
+    server: str
+    schema: str = SCHEMA
+    seconds: float = SECONDS
+    connections: int = CONNECTIONS
+
+
+def read_address(address: str) -> Address:
+    """Return what *address* says; `schema`, `seconds` and `connections` among its parameters are ours."""
+    head, mark, query = address.partition("?")
+    told = [each.partition("=") for each in query.split("&") if each]
+    ours = {name: value for name, _, value in told if name in Address.__slots__ and name != "server"}
+    rest = "&".join("".join(each) for each in told if each[0] not in ours)
+    server = f"{head}{mark if rest else ''}{rest}"
+    try:
+        conninfo_to_dict(server)
+    except psycopg.Error as error:  # what the driver says may quote the password
+        hint = f"{EXAMPLE}; in a password @ : / ? % are written %40 %3A %2F %3F %25"
+        raise InputError("the address of the PostgreSQL store cannot be read", hint=hint) from error
+    return Address(
+        server=server,
+        schema=_schema(ours.get("schema", SCHEMA)),
+        seconds=_number(ours, "seconds", SECONDS, least=0.0, most=LONGEST),
+        connections=int(_number(ours, "connections", CONNECTIONS, least=2, most=MOST)),
+    )
+
+
+def _schema(name: str) -> str:
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name) or name.startswith("pg_"):
+        raise InputError(f"{name!r} cannot be a schema of ours", hint="use small letters, digits and _")
+    return name
+
+
+def _number(told: Mapping[str, str], name: str, usual: float, *, least: float, most: float) -> float:
+    try:
+        number = float(told.get(name, usual))
+    except ValueError:
+        number = -1.0
+    if not least <= number <= most:
+        raise InputError(f"{name} of the address cannot be {told[name]!r}", hint=f"from {least:g} to {most:g}")
+    return number

@@ -1,0 +1,505 @@
+"""One schema of a PostgreSQL database: connections, migrations, transactions, and its errors in our words.
+
+Writers of a schema take turns, as they do in a file: a lock is theirs to the end of the transaction. So ids, totals
+and versions are counted where they stand, and what a writer reads stays true. Schemas do not wait for each other.
+"""
+
+import logging
+import os
+import re
+import threading
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from functools import lru_cache
+from itertools import count
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import psycopg
+from psycopg import errors, pq, sql
+from psycopg.adapt import Loader
+from psycopg.types.string import StrDumper, TextLoader
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from recollect.errors import InputError, RecollectError, StoreBusy, StoreClosed, StoreDamaged, StoreError
+from recollect.records import Progress
+from recollect.stores.postgres import copying
+from recollect.stores.postgres.address import Address, read_address
+from recollect.stores.postgres.rebuilding import POSTGRES
+from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
+from recollect.stores.turns import Turns
+
+PATIENCE: Final = 50
+"""How many seconds a writer waits for another one, and anybody for a connection."""
+KEPT: Final = 0
+"""How many connections a process keeps open while nothing is asked."""
+LIFETIME: Final = 300.0
+"""After how many seconds a connection is made anew, so that a server that came back is used again."""
+MARK: Final = "recollect format "
+"""What the comment on our schema begins with, so that another program's is never taken for it."""
+OLDEST: Final = 160_000
+"""The first version of PostgreSQL that has what is needed."""
+
+
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what goes wrong is told once, by us
+_CURSORS = count()
+
+
+@lru_cache(maxsize=4096)
+def spelt(statement: str) -> str:
+    """Return *statement* with parameters as the driver writes them.
+
+    A cross join with a condition is how SQLite is told the order of a join, and `not indexed` is advice to it too; here
+    the planner finds both.
+    """
+    return statement.replace("%", "%%").replace("?", "%s").replace("cross join", "join").replace(" not indexed ", " ")
+
+
+class PostgresSession:
+    """A connection with a transaction open on it."""
+
+    def __init__(self, db: "psycopg.Connection[Any]") -> None:
+        self.db = db
+        self.is_writing = False
+        self.uncommitted: dict[Any, Any] = {}
+
+    @property
+    def has_written(self) -> bool:
+        """Whether it may have changed anything."""
+        return self.is_writing
+
+    def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Run *statement* and return all its rows."""
+        cursor = self.db.execute(spelt(statement), tuple(values))
+        return [] if cursor.description is None else cursor.fetchall()
+
+    def value(self, statement: str, values: Sequence[Any] = ()) -> Any:
+        """Run *statement* and return the one column of its first row, or None."""
+        row = self.db.execute(spelt(statement), tuple(values)).fetchone()
+        return None if row is None else row[0]
+
+    def each(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Any]:
+        """Run *statement* and return its rows one by one."""
+        with self.db.cursor(name=f"each_{next(_CURSORS)}") as cursor:
+            cursor.execute(spelt(statement), tuple(values))
+            yield from cursor
+
+    def many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run *statement* once for each of *rows*."""
+        if rows:
+            with self.db.cursor() as cursor:
+                cursor.executemany(spelt(statement), rows)
+
+
+class PostgresEngine:
+    """One schema at an address, with a pool of connections for each process.
+
+    What is derived in a transaction from all that it wrote is made *at_the_end* of it. What is *pinned* is read as it
+    was when this was made.
+    """
+
+    rebuilding = POSTGRES
+
+    def __init__(
+        self,
+        address: str | Address,
+        *,
+        at_the_end: Callable[[Session], object] = lambda _: None,
+        makes: bool = True,
+        pinned: bool = False,
+    ) -> None:
+        self._address = read_address(address) if isinstance(address, str) else address
+        self._turns = Turns(self._address.connections, patience=PATIENCE)
+        self._at_the_end = at_the_end
+        self._here = threading.local()
+        self._lock = threading.Lock()
+        self._closed = False
+        self._pool: ConnectionPool[Any] | None = None
+        self._process = 0
+        with self._told():
+            prepare(self._address, makes=makes)
+            self._pinned = _pinned_connection(self._address) if pinned else None
+        self._alone = threading.RLock()
+
+    # --- connections and transactions -------------------------------------------------------
+
+    def _connections(self) -> "ConnectionPool[Any]":
+        with self._lock:
+            if self._closed:
+                raise StoreClosed("the store was closed", hint="open it again")
+            if self._pool is None or self._process != os.getpid():
+                self._process = os.getpid()
+                self._pool = ConnectionPool(
+                    self._address.server,
+                    kwargs={"autocommit": True, "options": options(self._address), "prepare_threshold": 3},
+                    configure=configure,
+                    min_size=KEPT,
+                    num_workers=1,
+                    max_size=self._address.connections,
+                    timeout=PATIENCE,
+                    max_lifetime=LIFETIME,
+                    check=ConnectionPool.check_connection,
+                    open=True,
+                )
+            return self._pool
+
+    @contextmanager
+    def _turn(self) -> Iterator[PostgresSession]:
+        """Give this thread the session that it is in, or one of its own; what is pinned has one for all."""
+        if self._pinned is not None:
+            with self._alone:
+                yield PostgresSession(self._pinned)
+            return
+        process, session = getattr(self._here, "held", (0, None))
+        if session is not None and process == os.getpid():
+            yield session
+            return
+        with self._turns.turn(), self._connections().connection() as db:
+            session = PostgresSession(db)
+            self._here.held = os.getpid(), session
+            try:
+                yield session
+            finally:
+                self._here.held = 0, None
+
+    @contextmanager
+    def session(self, *, write: bool = False, durable: bool = True) -> Iterator[PostgresSession]:
+        """Open a transaction, or join the one that is open in this thread."""
+        with self._told(), self._turn() as session:
+            nested = session.db.info.transaction_status != pq.TransactionStatus.IDLE
+            if nested and not write:
+                yield session
+                return
+            yield from self._transaction(session, nested=nested, write=write, durable=durable)
+
+    def _transaction(
+        self, session: PostgresSession, *, nested: bool, write: bool, durable: bool
+    ) -> Iterator[PostgresSession]:
+        db, before = session.db, session.is_writing
+        session.is_writing = write or before
+        if nested:
+            db.execute("savepoint nested")
+        elif write:
+            db.execute("begin isolation level read committed")
+            if not durable:
+                db.execute("set local synchronous_commit = off")
+            db.execute("select pg_advisory_xact_lock(hashtext(current_schema()))")
+        else:
+            db.execute("begin isolation level repeatable read read only")
+        try:
+            yield session
+            if write and not nested:
+                self._at_the_end(session)
+        except BaseException:
+            session.uncommitted.clear()
+            _roll_back(db, nested=nested)
+            raise
+        finally:
+            session.is_writing = before
+        if not nested:
+            session.uncommitted.clear()
+        db.execute("release savepoint nested" if nested else "commit" if write else "rollback")
+
+    def open_transaction(self) -> Literal["none", "read", "write"]:
+        """Tell what kind of transaction is open in this thread."""
+        process, session = getattr(self._here, "held", (0, None))
+        if session is None or process != os.getpid() or session.db.info.transaction_status == pq.TransactionStatus.IDLE:
+            return "none"
+        return "write" if session.is_writing else "read"
+
+    def renew(self) -> None:
+        """Let the read transaction of this thread see what others wrote since."""
+        if self.open_transaction() == "read":
+            db = self._here.held[1].db
+            db.execute("rollback")
+            db.execute("begin isolation level repeatable read read only")
+
+    # --- spelling ---------------------------------------------------------------------------
+
+    def member(self, column: str, values: Collection[object] | None) -> Clause:
+        """Return the condition that *column* is one of *values*."""
+        return OPEN if values is None else Clause(f"{column} = any(?)", (list(values),))
+
+    def elements(self, column: str) -> str:
+        """Return the elements of a JSON list as a table."""
+        return f"json_each({column})"
+
+    def holds(self, text: str) -> str:
+        """Return the condition that *text* holds the parameter; only ASCII letters are folded."""
+        return f"strpos(translate({text}, 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz'), ?) > 0"
+
+    # --- the database itself ----------------------------------------------------------------
+
+    def check(self) -> tuple[str, ...]:
+        """Return what is wrong with the database itself: what its own checks say of the tables."""
+        with self.session() as session:
+            broken = session.rows(
+                "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid "
+                "join pg_namespace n on n.oid = c.relnamespace where n.nspname = current_schema() and not i.indisvalid"
+            )
+        return tuple(f"the index {name} is not valid; run: recollect reindex" for (name,) in broken)
+
+    def indexes(self) -> tuple[str, ...]:
+        """Return no indexes: PostgreSQL keeps its own sound."""
+        return ()
+
+    def catalog(self) -> str:
+        """Return the names of all tables and columns."""
+        with self.session() as session:
+            rows = session.rows(
+                "select table_name || ' ' || column_name from information_schema.columns "
+                "where table_schema = current_schema()"
+            )
+        return "\n".join(name for (name,) in rows)
+
+    def replaced(self, fill: Callable[[Engine], None], *, force: bool = False) -> bool:
+        """Return that nothing was replaced: a server mends its own pages or comes back from a copy."""
+        del fill, force
+        return False
+
+    def scrub(self) -> tuple[str, ...]:
+        """Write every table anew without what was deleted."""
+        mine = "select tablename, tableowner = current_user from pg_tables where schemaname = current_schema()"
+        with self._told(), self._connections().connection() as db:
+            tables = db.execute(mine).fetchall()
+            if not all(owned for _, owned in tables):
+                return ("only the owner of the tables can write them anew; what was deleted may still be in them",)
+            db.execute("set statement_timeout = 0")
+            for name, _ in tables:
+                db.execute(sql.SQL("vacuum full {}").format(sql.Identifier(name)))
+            db.execute("reset statement_timeout")
+        return ()
+
+    def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+        """Return no files, for they are the server's; what else it keeps is told of as beside them."""
+        return (), (Path("the write-ahead log and the backups of the server"),)
+
+    def counted(self) -> None:
+        """Let the numbers that rows get by themselves go on behind those that were brought."""
+        with self.session(write=True) as session:
+            for table in ("event", "recall", "generation", "vector"):
+                last = f"greatest(1, (select max(id) from {table}))"
+                session.rows(f"select setval(pg_get_serial_sequence('{table}', 'id'), {last})")
+
+    def snapshot(self) -> "PostgresEngine":
+        """Return the database as it is now, for reading, whatever is written later."""
+        return PostgresEngine(self._address, pinned=True)
+
+    def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
+        """Write what is here now to the file *path*, as a SQLite store."""
+        with self._told(), closing(self.snapshot()) as pinned:
+            copying.write_file(pinned, path, force=force, progress=progress)
+
+    def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
+        """Put the SQLite store *path* in the place of what is here, in one transaction."""
+        with copying.opened_backup(path) as source:
+            count = copying.memories_in(source)
+            if not dry_run:
+                with self.session(write=True) as session:
+                    if aside is not None:
+                        copying.write_file(self, aside)
+                    copying.replace_all(source, self, session)
+                self.counted()
+        return count
+
+    def close(self) -> None:
+        """Close every connection; those in use are given a moment."""
+        if self._pinned is not None:
+            self._pinned.close()
+        with self._lock:
+            self._closed, pool = True, self._pool
+            self._pool = None
+        if pool is not None and self._process == os.getpid():
+            pool.close(5.0)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Turn the driver's errors into ours."""
+        try:
+            yield
+        except RecollectError:
+            raise
+        except (psycopg.Error, PoolTimeout, UnicodeError) as error:
+            raise ours(error, self._address.server) from error
+
+
+MARKED: Final = "\U0010ffff"
+"""Stands before what PostgreSQL's texts cannot hold, spelt out: NUL, half characters, and this character itself."""
+_ODD: Final = re.compile("[\x00\ud800-\udfff\U0010ffff]")
+_SPELT: Final = re.compile("\U0010ffff([0-9a-f]{6})")
+
+
+class _Text(StrDumper):
+    """Texts with what PostgreSQL cannot hold spelt out."""
+
+    def dump(self, obj: str) -> Any:
+        """Return the bytes of a text."""
+        if _ODD.search(obj):
+            obj = _ODD.sub(lambda odd: f"{MARKED}{ord(odd[0]):06x}", obj)
+        return super().dump(obj)
+
+
+class _ReadText(TextLoader):
+    """Texts as they were written."""
+
+    def load(self, data: Any) -> Any:
+        """Return the text."""
+        text = super().load(data)
+        if isinstance(text, str) and MARKED in text:
+            return _SPELT.sub(lambda spelt: chr(int(spelt[1], 16)), text)
+        return text
+
+
+class _Number(Loader):
+    """Sums of whole numbers as whole numbers."""
+
+    def load(self, data: Any) -> int | float:
+        """Return the number."""
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def configure(db: "psycopg.Connection[Any]") -> None:
+    """Let a connection read and write what SQLite does."""
+    db.adapters.register_dumper(str, _Text)
+    db.adapters.register_loader("text", _ReadText)
+    db.adapters.register_loader("numeric", _Number)
+
+
+def _pinned_connection(address: Address) -> "psycopg.Connection[Any]":
+    """Return a connection that sees the database as it is now, whatever is written later."""
+    db: psycopg.Connection[Any] = psycopg.connect(address.server, autocommit=True, options=options(address))
+    configure(db)
+    db.execute("begin isolation level repeatable read read only")
+    db.execute("select 1 from meta limit 1")
+    return db
+
+
+def options(address: Address) -> str:
+    """Return what a connection sets for itself: our schema, bounds, and indexes of vectors that never answer short."""
+    given = {
+        "search_path": f"{address.schema},public",
+        "statement_timeout": round(1000 * address.seconds),
+        "lock_timeout": 1000 * PATIENCE,
+        "hnsw.iterative_scan": "relaxed_order",
+        "jit": "off",
+    }
+    return " ".join(f"-c {name}={value}" for name, value in given.items())
+
+
+def _roll_back(db: "psycopg.Connection[Any]", *, nested: bool) -> None:
+    if not db.closed and db.info.transaction_status != pq.TransactionStatus.IDLE:
+        db.execute("rollback to savepoint nested" if nested else "rollback")
+
+
+# --- the schema -----------------------------------------------------------------------------
+
+
+def migrations() -> tuple[str, ...]:
+    """Return the steps from an empty schema to today's, oldest first."""
+    folder = Path(__file__).parent / "migrations"
+    steps = sorted((step for step in folder.iterdir() if step.name.endswith(".sql")), key=lambda step: step.name)
+    return tuple(step.read_text(encoding="utf-8") for step in steps)
+
+
+def prepare(address: Address, *, makes: bool = True) -> None:
+    """Make the schema at *address*, or bring it up to date; one that is not there is refused unless it *makes* it."""
+    with psycopg.connect(address.server, autocommit=True, options=options(address)) as db:
+        if db.info.server_version < OLDEST:
+            raise StoreError(
+                f"PostgreSQL {db.info.server_version // 10_000} is too old",
+                hint="16 or newer is needed, with pgvector 0.8",
+            )
+        done = _format(db, address.schema)
+        if not done and not makes:
+            raise InputError(f"there is no store at {shown(address.server)}", hint="make one: recollect --db … init")
+        if done == len(migrations()):
+            _require_way_in(db, address)
+            return
+        if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
+            raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
+        _migrate(db, address.schema)
+
+
+def _migrate(db: "psycopg.Connection[Any]", schema: str) -> None:
+    with db.transaction():
+        db.execute("set local statement_timeout = 0")
+        db.execute("select pg_advisory_xact_lock(hashtext(%s))", (schema,))
+        db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema)))
+        for step in migrations()[_format(db, schema) :]:
+            db.execute(step)
+        db.execute(sql.SQL("comment on schema {} is {}").format(sql.Identifier(schema), f"{MARK}{len(migrations())}"))
+
+
+def _require_way_in(db: "psycopg.Connection[Any]", address: Address) -> None:
+    """Refuse a user to whom nothing was granted."""
+    if db.execute("select has_schema_privilege(%s, 'usage')", (address.schema,)).fetchone() != (True,):
+        raise StoreError(
+            f"{shown(address.server)} does not let this user in",
+            hint=f"its owner grants a project: select {address.schema}.recollect_grant('user', 'project')",
+        )
+
+
+def _format(db: "psycopg.Connection[Any]", schema: str) -> int:
+    """Return how many steps the schema has behind it."""
+    row = db.execute("select obj_description(to_regnamespace(%s)::oid, 'pg_namespace')", (schema,)).fetchone()
+    told = None if row is None else row[0]
+    if told is None:
+        return 0
+    if not told.startswith(MARK):
+        raise StoreDamaged(f"the schema {schema} is another program's", hint="name another one: ?schema=NAME")
+    done = int(told.removeprefix(MARK))
+    if done > len(migrations()):
+        raise StoreError(
+            f"the schema {schema} was written by a newer recollect (format {done}, this one knows {len(migrations())})",
+            hint="upgrade recollect",
+        )
+    return done
+
+
+# --- errors ---------------------------------------------------------------------------------
+
+GRANTED: Final = "name a project that was granted to it, or ask the owner of the store"
+_ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
+    (errors.UniqueViolation, "external_id", InputError, "another memory has this external id", "update that one"),
+    (errors.LockNotAvailable | PoolTimeout, "", StoreBusy, "{place} is busy", "others write very long; try again"),
+    (errors.QueryCanceled, "", StoreBusy, "a question to {place} took too long", "ask for less, or try again"),
+    (errors.DiskFull, "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),
+    (errors.InsufficientPrivilege, "", StoreError, "{place} does not let this user do that: {error}", GRANTED),
+    (errors.ReadOnlySqlTransaction, "", StoreError, "{place} is a replica and cannot be written", "name the primary"),
+    (
+        errors.UndefinedTable | errors.UndefinedColumn,
+        "",
+        StoreDamaged,
+        "{place} lacks what a store has: {error}",
+        "run: recollect doctor",
+    ),
+    (psycopg.OperationalError, "", StoreError, "cannot reach {place}: {error}", "is the server running?"),
+    (UnicodeError, "", InputError, "the text holds what PostgreSQL cannot keep", "leave out half characters and NUL"),
+    (
+        errors.DataError,
+        "",
+        InputError,
+        "the text holds what PostgreSQL cannot keep: {error}",
+        "leave out NUL characters",
+    ),
+    (Exception, "", StoreError, "{place}: {error}", "run: recollect doctor"),
+)
+"""The driver's errors and what they say, the first that fits; our error, what it says, and what to do about it."""
+
+
+def ours(error: Exception, address: str) -> RecollectError:
+    """Return *error* in our words."""
+    told = {"place": shown(address), "error": str(error).splitlines()[0] if str(error) else type(error).__name__}
+    make, message, hint = next(row[2:] for row in _ERRORS if isinstance(error, row[0]) and row[1] in str(error))
+    return make(message.format(**told), hint=hint.format(**told))
+
+
+def shown(address: str) -> str:
+    """Return *address* without its password."""
+    try:
+        parts = psycopg.conninfo.conninfo_to_dict(address)
+    except psycopg.Error:
+        return "the PostgreSQL store"
+    where = parts.get("host") or parts.get("hostaddr") or "localhost"
+    return f"postgresql://{where}/{parts.get('dbname') or ''}"

@@ -1,0 +1,126 @@
+"""Nearest vectors in PostgreSQL: half-precision columns that pgvector scans or walks, exact cosines for what they name.
+
+`embedding` is the truth, in float32. `alone` and `context` are what pgvector compares: the same numbers in half
+precision, made in the transaction that changes them. A question that admits few memories compares them all; one that admits many walks an HNSW graph, which
+exists for each generation from `GRAPH` vectors on. What comes first by half precision is compared again in float32, so
+that the order among those is exact, and a graph is never asked for less than it needs to return as many as there are.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from recollect.records import IndexHit, VectorHits
+from recollect.stores.sql.engine import Session, VectorQuestion
+from recollect.vectors import matrix, unpack
+
+FEW: Final = 20_000
+"""Up to so many admitted vectors are all compared: that takes some milliseconds, and is exact."""
+GRAPH: Final = 20_000
+"""From so many vectors on a generation has a graph."""
+MORE: Final = 50
+"""How many more than asked for are compared in float32, besides twice as many."""
+BREADTH: Final = 200
+"""How many candidates a walk keeps at least (`hnsw.ef_search`)."""
+WIDEST: Final = 1000
+"""How many candidates pgvector lets a walk keep."""
+BUILD: Final = 128
+"""How many candidates a graph is built with (`ef_construction`)."""
+HALF: Final = 1e-3
+"""What half precision may add to a cosine or take from it, at most."""
+
+
+class HalfPrecisionScan:
+    """Compares in the database what few memories have, walks a graph among many."""
+
+    def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], list[int]]) -> VectorHits:
+        """Return the nearest among the memories that *admitted* lists."""
+        memories = admitted()
+        here = session.rows(
+            "select count(distinct v.memory_id), count(*) from vector v "
+            "where v.generation_id = ? and v.memory_id = any(?)",
+            (asked.generation, memories),
+        )
+        ((held, rows),) = here
+        column = "context" if asked.in_context and self._has_context(session, asked.generation) else "alone"
+        near = self._best(session, asked, column, memories, rows) if asked.limit and rows else []
+        wanted = set(memories)
+        ids = [row for row in dict.fromkeys(asked.score_ids) if row in wanted]
+        return VectorHits(
+            top=tuple(sorted(near, key=lambda hit: (-hit.score, hit.id))[: asked.limit]),
+            by_id={hit.id: hit for hit in self._exact(session, asked, column, ids)},
+            total=held,
+            missing=len(memories) - held,
+            version=asked.version,
+        )
+
+    def _has_context(self, session: Session, generation: int) -> bool:
+        sql = "select 1 from vector where generation_id = ? and context_embedding is not null limit 1"
+        return session.value(sql, (generation,)) is not None
+
+    def _best(
+        self, session: Session, asked: VectorQuestion, column: str, memories: list[int], rows: int
+    ) -> list[IndexHit]:
+        """Return at least as many of the nearest memories as are asked for, if there are so many."""
+        take = 2 * asked.limit + MORE
+        while True:
+            found = self._first(session, asked, column, memories, take, walk=rows > FEW)
+            hits = self._exact(session, asked, column, list(dict.fromkeys(row for row, _ in found)))
+            if len(found) >= rows or len(found) < take or self._settled(hits, found, asked.limit):
+                return hits
+            take *= 4
+
+    def _settled(self, hits: Sequence[IndexHit], found: Sequence[tuple[int, float]], limit: int) -> bool:
+        """Tell whether nothing further away by half precision can belong among the first *limit*."""
+        scores = sorted((hit.score for hit in hits), reverse=True)
+        return len(scores) >= limit and scores[limit - 1] >= 1.0 - found[-1][1] + HALF
+
+    def _first(
+        self, session: Session, asked: VectorQuestion, column: str, memories: list[int], take: int, *, walk: bool
+    ) -> list[tuple[int, float]]:
+        """Return the *take* vectors nearest by half precision, by memory and distance, nearest first."""
+        width = asked.dimensions
+        distance = f"(n.{column}::halfvec({width})) <=> ?::halfvec({width})"
+        query = _text(asked.vector)
+        if walk:
+            session.rows(f"set local hnsw.ef_search = {min(WIDEST, max(BREADTH, take))}")
+            sql = (
+                f"select n.memory_id, {distance} as away from vector n "
+                f"where n.generation_id = {asked.generation} and n.memory_id = any(?) order by {distance} limit {take}"
+            )
+            return sorted(session.rows(sql, (query, memories, query)), key=lambda row: row[1])
+        sql = (
+            "with few as materialized (select n.memory_id, n.ordinal, n."
+            f"{column} from vector n where n.generation_id = ? and n.memory_id = any(?)) "
+            f"select n.memory_id, {distance} as away from few n order by 2 limit {take}"
+        )
+        return session.rows(sql, (asked.generation, memories, query))
+
+    def _exact(self, session: Session, asked: VectorQuestion, column: str, ids: Sequence[int]) -> list[IndexHit]:
+        """Return the best passage of each of *ids*, the first of equals."""
+        if not ids:
+            return []
+        embedding = "coalesce(v.context_embedding, v.embedding)" if column == "context" else "v.embedding"
+        sql = (
+            f"select v.memory_id, v.start, v.stop, {embedding} from vector v "
+            "where v.generation_id = ? and v.memory_id = any(?) and length(v.embedding) = ? order by v.id"
+        )
+        rows = session.rows(sql, (asked.generation, list(ids), len(asked.vector)))
+        block = matrix([row[3] for row in rows], dimensions=asked.dimensions)
+        best: dict[int, IndexHit] = {}
+        for (row, start, stop, _), score in zip(rows, block.products(asked.vector, range(len(rows))), strict=True):
+            if row not in best or score > best[row].score:
+                best[row] = IndexHit(id=row, score=score, span=(start, stop))
+        return list(best.values())
+
+
+def follow(session: Session) -> int:
+    """Write in half precision what changed in this transaction; return how many vectors that were."""
+    rows = session.rows("select id, embedding, context_embedding from vector where alone is null")
+    made = [(_text(vector), _text(context or vector), row) for row, vector, context in rows]
+    session.many("update vector set alone = ?::halfvec, context = ?::halfvec where id = ?", made)
+    return len(made)
+
+
+def _text(vector: bytes) -> str:
+    """Return *vector* as pgvector reads it."""
+    return "[" + ",".join(map(repr, unpack(vector))) + "]"

@@ -1,0 +1,31 @@
+"""Roles of a real server: made for one test, granted one project."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from os import getpid
+
+import psycopg
+from psycopg import sql
+
+_numbers = count(1)
+
+
+@contextmanager
+def role_at(address: str, *projects: str) -> Iterator[str]:
+    """Give the address of the store at *address* for a new role that was granted *projects*."""
+    name = f"reader_{getpid()}_{next(_numbers)}"
+    with psycopg.connect(address, autocommit=True) as db:
+        db.execute(sql.SQL("create role {} login").format(sql.Identifier(name)))
+        for project in projects:
+            db.execute("select recollect.recollect_grant(%s, %s)", (name, project))
+        try:
+            yield address.replace("user=recollect", f"user={name}").replace("//recollect@", f"//{name}@")
+        finally:
+            db.execute(sql.SQL("drop owned by {}").format(sql.Identifier(name)))
+            db.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
+
+
+def connect_as(address: str) -> "psycopg.Connection[tuple[object, ...]]":
+    """Return a connection on which any statement can be run."""
+    return psycopg.connect(address, autocommit=True, options="-c search_path=recollect,public")

@@ -1,0 +1,144 @@
+"""What an address says, what is shown of it, and what a connection keeps to."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import recollect
+from kit import plain
+from postgres_server import fresh_database
+from recollect.errors import InputError, StoreBusy, StoreError
+from recollect.stores.choice import shown_address
+from recollect.stores.postgres import engine_at, open_postgres
+from recollect.stores.postgres.address import Address, read_address
+from recollect.stores.turns import working_for
+
+
+def test_what_is_ours_is_taken_out_and_the_rest_is_the_drivers() -> None:
+    told = read_address("postgresql://ida@db.example/notes?schema=web&sslmode=require&seconds=2.5&connections=4")
+
+    assert told == Address(
+        server="postgresql://ida@db.example/notes?sslmode=require", schema="web", seconds=2.5, connections=4
+    )
+    assert read_address("postgresql://h/d").schema == "recollect"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://h/d?schema=Web",
+        "postgresql://h/d?schema=pg_catalog",
+        "postgresql://h/d?schema=a,b",
+        "postgresql://h/d?seconds=-1",
+        "postgresql://h/d?seconds=soon",
+        "postgresql://h/d?connections=1",
+        "postgresql://h/d?unknown=1",
+        "postgresql://u:hush%zz@h/d",
+    ],
+)
+def test_what_cannot_be_read_is_told_without_the_password(address: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        read_address(address)
+
+    assert "hush" not in f"{refusal.value} {refusal.value.hint}"
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("notes.db", "notes.db"),
+        (":memory:", ":memory:"),
+        ("postgresql://h/d", "postgresql://h/d"),
+        ("postgresql://ida:hush@h:5433/d", "postgresql://ida@h:5433/d"),
+        ("postgresql://ida:hu/sh@h/d", "postgresql://ida@h/d"),
+        ("postgresql://ida:hu@sh@h/d", "postgresql://ida@h/d"),
+        ("postgresql://ida:hu?sh@h/d", "postgresql://…"),
+        ("postgresql:///d?host=/run&password=hush&schema=web", "postgresql:///d?host=/run&schema=web"),
+        ("postgresql://h/d?sslpassword=hush&passfile=hush", "postgresql://h/d"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(address: str, shown: str) -> None:
+    assert shown_address(address) == shown
+
+
+def test_no_face_shows_the_password() -> None:
+    address = fresh_database() + "&password=hush1234"
+
+    with recollect.open(address, model="none") as db:
+        from recollect.surfaces.operations import OPERATIONS  # noqa: PLC0415
+
+        told = [OPERATIONS[name].answer(db, {}) for name in ("init", "stats", "doctor")]
+        texts = [each.text() for each in told]
+        health = db.doctor()
+
+    assert all("postgresql:///" in text for text in texts)
+    assert "hush1234" not in f"{texts} {[each.value for each in told]}"
+    assert health.privacy[0].startswith("memories and what is searched for go to postgresql:///")
+    assert not any("nothing that is stored" in line for line in health.privacy)
+
+
+def test_a_server_that_is_not_there_is_told_in_one_line() -> None:
+    with pytest.raises(StoreError, match=r"cannot reach postgresql://127\.0\.0\.1/d") as refusal:
+        open_postgres("postgresql://ida:hush1234@127.0.0.1:1/d", plain)
+
+    assert "hush1234" not in f"{refusal.value} {refusal.value.hint}"
+
+
+def test_schemas_of_one_database_are_stores_of_their_own() -> None:
+    address = fresh_database()
+
+    with recollect.open(f"{address}&schema=web", model="none") as web, recollect.open(address, model="none") as usual:
+        web.add("The web team meets on Mondays")
+
+        assert (web.stats().memories, usual.stats().memories) == (1, 0)
+        assert usual.search("web team").hits == ()
+
+
+def test_a_statement_that_takes_too_long_is_ended() -> None:
+    engine = engine_at(f"{fresh_database()}&seconds=0.2")
+
+    with pytest.raises(StoreBusy, match="took too long"), engine.session() as session:
+        session.rows("select pg_sleep(30)")
+
+    with engine.session() as session:
+        assert session.value("select 1") == 1
+    engine.close()
+
+
+def test_a_noisy_project_leaves_half_of_the_connections_to_others() -> None:
+    engine = engine_at(f"{fresh_database()}&connections=4")
+    busy, release = threading.Semaphore(0), threading.Event()
+
+    def noisy() -> None:
+        with working_for("noisy"), engine.session() as session:
+            busy.release()
+            session.rows("select 1")
+            release.wait(30)
+
+    with ThreadPoolExecutor(20) as threads:
+        asked = [threads.submit(noisy) for _ in range(12)]
+        for _ in range(2):
+            assert busy.acquire(timeout=30)
+        more = busy.acquire(timeout=0.2)
+        begin = time.monotonic()
+        with working_for("quiet"), engine.session() as session:
+            session.rows("select 1")
+        waited = time.monotonic() - begin
+        release.set()
+        for each in asked:
+            each.result(30)
+
+    engine.close()
+    assert not more
+    assert waited < 10
+
+
+def test_work_for_one_project_inside_its_own_turn_waits_for_nobody() -> None:
+    engine = engine_at(f"{fresh_database()}&connections=2")
+
+    with working_for("web"), engine.session(write=True), engine.session() as session:
+        assert session.value("select 1") == 1
+
+    engine.close()
