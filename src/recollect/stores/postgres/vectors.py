@@ -1,16 +1,16 @@
 """Nearest vectors in PostgreSQL: half-precision columns that pgvector scans or walks, exact cosines for what they name.
 
 `embedding` is the truth, in float32. `alone` and `context` are what pgvector compares: the same numbers in half
-precision, made in the transaction that changes them. A question that admits few memories compares them all; one that admits many walks an HNSW graph, which
-exists for each generation from `GRAPH` vectors on. What comes first by half precision is compared again in float32, so
-that the order among those is exact, and a graph is never asked for less than it needs to return as many as there are.
+precision, made in the transaction that changes them. A question that admits few memories compares them all; one that
+admits many walks an HNSW graph, which a generation has from `GRAPH` vectors on. What comes first by half precision is
+compared again in float32, so that the order among those is exact; a walk goes on until it has as many as wanted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from recollect.records import IndexHit, VectorHits
-from recollect.stores.sql.engine import Session, VectorQuestion
+from recollect.stores.sql.engine import OPEN, Admitted, Clause, Engine, Session, VectorQuestion
 from recollect.vectors import matrix, unpack
 
 FEW: Final = 20_000
@@ -29,41 +29,70 @@ HALF: Final = 1e-3
 """What half precision may add to a cosine or take from it, at most."""
 
 
+LARGE: Final = (
+    "select g.id, g.dimensions from generation g where "
+    f"(select count(*) from (select 1 from vector v where v.generation_id = g.id limit {GRAPH}) few) >= {GRAPH}"
+)
+
+
 class HalfPrecisionScan:
     """Compares in the database what few memories have, walks a graph among many."""
 
-    def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], list[int]]) -> VectorHits:
-        """Return the nearest among the memories that *admitted* lists."""
-        memories = admitted()
-        here = session.rows(
-            "select count(distinct v.memory_id), count(*) from vector v "
-            "where v.generation_id = ? and v.memory_id = any(?)",
-            (asked.generation, memories),
-        )
-        ((held, rows),) = here
+    def __init__(self) -> None:
+        self._walked: set[int] = set()
+
+    def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
+        """Return the nearest among the memories that are *admitted*."""
+        who = admitted()
+        wanted = _among(who)
+        counted = "select count(distinct n.memory_id), count(*) from vector n where n.generation_id = ?"
+        ((held, rows),) = session.rows(f"{counted} and {wanted.sql}", (asked.generation, *wanted.values))
         column = "context" if asked.in_context and self._has_context(session, asked.generation) else "alone"
-        near = self._best(session, asked, column, memories, rows) if asked.limit and rows else []
-        wanted = set(memories)
-        ids = [row for row in dict.fromkeys(asked.score_ids) if row in wanted]
+        near = self._best(session, asked, column, wanted, rows) if asked.limit and rows else []
         return VectorHits(
             top=tuple(sorted(near, key=lambda hit: (-hit.score, hit.id))[: asked.limit]),
-            by_id={hit.id: hit for hit in self._exact(session, asked, column, ids)},
+            by_id={hit.id: hit for hit in self._exact(session, asked, column, _those(asked.score_ids, who))},
             total=held,
-            missing=len(memories) - held,
+            missing=who.count - held,
             version=asked.version,
         )
+
+    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+        """Give a graph to each generation that has grown large enough; until then all its vectors are compared."""
+        if not whole or engine.open_transaction() != "none":
+            return
+        with engine.session() as session:
+            large = [each for each in session.rows(LARGE) if each[0] not in self._walked]
+        for generation, width in large:
+            with engine.session(write=True) as session:
+                for column in ("alone", "context"):
+                    session.rows(
+                        f"create index if not exists near_{generation}_{column} on vector "
+                        f"using hnsw (({column}::halfvec({width})) halfvec_cosine_ops) "
+                        f"with (m = 16, ef_construction = {BUILD}) where generation_id = {generation}"
+                    )
+            self._walked.add(generation)
+
+    def resume(self, engine: Engine) -> None:
+        """Do nothing: no graph waits for a transaction."""
+
+    def compact(self, engine: Engine) -> tuple[str, ...]:  # noqa: ARG002
+        """Do nothing: nothing is kept beside the rows."""
+        return ()
+
+    def check(self, session: Session, *, deep: bool) -> Iterator[str]:  # noqa: ARG002
+        """Yield nothing: nothing is kept beside the rows."""
+        yield from ()
 
     def _has_context(self, session: Session, generation: int) -> bool:
         sql = "select 1 from vector where generation_id = ? and context_embedding is not null limit 1"
         return session.value(sql, (generation,)) is not None
 
-    def _best(
-        self, session: Session, asked: VectorQuestion, column: str, memories: list[int], rows: int
-    ) -> list[IndexHit]:
+    def _best(self, session: Session, asked: VectorQuestion, column: str, wanted: Clause, rows: int) -> list[IndexHit]:
         """Return at least as many of the nearest memories as are asked for, if there are so many."""
         take = 2 * asked.limit + MORE
         while True:
-            found = self._first(session, asked, column, memories, take, walk=rows > FEW)
+            found = self._first(session, asked, column, wanted, take, walk=rows > FEW and not asked.exact)
             hits = self._exact(session, asked, column, list(dict.fromkeys(row for row, _ in found)))
             if len(found) >= rows or len(found) < take or self._settled(hits, found, asked.limit):
                 return hits
@@ -75,7 +104,7 @@ class HalfPrecisionScan:
         return len(scores) >= limit and scores[limit - 1] >= 1.0 - found[-1][1] + HALF
 
     def _first(
-        self, session: Session, asked: VectorQuestion, column: str, memories: list[int], take: int, *, walk: bool
+        self, session: Session, asked: VectorQuestion, column: str, wanted: Clause, take: int, *, walk: bool
     ) -> list[tuple[int, float]]:
         """Return the *take* vectors nearest by half precision, by memory and distance, nearest first."""
         width = asked.dimensions
@@ -85,15 +114,15 @@ class HalfPrecisionScan:
             session.rows(f"set local hnsw.ef_search = {min(WIDEST, max(BREADTH, take))}")
             sql = (
                 f"select n.memory_id, {distance} as away from vector n "
-                f"where n.generation_id = {asked.generation} and n.memory_id = any(?) order by {distance} limit {take}"
+                f"where n.generation_id = {asked.generation} and {wanted.sql} order by {distance} limit {take}"
             )
-            return sorted(session.rows(sql, (query, memories, query)), key=lambda row: row[1])
+            return sorted(session.rows(sql, (query, *wanted.values, query)), key=lambda row: row[1])
         sql = (
-            "with few as materialized (select n.memory_id, n.ordinal, n."
-            f"{column} from vector n where n.generation_id = ? and n.memory_id = any(?)) "
+            f"with few as materialized (select n.memory_id, n.ordinal, n.{column} from vector n "
+            f"where n.generation_id = ? and {wanted.sql}) "
             f"select n.memory_id, {distance} as away from few n order by 2 limit {take}"
         )
-        return session.rows(sql, (asked.generation, memories, query))
+        return session.rows(sql, (asked.generation, *wanted.values, query))
 
     def _exact(self, session: Session, asked: VectorQuestion, column: str, ids: Sequence[int]) -> list[IndexHit]:
         """Return the best passage of each of *ids*, the first of equals."""
@@ -111,6 +140,19 @@ class HalfPrecisionScan:
             if row not in best or score > best[row].score:
                 best[row] = IndexHit(id=row, score=score, span=(start, stop))
         return list(best.values())
+
+
+def _among(who: Admitted) -> Clause:
+    """Return the condition that a vector `n` is of somebody who is admitted."""
+    if who.ids is not None:
+        return Clause("n.memory_id = any(?)", (list(who.ids),))
+    return Clause("not n.memory_id = any(?)", (list(who.hidden),)) if who.hidden else OPEN
+
+
+def _those(ids: Sequence[int], who: Admitted) -> list[int]:
+    """Return those of *ids* that are admitted, each once."""
+    known = frozenset(who.hidden if who.ids is None else who.ids)
+    return [row for row in dict.fromkeys(ids) if (row in known) == (who.ids is not None)]
 
 
 def follow(session: Session) -> int:

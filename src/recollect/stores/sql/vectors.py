@@ -15,8 +15,8 @@ from recollect.vectors import WIDTH
 
 _OF = "v.generation_id = (select id from generation where fingerprint = ?)"
 _STATE = (
-    "select v.value, s.value, g.id, g.dimensions from meta v join meta s left join generation g on g.fingerprint = ? "
-    "where v.key = 'version' and s.key = 'vectors'"
+    "select v.value, s.value, g.id, g.dimensions from meta v join meta s on s.key = 'vectors' "
+    "left join generation g on g.fingerprint = ? where v.key = 'version'"
 )
 BULK = 16
 """So many memories that get vectors at once are an import, during which answers are prepared."""

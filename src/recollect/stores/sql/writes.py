@@ -110,7 +110,7 @@ class Writer:
         self._rows["document"].append((row, memory.project, superseded, stems, exacts, int(tokens.code)))
         self._rows["minhash"] += [(key, row) for key in tokens.minhash]
         self._tokens.append((row, tokens))
-        self._grow(memory.project, (1, stems, exacts, tokens.code))
+        self._grow(memory.project, (1, stems, exacts, int(tokens.code)))
 
     def renew(self, memory: Memory) -> None:
         """Make what is derived from *memory* anew, which may be forgotten; its wordings are read."""
