@@ -202,9 +202,7 @@ class Cache:
     def _is_outgrown(self, state: Answering) -> bool:
         return isinstance(state, Texts) and len(state.documents) > TINY and "numpy" in sys.modules
 
-    def _made(
-        self, session: Session, mark: Mark, *, has_written: bool, last: Answering | None = None
-    ) -> Answering:
+    def _made(self, session: Session, mark: Mark, *, has_written: bool, last: Answering | None = None) -> Answering:
         documents: int = session.value("select coalesce(sum(documents), 0) from collection_stats")
         states = [*([] if last is None else [last]), *self._states]
         older = [each for each in states if each.mark.lineage == mark.lineage and each.mark.seq <= mark.seq]
