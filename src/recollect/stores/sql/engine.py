@@ -60,7 +60,7 @@ class Session(Protocol):
 
     @property
     def uncommitted(self) -> dict[Any, Any]:
-        """What was made of rows that this transaction wrote, by its maker; gone when they are taken back or committed."""
+        """What was made of rows that this transaction wrote, by its maker; gone when those are committed or not."""
         ...
 
     @property
