@@ -86,7 +86,7 @@ def _own(cls: "Any") -> "dict[str, _Field]":
         made = {}
         for name, each in cls.__usual__.items():
             made[name] = each if type(each) is _Field else _Field(default=each)
-            declared = next(each for each in cls.__mro__ if name in each.__dict__.get("__annotations__", ()))
+            declared = next(of for of in cls.__mro__ if name in of.__annotations__)
             made[name].name, made[name].type = name, declared.__annotations__[name]
         cls.__value__ = made
     return made  # type: ignore[no-any-return]
