@@ -56,8 +56,9 @@ def _dataclass(*, slots: bool, frozen: bool = False, kw_only: bool = False) -> "
 
     def made(cls: type) -> type:
         body = {**shared, **vars(cls)}
-        usual = {name: body.pop(name, _ABSENT) for name in cls.__annotations__}
-        for name, each in usual.items():
+        own = {name: body.pop(name, _ABSENT) for name in cls.__annotations__}
+        usual = {**getattr(cls.__base__, "__usual__", {}), **own}
+        for name, each in own.items():
             if type(each).__hash__ is None:
                 raise ValueError(f"{cls.__name__}.{name}: what can change is no default, give a default_factory")
         compared = [name for name, each in usual.items() if type(each) is not _Field or each.compare] or ["__class__"]
@@ -65,7 +66,7 @@ def _dataclass(*, slots: bool, frozen: bool = False, kw_only: bool = False) -> "
             body.pop(name, None)
         body |= {
             "__qualname__": cls.__qualname__,
-            "__slots__": tuple(usual),
+            "__slots__": tuple(name for name in own if not hasattr(cls.__base__, name)),
             "__match_args__": () if kw_only else tuple(usual),
             "__usual__": usual,
             "__compared__": attrgetter(*compared, compared[0]),  # of two names or more it makes a tuple
@@ -85,7 +86,8 @@ def _own(cls: "Any") -> "dict[str, _Field]":
         made = {}
         for name, each in cls.__usual__.items():
             made[name] = each if type(each) is _Field else _Field(default=each)
-            made[name].name, made[name].type = name, cls.__annotations__[name]
+            declared = next(of for of in cls.__mro__ if name in of.__annotations__)
+            made[name].name, made[name].type = name, declared.__annotations__[name]
         cls.__value__ = made
     return made  # type: ignore[no-any-return]
 

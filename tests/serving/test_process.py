@@ -138,8 +138,9 @@ def test_after_a_sudden_end_commands_go_on_alone_and_no_write_is_lost(tmp_path: 
 def test_a_front_loads_neither_numpy_nor_the_store_nor_the_protocol(tmp_path: Path) -> None:
     env = surroundings(tmp_path)
     program = (
-        "import sys; before = set(sys.modules); sys.argv = ['recollect', 'hook']; "
-        "from recollect.surfaces.front import main; main(); print(' '.join(sorted(set(sys.modules) - before)))"
+        "import atexit, sys; before = set(sys.modules); sys.argv = ['recollect', 'hook']; "
+        "atexit.register(lambda: print(' '.join(sorted(set(sys.modules) - before)))); "
+        "from recollect.surfaces.front import main; main()"
     )
 
     with process("serve", "--no-http", env=env) as started:

@@ -1,7 +1,7 @@
 """What a request may ask, and what a cache knows it by."""
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +10,7 @@ import pytest
 from recollect.errors import QueryError
 from recollect.records import Filter, Scope
 from recollect.replies import Request
+from recollect.values import dataclass
 
 PLAIN = Request(text="how do we ship")
 OTHERS: dict[str, Any] = {

@@ -5,7 +5,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from recollect.errors import InputError
+from recollect.errors import InputError, StoreError
 from recollect.records import Piece
 from recollect.remember.context import Draft, IngestContext
 from recollect.remember.ingest import MAX_DRAFTS_BY_VECTOR, Decided, decide_early, ingest_drafts
@@ -76,8 +76,11 @@ class GatheredFiles:
         try:
             with self._context.store.transaction():
                 diffs = self._together(waiting, decided) if in_bulk else [self._sync(each, decided) for each in waiting]
-        except InputError:
+        except (InputError, StoreError):  # what still can be written is: a full disk takes some of them
             yield from ((each, self._alone(each, decided, in_bulk=in_bulk)) for each in waiting)
+        except BaseException:
+            self._waiting = waiting
+            raise
         else:
             yield from zip(waiting, diffs, strict=True)
 

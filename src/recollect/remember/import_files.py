@@ -162,12 +162,14 @@ def import_files(
         _rehearse(files, recorded, reading, report)
         return report
     gathered = GatheredFiles(context, index)
-    for number, (path, name) in enumerate(files.items(), start=1):
-        report.files["scanned"] += 1
-        if progress is not None:
-            progress(number, len(files), path.name)
-        _import_file(path, name, seen, recorded, context, index, gathered, report, progress, reading)
-    _write(gathered, index, report)
+    try:
+        for number, (path, name) in enumerate(files.items(), start=1):
+            report.files["scanned"] += 1
+            if progress is not None:
+                progress(number, len(files), path.name)
+            _import_file(path, name, seen, recorded, context, index, gathered, report, progress, reading)
+    finally:  # whoever stops an import is told that what was read is in
+        _write(gathered, index, report)
     _renew(report.renewed, context, index)
     if not reading.is_partial:
         _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)

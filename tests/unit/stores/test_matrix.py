@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from recollect.vectors import NumpyMatrix, PlainMatrix, matrix, unit, unpack
 
-VECTORS = st.lists(st.lists(st.floats(-1, 1, width=32), min_size=3, max_size=3), min_size=1, max_size=12)
+NUMBERS = st.floats(-1, 1, width=32).map(lambda number: number if abs(number) > 1e-6 else 0.0)
+VECTORS = st.lists(st.lists(NUMBERS, min_size=3, max_size=3), min_size=1, max_size=12)
 
 
 def packed(numbers: list[float]) -> bytes:

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, make_dataclass, replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -17,6 +17,7 @@ from recollect.surfaces.serve.cache import ResultCache
 from recollect.surfaces.serve.flight import SingleFlight
 from recollect.surfaces.serve.frequency import Frequencies
 from recollect.surfaces.serve.warm import Schedule, Warmer
+from recollect.values import dataclass
 
 
 class Seconds:
@@ -169,11 +170,14 @@ def test_the_same_question_is_answered_from_the_cache_whatever_its_white_space()
 
 @pytest.mark.req("E-04")
 def test_every_field_of_a_request_is_part_of_the_key_also_one_added_later() -> None:
-    wider = make_dataclass("Wider", [("added_later", int, 0)], bases=(Request,), frozen=True, kw_only=True)
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Wider(Request):
+        added_later: int = 0
+
     search, answers, profile = Searching(), Answers(lambda: 1, Seconds()), load_profile("default")
 
     for later in (0, 1, 1):
-        answers(wider(text="a", added_later=later), profile, search)
+        answers(Wider(text="a", added_later=later), profile, search)
 
     assert search.times == 2
     assert {each.name for each in fields(Request) if not each.compare} == {"timeout", "cancelled"}
