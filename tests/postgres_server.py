@@ -190,14 +190,14 @@ def open_lent(analyse: Analyse) -> SqlStore:
     """Return an empty store, in a database that the next one gets when it is closed."""
     lent = next((each for each in iter(lambda: _free.pop() if _free else None, None) if each.wiped()), None) or Lent()
     store = open_postgres(lent.address, analyse)
-    close = store.close
+    close = store.engine.close
 
     def give_back() -> None:
         close()
         if lent not in _free:
             _free.append(lent)
 
-    store.close = give_back  # type: ignore[method-assign]
+    store.engine.close = give_back  # type: ignore[method-assign]
     return store
 
 

@@ -74,6 +74,8 @@ def test_no_face_shows_the_password() -> None:
         health = db.doctor()
 
     assert all("postgresql:///" in text for text in texts)
+    assert "on the server: " in texts[1]
+    assert told[1].value["bytes"] > 100_000
     assert "hush1234" not in f"{texts} {[each.value for each in told]}"
     assert health.privacy[0].startswith("memories and what is searched for go to postgresql:///")
     assert not any("nothing that is stored" in line for line in health.privacy)

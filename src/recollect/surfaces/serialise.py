@@ -40,7 +40,7 @@ SHAPES: Final[Mapping[str, str]] = {
     "Reply": "query mode profile outcome evidence reason degraded hits hidden=cut? suggestions facets timings_ms",
     "Share": "ranking rank points",
     "Shown": "*memory deleted_at=memory.deleted_at wordings facts events",
-    "StoreStats": "memories forgotten superseded sources wordings=variants events projects types log",
+    "StoreStats": "memories forgotten superseded sources wordings=variants events projects types log bytes?",
     "Turn": "id speaker text before",
     "Why": "id found rank score lists blocked_by surfaces_if",
 }
