@@ -10,6 +10,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from functools import cache
@@ -88,6 +89,7 @@ class Server:
             stderr=(self.folder / "log").open("ab"),
             user=None if self._user is None else self._user.pw_name,
             cwd=self.folder,
+            preexec_fn=_end_with_us if sys.platform == "linux" else None,  # noqa: PLW1509  (a server that nobody ends stays)
         )
         until = time.monotonic() + PATIENCE
         while True:
@@ -116,6 +118,14 @@ class Server:
         """End the server and remove what it wrote."""
         self._end("SIGQUIT")
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _end_with_us() -> None:
+    """Let the server end at once when the process that started it is gone, however that ended."""
+    import ctypes  # noqa: PLC0415
+    import signal  # noqa: PLC0415
+
+    ctypes.CDLL(None).prctl(1, signal.SIGQUIT)  # PR_SET_PDEATHSIG
 
 
 def _unprivileged() -> "pwd.struct_passwd | None":
@@ -197,7 +207,11 @@ def open_lent(analyse: Analyse) -> SqlStore:
         if lent not in _free:
             _free.append(lent)
 
+<<<<<<< HEAD
     store.engine.close = give_back  # type: ignore[method-assign]  (a snapshot has an engine of its own)
+=======
+    store.engine.close = give_back  # type: ignore[method-assign]
+>>>>>>> 6e73aa72e6f35f66e33c2aa42c10fd008773a4d7
     return store
 
 

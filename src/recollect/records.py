@@ -459,6 +459,8 @@ class StoreStats:
     log: LogSize = LogSize()
     newest: int = 0
     """The highest id that was given to a memory, whatever became of it; 0 where one project alone is seen."""
+    bytes: int | None = field(default=None, compare=False)
+    """How much room the tables take on a server; None where one project alone is seen, or where files tell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

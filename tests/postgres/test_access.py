@@ -175,6 +175,22 @@ def test_a_role_opens_the_store_and_works_in_its_project(two: tuple[str, str]) -
         assert db.doctor(deep=True).problems == ()
 
 
+def test_a_role_answers_from_rows_where_the_owner_has_segments(two: tuple[str, str]) -> None:
+    owner, restricted = two
+    with open_address(restricted, project=OURS) as db:
+        before = [(hit.id, hit.score) for hit in db.search("lighthouse port", limit=20).hits]
+
+    with connect_as(owner) as all_of_it, open_address(restricted, project=OURS) as db:
+        all_of_it.execute(
+            "insert into segment (name, after, upto, documents) select 'a', 0, value, 9 from meta where key = 'seq'"
+        )
+        found = [(hit.id, hit.score) for hit in db.search("lighthouse port", limit=20).hits]
+        all_of_it.execute("delete from segment")
+
+    assert before
+    assert found == before
+
+
 def test_the_owner_finds_what_a_role_wrote(two: tuple[str, str]) -> None:
     owner, restricted = two
 

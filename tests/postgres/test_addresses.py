@@ -1,8 +1,12 @@
 """What an address says, what is shown of it, and what a connection keeps to."""
 
+import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -74,9 +78,51 @@ def test_no_face_shows_the_password() -> None:
         health = db.doctor()
 
     assert all("postgresql:///" in text for text in texts)
+    assert "on the server: " in texts[1]
+    assert told[1].value["bytes"] > 100_000
     assert "hush1234" not in f"{texts} {[each.value for each in told]}"
     assert health.privacy[0].startswith("memories and what is searched for go to postgresql:///")
     assert not any("nothing that is stored" in line for line in health.privacy)
+
+
+def run(*words: str, **env: str) -> "subprocess.CompletedProcess[str]":
+    surroundings = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RECOLLECT_MODEL": "none", **env}
+    command = [sys.executable, "-m", "recollect", *words]
+    return subprocess.run(command, env=surroundings, capture_output=True, text=True, check=False)  # noqa: S603
+
+
+def test_init_makes_the_schema_and_the_verbs_work_there() -> None:
+    address = f"{fresh_database()}&schema=fresh&password=hush1234"
+
+    told = [
+        run("--db", address, "stats"),
+        run("--db", address, "init"),
+        run("init", "--json", RECOLLECT_DB=address),
+        run("--db", address, "add", "The web team meets on Mondays"),
+        run("--db", address, "search", "web team"),
+        run("--db", address, "doctor"),
+        run("--db", address.replace("schema=fresh", "schema=No"), "stats"),
+    ]
+
+    assert [each.returncode for each in told] == [0, 0, 0, 0, 0, 0, 2]
+    assert told[1].stdout.endswith("schema=fresh is ready: 0 memories\n")
+    assert "memories and what is searched for go to postgresql:///" in told[5].stdout
+    assert "last backup: never" in told[5].stdout
+    assert "hush1234" not in "".join(each.stdout + each.stderr for each in told)
+
+
+def test_a_server_in_the_background_has_no_password_among_its_words(tmp_path: Path) -> None:
+    address = f"{fresh_database()}&password=hush1234"
+    home = {"RECOLLECT_DB": address, "XDG_DATA_HOME": str(tmp_path), "HOME": str(tmp_path)}
+
+    begun = run("daemon", "start", **home)
+    words = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.is_file()]
+    asked = [run(*each, **home) for each in (("add", "The web team meets on Mondays"), ("search", "web team"))]
+    status, ended = run("daemon", "status", **home), run("daemon", "stop", **home)
+
+    assert [each.returncode for each in (begun, *asked, status, ended)] == [0] * 5, begun.stderr
+    assert not any(b"hush1234" in each for each in words)
+    assert "hush1234" not in "".join(each.stdout + each.stderr for each in (begun, *asked, status, ended))
 
 
 def test_a_server_that_is_not_there_is_told_in_one_line() -> None:

@@ -58,6 +58,7 @@ def take_turn(db: str, transcript: str) -> bool:
         return True
     import fcntl  # noqa: PLC0415  (there is none elsewhere)
 
+    place_file(db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     file = os.open(place_file(db).with_suffix(".keep"), os.O_RDWR | os.O_CREAT, 0o600)
     os.set_inheritable(file, True)
     waits = 1 + crc32(os.fsencode(transcript))

@@ -50,11 +50,11 @@ def serve(**given: Any) -> None:
         settings=read_settings(**{name: chosen[name] for name in GLOBAL}),
     )
     with open_chosen(chosen, background=True) as db:
-        run(db, options, ready=lambda place: click.echo(_ready(place, shown_address(db.address)), err=True))
+        run(db, options, ready=lambda place: click.echo(_ready(place, db.address), err=True))
 
 
 def _ready(place: Place, address: str) -> str:
-    doors = [f"serving {address} as process {place.pid}"]
+    doors = [f"serving {shown_address(address)} as process {place.pid}"]
     if place.http:
         doors += [f"  page {place.http}/", f"  HTTP {place.http}/api/v1", f"  MCP  {place.http}/mcp"]
     return "\n".join([*doors, "  commands, hooks and `recollect mcp` use it by themselves; Ctrl-C ends it"])

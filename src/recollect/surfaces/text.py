@@ -347,9 +347,10 @@ def stats_text(stats: StoreStats, address: str) -> str:
         f"{address}: {stats.memories} memories ({stats.forgotten} forgotten, {stats.superseded} superseded), "
         f"{stats.sources} sources, {stats.variants} other wordings, {stats.events} events"
     )
+    size = [f"  on the server: {stats.bytes / 1_000_000:.1f} MB"] if stats.bytes else []
     projects = [f"  project {name}: {count}" for name, count in stats.projects.items()]
     types = [f"  type {name}: {count}" for name, count in stats.types.items()]
-    return "\n".join([head, *projects, *types])
+    return "\n".join([head, *size, *projects, *types])
 
 
 def log_text(log: LogSize, kept: "Retention") -> str:

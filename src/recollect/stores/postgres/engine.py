@@ -243,6 +243,16 @@ class PostgresEngine:
         """Return no indexes: PostgreSQL keeps its own sound."""
         return ()
 
+    def size(self) -> int | None:
+        """Return how many bytes the tables and their indexes take."""
+        with self.session() as session:
+            return int(
+                session.value(
+                    "select coalesce(sum(pg_total_relation_size(c.oid)), 0) from pg_class c "
+                    "where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'm', 'p')"
+                )
+            )
+
     def catalog(self) -> str:
         """Return the names of all tables and columns."""
         with self.session() as session:

@@ -85,6 +85,10 @@ class EngineFiles(Protocol):
         """Return the files of the database, and those beside it that by their names are copies of it."""
         ...
 
+    def size(self) -> int | None:
+        """Return how many bytes the tables take on a server; None where files tell."""
+        ...
+
     def catalog(self) -> str:
         """Return the text in which the database describes its tables."""
         ...

@@ -191,6 +191,7 @@ def stats(db: Database, *, scope: Scope) -> StoreStats:
             events=_count(session, "event e join memory m on m.id = e.memory_id where true", mine),
             log=log_size(db, scope=scope),
             newest=session.value("select value from meta where key = 'newest'") if scope == ALL_PROJECTS else 0,
+            bytes=db.engine.size() if scope == ALL_PROJECTS else None,
         )
 
 

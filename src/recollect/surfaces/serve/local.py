@@ -40,6 +40,7 @@ class LocalDoor:
     async def open(self, *, pid: int, http: str = "") -> Place:
         """Begin to listen, and say where."""
         port = 0
+        place_file(self._db).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if hasattr(socket, "AF_UNIX") and sys.platform != "win32":
             bound = _bind(_socket_path(place_file(self._db)))
             self._socket = bound.getsockname()
