@@ -207,11 +207,7 @@ def open_lent(analyse: Analyse) -> SqlStore:
         if lent not in _free:
             _free.append(lent)
 
-<<<<<<< HEAD
     store.engine.close = give_back  # type: ignore[method-assign]  (a snapshot has an engine of its own)
-=======
-    store.engine.close = give_back  # type: ignore[method-assign]
->>>>>>> 6e73aa72e6f35f66e33c2aa42c10fd008773a4d7
     return store
 
 

@@ -41,13 +41,8 @@ SHAPES: Final[Mapping[str, str]] = {
     "Reply": "query mode profile outcome evidence reason degraded hits hidden=cut? suggestions facets timings_ms",
     "ReviewItem": "key kind about memories?",
     "Share": "ranking rank points",
-<<<<<<< HEAD
     "Shown": "*memory deleted_at=memory.deleted_at wordings facts events passages?",
-    "StoreStats": "memories forgotten superseded sources wordings=variants events projects types log",
-=======
-    "Shown": "*memory deleted_at=memory.deleted_at wordings facts events",
     "StoreStats": "memories forgotten superseded sources wordings=variants events projects types log bytes?",
->>>>>>> 6e73aa72e6f35f66e33c2aa42c10fd008773a4d7
     "Turn": "id speaker text before",
     "Why": "id found rank score lists blocked_by surfaces_if",
 }
