@@ -152,10 +152,7 @@ def import_files(
     files = {each: _name(each, context) for each in found if isinstance(each, Path)}
     refused = [_name(each.path, context) for each in found if isinstance(each, Refused)]
     seen = _seen(files, refused, [_name(root, context) for root in roots])
-    for each in found:
-        if isinstance(each, Refused):
-            report.fail(each.path, each.reason)
-    report.files["links"] = sum(isinstance(each, LeadsOut) for each in found)
+    _tell(found, report)
     if reading.only or reading.dry_run:
         report.places, report.size = tuple(map(str, roots)), sum(map(_size, files))
     if reading.dry_run:
@@ -174,6 +171,14 @@ def import_files(
     if not reading.is_partial:
         _remove_vanished(find_vanished(recorded, seen, context, index, prune=prune), context, index, report)
     return report
+
+
+def _tell(found: Iterable[object], report: ImportReport) -> None:
+    """Tell what is refused, and which links lead out."""
+    for each in found:
+        if isinstance(each, Refused):
+            report.fail(each.path, each.reason)
+        report.files["links"] += isinstance(each, LeadsOut)
 
 
 def _is_wanted(path: Path, named: Collection[Path], reading: Reading, report: ImportReport) -> bool:
