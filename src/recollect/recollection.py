@@ -45,7 +45,7 @@ from recollect.records import (
 )
 from recollect.replies import Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
-from recollect.settings import Settings, bound, models_folder, read_settings
+from recollect.settings import Settings, bound, models_folder, read_settings, segments_folder
 from recollect.stores.choice import move_store, open_store, recover_store, shown_address
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
@@ -96,7 +96,7 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     place = None if address is None else str(address)
     settings = read_settings(db=place, profile=profile, project=project, model=model, reranker=reranker)
     return Recollection(
-        store=open_store(settings.db, analyse, analyser=ANALYSER),
+        store=open_store(settings.db, analyse, analyser=ANALYSER, cache=segments_folder()),
         profile=load_profile(settings.profile),
         project=settings.project or None,
         models=Models(

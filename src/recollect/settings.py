@@ -129,6 +129,11 @@ def environment_naming(db: str) -> Mapping[str, str]:
     return {**os.environ, "RECOLLECT_DB": db}
 
 
+def segments_folder() -> Path:
+    """Return where copies of what a store on a server keeps for all are kept."""
+    return home_folder() / "segments"
+
+
 def home_folder() -> Path:
     """Return the user's data folder for us."""
     if sys.platform.startswith("linux"):  # as the library has it, which takes longer to load than all else here

@@ -30,13 +30,13 @@ def find_names(address: str, kind: str, *, begins: str = "", project: str = "") 
     return find(Path(address).expanduser(), kind, begins=begins, project=project)
 
 
-def open_store(address: str, analyse: Analyse, *, analyser: str = "") -> Store:
+def open_store(address: str, analyse: Analyse, *, analyser: str = "", cache: Path | None = None) -> Store:
     """Return the store that *address* names: a path, `:memory:`, or `postgresql://…`.
 
     *analyser* names the version of *analyse*; a store whose word index was made by another one rebuilds it.
     """
     if is_postgres(address):
-        return _open_postgres(address, analyse, analyser)
+        return _open_postgres(address, analyse, analyser, cache)
     if "://" in address:
         raise _unknown(address)
     from recollect.stores.sqlite import open_sqlite  # noqa: PLC0415
@@ -67,12 +67,12 @@ SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "user", "schema", "targ
 """What is shown of the parameters of an address."""
 
 
-def _open_postgres(address: str, analyse: Analyse, analyser: str) -> Store:
+def _open_postgres(address: str, analyse: Analyse, analyser: str, cache: Path | None) -> Store:
     try:
         from recollect.stores.postgres import open_postgres  # noqa: PLC0415
     except ImportError as error:
         raise _not_installed(error) from error
-    return open_postgres(address, analyse, analyser=analyser)
+    return open_postgres(address, analyse, analyser=analyser, cache=cache)
 
 
 def _not_installed(error: ImportError) -> InputError:

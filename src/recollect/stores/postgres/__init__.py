@@ -1,18 +1,24 @@
 """Memories in a PostgreSQL database, shared by any number of machines."""
 
 import zlib
+from pathlib import Path
 
 from recollect.stores.contract import Analyse
 from recollect.stores.postgres.engine import PostgresEngine
+from recollect.stores.postgres.segments import SharedFolder
 from recollect.stores.postgres.vectors import HalfPrecisionScan, follow
 from recollect.stores.sql import SqlStore
 from recollect.stores.sqlite.words import TokenTable
 
 
-def open_postgres(address: str, analyse: Analyse, *, analyser: str = "") -> SqlStore:
-    """Return the store at *address*, a URL of PostgreSQL; its schema is made if it is not there."""
+def open_postgres(address: str, analyse: Analyse, *, analyser: str = "", cache: Path | None = None) -> SqlStore:
+    """Return the store at *address*, a URL of PostgreSQL; its schema is made if it is not there.
+
+    Copies of the segments of its word index lie below the folder *cache*; without one they are made in memory.
+    """
     engine = engine_at(address)
-    words = TokenTable(engine.rebuilding, analyser=zlib.crc32(analyser.encode()))
+    folder = None if cache is None else SharedFolder(cache / engine.name, engine)
+    words = TokenTable(engine.rebuilding, folder, analyser=zlib.crc32(analyser.encode()))
     return SqlStore(engine=engine, words=words, scan=HalfPrecisionScan(), analyse=analyse, analyser=analyser)
 
 

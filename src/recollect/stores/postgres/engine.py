@@ -214,6 +214,26 @@ class PostgresEngine:
             db.execute("rollback")
             db.execute("begin isolation level repeatable read read only")
 
+    @property
+    def name(self) -> str:
+        """Return a name that this store has alone, for a folder."""
+        with self.session() as session:
+            number = int(session.value("select value from meta where key = 'store'"))
+        return f"postgres-{number:x}"
+
+    @contextmanager
+    def alone(self, what: str) -> Iterator[bool]:
+        """Hold a lock of this name that no other process has, if it is free; tell whether that is so."""
+        with self._told(), self._connections().connection() as db:
+            key = f"{self._address.schema}.{what}"
+            row = db.execute("select pg_try_advisory_lock(hashtext(%s), 1)", (key,)).fetchone()
+            ours = row == (True,)
+            try:
+                yield ours
+            finally:
+                if ours and not db.closed:
+                    db.execute("select pg_advisory_unlock(hashtext(%s), 1)", (key,))
+
     # --- spelling ---------------------------------------------------------------------------
 
     def member(self, column: str, values: Collection[object] | None) -> Clause:

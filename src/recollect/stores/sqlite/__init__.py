@@ -6,6 +6,7 @@ from pathlib import Path
 from recollect.stores.contract import Analyse
 from recollect.stores.sql import SqlStore
 from recollect.stores.sqlite.engine import SqliteEngine
+from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.vectors import SegmentScan
 from recollect.stores.sqlite.words import TokenTable
 
@@ -14,7 +15,8 @@ def open_sqlite(path: Path | None, analyse: Analyse, *, analyser: str = "") -> S
     """Return the store in the file *path*, or one in memory that is gone when it is closed."""
     engine = SqliteEngine(path)
     number = zlib.crc32(analyser.encode())
-    words = TokenTable(engine.rebuilding, engine.segments, analyser=number, is_writable=engine.is_writable)
+    folder = None if engine.segments is None else SegmentFolder(engine.segments)
+    words = TokenTable(engine.rebuilding, folder, analyser=number, is_writable=engine.is_writable)
     scan = SegmentScan(engine.segments, is_writable=engine.is_writable)
     return SqlStore(engine=engine, words=words, scan=scan, analyse=analyse, analyser=analyser)
 

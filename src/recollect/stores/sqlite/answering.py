@@ -5,12 +5,12 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from recollect.records import NO_FILTER, Form, NearWords, Scope, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, matching, rank, stats_of, thousandths
 from recollect.stores.sql.engine import Session, WordQuestion
+from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.marks import Mark, require_texts
 from recollect.stores.token_text import TokenText, frequencies_in, postings_in, spaced, vocabulary_of
 from recollect.stores.vocabulary import holding_among, near_among
@@ -162,7 +162,7 @@ def read_texts(session: Session, mark: Mark, base: Texts | None, *, has_written:
 class Cache:
     """The states that a process answers from; whoever needs one that is not there makes it while others wait."""
 
-    def __init__(self, folder: Path | None, *, analyser: int) -> None:
+    def __init__(self, folder: "SegmentFolder | None", *, analyser: int) -> None:
         self._folder, self._analyser = folder, analyser
         self._states: list[Answering] = []
         self.has_met_damage = False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.files import FILE, FOLDER
+from recollect.stores.sql.engine import Session
 
 LOCK: Final = "lock"
 """The file whose lock whoever makes segments holds; the system gives it up with the process."""
@@ -68,6 +69,12 @@ class SegmentFolder:
             raise
         _sync(self.path)
         return name
+
+    def bring(self, name: str) -> None:
+        """See to it that a segment that is named lies here, where there is another place to take it from."""
+
+    def publish(self, session: Session, name: str) -> None:
+        """Put a segment where others take it from, in the transaction that names it."""
 
     def let_go(self, name: str) -> None:
         """Note that nobody names a folder any more, as of now."""

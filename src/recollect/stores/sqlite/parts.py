@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sqlite.answering import Memo
+from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.marks import Mark, Segment, require_texts, uncovered
 from recollect.stores.sqlite.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
@@ -166,7 +166,7 @@ def _both(one: Mask | None, other: Mask | None) -> Mask | None:
 
 
 def read_parts(
-    session: Session, mark: Mark, base: Parts | None, folder: Path | None, analyser: int, *, has_written: bool
+    session: Session, mark: Mark, base: Parts | None, folder: SegmentFolder | None, analyser: int, *, has_written: bool
 ) -> Parts:
     """Return the parts that hold all rows, with as much of *base* as still holds."""
     segments = list(_segments(mark, base, folder, analyser))
@@ -184,7 +184,7 @@ def read_parts(
     return Parts(mark, [*(piece for piece in pieces if piece.name), *joined], has_written=has_written)
 
 
-def _segments(mark: Mark, base: Parts | None, folder: Path | None, analyser: int) -> Iterator[Piece]:
+def _segments(mark: Mark, base: Parts | None, folder: SegmentFolder | None, analyser: int) -> Iterator[Piece]:
     """Yield the segments of *mark* that can be used; the rows of others are read instead."""
     held = {} if base is None else {piece.name: piece for piece in base.pieces if piece.name}
     for segment in mark.segments:
@@ -196,11 +196,12 @@ def _segments(mark: Mark, base: Parts | None, folder: Path | None, analyser: int
                 yield Piece(part=part, after=segment.after, upto=segment.upto, name=segment.name)
 
 
-def opened(folder: Path, segment: Segment, analyser: int) -> Part:
+def opened(folder: SegmentFolder, segment: Segment, analyser: int) -> Part:
     """Return the part that *segment* names, mapped; a small one is compared with its checksums."""
-    if folder.is_symlink() or not segment.is_named_well:
-        raise SegmentDamaged(f"{folder} is a link", hint="remove it")
-    part = load(folder / segment.name, analyser=analyser)
+    if folder.path.is_symlink() or not segment.is_named_well:
+        raise SegmentDamaged(f"{folder.path} is a link", hint="remove it")
+    folder.bring(segment.name)
+    part = load(folder.path / segment.name, analyser=analyser)
     wrong = len(part) != segment.documents or (len(part) <= VERIFIED and verify(part))
     if wrong:
         raise SegmentDamaged(f"the segment {segment.name} is not what was written", hint="run: recollect reindex")
@@ -268,7 +269,9 @@ def _joined(tail: Sequence[Piece]) -> list[Piece]:
 # --- what is wrong ------------------------------------------------------------------------------
 
 
-def damaged_segments(session: Session, mark: Mark, folder: Path, analyser: int, *, deep: bool) -> Iterator[str]:
+def damaged_segments(
+    session: Session, mark: Mark, folder: SegmentFolder, analyser: int, *, deep: bool
+) -> Iterator[str]:
     """Yield the segments that are not used, and, looking *deep*, those that are not what the rows say."""
     wrong = 0
     for segment in mark.segments:

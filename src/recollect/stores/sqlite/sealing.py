@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from recollect.errors import StoreError
@@ -49,8 +48,8 @@ PATIENCE: Final = 10.0
 class Sealer:
     """Makes segments in a folder, one process at a time."""
 
-    def __init__(self, path: Path, *, analyser: int) -> None:
-        self._folder, self._analyser = SegmentFolder(path), analyser
+    def __init__(self, folder: SegmentFolder, *, analyser: int) -> None:
+        self._folder, self._analyser = folder, analyser
         self._sealed = 0
         self._last = self._again = 0.0
         self._is_swept = self._is_verified = False
@@ -152,7 +151,7 @@ class Sealer:
         from recollect.stores.sqlite.parts import opened  # noqa: PLC0415
 
         try:
-            return opened(self._folder.path, segment, self._analyser)
+            return opened(self._folder, segment, self._analyser)
         except SegmentDamaged:
             return None
 
@@ -191,6 +190,7 @@ class Sealer:
             if name:
                 named = (name, *span, len(part))
                 session.rows("insert into segment (name, after, upto, documents) values (?, ?, ?, ?)", named)
+                self._folder.publish(session, name)
             session.rows("delete from removed where seq <= (select min(upto) from segment)")
         for each in instead_of:
             self._folder.let_go(each.name)

@@ -7,11 +7,11 @@ a larger one; both give what `bm25.rank` gives, to the bit.
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
 
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits, WordQuery
 from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
 from recollect.stores.sqlite.answering import Answering, Cache
+from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.marks import Mark, has_written, read_mark
 from recollect.stores.sqlite.sealing import Sealer
 from recollect.stores.token_text import text_of, tokens_of
@@ -30,7 +30,7 @@ class TokenTable:
     def __init__(
         self,
         statements: Rebuilding,
-        folder: Path | None = None,
+        folder: SegmentFolder | None = None,
         *,
         analyser: int = 0,
         is_writable: bool = True,
