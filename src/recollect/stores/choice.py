@@ -97,10 +97,10 @@ def _engine(address: str, *, new: bool, unlike: str = "") -> "Engine":
     """Return the database at *address*; what is not *new* must be there already."""
     if is_postgres(address):
         try:
-            from recollect.stores.postgres import engine_at  # noqa: PLC0415
+            from recollect.stores.postgres import engine_to_move  # noqa: PLC0415
         except ImportError as error:
             raise _not_installed(error) from error
-        return engine_at(address, makes=new)
+        return engine_to_move(address, makes=new)
     if "://" in address:
         raise _unknown(address)
     from recollect.stores.sqlite.engine import SqliteEngine  # noqa: PLC0415
