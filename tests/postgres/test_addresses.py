@@ -67,6 +67,16 @@ def test_an_address_is_shown_without_its_password(address: str, shown: str) -> N
     assert shown_address(address) == shown
 
 
+def test_a_mistyped_address_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    for address in ("postgresql:/ida:hush@h/d", "postgres:d"):
+        with pytest.raises(InputError, match="lacks a slash"):
+            recollect.open(address)
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_face_shows_the_password() -> None:
     address = fresh_database() + "&password=hush1234"
 

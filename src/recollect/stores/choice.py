@@ -47,6 +47,10 @@ def open_store(address: str, analyse: Analyse, *, analyser: str = "") -> Store:
 
 def is_postgres(address: str) -> bool:
     """Tell whether *address* is that of a PostgreSQL server."""
+    if address.startswith(("postgresql:", "postgres:")) and "://" not in address:
+        raise InputError(
+            "the address of the PostgreSQL store lacks a slash", hint="such as postgresql://user@host/name"
+        )
     return address.startswith(("postgresql://", "postgres://"))
 
 
