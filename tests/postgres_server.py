@@ -207,7 +207,11 @@ def open_lent(analyse: Analyse) -> SqlStore:
         if lent not in _free:
             _free.append(lent)
 
+<<<<<<< HEAD
     store.engine.close = give_back  # type: ignore[method-assign]  (a snapshot has an engine of its own)
+=======
+    store.engine.close = give_back  # type: ignore[method-assign]
+>>>>>>> 46a9ebe397178c842d132d887592e981c0fc739f
     return store
 
 
@@ -219,7 +223,15 @@ def fresh_database() -> str:
     with psycopg.connect(admin, autocommit=True) as db:
         made, of = sql.Identifier(name), sql.Identifier(_template(admin))
         db.execute(sql.SQL("create database {} template {}").format(made, of))
+    if given:
+        atexit.register(_drop, admin, name)
     return _named(admin, name)
+
+
+def _drop(admin: str, name: str) -> None:
+    """Remove a database from a server that stays."""
+    with psycopg.connect(admin, autocommit=True) as db:
+        db.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
 
 
 @cache
@@ -229,6 +241,8 @@ def _template(admin: str) -> str:
     with psycopg.connect(admin, autocommit=True) as db:
         db.execute(sql.SQL("create database {} template template0").format(sql.Identifier(name)))
     open_postgres(_named(admin, name), lambda *_: TokenizedMemory()).close()
+    if os.environ.get("RECOLLECT_TEST_PG"):
+        atexit.register(_drop, admin, name)
     return name
 
 

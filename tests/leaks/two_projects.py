@@ -57,7 +57,7 @@ def fill_two_projects(address: str, folder: Path) -> None:
 
 def open_two_projects(path: Path) -> Recollection:
     """Return the store at *path*, in no project, with vectors and at a fixed time."""
-    return _opened(open_sqlite(path, analyse))
+    return _opened(open_sqlite(path, analyse), address="notes.db")
 
 
 def open_address(address: str, *, project: str | None = None) -> Recollection:
@@ -65,14 +65,14 @@ def open_address(address: str, *, project: str | None = None) -> Recollection:
     return _opened(open_store(address, analyse), project)
 
 
-def _opened(store: Store, project: str | None = None) -> Recollection:
+def _opened(store: Store, project: str | None = None, address: str = "") -> Recollection:
     return Recollection(
         store=store,
         profile=load_profile("default"),
         project=project,
         models=Models(name="hashing"),
         clock=lambda: NOON,
-        address="notes.db",
+        address=address,
     )
 
 

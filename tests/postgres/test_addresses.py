@@ -67,6 +67,16 @@ def test_an_address_is_shown_without_its_password(address: str, shown: str) -> N
     assert shown_address(address) == shown
 
 
+def test_a_mistyped_address_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    for address in ("postgresql:/ida:hush@h/d", "postgres:d"):
+        with pytest.raises(InputError, match="lacks a slash"):
+            recollect.open(address)
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_face_shows_the_password() -> None:
     address = fresh_database() + "&password=hush1234"
 
@@ -188,3 +198,21 @@ def test_work_for_one_project_inside_its_own_turn_waits_for_nobody() -> None:
         assert session.value("select 1") == 1
 
     engine.close()
+
+
+def test_backups_are_named_by_the_database_and_what_a_restore_replaces_is_kept_at_home(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    address = f"{fresh_database()}&password=hush1234"
+
+    with recollect.open(address, model="none") as db:
+        db.add("The web team meets on Mondays")
+        made = db.backup_to(tmp_path / "copies", keep=2)
+        db.add("Backups run at night")
+        done = db.restore_backup(made.path)
+
+        assert (done.memories, done.replaced, db.stats().memories) == (1, 2, 1)
+        assert Path(str(done.aside)).parent == tmp_path / "home" / "recollect"
+        assert Path(made.path).name.startswith("recollect_")
+        assert "hush1234" not in f"{made} {done} {db.last_backup()}"

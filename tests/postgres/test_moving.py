@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from roles import connect_as
 from two_projects import MARK, THEIR_ID, fill_two_projects, open_address, whole
 
 import recollect
 from kit import NOON, truth
 from postgres_server import fresh_database
-from recollect.errors import InputError, StoreDamaged
+from recollect.errors import InputError, StoreBusy, StoreDamaged
 from recollect.recollection import Recollection
 from recollect.records import Merge
 from recollect.stores import moving
@@ -218,6 +219,23 @@ def test_a_server_without_a_store_is_no_source_and_gets_none(tmp_path: Path) -> 
     for _ in range(2):
         with pytest.raises(InputError, match="there is no store at"):
             recollect.move(address, tmp_path / "new.db")
+
+
+def test_what_takes_longer_than_a_question_may_is_moved_all_the_same(notes: Path, tmp_path: Path) -> None:
+    address = fresh_database()
+    recollect.move(notes, address)
+    with connect_as(address) as db:
+        db.execute(
+            "create function slow() returns trigger language plpgsql as "
+            "$$ begin perform pg_sleep(0.4); return null; end $$"
+        )
+        db.execute("create trigger slow after delete on note for each statement execute function slow()")
+    with open_address(f"{address}&seconds=0.2") as moved:
+        moved.backup(tmp_path / "copy.db")
+
+        assert moved.restore_backup(tmp_path / "copy.db").memories == moved.stats().memories
+        with pytest.raises(StoreBusy):
+            moved.store.put_note("token", "x", None)
 
 
 def test_what_is_written_meanwhile_stays_behind_and_is_told_of(notes: Path, tmp_path: Path) -> None:

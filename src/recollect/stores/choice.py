@@ -47,6 +47,10 @@ def open_store(address: str, analyse: Analyse, *, analyser: str = "", cache: Pat
 
 def is_postgres(address: str) -> bool:
     """Tell whether *address* is that of a PostgreSQL server."""
+    if address.startswith(("postgresql:", "postgres:")) and "://" not in address:
+        raise InputError(
+            "the address of the PostgreSQL store lacks a slash", hint="such as postgresql://user@host/name"
+        )
     return address.startswith(("postgresql://", "postgres://"))
 
 
@@ -97,10 +101,10 @@ def _engine(address: str, *, new: bool, unlike: str = "") -> "Engine":
     """Return the database at *address*; what is not *new* must be there already."""
     if is_postgres(address):
         try:
-            from recollect.stores.postgres import engine_at  # noqa: PLC0415
+            from recollect.stores.postgres import engine_to_move  # noqa: PLC0415
         except ImportError as error:
             raise _not_installed(error) from error
-        return engine_at(address, makes=new)
+        return engine_to_move(address, makes=new)
     if "://" in address:
         raise _unknown(address)
     from recollect.stores.sqlite.engine import SqliteEngine  # noqa: PLC0415

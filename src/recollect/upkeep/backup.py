@@ -119,6 +119,8 @@ def _siblings(path: Path) -> Iterator[Path]:
 def restore_backup(store: Store, path: Path, *, address: str, now: datetime, dry_run: bool = False) -> RestoredBackup:
     """Put the backup *path* in the place of what *store* holds, which is kept in a file beside it."""
     aside = None if address in ("", IN_MEMORY) else _beside(address) / f"{_name(address)}-before-{_stamp(now)}.db"
+    if aside is not None and "://" in address:
+        aside.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     before = store.stats(scope=ALL_PROJECTS).memories
     count = store.restore_backup(path, aside=aside, dry_run=dry_run)
     if aside is not None and not dry_run:

@@ -1,9 +1,14 @@
 """Memories in a PostgreSQL database, shared by any number of machines."""
 
 import zlib
+<<<<<<< HEAD
 from pathlib import Path
+=======
+from dataclasses import replace
+>>>>>>> 46a9ebe397178c842d132d887592e981c0fc739f
 
 from recollect.stores.contract import Analyse
+from recollect.stores.postgres.address import read_address
 from recollect.stores.postgres.engine import PostgresEngine
 from recollect.stores.postgres.segments import SharedFolder
 from recollect.stores.postgres.vectors import HalfPrecisionScan, follow
@@ -22,9 +27,14 @@ def open_postgres(address: str, analyse: Analyse, *, analyser: str = "", cache: 
     return SqlStore(engine=engine, words=words, scan=HalfPrecisionScan(), analyse=analyse, analyser=analyser)
 
 
-def engine_at(address: str, *, makes: bool = True) -> PostgresEngine:
-    """Return the database of the store at *address*; one that is not there is made, or refused unless it *makes* it."""
-    return PostgresEngine(address, at_the_end=follow, makes=makes)
+def engine_at(address: str) -> PostgresEngine:
+    """Return the database of the store at *address*; one that is not there is made."""
+    return PostgresEngine(address, at_the_end=follow)
 
 
-__all__ = ["engine_at", "open_postgres"]
+def engine_to_move(address: str, *, makes: bool) -> PostgresEngine:
+    """Return it for statements that take as long as they must; refuse to make it unless it *makes* it."""
+    return PostgresEngine(replace(read_address(address), seconds=0.0), at_the_end=follow, makes=makes)
+
+
+__all__ = ["engine_at", "engine_to_move", "open_postgres"]

@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -313,7 +314,7 @@ class PostgresEngine:
 
     def snapshot(self) -> "PostgresEngine":
         """Return the database as it is now, for reading, whatever is written later."""
-        return PostgresEngine(self._address, pinned=True)
+        return PostgresEngine(replace(self._address, seconds=0.0), pinned=True)
 
     def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         """Write what is here now to the file *path*, as a SQLite store."""
@@ -326,6 +327,7 @@ class PostgresEngine:
             count = copying.memories_in(source)
             if not dry_run:
                 with self.session(write=True) as session:
+                    session.rows("set local statement_timeout = 0")
                     if aside is not None:
                         copying.write_file(self, aside)
                     copying.replace_all(source, self, session)
