@@ -207,11 +207,7 @@ def open_lent(analyse: Analyse) -> SqlStore:
         if lent not in _free:
             _free.append(lent)
 
-<<<<<<< HEAD
     store.engine.close = give_back  # type: ignore[method-assign]  (a snapshot has an engine of its own)
-=======
-    store.engine.close = give_back  # type: ignore[method-assign]
->>>>>>> 46a9ebe397178c842d132d887592e981c0fc739f
     return store
 
 

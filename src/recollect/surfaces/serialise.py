@@ -41,11 +41,7 @@ SHAPES: Final[Mapping[str, str]] = {
     "Reply": "query mode profile outcome evidence reason degraded hits hidden=cut? suggestions facets timings_ms",
     "ReviewItem": "key kind about memories?",
     "Share": "ranking rank points",
-<<<<<<< HEAD
     "Shown": "*memory deleted_at=memory.deleted_at wordings facts events passages?",
-=======
-    "Shown": "*memory deleted_at=memory.deleted_at wordings facts events",
->>>>>>> 46a9ebe397178c842d132d887592e981c0fc739f
     "StoreStats": "memories forgotten superseded sources wordings=variants events projects types log bytes?",
     "Turn": "id speaker text before",
     "Why": "id found rank score lists blocked_by surfaces_if",

@@ -1,11 +1,7 @@
 """Memories in a PostgreSQL database, shared by any number of machines."""
 
 import zlib
-<<<<<<< HEAD
 from pathlib import Path
-=======
-from dataclasses import replace
->>>>>>> 46a9ebe397178c842d132d887592e981c0fc739f
 
 from recollect.stores.contract import Analyse
 from recollect.stores.postgres.address import read_address
@@ -14,6 +10,7 @@ from recollect.stores.postgres.segments import SharedFolder
 from recollect.stores.postgres.vectors import HalfPrecisionScan, follow
 from recollect.stores.sql import SqlStore
 from recollect.stores.sqlite.words import TokenTable
+from recollect.values import replace
 
 
 def open_postgres(address: str, analyse: Analyse, *, analyser: str = "", cache: Path | None = None) -> SqlStore:

@@ -10,7 +10,6 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -29,6 +28,7 @@ from recollect.stores.postgres.address import Address, read_address
 from recollect.stores.postgres.rebuilding import POSTGRES
 from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
 from recollect.stores.turns import Turns
+from recollect.values import replace
 
 PATIENCE: Final = 50
 """How many seconds a writer waits for another one, and anybody for a connection."""
