@@ -65,6 +65,7 @@ class HalfPrecisionScan:
             large = [each for each in session.rows(LARGE) if each[0] not in self._walked]
         for generation, width in large:
             with engine.session(write=True) as session:
+                session.rows("set local statement_timeout = 0")
                 for column in ("alone", "context"):
                     session.rows(
                         f"create index if not exists near_{generation}_{column} on vector "
