@@ -31,14 +31,15 @@ HALF: Final = 1e-3
 
 LARGE: Final = (
     "select g.id, g.dimensions from generation g where "
-    f"(select count(*) from (select 1 from vector v where v.generation_id = g.id limit {GRAPH}) few) >= {GRAPH}"
+    "(select count(*) from (select 1 from vector v where v.generation_id = g.id limit ?) few) >= ?"
 )
 
 
 class HalfPrecisionScan:
     """Compares in the database what few memories have, walks a graph among many."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, few: int = FEW, graph: int = GRAPH) -> None:
+        self._few, self._graph = few, graph
         self._walked: set[int] = set()
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
@@ -62,7 +63,7 @@ class HalfPrecisionScan:
         if not whole or engine.open_transaction() != "none":
             return
         with engine.session() as session:
-            large = [each for each in session.rows(LARGE) if each[0] not in self._walked]
+            large = [each for each in session.rows(LARGE, (self._graph, self._graph)) if each[0] not in self._walked]
         for generation, width in large:
             with engine.session(write=True) as session:
                 session.rows("set local statement_timeout = 0")
@@ -93,7 +94,7 @@ class HalfPrecisionScan:
         """Return at least as many of the nearest memories as are asked for, if there are so many."""
         take = 2 * asked.limit + MORE
         while True:
-            found = self._first(session, asked, column, wanted, take, walk=rows > FEW and not asked.exact)
+            found = self._first(session, asked, column, wanted, take, walk=rows > self._few and not asked.exact)
             hits = self._exact(session, asked, column, list(dict.fromkeys(row for row, _ in found)))
             if len(found) >= rows or len(found) < take or self._settled(hits, found, asked.limit):
                 return hits
