@@ -33,6 +33,7 @@ QUERIES = (
     "turn 2",
 )
 DERIVED = {"meta", "tagged", "document", "collection_stats", "minhash", "tokens", "removed", "segment"}
+DERIVED |= {"vector_segment", "vector_removed"}
 PLACES: dict[str, Callable[[Path], str]] = {
     "sqlite": lambda folder: str(folder / "moved.db"),
     "postgres": lambda _: fresh_database(),

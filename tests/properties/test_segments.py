@@ -176,7 +176,7 @@ class Segments(RuleBasedStateMachine):
     @rule(expression=EXPRESSION, scope=SCOPE, where=WHERE, limit=st.integers(0, 5))
     def ask(self, expression: Word, scope: Scope, where: Filter, limit: int) -> None:
         fresh, bare = open_sqlite(self.path, plain), open_sqlite(self.path, plain)
-        bare.words = type(bare.words)()
+        bare.words = type(bare.words)(bare.engine.rebuilding)
 
         def answers(store: Store) -> object:
             asked = keywords(expression, title=2.0, before=0.3)

@@ -25,6 +25,7 @@ SEVERAL: Mapping[str, tuple[str, ...]] = {
     "lens": ("create_lens", "lenses", "drop_lens"),
     "import": ("import_", "import_roots"),
     "log": ("recalls", "never_recalled", "never_used", "unanswered", "prune_log"),
+    "review": ("review", "settle"),
     "roots": ("keep_root", "roots", "drop_root"),
     "token": ("create_token", "tokens", "revoke_token"),
     "tune": ("tune", "tuning", "untune"),

@@ -23,14 +23,14 @@ GLOBAL: Final = {
 VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     "reading": (
         *("search", "decisions", "changes", "how-it-works", "why", "related", "inject", "brief", "show", "open"),
-        *("list", "timeline", "facts", "stale", "conflicts", "log"),
+        *("list", "timeline", "facts", "stale", "conflicts", "log", "activity", "review"),
     ),
     "writing": (
         *("add", "import", "roots", "capture", "forget", "restore", "pin", "edit", "tag", "supersede", "feedback"),
         *("reinforce", "lens"),
     ),
     "repairing": ("doctor", "reindex", "recover"),
-    "backing": ("backup", "restore-backup"),
+    "backing": ("backup", "restore-backup", "move"),
     "erasing": ("purge",),
     "granting": ("token",),
     "measuring": ("eval", "tune"),

@@ -60,7 +60,7 @@ def _is_value(each: object) -> bool:
 def test_every_shape_is_that_of_a_value_with_these_attributes() -> None:
     known = classes(
         *("records", "replies", "recall.lens", "remember.edit", "remember.ingest", "remember.roots"),
-        *("search.why", "upkeep.facts"),
+        *("search.why", "upkeep.activity", "upkeep.facts", "upkeep.review"),
     )
 
     missing = [

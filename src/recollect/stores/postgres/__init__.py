@@ -6,9 +6,10 @@ from pathlib import Path
 from recollect.stores.contract import Analyse
 from recollect.stores.postgres.address import read_address
 from recollect.stores.postgres.engine import PostgresEngine
-from recollect.stores.postgres.segments import SharedFolder
+from recollect.stores.postgres.segments import SharedSegments
 from recollect.stores.postgres.vectors import HalfPrecisionScan, follow
 from recollect.stores.sql import SqlStore
+from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.words import TokenTable
 from recollect.values import replace
 
@@ -19,7 +20,7 @@ def open_postgres(address: str, analyse: Analyse, *, analyser: str = "", cache: 
     Copies of the segments of its word index lie below the folder *cache*; without one they are made in memory.
     """
     engine = engine_at(address)
-    folder = None if cache is None else SharedFolder(cache / engine.name, engine)
+    folder = None if cache is None else SegmentFolder(cache / engine.name, SharedSegments(engine))
     words = TokenTable(engine.rebuilding, folder, analyser=zlib.crc32(analyser.encode()))
     return SqlStore(engine=engine, words=words, scan=HalfPrecisionScan(), analyse=analyse, analyser=analyser)
 

@@ -3,58 +3,50 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Final
 
-from recollect.files import FILE
+from recollect.files import FILE, FOLDER
 from recollect.stores.postgres.engine import PostgresEngine
 from recollect.stores.sql.engine import Session
-from recollect.stores.sqlite.folder import SegmentFolder
 
 CHUNK: Final = 1 << 20
 """How many bytes one row of a segment has."""
+FILES: Final = 1 << 20
+"""By how much the numbers of the rows of one file are apart from those of the next."""
 
 
-class SharedFolder(SegmentFolder):
-    """The copies that one machine has of the segments in the database; what is missing is brought when it is needed."""
+class SharedSegments:
+    """The segments of a store in its database."""
 
-    def __init__(self, path: Path, engine: PostgresEngine) -> None:
-        super().__init__(path)
+    def __init__(self, engine: PostgresEngine) -> None:
         self._engine = engine
 
-    @contextmanager
-    def locked(self, patience: float = 0.0) -> Iterator[bool]:
-        """Hold the lock of this machine and that of all, if both are free."""
-        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with super().locked(patience) as ours:
-            if not ours:
-                yield False
-                return
-            with self._engine.alone("segments") as alone:
-                yield alone
+    def alone(self) -> AbstractContextManager[bool]:
+        """Hold the lock of all machines, if it is free."""
+        return self._engine.alone("segments")
 
-    def publish(self, session: Session, name: str) -> None:
+    def publish(self, session: Session, folder: Path) -> None:
         """Write the files of a segment into the database."""
         rows = [
-            (name, place * (1 << 20) + number, chunk if number else file.name.encode() + b"\0" + chunk)
-            for place, file in enumerate(sorted((self.path / name).iterdir()))
+            (folder.name, place * FILES + number, chunk if number else file.name.encode() + b"\0" + chunk)
+            for place, file in enumerate(sorted(folder.iterdir()))
             for number, chunk in enumerate(_chunks(file))
         ]
         session.many("insert into segment_data (name, ordinal, data) values (?, ?, ?)", rows)
 
-    def bring(self, name: str) -> None:
+    def bring(self, folder: Path) -> None:
         """Copy the files of a segment from the database, unless they are here."""
-        if (self.path / name).exists():
+        if folder.exists():
             return
-        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part = self.path / f"{name}.{os.urandom(4).hex()}.part"
-        part.mkdir(mode=0o700)
+        part = folder.with_name(f"{folder.name}.{os.urandom(4).hex()}.part")
+        part.mkdir(mode=FOLDER, parents=True)
         try:
             with self._engine.session() as session:
                 sql = "select ordinal, data from segment_data where name = ? order by ordinal"
-                _write(part, session.each(sql, (name,)))
-            part.rename(self.path / name)
+                _write(part, session.each(sql, (folder.name,)))
+            part.rename(folder)
         except OSError:  # another thread or process brought it, or the disk is full: the rows answer
             shutil.rmtree(part, ignore_errors=True)
 
@@ -72,7 +64,7 @@ def _write(folder: Path, rows: Iterator[tuple[int, bytes]]) -> None:
     try:
         for ordinal, data in rows:
             held = data
-            if ordinal % (1 << 20) == 0:
+            if ordinal % FILES == 0:
                 if handle >= 0:
                     os.close(handle)
                 name, _, held = data.partition(b"\0")

@@ -4,9 +4,9 @@ import os
 import sys
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from recollect.files import FILE, FOLDER
 from recollect.stores.sql.engine import Session
@@ -32,11 +32,28 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-class SegmentFolder:
-    """Where the segments of one store lie."""
+class Elsewhere(Protocol):
+    """Where machines share segments: one of them makes them, and the others copy them from there."""
 
-    def __init__(self, path: Path) -> None:
+    def alone(self) -> AbstractContextManager[bool]:
+        """Hold the lock of all machines, if it is free; tell whether that is so."""
+        ...
+
+    def publish(self, session: Session, folder: Path) -> None:
+        """Put a segment there, in the transaction that names it."""
+        ...
+
+    def bring(self, folder: Path) -> None:
+        """Copy a segment from there, unless it is here."""
+        ...
+
+
+class SegmentFolder:
+    """Where the segments of one store lie, or copies of those that are kept *elsewhere*."""
+
+    def __init__(self, path: Path, elsewhere: Elsewhere | None = None) -> None:
         self.path = path
+        self._elsewhere = elsewhere
 
     @contextmanager
     def locked(self, patience: float = 0.0) -> Iterator[bool]:
@@ -47,13 +64,14 @@ class SegmentFolder:
         try:
             while not (ours := _is_taken(handle)) and time.monotonic() < until:
                 time.sleep(PAUSE)
-            yield ours
+            with self._elsewhere.alone() if ours and self._elsewhere is not None else nullcontext(ours) as all_ours:
+                yield all_ours
         finally:
             os.close(handle)
 
     def _make(self) -> None:
         with suppress(FileExistsError):
-            self.path.mkdir(mode=FOLDER)
+            self.path.mkdir(mode=FOLDER, parents=self._elsewhere is not None)
         if self.path.is_symlink() or not self.path.is_dir():
             raise NotADirectoryError(f"{self.path} is not a folder of our own")
 
@@ -72,9 +90,13 @@ class SegmentFolder:
 
     def bring(self, name: str) -> None:
         """See to it that a segment that is named lies here, where there is another place to take it from."""
+        if self._elsewhere is not None:
+            self._elsewhere.bring(self.path / name)
 
     def publish(self, session: Session, name: str) -> None:
         """Put a segment where others take it from, in the transaction that names it."""
+        if self._elsewhere is not None:
+            self._elsewhere.publish(session, self.path / name)
 
     def let_go(self, name: str) -> None:
         """Note that nobody names a folder any more, as of now."""
