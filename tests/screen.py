@@ -67,8 +67,13 @@ def on_a_screen(
         preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  (Ctrl-C reaches it so)
     )
     os.close(theirs)
-    sent, last = b"", -1.0
-    while select.select([ours], [], [], 60)[0]:
+    sent, last, heard = b"", -1.0, monotonic()
+    while monotonic() - heard < 60:
+        if not select.select([ours], [], [], 2)[0]:
+            if last > 0 and typed == STOP:  # a key may be lost on the way into a program that is busy
+                os.write(ours, typed.encode())
+            continue
+        heard = monotonic()
         try:
             piece = os.read(ours, 65536)
         except OSError:  # the other end is closed
