@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import termios
@@ -64,7 +65,7 @@ def on_a_screen(
         cwd=folder,
         env=surroundings(folder, named),
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509  (Ctrl-C reaches it so)
+        preexec_fn=_at_a_terminal,  # noqa: PLW1509
     )
     os.close(theirs)
     sent, last, heard = b"", -1.0, monotonic()
@@ -92,6 +93,12 @@ def on_a_screen(
     while lines and not lines[-1]:
         lines.pop()
     return Screen(code=process.wait(), lines=lines, sent=sent.decode())
+
+
+def _at_a_terminal() -> None:
+    """Let Ctrl-C reach the program, also where whoever runs the tests does not hear it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def surroundings(folder: Path, more: Mapping[str, str]) -> dict[str, str]:

@@ -193,8 +193,9 @@ def test_what_was_never_committed_is_not_remembered(store: SqlStore, vectors: An
     assert [hit.id for hit in ask(store, vectors[4], limit=2).top] == [3, 5]
 
 
-COLD = """
+COLD = f"""
 import sys
+sys.path.append({str(Path(__file__).parents[2])!r})
 from pathlib import Path
 from kit import plain
 from recollect.records import ALL_PROJECTS, Filter
