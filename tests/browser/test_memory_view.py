@@ -89,7 +89,7 @@ def test_supersede_finds_the_newer_one_by_its_words(visit: Visit, server: Served
 
     page.get_by_role("button", name="Supersede").click()
     page.get_by_label("or find it by its words").fill("cache does not expire")
-    page.locator(".pick").first.click()
+    page.locator(".pick", has_text="does not expire").first.click()
     page.get_by_role("dialog").get_by_role("button", name="Supersede").click()
 
     expect(page.locator(".chain li")).to_have_count(2)
