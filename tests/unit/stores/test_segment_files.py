@@ -17,8 +17,8 @@ import recollect
 from kit import NOON, asking, plain
 from recollect.records import ALL_PROJECTS, Filter, Forget, Insert, Memory, Revise, Scope, WordHits
 from recollect.stores.contract import Store
+from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sqlite import open_sqlite, sealing
-from recollect.stores.sqlite.folder import SegmentFolder
 
 SECRETS = ("xylophonist", "quetzalcoatl")
 
@@ -185,7 +185,7 @@ def test_a_large_segment_that_a_disk_changed_is_found_in_the_background_and_made
     wanted = asked(store)
     store.settle()
     store.close()
-    with patch("recollect.stores.sqlite.parts.VERIFIED", 0):
+    with patch("recollect.stores.sql.index.parts.VERIFIED", 0):
         (arrays,) = folder_of(path).glob(f"{segments(path)[0][0]}/arrays")
         arrays.write_bytes(bytes(255 - byte for byte in arrays.read_bytes()))
         store = open_sqlite(path, plain)
@@ -214,8 +214,8 @@ def test_without_numpy_the_rows_answer_and_nothing_is_sealed(tmp_path: Path) -> 
     path = tmp_path / "notes.db"
     wanted = asked(filled(path))
     with (
-        patch("recollect.stores.sqlite.answering.find_spec", lambda _: None),
-        patch("recollect.stores.sqlite.sealing.find_spec", lambda _: None),
+        patch("recollect.stores.sql.index.answering.find_spec", lambda _: None),
+        patch("recollect.stores.sql.index.sealing.find_spec", lambda _: None),
     ):
         store = open_sqlite(path, plain)
         before = segments(path)

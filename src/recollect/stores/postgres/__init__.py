@@ -9,8 +9,8 @@ from recollect.stores.postgres.engine import PostgresEngine
 from recollect.stores.postgres.segments import SharedSegments
 from recollect.stores.postgres.vectors import HalfPrecisionScan, follow
 from recollect.stores.sql import SqlStore
-from recollect.stores.sqlite.folder import SegmentFolder
-from recollect.stores.sqlite.words import TokenTable
+from recollect.stores.sql.index.folder import SegmentFolder
+from recollect.stores.sql.index.token_table import TokenTable
 from recollect.values import replace
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from recollect.stores.contract import Analyse
 from recollect.stores.sql import SqlStore
+from recollect.stores.sql.index.folder import SegmentFolder
+from recollect.stores.sql.index.token_table import TokenTable
 from recollect.stores.sqlite.engine import SqliteEngine
-from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.vectors import SegmentScan
-from recollect.stores.sqlite.words import TokenTable
 
 
 def open_sqlite(path: Path | None, analyse: Analyse, *, analyser: str = "") -> SqlStore:

@@ -14,9 +14,9 @@ import apsw
 from recollect.errors import InputError, RecollectError, RowDamaged, StoreBusy, StoreDamaged, StoreError
 from recollect.records import Progress
 from recollect.stores.sql.engine import OPEN, Clause, Engine
+from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
-from recollect.stores.sqlite.folder import SegmentFolder
 from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, no_store, opened
 from recollect.stores.sqlite.rebuilding import SQLITE
 

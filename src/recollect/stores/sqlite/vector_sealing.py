@@ -17,7 +17,7 @@ from recollect.files import make_folder
 from recollect.stores.nearest.files import Columns, Writer, load, portions
 from recollect.stores.nearest.table import Block
 from recollect.stores.sql.engine import Engine, Session
-from recollect.stores.sqlite.folder import SegmentFolder
+from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sqlite.vector_view import Segment, gone_from, left_of, read_loose, segments_of, uncovered
 from recollect.values import dataclass
 

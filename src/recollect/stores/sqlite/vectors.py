@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from recollect.records import VectorHits
 from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestion
-from recollect.stores.sqlite.folder import VECTORS
+from recollect.stores.sql.index.folder import VECTORS
 from recollect.stores.sqlite.plain_vectors import PlainScan
 from recollect.values import dataclass
 

@@ -10,8 +10,8 @@ from typing import Any, Final, Protocol, TypeVar
 from recollect.records import NO_FILTER, Form, NearWords, Scope, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, matching, rank, stats_of, thousandths
 from recollect.stores.sql.engine import Session, WordQuestion
-from recollect.stores.sqlite.folder import SegmentFolder
-from recollect.stores.sqlite.marks import Mark, require_texts
+from recollect.stores.sql.index.folder import SegmentFolder
+from recollect.stores.sql.index.marks import Mark, require_texts
 from recollect.stores.token_text import TokenText, frequencies_in, postings_in, spaced, vocabulary_of
 from recollect.stores.vocabulary import holding_among, near_among
 
@@ -218,7 +218,7 @@ class Cache:
     def _made_of_parts(
         self, session: Session, mark: Mark, older: Sequence[Answering], documents: int, *, has_written: bool
     ) -> Answering:
-        from recollect.stores.sqlite.parts import Parts, read_parts  # noqa: PLC0415 (NumPy is loaded with it)
+        from recollect.stores.sql.index.parts import Parts, read_parts  # noqa: PLC0415 (NumPy is loaded with it)
 
         base = next((each for each in older if isinstance(each, Parts)), None)
         where = (self._folder, self._analyser)
@@ -239,7 +239,7 @@ class Cache:
             yield f"{lost} memories have no words in the index; run: recollect reindex"
         if not mark.segments or self._folder is None or find_spec("numpy") is None:
             return
-        from recollect.stores.sqlite.parts import damaged_segments  # noqa: PLC0415
+        from recollect.stores.sql.index.parts import damaged_segments  # noqa: PLC0415
 
         yield from damaged_segments(session, mark, self._folder, self._analyser, deep=deep)
 

@@ -18,10 +18,10 @@ from recollect.stores.segments.ranking import View
 from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.engine import Session, WordQuestion
-from recollect.stores.sqlite.answering import Memo
-from recollect.stores.sqlite.folder import SegmentFolder
-from recollect.stores.sqlite.marks import Mark, Segment, require_texts, uncovered
-from recollect.stores.sqlite.masks import by_columns, in_columns
+from recollect.stores.sql.index.answering import Memo
+from recollect.stores.sql.index.folder import SegmentFolder
+from recollect.stores.sql.index.marks import Mark, Segment, require_texts, uncovered
+from recollect.stores.sql.index.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
 from recollect.values import dataclass, replace
 

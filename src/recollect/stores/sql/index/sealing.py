@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from recollect.errors import StoreError
 from recollect.stores.sql.engine import Engine, Session
-from recollect.stores.sqlite.folder import SegmentFolder
-from recollect.stores.sqlite.marks import Mark, Segment, read_mark, uncovered
+from recollect.stores.sql.index.folder import SegmentFolder
+from recollect.stores.sql.index.marks import Mark, Segment, read_mark, uncovered
 
 if TYPE_CHECKING:
     from recollect.stores.segments.part import Part
@@ -148,7 +148,7 @@ class Sealer:
 
     def _opened(self, segment: Segment) -> "Part | None":
         from recollect.stores.segments.files import SegmentDamaged  # noqa: PLC0415
-        from recollect.stores.sqlite.parts import opened  # noqa: PLC0415
+        from recollect.stores.sql.index.parts import opened  # noqa: PLC0415
 
         try:
             return opened(self._folder, segment, self._analyser)
@@ -160,7 +160,7 @@ class Sealer:
     def _seal(self, engine: Engine, *, all_rows: bool) -> bool:
         """Seal rows that no segment holds, the oldest of them; return whether there were enough."""
         from recollect.stores.segments.build import build  # noqa: PLC0415
-        from recollect.stores.sqlite.parts import read_rows  # noqa: PLC0415
+        from recollect.stores.sql.index.parts import read_rows  # noqa: PLC0415
 
         with engine.session() as session:
             mark = read_mark(session)
@@ -220,7 +220,7 @@ class Sealer:
     def _join(self, engine: Engine, mark: Mark, run: Sequence[Segment], noted: Sequence[tuple[int, int]]) -> None:
         """Write the living documents of *run* as one segment."""
         from recollect.stores.segments.merge import merge  # noqa: PLC0415
-        from recollect.stores.sqlite.parts import Piece  # noqa: PLC0415
+        from recollect.stores.sql.index.parts import Piece  # noqa: PLC0415
 
         pieces = []
         for each in run:

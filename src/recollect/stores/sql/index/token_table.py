@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits, WordQuery
 from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
-from recollect.stores.sqlite.answering import Answering, Cache
-from recollect.stores.sqlite.folder import SegmentFolder
-from recollect.stores.sqlite.marks import Mark, has_written, read_mark
-from recollect.stores.sqlite.sealing import Sealer
+from recollect.stores.sql.index.answering import Answering, Cache
+from recollect.stores.sql.index.folder import SegmentFolder
+from recollect.stores.sql.index.marks import Mark, has_written, read_mark
+from recollect.stores.sql.index.sealing import Sealer
 from recollect.stores.token_text import text_of, tokens_of
 
 FORMS: tuple[Form, ...] = ("stem", "exact")
