@@ -1,6 +1,7 @@
 """Imports are cheap: the doors open without the model, the arithmetic or the web, and a command loads what it uses."""
 
 import ast
+import json
 import os
 import subprocess
 import sys
@@ -78,6 +79,12 @@ atexit.register(lambda: print(*sys.modules, file=sys.stderr))
 from recollect.surfaces.front import main
 main()
 """
+COUNTING = """
+import atexit, os, sys
+atexit.register(lambda: print("numpy" in sys.modules, len(os.listdir("/proc/self/task")), file=sys.stderr))
+from recollect.surfaces.front import main
+main()
+"""
 EVERYDAY = (
     ("search", "--mode", "keyword", "deploy"),
     ("search", "--mode", "keyword", "deploy", "--limit", "3", "--json"),
@@ -124,6 +131,21 @@ def test_an_everyday_command_loads_nothing_slow(store: Path, words: tuple[str, .
 
     assert "deploy" in done.stdout
     assert set(done.stderr.split()) & {*SLOW, *HEAVY, *IDLE, *OTHER_VERBS} == set()
+
+
+def test_a_search_of_a_large_store_starts_no_threads_for_its_arithmetic(tmp_path: Path) -> None:
+    lines = (json.dumps({"content": f"Note {at} says that room {at} is painted"}) for at in range(2_100))
+    (tmp_path / "notes.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    place = str(tmp_path / "notes.db")
+    with recollect.open(place, model="none") as notes:
+        notes.import_(tmp_path / "notes.jsonl")
+    variables = {name: value for name, value in os.environ.items() if not name.endswith("NUM_THREADS")}
+    variables |= {"RECOLLECT_DAEMON": "off", "RECOLLECT_MODEL": "none"}
+    command = [sys.executable, "-c", COUNTING, "--db", place, "search", "room", "1999"]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)  # noqa: S603
+
+    assert done.stderr.split() == ["True", "1"]
 
 
 def test_classes_of_fields_are_made_by_the_decorator_that_costs_a_start_nothing() -> None:

@@ -33,6 +33,8 @@ SENT = (
 """The variables that an answer may depend on, beside our own."""
 NEVER = ("serve", "daemon", "install", "uninstall", "completion", "demo", "watch", "token", "--version", "--help", "-h")
 """What is never left to a server, nor a reason to start one."""
+ONE_THREAD = frozenset({"search", "inject", "why", "related", "decisions", "changes", "how-it-works", "brief"})
+"""What compares so little that the threads of the arithmetic take longer to start than they save."""
 IDLE = "15m"
 """How long a server that a command started waits for another one."""
 TROUBLE = 3
@@ -51,6 +53,8 @@ def main() -> None:
         answer_hook(words)
         _end(0)
     elif helps or not verb or verb in NEVER or "_RECOLLECT_COMPLETE" in os.environ or not _answered(words):
+        if verb in ONE_THREAD:
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         _do_alone()
 
 
