@@ -223,10 +223,10 @@ class Part:
     __slots__ = (
         "_block",
         "_forms",
-        "_is_ascending",
         "arrays",
         "checksums",
         "ids",
+        "is_ascending",
         "pairs",
         "projects",
         "running",
@@ -242,7 +242,7 @@ class Part:
         self.checksums = checksums or {}
         self._block = block
         self.ids: Whole = arrays["ids"]
-        self._is_ascending = bool(arrays["ascending"][0])
+        self.is_ascending = bool(arrays["ascending"][0])
         self.projects = Names(arrays["project.blob"], arrays["project.offsets"]).texts()
         self._forms = {form: FormIndex(arrays, form) for form in FORMS}
         self.pairs = Pairs(arrays, len(self._forms["stem"].names))
@@ -273,8 +273,8 @@ class Part:
         if not len(self) or not len(wanted):
             return np.full(len(wanted), -1, dtype=np.int32)
         order: Rows = self.arrays["by_id"]
-        rows: NDArray[Any] = self.ids.searchsorted(wanted, sorter=None if self._is_ascending else order)
-        rows = np.minimum(rows, len(self) - 1) if self._is_ascending else order.take(rows, mode="clip")
+        rows: NDArray[Any] = self.ids.searchsorted(wanted, sorter=None if self.is_ascending else order)
+        rows = np.minimum(rows, len(self) - 1) if self.is_ascending else order.take(rows, mode="clip")
         rows[self.ids.take(rows) != wanted] = -1
         return rows.astype(np.int32, copy=False)
 

@@ -19,35 +19,26 @@ _hit: Callable[[Any], IndexHit] = partial(tuple.__new__, IndexHit)
 
 BITS = 52
 """How many leaves one number can tell the presence of."""
+_POWERS = np.exp2(np.arange(BITS))
 
 
-class Line(NamedTuple):
-    """What a leaf is worth: its gain, and the number of its form."""
-
-    gain: float
-    form: int
-
-
-def score(counts: Scores, lengths: NDArray[Any], lines: Sequence[Line], base: float, slopes: Sequence[float]) -> Scores:
-    """Return the scores of rows from *counts*, a line for each leaf, and *lengths*, a line for each form.
+def score(
+    counts: Scores, lengths: Sequence[NDArray[Any]], gains: Sequence[float], forms: Sequence[int], base: float
+) -> Scores:
+    """Return the scores of rows from *counts*, a line for each leaf, and what *lengths* add by form.
 
     Lines are added one by one, as adding along an axis may add in pairs and round otherwise.
     """
-    scores = np.zeros(counts.shape[1])
-    if not lines:
-        return scores
+    if not gains:
+        return np.zeros(counts.shape[1])
     below = counts + base
-    by_form = lengths * np.array(slopes)[:, None]
-    forms = [line.form for line in lines]
-    below += by_form[forms[0]] if len(set(forms)) == 1 else by_form[forms]
-    worth = counts * np.array([line.gain for line in lines])[:, None]
+    below += lengths[forms[0]] if len(set(forms)) == 1 else np.array(lengths)[forms]
+    worth = counts * np.array(gains)[:, None]
     if base > 0.0:
         worth /= below
     else:
         np.divide(worth, below, out=worth, where=counts > 0)
-    for each in worth:
-        scores += each
-    return scores
+    return np.add.accumulate(worth, axis=0, out=worth)[-1]
 
 
 class Clause(NamedTuple):
@@ -58,27 +49,43 @@ class Clause(NamedTuple):
     weights: tuple[float, ...]
 
 
-def coverages(held: Mask, clauses: Sequence[Clause]) -> list[float]:
-    """Return which share of what is asked for each column of *held* has; columns that are alike are added up once."""
-    whole = math.fsum([clause.value for clause in clauses]) or 1.0
-    alike: list[Any]
-    if len(held) <= BITS:
-        alike = (np.exp2(np.arange(len(held))) @ held.astype(np.float64)).tolist()
-    else:
-        alike = list(zip(*held.tolist(), strict=True))
-    columns = dict(zip(alike, range(len(alike)), strict=True))
-    shares = _shares(held[:, list(columns.values())], clauses).T.tolist()
-    found = {pattern: min(1.0, math.fsum(each) / whole) for pattern, each in zip(columns, shares, strict=True)}
-    return list(map(found.__getitem__, alike))
+class Coverage:
+    """Which share of what is asked for rows hold; rows that hold the same are added up once."""
+
+    __slots__ = ("_known", "_lines", "_several", "_whole", "_worth")
+
+    def __init__(self, clauses: Sequence[Clause]) -> None:
+        plain = [clause for clause in clauses if len(clause.lines) == 1]
+        self._lines = [clause.lines[0] for clause in plain]
+        self._worth = np.array([clause.value * clause.weights[0] for clause in plain], dtype=np.float64)[:, None]
+        self._several = [clause for clause in clauses if len(clause.lines) > 1]
+        self._whole = math.fsum([clause.value for clause in clauses]) or 1.0
+        self._known: dict[Any, float] = {}
+
+    def of(self, held: Mask) -> list[float]:
+        """Return the share of each column of *held*, which has a line for each leaf that counts."""
+        known, alike = self._known, _patterns(held)
+        columns = {pattern: at for at, pattern in enumerate(alike) if pattern not in known}
+        if columns:
+            for pattern, each in zip(columns, self._shares(held[:, list(columns.values())]), strict=True):
+                known[pattern] = min(1.0, math.fsum(each) / self._whole)
+        return list(map(known.__getitem__, alike))
+
+    def _shares(self, held: Mask) -> list[list[float]]:
+        """Return for each column what each clause that is held anywhere is worth in it."""
+        shares = held[self._lines] * self._worth if self._lines else np.zeros((0, held.shape[1]))
+        if self._several:
+            shares = np.vstack((shares, *(_best_of(held, clause) for clause in self._several)))
+        found: list[list[float]] = shares.T.tolist()
+        return found
 
 
-def _shares(held: Mask, clauses: Sequence[Clause]) -> Scores:
-    """Return what each clause that is held anywhere, a line, is worth in each column."""
-    plain = [clause for clause in clauses if len(clause.lines) == 1]
-    worth = np.array([clause.value * clause.weights[0] for clause in plain], dtype=np.float64)
-    shares = held[[clause.lines[0] for clause in plain]] * worth[:, None] if plain else np.zeros((0, held.shape[1]))
-    others = [_best_of(held, clause) for clause in clauses if len(clause.lines) > 1]
-    return np.vstack((shares, *others)) if others else shares
+def _patterns(held: Mask) -> list[Any]:
+    """Return something for each column of *held* that is the same for those that are alike."""
+    if len(held) > BITS:
+        return list(zip(*held.tolist(), strict=True))
+    found: list[Any] = (_POWERS[: len(held)] @ held.astype(np.float64)).tolist()
+    return found
 
 
 def _best_of(held: Mask, clause: Clause) -> Scores:

@@ -14,7 +14,7 @@ from recollect.stores.segments.build import build
 from recollect.stores.segments.files import SegmentDamaged, load, verify
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Mask, Part
-from recollect.stores.segments.ranking import View
+from recollect.stores.segments.ranking import Searched, View
 from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.engine import Session, WordQuestion
@@ -91,8 +91,10 @@ class Parts:
         version: int,
     ) -> WordHits:
         """Return the best documents."""
-        views, all_of_it = self._asked(asked, version), stats + stats_of(asked.forgotten)
-        return ranking.rank(query, views, stats=all_of_it, limit=limit, score_ids=score_ids, version=version)
+        searched = self._asked(asked, version)
+        if asked.forgotten:
+            stats = stats + stats_of(asked.forgotten)
+        return ranking.rank(query, searched, stats=stats, limit=limit, score_ids=score_ids, version=version)
 
     def matching(self, query: WordQuery, asked: WordQuestion, *, version: int) -> Collection[int]:
         """Return all documents that match and are wanted."""
@@ -112,14 +114,14 @@ class Parts:
             holding={part: _words(_longer(views, part) if part else ()) for part in holding},
         )
 
-    def _asked(self, asked: WordQuestion, version: int) -> list[View]:
+    def _asked(self, asked: WordQuestion, version: int) -> Searched:
         """Return what a question is about; what was forgotten is a part of its own."""
-        masks = self.memo.kept((asked.scope, asked.where, version), lambda: self._admitted(asked))
-        views = self._views(asked.scope, masks)
-        if asked.forgotten:
-            part = build([index_row(row, "", tokens) for row, tokens in asked.forgotten.items()])
-            views.append(View(part=part, admitted=mask_of(part, asked.admitted())))
-        return views
+        key = (asked.scope, asked.where, version)
+        searched = self.memo.kept(key, lambda: Searched(self._views(asked.scope, self._admitted(asked))))
+        if not asked.forgotten:
+            return searched
+        part = build([index_row(row, "", tokens) for row, tokens in asked.forgotten.items()])
+        return Searched([*searched.views, View(part=part, admitted=mask_of(part, asked.admitted()))])
 
     def _admitted(self, asked: WordQuestion) -> list[Mask | None]:
         """Return which rows of each piece may be hits."""
