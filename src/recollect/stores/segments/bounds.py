@@ -37,41 +37,44 @@ class Line(NamedTuple):
 
 
 class Together:
-    """The places of all lines: those of few rows as one list of rows with its counts, the others by view."""
+    """The places of all lines, numbered in order: those of few rows as one list of rows, the others by view."""
 
-    __slots__ = ("counts", "few", "lines", "others", "rows", "which")
+    __slots__ = ("_counts", "_few", "_lines", "others", "rows", "which")
 
     def __init__(self, lines: Sequence[Line], searched: Searched) -> None:
-        self.few: list[Place] = []
-        self.lines: list[int] = []
-        self.others: list[list[tuple[int, Place]]] = [[] for _ in searched.views]
-        for number, line in enumerate(lines):
+        self._few: list[tuple[int, Place]] = []
+        self._lines: list[int] = []
+        self.others: list[list[tuple[int, int, Place]]] = [[] for _ in searched.views]
+        number = 0
+        for at, line in enumerate(lines):
             for place in line.places:
                 if place.counts is None:
-                    self.others[place.view].append((number, place))
+                    self.others[place.view].append((number, at, place))
                 else:
-                    self.few.append(place)
-                    self.lines.append(number)
-        self.rows: Whole = np.empty(0, dtype=np.int64)
-        self.which: Whole = self.rows
-        self.counts = np.empty(0)
-        if self.few:
-            sizes = [len(place.rows) for place in self.few]
-            self.which = np.arange(len(sizes)).repeat(sizes)
-            self.rows = np.concatenate([place.rows for place in self.few], dtype=np.int64)
-            shifts = [searched.shifts[place.view] for place in self.few]
-            if any(shifts):
-                self.rows += np.array(shifts).take(self.which)
-            self.counts = np.concatenate([place.counts for place in self.few if place.counts is not None])
+                    self._few.append((number, place))
+                    self._lines.append(at)
+                number += 1
+        if self._few:
+            self.which = np.arange(len(self._few)).repeat([len(place.rows) for _, place in self._few])
+            self.rows = np.concatenate([place.rows for _, place in self._few], dtype=np.int64)
+            self._counts = np.concatenate([place.counts for _, place in self._few if place.counts is not None])
+            if len(searched.views) > 1 or searched.shifts[0]:
+                self.rows += np.array([searched.shifts[place.view] for _, place in self._few]).take(self.which)
+
+    def add_to(self, sums: NDArray[Any], factors: Sequence[int]) -> None:
+        """Add what leaves that few rows hold are worth at most."""
+        if self._few:
+            worth = np.concatenate([place.impacts for _, place in self._few], dtype=sums.dtype)
+            worth *= np.array([factors[number] for number, _ in self._few], dtype=sums.dtype).take(self.which)
+            np.add.at(sums, self.rows, worth)
 
     def counts_at(self, rows: Whole, slots: Rows, counts: NDArray[np.float64]) -> None:
         """Put the counts in *rows* of leaves that few rows hold where they belong; *slots* say where a row stands."""
-        if not self.few or not len(rows):
-            return
-        columns = slots.take(self.rows)
-        here = np.flatnonzero(rows.take(columns, mode="clip") == self.rows)
-        lines = np.array(self.lines).take(self.which.take(here))
-        counts[lines, columns.take(here)] = self.counts.take(here)
+        if self._few and len(rows):
+            columns = slots.take(self.rows)
+            here = (rows.take(columns, mode="clip") == self.rows).nonzero()[0]
+            lines = np.array(self._lines).take(self.which.take(here))
+            counts[lines, columns.take(here)] = self._counts.take(here)
 
 
 class Sums(NamedTuple):
@@ -139,28 +142,23 @@ def add_up(lines: Sequence[Line], together: Together, searched: Searched, drifts
     room = (1 << 31 if wide else (1 << 16) - 1) - (STEPS + 2) * len(lines)
     unit = room / ((top or 1.0) * SLACK)
     error, ratio = 0.0, 1.0
-    factors: list[dict[int, int]] = []
+    factors: list[int] = []
     for gain, form, places in lines:
-        mine, most_off = drifts[form], 0.0
-        by_view: dict[int, int] = {}
+        mine, off, worth = drifts[form], 0.0, max(0.0, gain) * unit
         for place in places:
             least, most = mine[place.view]
-            exact = max(0.0, gain) * most * unit
-            factor = by_view[place.view] = int(exact * SLACK) + 1
-            most_off = max(most_off, (factor - exact) * place.most + exact)
+            exact = worth * most
+            factor = int(exact * SLACK) + 1
+            factors.append(factor)
+            off = max(off, (factor - exact) * place.most + exact)
             ratio = min(ratio, least / most)
-        error += most_off
-        factors.append(by_view)
+        error += off
     values = _values(_padded(searched.offsets[-1]), wide=wide)
     values[searched.offsets[-1] :] = 0
     for at, others in enumerate(together.others):
         sums = values[searched.offsets[at] : searched.offsets[at + 1]]
-        _add(sums, [(place, factors[line][at]) for line, place in others], searched.views[at].start)
-    if together.few:
-        many = [factors[line][place.view] for line, place in zip(together.lines, together.few, strict=True)]
-        worth = np.concatenate([place.impacts for place in together.few], dtype=values.dtype)
-        worth *= np.array(many, dtype=values.dtype).take(together.which)
-        np.add.at(values, together.rows, worth)
+        _add(sums, [(place, factors[number]) for number, _, place in others], searched.views[at].start)
+    together.add_to(values, factors)
     return Sums(values, unit * STEPS, error, ratio)
 
 

@@ -37,8 +37,9 @@ class Postings(NamedTuple):
             return self.counts.take(self.dense_codes.take(rows))
         places = self.rows.searchsorted(rows.astype(self.rows.dtype))
         codes = self.codes.take(places, mode="clip")
-        counts: Whole = codes if self.counts is None else self.counts.take(codes)
-        return counts * (self.rows.take(places, mode="clip") == rows)
+        counts = codes if self.counts is None else self.counts.take(codes)
+        found: Whole = counts * (self.rows.take(places, mode="clip") == rows)
+        return found
 
 
 _NO_ROWS: Final[Rows] = np.empty(0, dtype=np.int32)

@@ -1,6 +1,6 @@
 """Questions over several parts at once: the best rows, all that match, and in how many rows words stand."""
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from operator import and_, or_
 from typing import Any, Final, NamedTuple
@@ -33,7 +33,6 @@ class Plan(NamedTuple):
     keys: Sequence[Key | None]
     wanted: Sequence[int]
     clauses: Sequence[tuple[int, ...]]
-    counted: Container[int]
     forms: Sequence[int]
     is_any: bool
 
@@ -45,9 +44,8 @@ def _plan(expression: Expression) -> Plan:
     number = {leaf: at for at, leaf in enumerate(dict.fromkeys(leaves(expression, unwanted=True)))}
     wanted = [number[leaf] for leaf in dict.fromkeys(leaves(expression, unwanted=False))]
     meant = [tuple(number[leaf] for leaf in clause) for clause in dict.fromkeys(clauses(expression))]
-    counted = {at for clause in meant for at in clause}
     forms = [FORMS.index(form_of(leaf)) for leaf in number]
-    return Plan(list(number), list(map(_key, number)), wanted, meant, counted, forms, is_any=_is_any(expression))
+    return Plan(list(number), list(map(_key, number)), wanted, meant, forms, is_any=_is_any(expression))
 
 
 def _plain_plan(parts: Sequence[Expression]) -> Plan | None:
@@ -73,9 +71,8 @@ def _plain_plan(parts: Sequence[Expression]) -> Plan | None:
         if is_nested or type(part) is Word:
             meant[tuple(places)] = None
     keys = [key for key, _ in number]
-    counted = {at for clause in meant for at in clause}
     forms = [int(key[1] == "exact" and len(key) == 2) for key in keys]
-    return Plan(asked, keys, range(len(asked)), list(meant), counted, forms, is_any=True)
+    return Plan(asked, keys, range(len(asked)), list(meant), forms, is_any=True)
 
 
 def _key(leaf: object) -> Key | None:
@@ -112,7 +109,7 @@ def rank(
         by_id=by_id,
         total=total,
         code_share=stats.code / max(1, stats.rows),
-        document_frequencies=scorer.document_frequencies(),
+        document_frequencies=scorer.document_frequencies,
         version=version,
     )
 
@@ -158,11 +155,11 @@ def _matches(plan: Plan, stands: Sequence[Stand], searched: Searched, expression
 
 
 class _Exact(NamedTuple):
-    """The ids and scores of rows, and which of the leaves that add to these each holds."""
+    """The ids and scores of rows, and how often each leaf that adds to these stands in them."""
 
     ids: Whole
     scores: scoring.Scores
-    held: Mask
+    counts: scoring.Scores
 
 
 class _Scorer:
@@ -180,30 +177,20 @@ class _Scorer:
         wanted = [at for at in plan.wanted if self._stands[at].size]
         factor = query.k1 + 1.0
         self._lines = [bounds.Line(worth[at] * factor, plan.forms[at], self._stands[at].places) for at in wanted]
-        averages = tuple(map(stats.average, FORMS))
-        self._slopes = list(map(measure.slope, averages))
+        self._gains = np.array([line.gain for line in self._lines])[:, None]
+        self._forms = [line.form for line in self._lines]
+        averages = (stats.average("stem"), stats.average("exact"))
+        self._slopes = [measure.slope(average) for average in averages]
         self._drifts = searched.drifts(measure, averages)
         self._together = bounds.Together(self._lines, searched)
-        self._counted = [line for line, at in enumerate(wanted) if at in plan.counted]
-        lines = {wanted[line]: at for at, line in enumerate(self._counted)}
-        self._coverage = scoring.Coverage([self._clause(clause, worth, lines) for clause in plan.clauses])
+        lines = {at: line for line, at in enumerate(wanted)}
+        clauses = [_clause(plan, clause, worth, lines) for clause in plan.clauses]
+        self._coverage = scoring.Coverage(clauses, len(wanted))
+        self.document_frequencies = _document_frequencies(plan, self._stands)
 
     def is_for(self, query: WordQuery, stats: CollectionStats, measure: Measure) -> bool:
         """Tell whether it was made for this very question."""
         return query is self._query and measure == self._measure and stats == self._stats
-
-    def _clause(self, clause: tuple[int, ...], worth: Sequence[float], lines: dict[int, int]) -> scoring.Clause:
-        held = [at for at in clause if at in lines]
-        weights = tuple(self._plan.asked[at].weight for at in held)
-        return scoring.Clause(max(worth[at] for at in clause), tuple(lines[at] for at in held), weights)
-
-    def document_frequencies(self) -> dict[str, int]:
-        """Return in how many rows each word stands; of two forms that look alike, the more frequent one counts."""
-        found: dict[str, int] = {}
-        for leaf, stand in zip(self._plan.asked, self._stands, strict=True):
-            if type(leaf) is Word:
-                found[leaf.text] = max(stand.size, found.get(leaf.text, 0))
-        return found
 
     def best(
         self, searched: Searched, limit: int, score_ids: Sequence[int]
@@ -222,7 +209,7 @@ class _Scorer:
         order = scores.argsort(kind="stable") if searched.is_ascending else np.lexsort((exact.ids[:count], scores))
         size = min(limit, count)
         chosen = np.concatenate((order[:size], chosen)) if len(chosen) else order[:size]
-        shares = self._coverage.of(exact.held[:, chosen][self._counted])
+        shares = self._coverage.of(exact.counts.take(chosen, axis=1))
         ids = exact.ids.take(chosen).tolist()
         hits = scoring.hits_of(ids, exact.scores.take(chosen).tolist(), shares)
         return hits[:size], dict(zip(ids[size:], hits[size:], strict=True)), sums.total
@@ -248,25 +235,50 @@ class _Scorer:
         """Return the scores of *rows*."""
         counts = np.zeros((len(self._lines), len(rows)))
         self._together.counts_at(rows, bounds.slots_of(rows, searched.offsets[-1]), counts)
-        ids, lengths = np.empty(len(rows), dtype=np.int64), np.empty((len(FORMS), len(rows)))
-        for at, here in _by_view(searched, rows):
-            view = searched.views[at]
-            mine = rows[here] - searched.shifts[at] if searched.shifts[at] else rows[here]
-            ids[here] = view.part.ids.take(mine)
-            for line, (form, slope) in enumerate(zip(FORMS, self._slopes, strict=True)):
-                lengths[line, here] = view.part.form(form).lengths.take(mine) * slope
-            for line, place in self._together.others[at]:
-                counts[line, here] = place.postings.of(mine)
-        gains, forms = [line.gain for line in self._lines], [line.form for line in self._lines]
-        scores = scoring.score(counts, lengths, gains, forms, self._measure.least)
-        return _Exact(ids, scores, counts > 0)
+        if len(searched.views) == 1:
+            ids, lengths = self._read(searched, 0, rows, counts)
+        else:
+            ids, lengths = np.empty(len(rows), dtype=np.int64), np.empty((len(FORMS), len(rows)))
+            for at, here in _by_view(searched, rows):
+                mine = np.zeros((len(self._lines), len(here)))
+                ids[here], lengths[:, here] = self._read(searched, at, rows[here], mine)
+                counts[:, here] += mine
+        below = lengths[self._forms] if len(set(self._forms)) > 1 else lengths[max(self._forms, default=0)]
+        return _Exact(ids, scoring.score(counts, below, self._gains, self._measure.least), counts)
+
+    def _read(
+        self, searched: Searched, at: int, rows: Whole, counts: scoring.Scores
+    ) -> tuple[Whole, NDArray[np.float64]]:
+        """Return the ids of rows of one view and what their lengths add; put the counts of frequent leaves in."""
+        part, shift = searched.views[at].part, searched.shifts[at]
+        if shift:
+            rows = rows - shift
+        for _, line, place in self._together.others[at]:
+            counts[line] = place.postings.of(rows)
+        lengths = np.array([part.form(form).lengths.take(rows) for form in FORMS])
+        return part.ids.take(rows), lengths * np.array(self._slopes)[:, None]
 
 
-def _by_view(searched: Searched, rows: Whole) -> Iterable[tuple[int, Any]]:
+def _clause(plan: Plan, clause: tuple[int, ...], worth: Sequence[float], lines: dict[int, int]) -> scoring.Clause:
+    """Return what is asked for in terms of the lines that are held."""
+    if len(clause) == 1 and clause[0] in lines:
+        (at,) = clause
+        return worth[at], [lines[at]], [plan.asked[at].weight]
+    held = [at for at in clause if at in lines]
+    return max([worth[at] for at in clause]), [lines[at] for at in held], [plan.asked[at].weight for at in held]
+
+
+def _document_frequencies(plan: Plan, stands: Sequence[Stand]) -> dict[str, int]:
+    """Return in how many rows each word stands; of two forms that look alike, the more frequent one counts."""
+    found: dict[str, int] = {}
+    for leaf, stand in zip(plan.asked, stands, strict=True):
+        if type(leaf) is Word:
+            found[leaf.text] = max(stand.size, found.get(leaf.text, 0))
+    return found
+
+
+def _by_view(searched: Searched, rows: Whole) -> Iterable[tuple[int, Whole]]:
     """Yield the views that have any of *rows*, and which these are."""
-    if len(searched.views) == 1:
-        yield 0, slice(None)
-        return
     views = np.array(searched.offsets[1:]).searchsorted(rows, "right")
     for at in np.flatnonzero(np.bincount(views)).tolist():
         yield at, np.flatnonzero(views == at)

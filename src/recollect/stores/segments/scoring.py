@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from recollect.records import IndexHit
 from recollect.stores.segments.part import Mask
 
 Scores = NDArray[np.float64]
+Clause = tuple[float, list[int], list[float]]
+"""What is asked for: what it is worth, and the lines and weights of the leaves that may be meant and are held."""
 _hit: Callable[[Any], IndexHit] = partial(tuple.__new__, IndexHit)
 """A hit from all its fields; `IndexHit._make` takes twice as long."""
 
@@ -22,54 +24,61 @@ BITS = 52
 _POWERS = np.exp2(np.arange(BITS))
 
 
-def score(
-    counts: Scores, lengths: Sequence[NDArray[Any]], gains: Sequence[float], forms: Sequence[int], base: float
-) -> Scores:
-    """Return the scores of rows from *counts*, a line for each leaf, and what *lengths* add by form.
+def score(counts: Scores, lengths: NDArray[Any], gains: Scores, base: float) -> Scores:
+    """Return the scores of rows from *counts*, a line for each leaf, what *lengths* add to these, and *gains*.
 
     Lines are added one by one, as adding along an axis may add in pairs and round otherwise.
     """
-    if not gains:
+    if not len(gains):
         return np.zeros(counts.shape[1])
     below = counts + base
-    below += lengths[forms[0]] if len(set(forms)) == 1 else np.array(lengths)[forms]
-    worth = counts * np.array(gains)[:, None]
+    below += lengths
+    worth = counts * gains
     if base > 0.0:
         worth /= below
     else:
         np.divide(worth, below, out=worth, where=counts > 0)
-    return np.add.accumulate(worth, axis=0, out=worth)[-1]
-
-
-class Clause(NamedTuple):
-    """What is asked for: what it is worth, and the lines and weights of the leaves that may be meant and are held."""
-
-    value: float
-    lines: tuple[int, ...]
-    weights: tuple[float, ...]
+    added: Scores = np.add.accumulate(worth, axis=0, out=worth)
+    scores: Scores = added[-1]
+    return scores
 
 
 class Coverage:
-    """Which share of what is asked for rows hold; rows that hold the same are added up once."""
+    """Which share of what is asked for rows hold; rows that hold the same are added up once.
 
-    __slots__ = ("_known", "_lines", "_several", "_whole", "_worth")
+    What is asked for is told by clauses: what each is worth, and the lines and weights of the leaves that may be meant.
+    """
 
-    def __init__(self, clauses: Sequence[Clause]) -> None:
-        plain = [clause for clause in clauses if len(clause.lines) == 1]
-        self._lines = [clause.lines[0] for clause in plain]
-        self._worth = np.array([clause.value * clause.weights[0] for clause in plain], dtype=np.float64)[:, None]
-        self._several = [clause for clause in clauses if len(clause.lines) > 1]
-        self._whole = math.fsum([clause.value for clause in clauses]) or 1.0
+    __slots__ = ("_counted", "_known", "_lines", "_powers", "_several", "_whole", "_worth")
+
+    def __init__(self, clauses: Sequence[Clause], lines: int) -> None:
+        plain = [clause for clause in clauses if len(clause[1]) == 1]
+        self._lines = [held[0] for _, held, _ in plain]
+        self._worth = np.array([value * weights[0] for value, _, weights in plain], dtype=np.float64)[:, None]
+        self._several = [clause for clause in clauses if len(clause[1]) > 1]
+        self._whole = math.fsum([value for value, _, _ in clauses]) or 1.0
+        self._counted = sorted({*self._lines, *(line for _, held, _ in self._several for line in held)})
+        self._powers = np.zeros(lines)
+        if len(self._counted) <= BITS:
+            self._powers[self._counted] = _POWERS[: len(self._counted)]
         self._known: dict[Any, float] = {}
 
-    def of(self, held: Mask) -> list[float]:
-        """Return the share of each column of *held*, which has a line for each leaf that counts."""
-        known, alike = self._known, _patterns(held)
+    def of(self, counts: Scores) -> list[float]:
+        """Return the share of each column of *counts*, which has a line for each leaf."""
+        held, known = counts > 0.0, self._known
+        alike = self._patterns(held)
         columns = {pattern: at for at, pattern in enumerate(alike) if pattern not in known}
         if columns:
             for pattern, each in zip(columns, self._shares(held[:, list(columns.values())]), strict=True):
                 known[pattern] = min(1.0, math.fsum(each) / self._whole)
         return list(map(known.__getitem__, alike))
+
+    def _patterns(self, held: Mask) -> list[Any]:
+        """Return something for each column of *held* that is the same for those that are alike."""
+        if len(self._counted) > BITS:
+            return list(zip(*held[self._counted].tolist(), strict=True))
+        found: list[Any] = (self._powers @ held).tolist()
+        return found
 
     def _shares(self, held: Mask) -> list[list[float]]:
         """Return for each column what each clause that is held anywhere is worth in it."""
@@ -80,19 +89,12 @@ class Coverage:
         return found
 
 
-def _patterns(held: Mask) -> list[Any]:
-    """Return something for each column of *held* that is the same for those that are alike."""
-    if len(held) > BITS:
-        return list(zip(*held.tolist(), strict=True))
-    found: list[Any] = (_POWERS[: len(held)] @ held.astype(np.float64)).tolist()
-    return found
-
-
 def _best_of(held: Mask, clause: Clause) -> Scores:
     """Return what a clause is worth in each column: the leaf that weighs most of those held."""
-    there = held[list(clause.lines)]
-    best = np.where(there, np.array(clause.weights)[:, None], -np.inf).max(axis=0)
-    return clause.value * np.where(there.any(axis=0), best, 0.0)
+    value, lines, weights = clause
+    there = held[lines]
+    best = np.where(there, np.array(weights)[:, None], -np.inf).max(axis=0)
+    return value * np.where(there.any(axis=0), best, 0.0)
 
 
 def hits_of(ids: Iterable[int], scores: Iterable[float], shares: Iterable[float]) -> list[IndexHit]:

@@ -84,21 +84,18 @@ class Parts:
         self,
         query: WordQuery,
         asked: WordQuestion,
-        stats: CollectionStats,
         *,
         limit: int,
         score_ids: Sequence[int],
         version: int,
     ) -> WordHits:
         """Return the best documents."""
-        searched = self._asked(asked, version)
-        if asked.forgotten:
-            stats = stats + stats_of(asked.forgotten)
+        searched, stats = self._asked(asked, version)
         return ranking.rank(query, searched, stats=stats, limit=limit, score_ids=score_ids, version=version)
 
     def matching(self, query: WordQuery, asked: WordQuestion, *, version: int) -> Collection[int]:
         """Return all documents that match and are wanted."""
-        found: list[int] = ranking.matching(query, self._asked(asked, version)).tolist()
+        found: list[int] = ranking.matching(query, self._asked(asked, version)[0]).tolist()
         return found
 
     def frequencies(self, form: Form, words: Sequence[str] | None, *, scope: Scope) -> Mapping[str, int]:
@@ -114,14 +111,18 @@ class Parts:
             holding={part: _words(_longer(views, part) if part else ()) for part in holding},
         )
 
-    def _asked(self, asked: WordQuestion, version: int) -> Searched:
-        """Return what a question is about; what was forgotten is a part of its own."""
-        key = (asked.scope, asked.where, version)
-        searched = self.memo.kept(key, lambda: Searched(self._views(asked.scope, self._admitted(asked))))
+    def _asked(self, asked: WordQuestion, version: int) -> tuple[Searched, CollectionStats]:
+        """Return what a question is about, and how much that is; what was forgotten is a part of its own."""
+        found = self.memo.kept((asked.scope, asked.where, version), lambda: self._read(asked))
         if not asked.forgotten:
-            return searched
+            return found
+        searched, stats = found
         part = build([index_row(row, "", tokens) for row, tokens in asked.forgotten.items()])
-        return Searched([*searched.views, View(part=part, admitted=mask_of(part, asked.admitted()))])
+        forgotten = View(part=part, admitted=mask_of(part, asked.admitted()))
+        return Searched([*searched.views, forgotten]), stats + stats_of(asked.forgotten)
+
+    def _read(self, asked: WordQuestion) -> tuple[Searched, CollectionStats]:
+        return Searched(self._views(asked.scope, self._admitted(asked))), asked.stats()
 
     def _admitted(self, asked: WordQuestion) -> list[Mask | None]:
         """Return which rows of each piece may be hits."""
