@@ -211,8 +211,7 @@ def candidates(sums: Sums, limit: int) -> Whole:
     if sums.total <= limit:
         return np.flatnonzero(values)
     if len(values) <= SMALL:
-        least = _least(sums, _kth(values, limit))
-        return np.flatnonzero(values >= least)
+        return (values >= _least(sums, _kth(values, limit))).nonzero()[0]
     table = values.reshape(LINES, -1)
     highest = table.max(axis=0)
     if limit * 2 > len(highest):
@@ -227,9 +226,10 @@ def candidates(sums: Sums, limit: int) -> Whole:
 
 def _kth(values: NDArray[Any], limit: int) -> int:
     """Return a number that at least *limit* of *values* reach, if so many are above 0; nearly the largest there is."""
-    while len(values) >= 64 * limit:
-        half = len(values) // 8
-        values = values[: half * 8].reshape(8, half).max(axis=0)
+    fold = len(values) // (16 * limit)
+    if fold > 1:
+        width = len(values) // fold
+        values = values[: fold * width].reshape(fold, width).max(axis=0)
     return int(np.partition(values, len(values) - limit)[len(values) - limit])
 
 

@@ -57,20 +57,23 @@ def _plain_plan(parts: Sequence[Expression]) -> Plan | None:
     asked: list[Any] = []
     meant: dict[tuple[int, ...], None] = {}
     for part in parts:
-        is_nested = type(part) is AnyOf
         several: Sequence[Any] = part.parts if type(part) is AnyOf else (part,)
         places = []
         for leaf in several:
-            key = _key(leaf)
-            if key is None or (is_nested and type(leaf) is not Word):
+            kind = type(leaf)
+            if kind is Word:
+                key: tuple[Any, ...] = (leaf.text, leaf.form, leaf.weight)
+            elif kind is type(part) is Bigram:
+                key = (leaf.first, leaf.second, None, leaf.weight)
+            else:
                 return None
-            at = number.setdefault((key, leaf.weight), len(asked))
+            at = number.setdefault(key, len(asked))
             if at == len(asked):
                 asked.append(leaf)
             places.append(at)
-        if is_nested or type(part) is Word:
+        if type(part) is not Bigram:
             meant[tuple(places)] = None
-    keys = [key for key, _ in number]
+    keys = [key[:-1] for key in number]
     forms = [int(key[1] == "exact" and len(key) == 2) for key in keys]
     return Plan(asked, keys, range(len(asked)), list(meant), forms, is_any=True)
 
@@ -178,7 +181,8 @@ class _Scorer:
         factor = query.k1 + 1.0
         self._lines = [bounds.Line(worth[at] * factor, plan.forms[at], self._stands[at].places) for at in wanted]
         self._gains = np.array([line.gain for line in self._lines])[:, None]
-        self._forms = [line.form for line in self._lines]
+        self._used = sorted({line.form for line in self._lines}) or [0]
+        self._forms = [self._used.index(line.form) for line in self._lines]
         averages = (stats.average("stem"), stats.average("exact"))
         self._slopes = [measure.slope(average) for average in averages]
         self._drifts = searched.drifts(measure, averages)
@@ -202,7 +206,8 @@ class _Scorer:
             rows = self._narrowed(searched, sums, rows, limit)
         count, chosen = len(rows), _NO_ROWS
         if score_ids:
-            wanted = searched.rows_of(np.array(list(dict.fromkeys(score_ids)), dtype=np.int64))
+            once = dict.fromkeys(score_ids)
+            wanted = searched.rows_of(np.fromiter(once, dtype=np.int64, count=len(once)))
             rows, chosen = _joined(rows, wanted[sums.values[wanted] > 0], searched.offsets[-1])
         exact = self._exact(searched, rows)
         scores = -exact.scores[:count]
@@ -238,25 +243,24 @@ class _Scorer:
         if len(searched.views) == 1:
             ids, lengths = self._read(searched, 0, rows, counts)
         else:
-            ids, lengths = np.empty(len(rows), dtype=np.int64), np.empty((len(FORMS), len(rows)))
+            ids, lengths = np.empty(len(rows), dtype=np.int64), np.empty((len(self._used), len(rows)))
             for at, here in _by_view(searched, rows):
                 mine = np.zeros((len(self._lines), len(here)))
                 ids[here], lengths[:, here] = self._read(searched, at, rows[here], mine)
                 counts[:, here] += mine
-        below = lengths[self._forms] if len(set(self._forms)) > 1 else lengths[max(self._forms, default=0)]
-        return _Exact(ids, scoring.score(counts, below, self._gains, self._measure.least), counts)
+        if len(lengths) > 1:
+            lengths = lengths[self._forms]
+        return _Exact(ids, scoring.score(counts, lengths, self._gains, self._measure.least), counts)
 
-    def _read(
-        self, searched: Searched, at: int, rows: Whole, counts: scoring.Scores
-    ) -> tuple[Whole, NDArray[np.float64]]:
+    def _read(self, searched: Searched, at: int, rows: Whole, counts: scoring.Scores) -> tuple[Whole, scoring.Scores]:
         """Return the ids of rows of one view and what their lengths add; put the counts of frequent leaves in."""
         part, shift = searched.views[at].part, searched.shifts[at]
         if shift:
             rows = rows - shift
         for _, line, place in self._together.others[at]:
             counts[line] = place.postings.of(rows)
-        lengths = np.array([part.form(form).lengths.take(rows) for form in FORMS])
-        return part.ids.take(rows), lengths * np.array(self._slopes)[:, None]
+        lengths = [part.form(FORMS[form]).lengths.take(rows) * self._slopes[form] for form in self._used]
+        return part.ids.take(rows), np.array(lengths)
 
 
 def _clause(plan: Plan, clause: tuple[int, ...], worth: Sequence[float], lines: dict[int, int]) -> scoring.Clause:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import IndexHit
-from recollect.stores.segments.part import Mask
 
 Scores = NDArray[np.float64]
 Clause = tuple[float, list[int], list[float]]
@@ -19,9 +18,8 @@ _hit: Callable[[Any], IndexHit] = partial(tuple.__new__, IndexHit)
 """A hit from all its fields; `IndexHit._make` takes twice as long."""
 
 
-BITS = 52
-"""How many leaves one number can tell the presence of."""
-_POWERS = np.exp2(np.arange(BITS))
+BITS = 53
+"""How many bits of a number count."""
 
 
 def score(counts: Scores, lengths: NDArray[Any], gains: Scores, base: float) -> Scores:
@@ -44,55 +42,64 @@ def score(counts: Scores, lengths: NDArray[Any], gains: Scores, base: float) -> 
 
 
 class Coverage:
-    """Which share of what is asked for rows hold; rows that hold the same are added up once.
+    """Which share of what is asked for rows hold, to the bit what `math.fsum` adds up.
 
-    What is asked for is told by clauses: what each is worth, and the lines and weights of the leaves that may be meant.
+    What clauses are worth is cut in two: multiples of one step, and what is left. The sums of either are exact in
+    whatever order they are added, as no bit of them is lost; so the sum of both is rounded once, as `fsum` does it.
     """
 
-    __slots__ = ("_counted", "_known", "_lines", "_powers", "_several", "_whole", "_worth")
+    __slots__ = ("_clauses", "_halves", "_several", "_shift", "_whole")
 
     def __init__(self, clauses: Sequence[Clause], lines: int) -> None:
-        plain = [clause for clause in clauses if len(clause[1]) == 1]
-        self._lines = [held[0] for _, held, _ in plain]
-        self._worth = np.array([value * weights[0] for value, _, weights in plain], dtype=np.float64)[:, None]
-        self._several = [clause for clause in clauses if len(clause[1]) > 1]
         self._whole = math.fsum([value for value, _, _ in clauses]) or 1.0
-        self._counted = sorted({*self._lines, *(line for _, held, _ in self._several for line in held)})
-        self._powers = np.zeros(lines)
-        if len(self._counted) <= BITS:
-            self._powers[self._counted] = _POWERS[: len(self._counted)]
-        self._known: dict[Any, float] = {}
+        self._clauses = [clause for clause in clauses if clause[1]]
+        self._several = [clause for clause in clauses if len(clause[1]) > 1]
+        shift = self._shift = _shift([value * weight for value, _, weights in clauses for weight in weights])
+        self._halves = np.zeros((2, lines))
+        for value, held, weights in self._clauses:
+            if shift and len(held) == 1:
+                worth = value * weights[0]
+                above = (worth + shift) - shift
+                self._halves[0, held[0]] += above
+                self._halves[1, held[0]] += worth - above
 
     def of(self, counts: Scores) -> list[float]:
         """Return the share of each column of *counts*, which has a line for each leaf."""
-        held, known = counts > 0.0, self._known
-        alike = self._patterns(held)
-        columns = {pattern: at for at, pattern in enumerate(alike) if pattern not in known}
-        if columns:
-            for pattern, each in zip(columns, self._shares(held[:, list(columns.values())]), strict=True):
-                known[pattern] = min(1.0, math.fsum(each) / self._whole)
-        return list(map(known.__getitem__, alike))
-
-    def _patterns(self, held: Mask) -> list[Any]:
-        """Return something for each column of *held* that is the same for those that are alike."""
-        if len(self._counted) > BITS:
-            return list(zip(*held[self._counted].tolist(), strict=True))
-        found: list[Any] = (self._powers @ held).tolist()
-        return found
-
-    def _shares(self, held: Mask) -> list[list[float]]:
-        """Return for each column what each clause that is held anywhere is worth in it."""
-        shares = held[self._lines] * self._worth if self._lines else np.zeros((0, held.shape[1]))
-        if self._several:
-            shares = np.vstack((shares, *(_best_of(held, clause) for clause in self._several)))
-        found: list[list[float]] = shares.T.tolist()
+        shift = self._shift
+        if not shift:
+            each = np.array([_best_of(counts, clause) for clause in self._clauses]).reshape(
+                len(self._clauses), counts.shape[1]
+            )
+            return [min(1.0, math.fsum(worth) / self._whole) for worth in each.T.tolist()]
+        halves = self._halves @ np.minimum(counts, 1.0)
+        for clause in self._several:
+            worth = _best_of(counts, clause)
+            above = (worth + shift) - shift
+            halves[0] += above
+            halves[1] += worth - above
+        shares = halves[0] + halves[1]
+        shares /= self._whole
+        found: list[float] = np.minimum(shares, 1.0, out=shares).tolist()
         return found
 
 
-def _best_of(held: Mask, clause: Clause) -> Scores:
+def _shift(values: Sequence[float]) -> float:
+    """Return what, added to any of *values* and taken off again, leaves multiples of one step; 0 where bits get lost.
+
+    The largest of them have room for all of their sum above the step, the smallest for all of it below.
+    """
+    sizes = [math.frexp(value)[1] for value in values if value]
+    if not sizes or not all(map(math.isfinite, values)):
+        return 0.0
+    room = max(2, len(values).bit_length())
+    lost = max(sizes) - min(sizes) + 2 * room > BITS + 1
+    return 0.0 if lost else math.ldexp(1.5, max(sizes) + room - 1)
+
+
+def _best_of(counts: Scores, clause: Clause) -> Scores:
     """Return what a clause is worth in each column: the leaf that weighs most of those held."""
     value, lines, weights = clause
-    there = held[lines]
+    there = counts[lines] > 0.0
     best = np.where(there, np.array(weights)[:, None], -np.inf).max(axis=0)
     return value * np.where(there.any(axis=0), best, 0.0)
 

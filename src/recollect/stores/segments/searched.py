@@ -108,10 +108,13 @@ class Searched:
 
     def rows_of(self, ids: Whole) -> Whole:
         """Return the rows of *ids*, in their order, without those that no view has."""
+        if len(self.views) == 1 and len(self.views[0]) == len(self.views[0].part):
+            alone = self.views[0].part.rows_of(ids)
+            return alone[alone >= 0]
         found = np.full(len(ids), -1, dtype=np.int64)
         for view, shift in zip(self.views, self.shifts, strict=True):
             rows = view.part.rows_of(ids)
-            np.copyto(found, rows + np.int64(shift), where=(rows >= view.start) & (rows < view.stop))
+            np.copyto(found, rows + shift, where=(rows >= view.start) & (rows < view.stop))
         return found[found >= 0]
 
 
