@@ -208,7 +208,7 @@ class _Scorer:
         if score_ids:
             once = dict.fromkeys(score_ids)
             wanted = searched.rows_of(np.fromiter(once, dtype=np.int64, count=len(once)))
-            rows, chosen = _joined(rows, wanted[sums.values[wanted] > 0], searched.offsets[-1])
+            rows, chosen = _joined(rows, wanted[sums.values.take(wanted) > 0], searched.offsets[-1])
         exact = self._exact(searched, rows)
         scores = -exact.scores[:count]
         order = scores.argsort(kind="stable") if searched.is_ascending else np.lexsort((exact.ids[:count], scores))

@@ -55,13 +55,14 @@ class Coverage:
         self._clauses = [clause for clause in clauses if clause[1]]
         self._several = [clause for clause in clauses if len(clause[1]) > 1]
         shift = self._shift = _shift([value * weight for value, _, weights in clauses for weight in weights])
-        self._halves = np.zeros((2, lines))
+        halves = [0.0] * lines, [0.0] * lines
         for value, held, weights in self._clauses:
-            if shift and len(held) == 1:
+            if len(held) == 1:
                 worth = value * weights[0]
                 above = (worth + shift) - shift
-                self._halves[0, held[0]] += above
-                self._halves[1, held[0]] += worth - above
+                halves[0][held[0]] += above
+                halves[1][held[0]] += worth - above
+        self._halves = np.array(halves)
 
     def of(self, counts: Scores) -> list[float]:
         """Return the share of each column of *counts*, which has a line for each leaf."""

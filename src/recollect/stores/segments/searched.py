@@ -79,8 +79,8 @@ class Searched:
         """Return where each of *leaves* stands; those that have a key are remembered by it."""
         kept: Mapping[Any, Stand] = self._kept.get(measure, {})
         found = [kept.get(key) for key in keys]
-        missing = [at for at, each in enumerate(found) if each is None]
-        if missing:
+        if None in found:
+            missing = [at for at, each in enumerate(found) if each is None]
             for at, each in zip(missing, self._read([leaves[at] for at in missing], measure), strict=True):
                 found[at] = each
                 key = keys[at]
