@@ -48,36 +48,36 @@ class Coverage:
     whatever order they are added, as no bit of them is lost; so the sum of both is rounded once, as `fsum` does it.
     """
 
-    __slots__ = ("_clauses", "_halves", "_several", "_shift", "_whole")
+    __slots__ = ("_clauses", "_halves", "_several", "_whole")
 
     def __init__(self, clauses: Sequence[Clause], lines: int) -> None:
         self._whole = math.fsum([value for value, _, _ in clauses]) or 1.0
         self._clauses = [clause for clause in clauses if clause[1]]
-        self._several = [clause for clause in clauses if len(clause[1]) > 1]
-        shift = self._shift = _shift([value * weight for value, _, weights in clauses for weight in weights])
-        halves = [0.0] * lines, [0.0] * lines
-        for value, held, weights in self._clauses:
-            if len(held) == 1:
-                worth = value * weights[0]
-                above = (worth + shift) - shift
-                halves[0][held[0]] += above
-                halves[1][held[0]] += worth - above
-        self._halves = np.array(halves)
+        worth = [value * weights[0] for value, _, weights in self._clauses]
+        self._several: list[list[int]] = []
+        self._halves: Scores | None = None
+        shift = _shift(worth)
+        if shift and all(len(set(weights)) == 1 for _, _, weights in self._clauses):
+            self._several = [held for _, held, _ in self._clauses if len(held) > 1]
+            halves = [0.0] * (lines + len(self._several)), [0.0] * (lines + len(self._several))
+            for each, (_, held, _) in zip(worth, self._clauses, strict=True):
+                line = held[0] if len(held) == 1 else lines + self._several.index(held)
+                above = (each + shift) - shift
+                halves[0][line] += above
+                halves[1][line] += each - above
+            self._halves = np.array(halves)
 
     def of(self, counts: Scores) -> list[float]:
         """Return the share of each column of *counts*, which has a line for each leaf."""
-        shift = self._shift
-        if not shift:
-            each = np.array([_best_of(counts, clause) for clause in self._clauses]).reshape(
-                len(self._clauses), counts.shape[1]
-            )
+        if self._halves is None:
+            each = np.array([_best_of(counts, clause) for clause in self._clauses])
+            each = each.reshape(len(self._clauses), counts.shape[1])
             return [min(1.0, math.fsum(worth) / self._whole) for worth in each.T.tolist()]
-        halves = self._halves @ np.minimum(counts, 1.0)
-        for clause in self._several:
-            worth = _best_of(counts, clause)
-            above = (worth + shift) - shift
-            halves[0] += above
-            halves[1] += worth - above
+        held = np.empty((len(counts) + len(self._several), counts.shape[1]))
+        np.minimum(counts, 1.0, out=held[: len(counts)])
+        for line, several in enumerate(self._several, start=len(counts)):
+            held.take(several, axis=0).max(axis=0, out=held[line])
+        halves = self._halves @ held
         shares = halves[0] + halves[1]
         shares /= self._whole
         found: list[float] = np.minimum(shares, 1.0, out=shares).tolist()
