@@ -36,7 +36,8 @@ from recollect.records import (
 )
 from recollect.stores.contract import Store
 from recollect.stores.sql import SqlStore
-from recollect.stores.sqlite import answering, open_sqlite, sealing
+from recollect.stores.sql.index import answering, sealing
+from recollect.stores.sqlite import open_sqlite
 
 WORD = st.sampled_from(["cat", "cats", "dog", "fox", "c++", "it's", "数据", "ß", "a.b", "catalog"])
 TEXT = st.lists(WORD, min_size=1, max_size=6).map(" ".join)

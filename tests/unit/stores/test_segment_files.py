@@ -17,8 +17,9 @@ import recollect
 from kit import NOON, asking, plain
 from recollect.records import ALL_PROJECTS, Filter, Forget, Insert, Memory, Revise, Scope, WordHits
 from recollect.stores.contract import Store
+from recollect.stores.sql.index import sealing
 from recollect.stores.sql.index.folder import SegmentFolder
-from recollect.stores.sqlite import open_sqlite, sealing
+from recollect.stores.sqlite import open_sqlite
 
 SECRETS = ("xylophonist", "quetzalcoatl")
 
@@ -372,7 +373,8 @@ from pathlib import Path
 from unittest.mock import patch
 from kit import NOON, plain
 from recollect.records import Insert, Memory
-from recollect.stores.sqlite import open_sqlite, sealing
+from recollect.stores.sql.index import sealing
+from recollect.stores.sqlite import open_sqlite
 with patch.multiple(sealing, SEAL=8, FIRST=16, SLICE=16):
     store = open_sqlite(Path(sys.argv[1]), plain)
     for number in range(100_000):
