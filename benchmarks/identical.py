@@ -22,13 +22,18 @@ import itertools
 
 from recollect.records import AnyOf, Bigram, Leaf, TokenizedMemory, Word, WordHits, WordQuery
 from recollect.stores import bm25
+from recollect.stores.segments import searched
 from recollect.stores.segments.build import build
-from recollect.stores.segments.ranking import View, rank
+from recollect.stores.segments.ranking import Searched, View, rank
 from recollect.stores.segments.rows import index_row
 from segment_worlds import USUAL, made_up_query, made_up_world
 
 QUESTIONS = 100
 """How many questions a small world is asked."""
+AGAIN = 5
+"""Every so many questions the last one is asked again, for another number of hits and other ids."""
+SHAPES = ((256, 2048), (4, 2048), (0, 0), (2, 8))
+"""Up to how many rows leaves are added row by row, and together: sizes at which small worlds meet every turn."""
 ROWS = 50_000
 """How many documents the large part holds."""
 LARGE = 300
@@ -50,14 +55,18 @@ def main() -> None:
 
 def _small(seed: int, cases: int) -> Iterator[bool]:
     """Yield for each question to small worlds whether the answers differ."""
-    draw = random.Random(seed)
+    draw, usual = random.Random(seed), (searched.SPARSE, searched.FEW)
+    query = made_up_query(draw)
     for case in range(cases):
         if case % QUESTIONS == 0:
             world = made_up_world(draw, most=draw.choice([3, 25, 25, 80]))
-        query, limit = made_up_query(draw), draw.choice([0, 1, 3, 10, 100])
-        ids = draw.sample(range(1, 320), 20)
-        found = rank(query, world.views, stats=world.stats, limit=limit, score_ids=ids)
+            searched.SPARSE, searched.FEW = draw.choice(SHAPES)
+        if case % AGAIN:
+            query = made_up_query(draw)
+        limit, ids = draw.choice([0, 1, 3, 10, 100]), draw.sample(range(1, 320), 20)
+        found = rank(query, world.searched, stats=world.stats, limit=limit, score_ids=ids)
         yield repr(found) != repr(world.reference(query, limit=limit, score_ids=ids))
+    searched.SPARSE, searched.FEW = usual
 
 
 def _large(seed: int, cases: int) -> Iterator[bool]:
@@ -69,7 +78,7 @@ def _large(seed: int, cases: int) -> Iterator[bool]:
     for row in range(1, ROWS + 1 if cases else 1):
         body = tuple(draw.choices(words, shares, k=draw.randint(4, 20)))
         documents[row] = TokenizedMemory(stem={"body": body, "title": body[:2]}, exact={"body": body})
-    views = [View(part=build([index_row(row, f"p{row % 3}", each) for row, each in documents.items()]))]
+    asked_of = Searched([View(part=build([index_row(row, f"p{row % 3}", each) for row, each in documents.items()]))])
     stats, read = bm25.stats_of(documents), _reader(documents)
     for _ in range(cases):
         asked = list(dict.fromkeys(draw.choices(words, shares, k=draw.choice([1, 2, 8, 12]))))
@@ -77,7 +86,7 @@ def _large(seed: int, cases: int) -> Iterator[bool]:
         expression = AnyOf(parts=(*(Word(text=word) for word in asked), *pairs))
         query = WordQuery(expression=expression, weights=USUAL, idf=draw.choice(["lucene", "fts5"]))
         limit, ids = draw.choice([1, 10, 100, 1000]), draw.sample(range(1, ROWS + 100), 100)
-        found = rank(query, views, stats=stats, limit=limit, score_ids=ids)
+        found = rank(query, asked_of, stats=stats, limit=limit, score_ids=ids)
         yield repr(found) != repr(_reference(query, read, stats, limit, ids))
 
 

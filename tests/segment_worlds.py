@@ -27,7 +27,7 @@ from recollect.stores import bm25
 from recollect.stores.segments.build import build
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Part
-from recollect.stores.segments.ranking import View
+from recollect.stores.segments.ranking import Searched, View
 from recollect.stores.segments.rows import index_row
 
 USUAL = dict(zip(FIELDS, (3.0, 1.0, 0.5, 0.3, 0.2, 0.5, 1.0, 0.3, 1.0, 1.0), strict=True))
@@ -42,7 +42,7 @@ class World:
     documents: Mapping[int, TokenizedMemory]
     projects: Mapping[int, str]
     parts: Sequence[Part]
-    views: Sequence[View]
+    searched: Searched
     living: Mapping[int, TokenizedMemory]
     admitted: AbstractSet[int]
 
@@ -98,7 +98,7 @@ def made_up_world(draw: random.Random, *, most: int = 25, words: Sequence[str] =
         documents=documents,
         projects=projects,
         parts=parts,
-        views=[view for part in parts for view in views_of(part, scope, dead, admitted)],
+        searched=Searched([view for part in parts for view in views_of(part, scope, dead, admitted)]),
         living={row: documents[row] for row in ids if row not in dead and (scope is None or projects[row] in scope)},
         admitted=admitted,
     )
@@ -136,7 +136,7 @@ def views_of(
 
 
 def made_up_leaf(draw: random.Random, words: Sequence[str] = WORDS) -> Leaf:
-    weight, kind = draw.choice([1.0, 1.0, 0.5, 0.2, 0.0]), draw.randint(0, 5)
+    weight, kind = draw.choice([1.0, 1.0, 0.5, 0.2, 0.0, 1e-20]), draw.randint(0, 5)
     if kind <= 2:
         return Word(text=draw.choice([*words, "absent"]), form=draw.choice(["stem", "stem", "exact"]), weight=weight)
     if kind == 3:

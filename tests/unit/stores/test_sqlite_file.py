@@ -24,8 +24,9 @@ from recollect.records import (
     TokenizedMemory,
 )
 from recollect.stores.contract import Store
+from recollect.stores.sql.engine import Session
 from recollect.stores.sqlite import open_sqlite
-from recollect.stores.sqlite.engine import APPLICATION, migrations
+from recollect.stores.sqlite.engine import APPLICATION, SqliteEngine, migrations
 from recollect.vectors import pack
 
 SCHEMA = Path(__file__).parents[3] / "src/recollect/stores/sqlite/schema.sql"
@@ -374,3 +375,70 @@ def test_a_stored_vector_of_a_wrong_width_is_left_out_and_told_of(tmp_path: Path
 
     assert [near.id for near in found.top] == [1, 3]
     assert any("wrong width" in problem for problem in store.check())
+
+
+# --- what a connection has read -------------------------------------------------------------
+
+
+def counted(session: Session) -> int:
+    return int(session.value("select count(*) from jotting"))
+
+
+@pytest.mark.parametrize("name", ["a.db", None])
+def test_what_a_connection_keeps_is_read_again_when_anybody_has_written(tmp_path: Path, name: str | None) -> None:
+    engine = SqliteEngine(None if name is None else tmp_path / name)
+    others = engine if name is None else SqliteEngine(tmp_path / name)
+    seen = []
+
+    def look(of: SqliteEngine) -> None:
+        with of.session() as session:
+            seen.append((session.kept(counted), counted(session)))
+
+    with engine.session(write=True) as session:
+        session.rows("create table jotting (text)")
+    for writer in (engine, others, others, engine):
+        look(engine)
+        with writer.session(write=True) as session:
+            session.kept(counted)
+            session.rows("insert into jotting values ('a')")
+            seen.append((session.kept(counted), counted(session)))
+        look(engine)
+        look(others)
+
+    assert all(kept == there for kept, there in seen)
+    assert seen[-1] == (4, 4)
+
+
+def test_what_a_connection_keeps_is_right_after_a_write_that_was_undone(tmp_path: Path) -> None:
+    engine = SqliteEngine(tmp_path / "a.db")
+    with engine.session(write=True) as session:
+        session.rows("create table jotting (text)")
+
+    def written() -> None:
+        with engine.session() as outer, engine.session(write=True) as session:
+            assert outer.kept(counted) == 0
+            session.rows("insert into jotting values ('a')")
+            assert session.kept(counted) == 1
+            raise ValueError("undone")
+
+    for _ in range(2):
+        with pytest.raises(ValueError, match="undone"):
+            written()
+        with engine.session() as session:
+            assert session.kept(counted) == 0
+
+
+def test_a_transaction_sees_one_state_from_the_first_that_it_keeps(tmp_path: Path) -> None:
+    engine, others = SqliteEngine(tmp_path / "a.db"), SqliteEngine(tmp_path / "a.db")
+    with engine.session(write=True) as session:
+        session.rows("create table jotting (text)")
+
+    with engine.session() as session:
+        before = session.kept(counted)
+        with others.session(write=True) as writing:
+            writing.rows("insert into jotting values ('a')")
+        during = (session.kept(counted), counted(session))
+        engine.renew()
+        after = (session.kept(counted), counted(session))
+
+    assert (before, during, after) == (0, (0, 0), (1, 1))

@@ -15,14 +15,14 @@ from rapidfuzz.distance import OSA
 from recollect.profile import load_profile
 from recollect.records import FIELDS, AnyOf, Bigram, Phrase, TokenizedMemory, Word, WordQuery
 from recollect.stores import bm25
-from recollect.stores.segments import bounds, postings, ranking, signatures
+from recollect.stores.segments import bounds, postings, ranking, searched, signatures
 from recollect.stores.segments.build import build
 from recollect.stores.segments.files import BLOCK, HEADER, SegmentDamaged, load, save, verify
 from recollect.stores.segments.measures import USUAL as MEASURE
 from recollect.stores.segments.measures import measure_of
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Part
-from recollect.stores.segments.ranking import View, frequencies, matching, rank, vocabulary
+from recollect.stores.segments.ranking import Searched, View, frequencies, matching, rank, vocabulary
 from recollect.stores.segments.rows import COLUMNS, FORMS, IndexRow, index_row, tokens_of
 from recollect.stores.segments.spellings import containing, near
 from segment_worlds import PROJECTS, USUAL, WORDS, made_up_document, made_up_query, made_up_world
@@ -66,9 +66,41 @@ def test_any_question_is_answered_as_by_the_reference(seed: int) -> None:
     world, query = made_up_world(draw), made_up_query(draw)
     limit, score_ids = draw.choice([0, 1, 3, 10]), draw.sample(range(1, 100), 30)
 
-    found = rank(query, world.views, stats=world.stats, limit=limit, score_ids=score_ids)
+    found = rank(query, world.searched, stats=world.stats, limit=limit, score_ids=score_ids)
 
     assert repr(found) == repr(world.reference(query, limit=limit, score_ids=score_ids))
+
+
+@given(seed=SEEDS)
+def test_a_question_that_is_asked_again_for_others_is_answered_as_by_the_reference(seed: int) -> None:
+    draw = random.Random(seed)
+    world = made_up_world(draw)
+    one, other = made_up_query(draw), made_up_query(draw)
+    asked = [(one, 10), (one, 0), (one, 3), (other, 0), (one, 0)]
+    some = [draw.sample(range(1, 100), 30) for _ in asked]
+
+    found = [
+        rank(query, world.searched, stats=world.stats, limit=limit, score_ids=ids)
+        for (query, limit), ids in zip(asked, some, strict=True)
+    ]
+
+    assert list(map(repr, found)) == [
+        repr(world.reference(query, limit=limit, score_ids=ids))
+        for (query, limit), ids in zip(asked, some, strict=True)
+    ]
+
+
+def test_the_sums_of_a_question_are_not_those_of_another_store() -> None:
+    query = WordQuery(expression=Word(text="same"), weights=USUAL, idf="lucene")
+    stats = bm25.CollectionStats(rows=2, stem=4, exact=4)
+    one, other = (
+        Searched([View(part=build([row(number, text) for number, text in enumerate(texts, start=1)]))])
+        for texts in (("same words", "other words"), ("other words", "same words"))
+    )
+
+    found = [rank(query, asked, stats=stats, limit=0, score_ids=[1, 2]) for asked in (one, other, one)]
+
+    assert [list(each.by_id) for each in found] == [[1], [2], [1]]
 
 
 @given(seed=SEEDS)
@@ -76,7 +108,7 @@ def test_all_that_matches_is_found(seed: int) -> None:
     draw = random.Random(seed)
     world, query = made_up_world(draw), made_up_query(draw)
 
-    found = matching(query, world.views).tolist()
+    found = matching(query, world.searched).tolist()
 
     assert sorted(found) == sorted(world.matching(query))
 
@@ -85,8 +117,8 @@ def test_all_that_matches_is_found(seed: int) -> None:
 def test_words_are_counted_in_title_and_body(seed: int) -> None:
     world = made_up_world(random.Random(seed))
 
-    counted = {form: vocabulary(world.views, form) for form in FORMS}
-    asked = {form: frequencies(world.views, form, WORDS) for form in FORMS}
+    counted = {form: vocabulary(world.searched.views, form) for form in FORMS}
+    asked = {form: frequencies(world.searched.views, form, WORDS) for form in FORMS}
 
     assert counted == {form: world.vocabulary(form) for form in FORMS}
     assert asked == {form: {word: counted[form].get(word, 0) for word in WORDS} for form in FORMS}
@@ -100,13 +132,15 @@ def test_large_parts_are_answered_as_by_the_reference(seed: int, lines: int, mon
     monkeypatch.setattr(bounds, "CACHED", 100)
     monkeypatch.setattr(bounds, "WIDE", 4)
     monkeypatch.setattr(ranking, "MANY", 16)
+    monkeypatch.setattr(searched, "SPARSE", 4)
+    monkeypatch.setattr(searched, "FEW", 12)
     monkeypatch.setattr(postings, "SCANNED", 40 if seed % 2 else 0)
     draw = random.Random(seed)
     words = [f"w{number}" for number in range(60)]
     world = made_up_world(draw, most=400, words=words)
     queries = [made_up_query(draw, words) for _ in range(12)]
 
-    found = [rank(query, world.views, stats=world.stats, limit=5, score_ids=range(1, 300)) for query in queries]
+    found = [rank(query, world.searched, stats=world.stats, limit=5, score_ids=range(1, 300)) for query in queries]
 
     assert list(map(repr, found)) == [
         repr(world.reference(query, limit=5, score_ids=range(1, 300))) for query in queries
@@ -118,7 +152,7 @@ def test_equal_scores_are_ordered_by_id_across_parts() -> None:
     query = WordQuery(expression=Word(text="same"), weights=USUAL, idf="lucene")
     stats = bm25.CollectionStats(rows=39, stem=78, exact=78)
 
-    found = rank(query, [View(part=part) for part in parts], stats=stats, limit=7)
+    found = rank(query, Searched([View(part=part) for part in parts]), stats=stats, limit=7)
 
     assert [hit.id for hit in found.top] == [1, 2, 3, 4, 5, 6, 7]
 
@@ -126,7 +160,7 @@ def test_equal_scores_are_ordered_by_id_across_parts() -> None:
 def test_a_question_without_views_finds_nothing() -> None:
     query = WordQuery(expression=AnyOf(parts=(Word(text="a"), Bigram(first="a", second="b"))), weights=USUAL)
 
-    found = rank(query, [], stats=bm25.stats_of({}), limit=10, score_ids=[1])
+    found = rank(query, Searched([]), stats=bm25.stats_of({}), limit=10, score_ids=[1])
 
     assert (found.top, found.by_id, found.total, found.document_frequencies) == ((), {}, 0, {"a": 0})
 
@@ -139,7 +173,7 @@ def test_a_pair_that_stands_very_often_in_one_document_counts_each_time() -> Non
     part = build([index_row(1, "ada", tokens), row(2, "ha ha ho")])
     held = {1: tokens, 2: TokenizedMemory(stem={"body": ("ha", "ha", "ho")}, exact={"body": ("ha", "ha", "ho")})}
 
-    found = rank(query, [View(part=part)], stats=bm25.stats_of(held), limit=2)
+    found = rank(query, Searched([View(part=part)]), stats=bm25.stats_of(held), limit=2)
 
     weights = bm25.thousandths(query.weights)
     assert found == bm25.rank(

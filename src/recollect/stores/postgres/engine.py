@@ -13,7 +13,7 @@ from contextlib import closing, contextmanager
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import psycopg
 from psycopg import errors, pq, sql
@@ -44,6 +44,7 @@ OLDEST: Final = 160_000
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what goes wrong is told once, by us
 _CURSORS = count()
+Kept = TypeVar("Kept")
 
 
 @lru_cache(maxsize=4096)
@@ -63,11 +64,22 @@ class PostgresSession:
         self.db = db
         self.is_writing = False
         self.uncommitted: dict[Any, Any] = {}
+        self.seen: dict[Any, Any] = {}
+        """What was read in this transaction, which sees one state."""
 
     @property
     def has_written(self) -> bool:
         """Whether it may have changed anything."""
         return self.is_writing
+
+    def kept(self, read: "Callable[[PostgresSession], Kept]") -> "Kept":
+        """Return what *read* returns, read once in a transaction that does not write."""
+        if self.is_writing:
+            return read(self)
+        if read not in self.seen:
+            self.seen[read] = read(self)
+        found: Kept = self.seen[read]
+        return found
 
     def rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run *statement* and return all its rows."""
@@ -177,6 +189,7 @@ class PostgresEngine:
         self, session: PostgresSession, *, nested: bool, write: bool, durable: bool
     ) -> Iterator[PostgresSession]:
         db, before = session.db, session.is_writing
+        session.seen.clear()
         session.is_writing = write or before
         if nested:
             db.execute("savepoint nested")
@@ -214,6 +227,7 @@ class PostgresEngine:
             db = self._here.held[1].db
             db.execute("rollback")
             db.execute("begin isolation level repeatable read read only")
+            self._here.held[1].seen.clear()
 
     @property
     def name(self) -> str:

@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.stores.segments.measures import STEPS
-from recollect.stores.segments.part import Mask, Whole
-from recollect.stores.segments.postings import Postings
-from recollect.stores.segments.views import View
+from recollect.stores.segments.part import Mask, Rows, Whole
+from recollect.stores.segments.searched import Drifts, Place, Searched
 
 SLACK: Final = 1.0 + 1e-9
 """More than the last digits of a sum of scores can be off."""
@@ -25,27 +24,70 @@ LINES: Final = 128
 """Sums are looked at as a table of so many lines; of each column the largest is found first."""
 SMALL: Final = 1 << 15
 """Up to so many rows one look at all of them is faster."""
-FEW: Final = 2048
-"""Leaves in up to so many rows are added together."""
 CACHED: Final = 1 << 16
 """How many rows are added to at once: so few that their sums stay in the cache of the processor."""
 
 
-class Leaves(NamedTuple):
-    """The leaves that add to a score: what each is worth at most, and their postings by view."""
+class Line(NamedTuple):
+    """A leaf that adds to a score: its gain, the number of its form, and where it stands."""
 
-    gains: Sequence[float]
-    drifts: Sequence[Sequence[tuple[float, float]]]
-    postings: Sequence[Sequence[Postings]]
+    gain: float
+    form: int
+    places: tuple[Place, ...]
+
+
+class Together:
+    """The places of all lines, numbered in order: those of few rows as one list of rows, the others by view."""
+
+    __slots__ = ("_counts", "_few", "_lines", "others", "rows", "which")
+
+    def __init__(self, lines: Sequence[Line], searched: Searched) -> None:
+        self._few: list[tuple[int, Place]] = []
+        self._lines: list[int] = []
+        self.others: list[list[tuple[int, int, Place]]] = [[] for _ in searched.views]
+        number = 0
+        for at, line in enumerate(lines):
+            for place in line.places:
+                if place.counts is None:
+                    self.others[place.view].append((number, at, place))
+                else:
+                    self._few.append((number, place))
+                    self._lines.append(at)
+                number += 1
+        if self._few:
+            self.which = np.arange(len(self._few)).repeat([len(place.rows) for _, place in self._few])
+            self.rows = np.concatenate([place.rows for _, place in self._few], dtype=np.int64)
+            self._counts = np.concatenate([place.counts for _, place in self._few if place.counts is not None])
+            if len(searched.views) > 1 or searched.shifts[0]:
+                self.rows += np.array([searched.shifts[place.view] for _, place in self._few]).take(self.which)
+
+    def add_to(self, sums: NDArray[Any], factors: Sequence[int]) -> None:
+        """Add what leaves that few rows hold are worth at most."""
+        if self._few:
+            worth = np.concatenate([place.impacts for _, place in self._few], dtype=sums.dtype)
+            worth *= np.array([factors[number] for number, _ in self._few], dtype=sums.dtype).take(self.which)
+            np.add.at(sums, self.rows, worth)
+
+    def counts_at(self, rows: Whole, slots: Rows, counts: NDArray[np.float64]) -> None:
+        """Put the counts in *rows* of leaves that few rows hold where they belong; *slots* say where a row stands."""
+        if self._few and len(rows):
+            columns = slots.take(self.rows)
+            here = (rows.take(columns, mode="clip") == self.rows).nonzero()[0]
+            lines = np.array(self._lines).take(self.which.take(here))
+            counts[lines, columns.take(here)] = self._counts.take(here)
 
 
 class Sums(NamedTuple):
-    """A sum for each row of the views, one view after another; what makes a score of one, and how far it may be off."""
+    """A sum for each row of the views, one view after another; what makes a score of one, and how far it may be off.
+
+    *total* is how many rows match.
+    """
 
     values: NDArray[Any]
     scale: float
     error: float
     ratio: float
+    total: int = 0
 
 
 class _Room(threading.local):
@@ -54,44 +96,70 @@ class _Room(threading.local):
     def __init__(self) -> None:
         self.narrow = np.zeros(0, dtype=np.uint16)
         self.product = np.empty(CACHED, dtype=np.uint16)
+        self.slots = np.zeros(0, dtype=np.int32)
+        self.kept: tuple[object, Sums | None] = (None, None)
 
 
 _ROOM: Final = _Room()
 
 
-def _zeros(size: int, *, wide: bool) -> NDArray[Any]:
+def remember(question: object, sums: Sums) -> None:
+    """Remember the sums of a question until this thread adds up those of another."""
+    _ROOM.kept = question, sums
+
+
+def remembered(question: object) -> Sums | None:
+    """Return the sums of a question, where it was the last of this thread."""
+    last, sums = _ROOM.kept
+    return sums if last is question else None
+
+
+def _values(size: int, *, wide: bool) -> NDArray[Any]:
+    """Return room for sums, whatever is in it."""
+    _ROOM.kept = None, None
     if wide:
-        return np.zeros(size, dtype=np.uint32)
+        return np.empty(size, dtype=np.uint32)
     if len(_ROOM.narrow) < size:
-        _ROOM.narrow = np.zeros(size, dtype=np.uint16)
-        return _ROOM.narrow
-    room = _ROOM.narrow[:size]
-    room.fill(0)
-    return room
+        _ROOM.narrow = np.empty(size, dtype=np.uint16)
+    return _ROOM.narrow[:size]
 
 
-def add_up(leaves: Leaves, views: Sequence[View], offsets: Sequence[int]) -> Sums:
+def slots_of(rows: Whole, size: int) -> Rows:
+    """Return room for *size* rows in which each of *rows* has its place there, and others whatever was there."""
+    if len(_ROOM.slots) < size:
+        _ROOM.slots = np.zeros(size, dtype=np.int32)
+    _ROOM.slots[rows] = np.arange(len(rows), dtype=np.int32)
+    return _ROOM.slots
+
+
+def add_up(lines: Sequence[Line], together: Together, searched: Searched, drifts: Drifts) -> Sums:
     """Return the sums of bounds; they are overwritten by the next question of the same thread."""
-    gains = [max(0.0, gain) for gain in leaves.gains]
-    wide = len(gains) > WIDE
+    wide = len(lines) > WIDE
     top = 0.0
-    for gain, drifts, mine in zip(gains, leaves.drifts, leaves.postings, strict=True):
-        top += gain * max([each.most * most for each, (_, most) in zip(mine, drifts, strict=True)])
-    room = (1 << 31 if wide else (1 << 16) - 1) - (STEPS + 2) * len(gains)
+    for gain, form, places in lines:
+        mine = drifts[form]
+        top += max(0.0, gain) * max([place.most * mine[place.view][1] for place in places])
+    room = (1 << 31 if wide else (1 << 16) - 1) - (STEPS + 2) * len(lines)
     unit = room / ((top or 1.0) * SLACK)
-    values = _zeros(_padded(offsets[-1]), wide=wide)
-    errors, ratio = [0.0] * len(gains), 1.0
-    for at, view in enumerate(views):
-        mine, factors = [each[at] for each in leaves.postings], []
-        for line, (gain, drifts, each) in enumerate(zip(gains, leaves.drifts, mine, strict=True)):
-            least, most = drifts[at]
-            exact = gain * most * unit
-            factors.append(int(exact * SLACK) + 1)
-            if each.most:
-                errors[line] = max(errors[line], (factors[-1] - exact) * each.most + exact)
-                ratio = min(ratio, least / most)
-        _add(values[offsets[at] : offsets[at + 1]], view, mine, factors)
-    return Sums(values, unit * STEPS, sum(errors), ratio)
+    error, ratio = 0.0, 1.0
+    factors: list[int] = []
+    for gain, form, places in lines:
+        mine, off, worth = drifts[form], 0.0, max(0.0, gain) * unit
+        for place in places:
+            least, most = mine[place.view]
+            exact = worth * most
+            factor = int(exact * SLACK) + 1
+            factors.append(factor)
+            off = max(off, (factor - exact) * place.most + exact)
+            ratio = min(ratio, least / most)
+        error += off
+    values = _values(_padded(searched.offsets[-1]), wide=wide)
+    values[searched.offsets[-1] :] = 0
+    for at, others in enumerate(together.others):
+        sums = values[searched.offsets[at] : searched.offsets[at + 1]]
+        _add(sums, [(place, factors[number]) for number, _, place in others], searched.views[at].start)
+    together.add_to(values, factors)
+    return Sums(values, unit * STEPS, error, ratio)
 
 
 def _padded(size: int) -> int:
@@ -99,58 +167,51 @@ def _padded(size: int) -> int:
     return size if size <= SMALL else -(-size // (LINES * 32)) * (LINES * 32)
 
 
-def _add(sums: NDArray[Any], view: View, postings: Sequence[Postings], factors: Sequence[int]) -> None:
-    """Add what each leaf is worth at most to the rows of one view."""
-    dense, few = [], []
-    whole = len(sums) == len(view.part)
-    for each, factor in zip(postings, factors, strict=True):
-        if each.dense is not None and sums.dtype == np.uint16:
-            dense.append((each.dense if whole else each.dense[view.start : view.stop], factor))
-        elif each.most:
-            rows, worth = each.rows, each.impacts
-            if not whole:
-                inside = view.inside(rows)
-                rows, worth = rows[inside] - np.int32(view.start), worth[inside]
-            if len(rows) <= FEW:
-                few.append((rows, worth, factor))
-            else:
-                np.add.at(sums, rows, np.multiply(worth, factor, dtype=sums.dtype))
-    if few:
-        rows, worth = (np.concatenate([each[at] for each in few]) for at in (0, 1))
-        many = np.repeat(np.array([each[2] for each in few], dtype=sums.dtype), [len(each[0]) for each in few])
-        np.add.at(sums, rows, worth * many)
-    for start in range(0, len(sums) if dense else 0, CACHED):
-        some = sums[start : start + CACHED]
-        product = _ROOM.product[: len(some)]
+def _add(sums: NDArray[Any], places: Sequence[tuple[Place, int]], start: int) -> None:
+    """Put into *sums* what each leaf that many rows hold is worth at most; the rows of the view begin at *start*."""
+    dense = [(place.dense, factor) for place, factor in places if place.dense is not None and sums.dtype == np.uint16]
+    if not dense:
+        sums.fill(0)
+    for first in range(0, len(sums) if dense else 0, CACHED):
+        some = sums[first : first + CACHED]
+        product = some  # what is there is overwritten by the first line
         for line, factor in dense:
-            np.multiply(line[start : start + CACHED], factor, out=product, dtype=np.uint16)
-            some += product
+            np.multiply(line[first : first + CACHED], factor, out=product, dtype=np.uint16)
+            if product is some:
+                product = _ROOM.product[: len(some)]
+            else:
+                np.add(some, product, out=some)
+    for place, factor in places:
+        if place.dense is None or sums.dtype != np.uint16:
+            rows = place.rows - np.int32(start) if start else place.rows
+            np.add.at(sums, rows, np.multiply(place.impacts, factor, dtype=sums.dtype))
 
 
-def hide(sums: Sums, views: Sequence[View], offsets: Sequence[int], found: Mask | None) -> None:
-    """Take out what may be no hit: what is not *found*, dead or not admitted."""
+def hide(sums: Sums, searched: Searched, found: Mask | None) -> Sums:
+    """Take out what may be no hit: what is not *found*, dead or not admitted; count the others."""
+    values = sums.values
     if found is not None:
-        _mask(sums.values[: len(found)], found)
-    for view, start, stop in zip(views, offsets, offsets[1:], strict=False):
+        _mask(values[: len(found)], found)
+    for view, start in zip(searched.views, searched.offsets, strict=False):
         rows, may = view.hidden()
         if rows is not None:
-            sums.values[start:stop][rows] = 0
+            values[start : start + len(view)][rows] = 0
         elif may is not None:
-            _mask(sums.values[start:stop], may)
+            _mask(values[start : start + len(view)], may)
+    return sums._replace(total=int(np.count_nonzero(values)))
 
 
 def _mask(values: NDArray[Any], may: Mask) -> None:
     np.multiply(values, may.view(np.uint8), out=values, dtype=values.dtype)
 
 
-def candidates(sums: Sums, limit: int, total: int) -> Whole:
+def candidates(sums: Sums, limit: int) -> Whole:
     """Return every row that may be among the best *limit*, ascending."""
     values = sums.values
-    if total <= limit:
+    if sums.total <= limit:
         return np.flatnonzero(values)
     if len(values) <= SMALL:
-        least = _least(sums, _kth(values, limit))
-        return np.flatnonzero(values >= least)
+        return (values >= _least(sums, _kth(values, limit))).nonzero()[0]
     table = values.reshape(LINES, -1)
     highest = table.max(axis=0)
     if limit * 2 > len(highest):
@@ -165,9 +226,10 @@ def candidates(sums: Sums, limit: int, total: int) -> Whole:
 
 def _kth(values: NDArray[Any], limit: int) -> int:
     """Return a number that at least *limit* of *values* reach, if so many are above 0; nearly the largest there is."""
-    while len(values) >= 64 * limit:
-        half = len(values) // 8
-        values = values[: half * 8].reshape(8, half).max(axis=0)
+    fold = len(values) // (16 * limit)
+    if fold > 1:
+        width = len(values) // fold
+        values = values[: fold * width].reshape(fold, width).max(axis=0)
     return int(np.partition(values, len(values) - limit)[len(values) - limit])
 
 

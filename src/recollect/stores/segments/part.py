@@ -223,10 +223,10 @@ class Part:
     __slots__ = (
         "_block",
         "_forms",
-        "_is_ascending",
         "arrays",
         "checksums",
         "ids",
+        "is_ascending",
         "pairs",
         "projects",
         "running",
@@ -242,7 +242,7 @@ class Part:
         self.checksums = checksums or {}
         self._block = block
         self.ids: Whole = arrays["ids"]
-        self._is_ascending = bool(arrays["ascending"][0])
+        self.is_ascending = bool(arrays["ascending"][0])
         self.projects = Names(arrays["project.blob"], arrays["project.offsets"]).texts()
         self._forms = {form: FormIndex(arrays, form) for form in FORMS}
         self.pairs = Pairs(arrays, len(self._forms["stem"].names))
@@ -267,16 +267,16 @@ class Part:
         found: Mask = self.arrays["code"]
         return found
 
-    def rows_of(self, ids: Iterable[int] | Whole) -> Rows:
+    def rows_of(self, ids: Iterable[int] | Whole) -> Whole:
         """Return the row of each id, -1 where it has none."""
         wanted = ids if isinstance(ids, np.ndarray) else np.fromiter(ids, dtype=np.int64)
         if not len(self) or not len(wanted):
-            return np.full(len(wanted), -1, dtype=np.int32)
-        order: Rows = self.arrays["by_id"]
-        rows: NDArray[Any] = self.ids.searchsorted(wanted, sorter=None if self._is_ascending else order)
-        rows = np.minimum(rows, len(self) - 1) if self._is_ascending else order.take(rows, mode="clip")
-        rows[self.ids.take(rows) != wanted] = -1
-        return rows.astype(np.int32, copy=False)
+            return np.full(len(wanted), -1, dtype=np.int64)
+        rows: Whole = self.ids.searchsorted(wanted, sorter=None if self.is_ascending else self.arrays["by_id"])
+        if not self.is_ascending:
+            rows = self.arrays["by_id"].take(rows, mode="clip").astype(np.int64)
+        rows[self.ids.take(rows, mode="clip") != wanted] = -1
+        return rows
 
     def ranges(self, projects: Iterable[str] | None) -> list[tuple[int, int]]:
         """Return the rows of *projects*, as few ranges as they are; of all for None."""

@@ -31,51 +31,15 @@ class Postings(NamedTuple):
     dense: NDArray[np.uint8] | None = None
     dense_codes: NDArray[Any] | None = None
 
-    def at(self, places: NDArray[Any]) -> Whole:
-        """Return the counts at some places of *rows*; those beyond the end are as the last one."""
-        codes: Whole = self.codes.take(places, mode="clip")
-        return codes if self.counts is None else self.counts.take(codes)
-
-    def of(self, rows: Rows) -> Whole:
-        """Return the count in each of *rows*, 0 where it does not stand."""
+    def of(self, rows: Whole) -> Whole:
+        """Return the count in each of *rows*, 0 where it does not stand; it does somewhere."""
         if self.dense_codes is not None and self.counts is not None:
             return self.counts.take(self.dense_codes.take(rows))
-        if not len(self.rows):
-            return np.zeros(len(rows), dtype=np.int64)
-        places = self.rows.searchsorted(rows)
-        found: Whole = self.at(places) * (self.rows.take(places, mode="clip") == rows)
+        places = self.rows.searchsorted(rows.astype(self.rows.dtype))
+        codes = self.codes.take(places, mode="clip")
+        counts = codes if self.counts is None else self.counts.take(codes)
+        found: Whole = counts * (self.rows.take(places, mode="clip") == rows)
         return found
-
-
-BATCH: Final = 1 << 14
-"""Up to so many postings of several leaves are looked through at once."""
-
-
-def counts_at(several: Sequence[Postings], rows: Rows, size: int) -> NDArray[np.float64]:
-    """Return the counts in each of *rows*, a line for each leaf; the part has *size* rows."""
-    counts = np.zeros((len(several), len(rows)))
-    few: list[int] = []
-    for at, each in enumerate(several):
-        if each.dense_codes is None and 0 < len(each.rows) <= BATCH // 8:
-            few.append(at)
-        elif len(each.rows):
-            counts[at] = each.of(rows)
-    if few:
-        counts[few] = _counts_together([several[at] for at in few], rows, size)
-    return counts
-
-
-def _counts_together(several: Sequence[Postings], rows: Rows, size: int) -> NDArray[np.float64]:
-    """Return the counts of leaves that stand in few rows: one search for all of them."""
-    shifts = np.arange(len(several), dtype=np.int64) * size
-    keys = np.concatenate([each.rows for each in several]) + np.repeat(shifts, [len(each.rows) for each in several])
-    asked = (shifts[:, None] + rows).reshape(-1)
-    places = keys.searchsorted(asked)
-    found = np.flatnonzero(keys.take(places, mode="clip") == asked)
-    held = np.concatenate([each.codes if each.counts is None else each.counts.take(each.codes) for each in several])
-    counts = np.zeros(len(asked))
-    counts[found] = held[places[found]]
-    return counts.reshape(len(several), len(rows))
 
 
 _NO_ROWS: Final[Rows] = np.empty(0, dtype=np.int32)

@@ -4,88 +4,105 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import repeat
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import IndexHit
-from recollect.stores.segments.part import Mask
 
 Scores = NDArray[np.float64]
+Clause = tuple[float, list[int], list[float]]
+"""What is asked for: what it is worth, and the lines and weights of the leaves that may be meant and are held."""
 _hit: Callable[[Any], IndexHit] = partial(tuple.__new__, IndexHit)
 """A hit from all its fields; `IndexHit._make` takes twice as long."""
 
 
-BITS = 52
-"""How many leaves one number can tell the presence of."""
+BITS = 53
+"""How many bits of a number count."""
 
 
-class Line(NamedTuple):
-    """What a leaf is worth: its gain, and the number of its form."""
-
-    gain: float
-    form: int
-
-
-def score(counts: Scores, lengths: NDArray[Any], lines: Sequence[Line], base: float, slopes: Sequence[float]) -> Scores:
-    """Return the scores of rows from *counts*, a line for each leaf, and *lengths*, a line for each form.
+def score(counts: Scores, lengths: NDArray[Any], gains: Scores, base: float) -> Scores:
+    """Return the scores of rows from *counts*, a line for each leaf, what *lengths* add to these, and *gains*.
 
     Lines are added one by one, as adding along an axis may add in pairs and round otherwise.
     """
-    scores = np.zeros(counts.shape[1])
-    if not lines:
-        return scores
+    if not len(gains):
+        return np.zeros(counts.shape[1])
     below = counts + base
-    by_form = lengths * np.array(slopes)[:, None]
-    forms = [line.form for line in lines]
-    below += by_form[forms[0]] if len(set(forms)) == 1 else by_form[forms]
-    worth = counts * np.array([line.gain for line in lines])[:, None]
+    below += lengths
+    worth = counts * gains
     if base > 0.0:
         worth /= below
     else:
         np.divide(worth, below, out=worth, where=counts > 0)
-    for each in worth:
-        scores += each
+    added: Scores = np.add.accumulate(worth, axis=0, out=worth)
+    scores: Scores = added[-1]
     return scores
 
 
-class Clause(NamedTuple):
-    """What is asked for: what it is worth, and the lines and weights of the leaves that may be meant and are held."""
+class Coverage:
+    """Which share of what is asked for rows hold, to the bit what `math.fsum` adds up.
 
-    value: float
-    lines: tuple[int, ...]
-    weights: tuple[float, ...]
+    What clauses are worth is cut in two: multiples of one step, and what is left. The sums of either are exact in
+    whatever order they are added, as no bit of them is lost; so the sum of both is rounded once, as `fsum` does it.
+    """
+
+    __slots__ = ("_clauses", "_halves", "_several", "_whole")
+
+    def __init__(self, clauses: Sequence[Clause], lines: int) -> None:
+        self._whole = math.fsum([value for value, _, _ in clauses]) or 1.0
+        self._clauses = [clause for clause in clauses if clause[1]]
+        worth = [value * weights[0] for value, _, weights in self._clauses]
+        self._several: list[list[int]] = []
+        self._halves: Scores | None = None
+        shift = _shift(worth)
+        if shift and all(len(set(weights)) == 1 for _, _, weights in self._clauses):
+            self._several = [held for _, held, _ in self._clauses if len(held) > 1]
+            halves = [0.0] * (lines + len(self._several)), [0.0] * (lines + len(self._several))
+            for each, (_, held, _) in zip(worth, self._clauses, strict=True):
+                line = held[0] if len(held) == 1 else lines + self._several.index(held)
+                above = (each + shift) - shift
+                halves[0][line] += above
+                halves[1][line] += each - above
+            self._halves = np.array(halves)
+
+    def of(self, counts: Scores) -> list[float]:
+        """Return the share of each column of *counts*, which has a line for each leaf."""
+        if self._halves is None:
+            each = np.array([_best_of(counts, clause) for clause in self._clauses])
+            each = each.reshape(len(self._clauses), counts.shape[1])
+            return [min(1.0, math.fsum(worth) / self._whole) for worth in each.T.tolist()]
+        held = np.empty((len(counts) + len(self._several), counts.shape[1]))
+        np.minimum(counts, 1.0, out=held[: len(counts)])
+        for line, several in enumerate(self._several, start=len(counts)):
+            held.take(several, axis=0).max(axis=0, out=held[line])
+        halves = self._halves @ held
+        shares = halves[0] + halves[1]
+        shares /= self._whole
+        found: list[float] = np.minimum(shares, 1.0, out=shares).tolist()
+        return found
 
 
-def coverages(held: Mask, clauses: Sequence[Clause]) -> list[float]:
-    """Return which share of what is asked for each column of *held* has; columns that are alike are added up once."""
-    whole = math.fsum([clause.value for clause in clauses]) or 1.0
-    alike: list[Any]
-    if len(held) <= BITS:
-        alike = (np.exp2(np.arange(len(held))) @ held.astype(np.float64)).tolist()
-    else:
-        alike = list(zip(*held.tolist(), strict=True))
-    columns = dict(zip(alike, range(len(alike)), strict=True))
-    shares = _shares(held[:, list(columns.values())], clauses).T.tolist()
-    found = {pattern: min(1.0, math.fsum(each) / whole) for pattern, each in zip(columns, shares, strict=True)}
-    return list(map(found.__getitem__, alike))
+def _shift(values: Sequence[float]) -> float:
+    """Return what, added to any of *values* and taken off again, leaves multiples of one step; 0 where bits get lost.
+
+    The largest of them have room for all of their sum above the step, the smallest for all of it below.
+    """
+    sizes = [math.frexp(value)[1] for value in values if value]
+    if not sizes or not all(map(math.isfinite, values)):
+        return 0.0
+    room = max(2, len(values).bit_length())
+    lost = max(sizes) - min(sizes) + 2 * room > BITS + 1
+    return 0.0 if lost else math.ldexp(1.5, max(sizes) + room - 1)
 
 
-def _shares(held: Mask, clauses: Sequence[Clause]) -> Scores:
-    """Return what each clause that is held anywhere, a line, is worth in each column."""
-    plain = [clause for clause in clauses if len(clause.lines) == 1]
-    worth = np.array([clause.value * clause.weights[0] for clause in plain], dtype=np.float64)
-    shares = held[[clause.lines[0] for clause in plain]] * worth[:, None] if plain else np.zeros((0, held.shape[1]))
-    others = [_best_of(held, clause) for clause in clauses if len(clause.lines) > 1]
-    return np.vstack((shares, *others)) if others else shares
-
-
-def _best_of(held: Mask, clause: Clause) -> Scores:
+def _best_of(counts: Scores, clause: Clause) -> Scores:
     """Return what a clause is worth in each column: the leaf that weighs most of those held."""
-    there = held[list(clause.lines)]
-    best = np.where(there, np.array(clause.weights)[:, None], -np.inf).max(axis=0)
-    return clause.value * np.where(there.any(axis=0), best, 0.0)
+    value, lines, weights = clause
+    there = counts[lines] > 0.0
+    best = np.where(there, np.array(weights)[:, None], -np.inf).max(axis=0)
+    return value * np.where(there.any(axis=0), best, 0.0)
 
 
 def hits_of(ids: Iterable[int], scores: Iterable[float], shares: Iterable[float]) -> list[IndexHit]:

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from recollect.records import (
     Filter,
@@ -39,8 +39,15 @@ class Clause:
 OPEN = Clause()
 
 
+Kept = TypeVar("Kept")
+
+
 class Session(Protocol):
     """An open transaction."""
+
+    def kept(self, read: "Callable[[Session], Kept]") -> Kept:
+        """Return what *read* returns, or what it returned before where nothing that it may see has changed."""
+        ...
 
     def rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
         """Run *sql* and return all its rows."""
@@ -335,6 +342,10 @@ def ask(db: Database, sql: str, where: Clause, tail: str = "", values: Sequence[
 
 def version_of(session: Session) -> int:
     """Return how many writes there were that can change an answer."""
+    return session.kept(_read_version)
+
+
+def _read_version(session: Session) -> int:
     return int(session.value("select value from meta where key = 'version'"))
 
 

@@ -3,9 +3,7 @@
 import os
 import threading
 from collections.abc import Callable
-from typing import Final
-
-import apsw
+from typing import Final, Generic, Protocol, TypeVar
 
 from recollect.errors import StoreClosed
 
@@ -18,10 +16,25 @@ _PARENTS: Final[list[object]] = []
 """What a process had open when it was copied: closing it here would be closing it there."""
 
 
-class Connections:
+class Connection(Protocol):
+    """What can be ended, or told to end what it does."""
+
+    def close(self) -> None:
+        """Give up what is held."""
+        ...
+
+    def interrupt(self) -> None:
+        """End what is being done."""
+        ...
+
+
+Held = TypeVar("Held", bound=Connection)
+
+
+class Connections(Generic[Held]):
     """Connections that *connect* makes, at most *most* of them; where there is one only, it is never given up."""
 
-    def __init__(self, connect: Callable[[], apsw.Connection], *, most: int | None = None) -> None:
+    def __init__(self, connect: Callable[[], Held], *, most: int | None = None) -> None:
         self._connect = connect
         self._most = most
         self._closed = False
@@ -30,23 +43,24 @@ class Connections:
     def _begin(self) -> None:
         self._process = os.getpid()
         self._changed = threading.Condition()
-        self._free: list[apsw.Connection] = []
-        self._busy: list[apsw.Connection | None] = []
+        self._free: list[Held] = []
+        self._busy: list[Held | None] = []
 
-    def take(self) -> apsw.Connection:
+    def take(self) -> Held:
         """Return a connection that nobody else uses."""
         if self._process != os.getpid():
             self._leave_to_the_parent()
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or len(self._busy) != self._most)
-            self._require_open()
+            if self._closed or len(self._busy) == self._most:
+                self._changed.wait_for(lambda: self._closed or len(self._busy) != self._most)
+                self._require_open()
             db = self._free.pop() if self._free else None
             self._busy.append(db)
         return self._made() if db is None else db
 
-    def _made(self) -> apsw.Connection:
+    def _made(self) -> Held:
         """Return a new connection; until it is there, a blank stands in its place."""
-        made: list[apsw.Connection] = []
+        made: list[Held] = []
         try:
             made.append(self._connect())
         finally:
@@ -56,7 +70,7 @@ class Connections:
                 self._changed.notify_all()
         return made[0]
 
-    def give_back(self, db: apsw.Connection) -> None:
+    def give_back(self, db: Held) -> None:
         """Take *db* back; it is closed when enough others wait."""
         if self._process != os.getpid():
             return

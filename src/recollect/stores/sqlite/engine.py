@@ -5,9 +5,9 @@ import os
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import apsw
 
@@ -40,22 +40,41 @@ pragma journal_size_limit = 67108864;
 """
 
 
+Kept = TypeVar("Kept")
+
+
 class SqliteSession:
-    """A connection with a transaction open on it."""
+    """A connection with a transaction open on it, and what it has read and need not read again."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
         self.uncommitted: dict[Any, Any] = {}
-        self._changes = db.total_changes()
+        self._kept: dict[Any, tuple[int, Any]] = {}
+        self.close, self.interrupt = db.close, db.interrupt
+        self.begin()
 
     def begin(self) -> None:
         """Note that a transaction begins here."""
         self._changes = self.db.total_changes()
+        self._state: int | None = None
 
     @property
     def has_written(self) -> bool:
         """Tell whether the transaction has changed anything: what it sees may never be."""
         return self.db.total_changes() != self._changes
+
+    def kept(self, read: "Callable[[SqliteSession], Kept]") -> "Kept":
+        """Return what *read* returns, read again only where the file has changed since this connection read it."""
+        if self.is_writing:
+            return read(self)
+        if self._state is None:
+            self.db.execute("pragma data_version")  # from here on the transaction sees one state of the file
+            self._state = self.db.data_version()
+        state, found = self._kept.get(read, (None, None))
+        if state != self._state:
+            found = read(self)
+            self._kept[read] = self._state, found
+        return found  # type: ignore[return-value]
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Run *sql* and return all its rows."""
@@ -80,74 +99,143 @@ class SqliteSession:
         return bool(self.db.txn_state("main") == apsw.SQLITE_TXN_WRITE)
 
 
+class _Here(threading.local):
+    """The session that a thread is in, with its process: a copy of the process is in none."""
+
+    held: tuple[int, SqliteSession | None] = (0, None)
+
+
+class _Reading:
+    """A read transaction of this thread, or the transaction that is open in it; a class, for speed."""
+
+    __slots__ = ("_began", "_engine", "_session", "_took")
+
+    def __init__(self, engine: "SqliteEngine") -> None:
+        self._engine = engine
+        self._took = self._began = False
+
+    def __enter__(self) -> SqliteSession:
+        engine = self._engine
+        try:
+            session = engine.held()
+            if session is None:
+                session, self._took = engine.take(), True
+            self._session = session
+            if not session.db.in_transaction:
+                session.db.execute("begin")
+                self._began = True
+                session.begin()
+                engine.require_same()
+        except BaseException as error:
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+        return session
+
+    def __exit__(self, _: object, error: BaseException | None, trace: object) -> None:
+        engine = self._engine
+        try:
+            if self._began:
+                self._session.uncommitted.clear()
+                _roll_back(self._session.db, nested=False)
+        except apsw.Error as failed:
+            error = error or failed
+        finally:
+            if self._took:
+                engine.give_back(self._session)
+        ours = None if error is None else _told(error, engine.path)
+        if ours is not None:
+            raise ours from error
+
+
 class SqliteEngine:
     """A file, with a connection for each thread that works; or a database in memory, with one that threads share."""
 
     rebuilding = SQLITE
 
     def __init__(self, path: Path | None, *, pinned: apsw.Connection | None = None) -> None:
-        self._path = path
-        self._here = threading.local()
+        self.path = path
+        self._here = _Here()
         self._place = None if path is None or pinned is not None else _found(path)
         alone = path is None or pinned is not None
-        self._connections = Connections(lambda: pinned or _connected(self._place), most=1 if alone else None)
+        self._connections = Connections(
+            lambda: SqliteSession(pinned or _connected(self._place)), most=1 if alone else None
+        )
         with self._turn():
             pass  # what is wrong with the file is told now
 
     @property
     def segments(self) -> Path | None:
         """Return the folder in which segments of the word index may lie; there is none for a database in memory."""
-        return None if self._path is None else beside(self._path, SEGMENTS)
+        return None if self.path is None else beside(self.path, SEGMENTS)
 
     @property
     def is_writable(self) -> bool:
         """Tell whether anything can be written here."""
         return self._place is None or self._place.access == "write"
 
+    def held(self) -> SqliteSession | None:
+        """Return the session that this thread is in."""
+        process, session = self._here.held
+        return session if session is not None and process == os.getpid() else None
+
+    def take(self) -> SqliteSession:
+        """Give this thread a session of its own."""
+        session = self._connections.take()
+        self._here.held = os.getpid(), session
+        return session
+
+    def give_back(self, session: SqliteSession) -> None:
+        """Take the session back that this thread was given."""
+        self._here.held = 0, None
+        self._connections.give_back(session)
+
+    def require_same(self) -> None:
+        """Refuse to use another file than the one that was opened."""
+        if self._place is not None:
+            self._place.require_same()
+
     @contextmanager
     def _turn(self) -> Iterator[SqliteSession]:
         """Give this thread the session that it is in, or one of its own."""
-        process, session = getattr(self._here, "held", (0, None))
-        if session is not None and process == os.getpid():
+        session = self.held()
+        if session is not None:
             yield session
             return
-        db = self._connections.take()
-        session = SqliteSession(db)
-        self._here.held = os.getpid(), session
+        session = self.take()
         try:
             yield session
         finally:
-            self._here.held = 0, None
-            self._connections.give_back(db)
+            self.give_back(session)
+
+    def session(self, *, write: bool = False, durable: bool = True) -> AbstractContextManager[SqliteSession]:
+        """Open a transaction, or join the one that is open in this thread."""
+        return self._writing(durable=durable) if write else _Reading(self)
 
     @contextmanager
-    def session(self, *, write: bool = False, durable: bool = True) -> Iterator[SqliteSession]:
-        """Open a transaction, or join the one that is open in this thread."""
-        with translated(self._path), self._turn() as session:
+    def _writing(self, *, durable: bool) -> Iterator[SqliteSession]:
+        with translated(self.path), self._turn() as session:
             nested = session.db.in_transaction
-            if nested and not write:
-                yield session
-                return
-            with _lightly(session.db) if write and not durable and not nested else nullcontext():
-                yield from self._transaction(session, nested=nested, write=write)
+            with nullcontext() if durable or nested else _lightly(session.db):
+                yield from self._transaction(session, nested=nested)
 
     def open_transaction(self) -> Literal["none", "read", "write"]:
         """Tell what kind of transaction is open in this thread."""
-        process, session = getattr(self._here, "held", (0, None))
-        if session is None or process != os.getpid() or not session.db.in_transaction:
+        session = self.held()
+        if session is None or not session.db.in_transaction:
             return "none"
-        return "write" if session.db.txn_state("main") == apsw.SQLITE_TXN_WRITE else "read"
+        return "write" if session.is_writing else "read"
 
     def renew(self) -> None:
         """Let the read transaction of this thread see what others wrote since."""
-        with translated(self._path), self._turn() as session:
+        with translated(self.path), self._turn() as session:
             session.db.execute("rollback; begin")
+            session.begin()
 
-    def _transaction(self, session: SqliteSession, *, nested: bool, write: bool) -> Iterator[SqliteSession]:
+    def _transaction(self, session: SqliteSession, *, nested: bool) -> Iterator[SqliteSession]:
         db, place = session.db, None if nested else self._place
-        if place is not None and write:
+        if place is not None:
             place.require_writable()
-        db.execute("savepoint nested" if nested else "begin immediate" if write else "begin")
+        db.execute("savepoint nested" if nested else "begin immediate")
         if not nested:
             session.begin()
         try:
@@ -160,8 +248,8 @@ class SqliteEngine:
             raise
         if not nested:
             session.uncommitted.clear()
-        db.execute("release nested" if nested else "commit" if write else "rollback")
-        if place is not None and write:
+        db.execute("release nested" if nested else "commit")
+        if place is not None:
             place.require_same()
 
     def member(self, column: str, values: Collection[object] | None) -> Clause:
@@ -193,17 +281,17 @@ class SqliteEngine:
     def replaced(self, fill: Callable[[Engine], None], *, force: bool = False) -> bool:
         """Put a new file in the place of one with damaged pages."""
         with self.session() as session:
-            damaged = self._path is not None and (force or pages.are_damaged(session.db))
-        if damaged and self._path is not None:
+            damaged = self.path is not None and (force or pages.are_damaged(session.db))
+        if damaged and self.path is not None:
             from recollect.stores.sqlite.recover import replace  # noqa: PLC0415  (seldom needed)
 
-            with translated(self._path):
-                replace(self._path, lambda path: _filled(path, fill))
+            with translated(self.path):
+                replace(self.path, lambda path: _filled(path, fill))
         return damaged
 
     def scrub(self) -> tuple[str, ...]:
         """Write the file anew, page by page, and empty its log; both wait a while for others."""
-        with translated(self._path), self._turn() as session:
+        with translated(self.path), self._turn() as session:
             db = session.db
             if self._place is not None:
                 self._place.require_writable()
@@ -222,9 +310,9 @@ class SqliteEngine:
 
     def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
         """Return the files of the store, and those that by their names are copies of it."""
-        if self._path is None:
+        if self.path is None:
             return (), ()
-        path = self._path
+        path = self.path
         own = [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
         own += SegmentFolder(beside(path, SEGMENTS)).files()
         near = sorted(each for each in path.parent.iterdir() if each.name.startswith(path.stem) and each.is_file())
@@ -243,21 +331,21 @@ class SqliteEngine:
 
     def snapshot(self) -> "SqliteEngine":
         """Return the database as it is now, for reading, whatever is written later."""
-        with translated(self._path):
-            return SqliteEngine(self._path, pinned=self._pinned())
+        with translated(self.path):
+            return SqliteEngine(self.path, pinned=self._pinned())
 
     def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
         """Write a checked copy to the file *path*; writers go on meanwhile."""
         self._refuse_itself(path)
-        with translated(self._path), closing(self._pinned()) as source:
+        with translated(self.path), closing(self._pinned()) as source:
             copies.write_copy(source, path, force=force, progress=progress)
 
     def restore_backup(self, path: Path, *, aside: Path | None = None, dry_run: bool = False) -> int:
         """Put the backup *path* in the place of what is here; return how many memories it holds."""
         self._refuse_itself(path)
         with (
-            translated(self._path),
-            brought_up_to_date(path, None if self._path is None else self._path.parent) as part,
+            translated(self.path),
+            brought_up_to_date(path, None if self.path is None else self.path.parent) as part,
             closing(connect(part)) as source,
         ):
             count: int = source.execute("select count(*) from memory where deleted_at is null").get
@@ -267,7 +355,7 @@ class SqliteEngine:
         return count
 
     def _refuse_itself(self, path: Path) -> None:
-        if self._path is not None and path.exists() and path.samefile(self._path):
+        if self.path is not None and path.exists() and path.samefile(self.path):
             raise InputError(f"{path} is the store itself", hint="name another file")
 
     @contextmanager
@@ -499,14 +587,24 @@ def translated(path: Path | None) -> Iterator[None]:
     """Turn SQLite's errors into ours, with what to do about them."""
     try:
         yield
-    except RecollectError:
-        raise
-    except apsw.Error as error:
-        raise _ours(error, path) from error
-    except UnicodeDecodeError as error:
-        raise RowDamaged(f"{path} holds text that is no text", hint=f"run: recollect --db {path} doctor") from error
-    except OSError as error:
-        raise StoreError(f"cannot open {path}: {error.strerror}", hint="check the rights of its folder") from error
+    except Exception as error:
+        ours = _told(error, path)
+        if ours is None:
+            raise
+        raise ours from error
+
+
+def _told(error: BaseException, path: Path | None) -> RecollectError | None:
+    """Return *error* in our words; None where it is none of SQLite's or of the file."""
+    if isinstance(error, RecollectError):
+        return None
+    if isinstance(error, apsw.Error):
+        return _ours(error, path)
+    if isinstance(error, UnicodeDecodeError):
+        return RowDamaged(f"{path} holds text that is no text", hint=f"run: recollect --db {path} doctor")
+    if isinstance(error, OSError):
+        return StoreError(f"cannot open {path}: {error.strerror}", hint="check the rights of its folder")
+    return None
 
 
 _DAMAGED = (

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Final, Protocol, TypeVar
 
 from recollect.records import NO_FILTER, Form, NearWords, Scope, WordHits, WordQuery
-from recollect.stores.bm25 import CollectionStats, matching, rank, stats_of, thousandths
+from recollect.stores.bm25 import matching, rank, stats_of, thousandths
 from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sql.index.marks import Mark, require_texts
@@ -36,7 +36,6 @@ class Answering(Protocol):
         self,
         query: WordQuery,
         asked: WordQuestion,
-        stats: CollectionStats,
         *,
         limit: int,
         score_ids: Sequence[int],
@@ -91,7 +90,6 @@ class Texts:
         self,
         query: WordQuery,
         asked: WordQuestion,
-        stats: CollectionStats,
         *,
         limit: int,
         score_ids: Sequence[int],
@@ -99,6 +97,7 @@ class Texts:
     ) -> WordHits:
         """Return the best documents."""
         documents, weights = self._searched(asked), thousandths(query.weights)
+        stats = self.memo.kept((asked.scope, version), asked.stats)
         return rank(
             query,
             read=lambda leaf: postings_in(leaf, documents, weights),
@@ -197,7 +196,10 @@ class Cache:
         return last
 
     def _found(self, mark: Mark) -> Answering | None:
-        return next((each for each in self._states if _is_same(each.mark, mark)), None)
+        for each in self._states:
+            if each.mark is mark or _is_same(each.mark, mark):
+                return each
+        return None
 
     def _is_outgrown(self, state: Answering) -> bool:
         return isinstance(state, Texts) and len(state.documents) > TINY and "numpy" in sys.modules

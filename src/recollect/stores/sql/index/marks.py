@@ -67,8 +67,3 @@ def require_texts(row: int, *texts: object) -> None:
     """Refuse what cannot be the tokens of a document: texts with a line for each field."""
     if not all(isinstance(text, str) and text.count("\n") == LINES for text in texts):
         raise StoreDamaged(f"the tokens of memory {row} are damaged", hint="run: recollect reindex")
-
-
-def has_written(session: Session) -> bool:
-    """Tell whether the open transaction has changed anything: what it sees may never be."""
-    return session.has_written

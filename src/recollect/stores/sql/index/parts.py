@@ -14,7 +14,7 @@ from recollect.stores.segments.build import build
 from recollect.stores.segments.files import SegmentDamaged, load, verify
 from recollect.stores.segments.merge import merge
 from recollect.stores.segments.part import Mask, Part
-from recollect.stores.segments.ranking import View
+from recollect.stores.segments.ranking import Searched, View
 from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.engine import Session, WordQuestion
@@ -84,19 +84,18 @@ class Parts:
         self,
         query: WordQuery,
         asked: WordQuestion,
-        stats: CollectionStats,
         *,
         limit: int,
         score_ids: Sequence[int],
         version: int,
     ) -> WordHits:
         """Return the best documents."""
-        views, all_of_it = self._asked(asked, version), stats + stats_of(asked.forgotten)
-        return ranking.rank(query, views, stats=all_of_it, limit=limit, score_ids=score_ids, version=version)
+        searched, stats = self._asked(asked, version)
+        return ranking.rank(query, searched, stats=stats, limit=limit, score_ids=score_ids, version=version)
 
     def matching(self, query: WordQuery, asked: WordQuestion, *, version: int) -> Collection[int]:
         """Return all documents that match and are wanted."""
-        found: list[int] = ranking.matching(query, self._asked(asked, version)).tolist()
+        found: list[int] = ranking.matching(query, self._asked(asked, version)[0]).tolist()
         return found
 
     def frequencies(self, form: Form, words: Sequence[str] | None, *, scope: Scope) -> Mapping[str, int]:
@@ -112,14 +111,18 @@ class Parts:
             holding={part: _words(_longer(views, part) if part else ()) for part in holding},
         )
 
-    def _asked(self, asked: WordQuestion, version: int) -> list[View]:
-        """Return what a question is about; what was forgotten is a part of its own."""
-        masks = self.memo.kept((asked.scope, asked.where, version), lambda: self._admitted(asked))
-        views = self._views(asked.scope, masks)
-        if asked.forgotten:
-            part = build([index_row(row, "", tokens) for row, tokens in asked.forgotten.items()])
-            views.append(View(part=part, admitted=mask_of(part, asked.admitted())))
-        return views
+    def _asked(self, asked: WordQuestion, version: int) -> tuple[Searched, CollectionStats]:
+        """Return what a question is about, and how much that is; what was forgotten is a part of its own."""
+        found = self.memo.kept((asked.scope, asked.where, version), lambda: self._read(asked))
+        if not asked.forgotten:
+            return found
+        searched, stats = found
+        part = build([index_row(row, "", tokens) for row, tokens in asked.forgotten.items()])
+        forgotten = View(part=part, admitted=mask_of(part, asked.admitted()))
+        return Searched([*searched.views, forgotten]), stats + stats_of(asked.forgotten)
+
+    def _read(self, asked: WordQuestion) -> tuple[Searched, CollectionStats]:
+        return Searched(self._views(asked.scope, self._admitted(asked))), asked.stats()
 
     def _admitted(self, asked: WordQuestion) -> list[Mask | None]:
         """Return which rows of each piece may be hits."""

@@ -12,7 +12,7 @@ from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits,
 from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
 from recollect.stores.sql.index.answering import Answering, Cache
 from recollect.stores.sql.index.folder import SegmentFolder
-from recollect.stores.sql.index.marks import Mark, has_written, read_mark
+from recollect.stores.sql.index.marks import Mark, read_mark
 from recollect.stores.sql.index.sealing import Sealer
 from recollect.stores.token_text import text_of, tokens_of
 
@@ -87,8 +87,7 @@ class TokenTable:
     ) -> WordHits:
         """Return the best documents for *query*."""
         answering, mark = self._answering(session)
-        stats = answering.memo.kept((asked.scope, "stats", mark.version), asked.stats)
-        return answering.match(query, asked, stats, limit=limit, score_ids=score_ids, version=mark.version)
+        return answering.match(query, asked, limit=limit, score_ids=score_ids, version=mark.version)
 
     def matching(self, session: Session, query: WordQuery, asked: WordQuestion) -> Collection[int]:
         """Return all documents that *query* matches and that are wanted."""
@@ -109,8 +108,8 @@ class TokenTable:
 
     def _answering(self, session: Session) -> tuple[Answering, Mark]:
         """Return what answers as the open transaction sees the rows."""
-        mark = read_mark(session)
-        return self._cache.at(session, mark, has_written=has_written(session)), mark
+        mark = session.kept(read_mark)
+        return self._cache.at(session, mark, has_written=session.has_written), mark
 
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
         """Seal what was written last, where there is enough of it."""
