@@ -58,7 +58,7 @@ class HalfPrecisionScan:
             version=asked.version,
         )
 
-    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+    def settle(self, engine: Engine, *, whole: bool = False, at_rest: bool = False) -> None:  # noqa: ARG002
         """Give a graph to each generation that has grown large enough; until then all its vectors are compared."""
         if not whole or engine.open_transaction() != "none":
             return

@@ -111,7 +111,7 @@ class SqlStore:
     def settle(self) -> None:
         """Prepare all that makes answers come sooner."""
         self.words.settle(self.engine, whole=True)
-        self.scan.settle(self.engine, whole=True)
+        self.scan.settle(self.engine, whole=True, at_rest=True)
 
     def _settle(self) -> None:
         if self.engine.open_transaction() == "none":

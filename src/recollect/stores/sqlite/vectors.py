@@ -26,7 +26,7 @@ def _has_numpy() -> bool:
 class Sizes:
     """From how many passages on something is done."""
 
-    quantised: int = 20_000
+    quantised: int = 8_192
     """So many of a generation are scanned by their codes; fewer are compared one by one."""
     sealed: int = 2_048
     """So many that were written since become a segment; of a larger store a sixteenth, up to four times as many."""
@@ -69,7 +69,7 @@ class SegmentScan:
                 self._views[asked.generation] = view
         return view
 
-    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+    def settle(self, engine: Engine, *, whole: bool = False, at_rest: bool = False) -> None:
         """Seal what was written last, where there is enough of it, and join segments of like size."""
         if self._folder is None or not self._is_writable or not _has_numpy():
             return
@@ -81,7 +81,7 @@ class SegmentScan:
         try:
             from recollect.stores.sqlite.vector_sealing import Sealer  # noqa: PLC0415  (loads NumPy)
 
-            Sealer(engine, self._folder, self._sizes).settle(whole=whole)
+            Sealer(engine, self._folder, self._sizes, at_rest=at_rest).settle(whole=whole)
         finally:
             self._sealing.release()
 
@@ -99,7 +99,7 @@ class SegmentScan:
 
         with self._lock:
             self._views.clear()
-        return Sealer(engine, self._folder, self._sizes).compact()
+        return Sealer(engine, self._folder, self._sizes, at_rest=True).compact()
 
     def check(self, session: Session, *, deep: bool) -> Iterator[str]:
         """Yield what is wrong with the segments."""
