@@ -78,6 +78,9 @@ class HalfPrecisionScan:
     def resume(self, engine: Engine) -> None:
         """Do nothing: no graph waits for a transaction."""
 
+    def finish(self, engine: Engine) -> None:
+        """Do nothing: nothing is left for later."""
+
     def compact(self, engine: Engine) -> tuple[str, ...]:  # noqa: ARG002
         """Do nothing: nothing is kept beside the rows."""
         return ()

@@ -306,6 +306,10 @@ class VectorScan(Protocol):
         """Settle what had to wait for the end of a transaction."""
         ...
 
+    def finish(self, engine: Engine) -> None:
+        """Do what was left for later while a lot was written."""
+        ...
+
     def compact(self, engine: Engine) -> tuple[str, ...]:
         """Write what is kept beside the rows anew without vectors that are gone; return what stood against it."""
         ...

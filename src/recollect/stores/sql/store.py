@@ -150,4 +150,5 @@ class SqlStore:
         """Let go of everything held."""
         if not self.is_snapshot and self.engine.open_transaction() == "none":
             self.words.finish(self.engine)
+            self.scan.finish(self.engine)
         self.engine.close()

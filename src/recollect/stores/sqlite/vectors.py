@@ -45,6 +45,7 @@ class SegmentScan:
         self._lock = threading.Lock()
         self._sealing = threading.Lock()
         self._waiting: bool | None = None
+        self._is_unfinished = False
         self._views: dict[int, View] = {}
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
@@ -73,6 +74,7 @@ class SegmentScan:
         """Seal what was written last, where there is enough of it, and join segments of like size."""
         if self._folder is None or not self._is_writable or not _has_numpy():
             return
+        self._is_unfinished = (whole or self._is_unfinished) and not at_rest
         if engine.open_transaction() != "none":
             self._waiting = whole or bool(self._waiting)
             return
@@ -90,6 +92,11 @@ class SegmentScan:
         if self._waiting is not None:
             whole, self._waiting = self._waiting, None
             self.settle(engine, whole=whole)
+
+    def finish(self, engine: Engine) -> None:
+        """Join what a lot of writing left in pieces."""
+        if self._is_unfinished:
+            self.settle(engine, whole=True, at_rest=True)
 
     def compact(self, engine: Engine) -> tuple[str, ...]:
         """Remove every segment that holds a vector that is gone, and make it anew."""
