@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 import pytest
 
 from kit import NOON, plain
 from recollect.records import ALL_PROJECTS, EmbeddedMemory, Filter, Generation, Insert, Memory, Passage, VectorHits
-from recollect.stores.nearest.codes import read_codes
+from recollect.stores.nearest.codes import read_codes, write_codes
 from recollect.stores.nearest.files import has_codes
 from recollect.stores.sql import SqlStore
 from recollect.stores.sqlite import open_sqlite
@@ -91,6 +92,25 @@ def test_a_large_store_is_scanned_by_codes_and_ranked_by_vectors(store: SqlStore
     assert coded is not None
     assert sum(len(one & two) for one, two in pairs) >= 0.999 * 500
     assert [one.top[0] for one in found] == [two.top[0] for two in exact]
+
+
+def test_a_code_book_that_faiss_learnt_is_used_on(tmp_path: Path, vectors: Any) -> None:
+    one = faiss.IndexFlatIP(WIDTH)
+    one.add(np.zeros((1, WIDTH), dtype="f4"))
+    index = faiss.IndexIVFPQFastScan(one, WIDTH, 1, WIDTH, 4, faiss.METRIC_INNER_PRODUCT)
+    index.by_residual = False
+    index.train(vectors)
+    index.add(vectors)
+    faiss.write_index(index, str(tmp_path / "book"))
+
+    write_codes(vectors, tmp_path / "codes", tmp_path / "book")
+    codes = read_codes(tmp_path / "codes", rows=ROWS, dimensions=WIDTH)
+
+    assert codes is not None
+    for query in vectors[:50]:
+        products, rows = index.search(query[None], 20)
+        near, found = sorted(zip(*products, *rows, strict=True)), codes.candidates(query, None, 20)
+        assert near == sorted(zip(found[1], found[0], strict=True))
 
 
 def test_the_best_of_several_passages_speaks_whichever_the_codes_brought(tmp_path: Path, vectors: Any) -> None:

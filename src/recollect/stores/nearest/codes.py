@@ -99,13 +99,16 @@ def write_codes(vectors: Any, path: Path, book: Path | None = None) -> None:
 
 
 def _levels_at(book: Path | None, dimensions: int) -> Any:
-    """Return the levels by which the codes at *book* were made; None where there are none for such vectors."""
+    """Return the levels by which the codes at *book* were made; None where there are none for such vectors.
+
+    What faiss learnt itself is in no order.
+    """
     if book is not None:
         faiss = _faiss()
         with suppress(RuntimeError):
             index = faiss.read_index(str(book))
             if index.d == dimensions:
-                return faiss.vector_to_array(index.pq.centroids).reshape(dimensions, LEVELS)
+                return np.sort(faiss.vector_to_array(index.pq.centroids).reshape(dimensions, LEVELS), axis=1)
     return None
 
 
