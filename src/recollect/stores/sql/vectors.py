@@ -15,9 +15,8 @@ from recollect.vectors import WIDTH
 
 _OF = "v.generation_id = (select id from generation where fingerprint = ?)"
 _STATE = (
-    "select v.value, s.value, (select id from generation where fingerprint = ?), "
-    "(select dimensions from generation where fingerprint = ?) "
-    "from meta v join meta s on s.key = 'vectors' where v.key = 'version'"
+    "select v.value, s.value, g.id, g.dimensions from meta v join meta s on s.key = 'vectors' "
+    "left join generation g on g.fingerprint = ? where v.key = 'version'"
 )
 BULK = 16
 """So many memories that get vectors at once are an import, during which answers are prepared."""
@@ -174,7 +173,7 @@ def nearest(  # noqa: PLR0913  (as the contract asks it)
 ) -> VectorHits:
     """Return the memories nearest to *vector*."""
     with db.engine.session() as session:
-        (version, stamp, number, width) = session.rows(_STATE, (fingerprint, fingerprint))[0]
+        (version, stamp, number, width) = session.rows(_STATE, (fingerprint,))[0]
         if number is None:
             everyone = _admitted(db, session, scope, where, exclude_generation)
             return VectorHits(missing=everyone.count, version=version)
