@@ -30,13 +30,9 @@ ALIKE: Final = 2
 ALIKE_AT_REST: Final = 8
 """The same when nothing is written just now: one large segment is scanned sooner than some."""
 FEW: Final = 1_024
-"""So many are sealed at rest, however large the store."""
+"""So many are sealed at rest."""
 DIRTY: Final = 0.2
 """A segment is written anew when so much of it is gone."""
-SHARE: Final = 16
-"""The part of all passages, one in so many, that may wait to be sealed."""
-LARGEST: Final = 4
-"""How many times the least number may wait at most."""
 PATIENCE: Final = 10.0
 """How many seconds an erasure waits for another process that makes segments."""
 
@@ -155,7 +151,7 @@ class Sealer:
         most = total if whole else self._sizes.foreground
         quantised = total >= self._sizes.quantised
         span = (
-            self._loose(named, counted, total, most)
+            self._loose(named, counted, most)
             or self._spoilt(session, named, quantised=quantised)
             or self._like(named, most)
         )
@@ -178,11 +174,10 @@ class Sealer:
         )
 
     def _loose(
-        self, named: Sequence[Segment], counted: Sequence[tuple[int, int, int]], total: int, most: int
+        self, named: Sequence[Segment], counted: Sequence[tuple[int, int, int]], most: int
     ) -> tuple[list[Segment], int, int] | None:
         """Return what no segment holds, with the segments right before it that are not much larger."""
-        due = min(max(self._sizes.sealed, total // SHARE), LARGEST * self._sizes.sealed)
-        due = min(due, FEW) if self._at_rest else due
+        due = min(self._sizes.sealed, FEW) if self._at_rest else self._sizes.sealed
         for low, high, count in counted:
             if count < due:
                 continue

@@ -29,7 +29,7 @@ class Sizes:
     quantised: int = 8_192
     """So many of a generation are scanned by their codes; fewer are compared one by one."""
     sealed: int = 2_048
-    """So many that were written since become a segment; of a larger store a sixteenth, up to four times as many."""
+    """So many that were written since become a segment."""
     foreground: int = 65_536
     """So many are written into one segment at most while somebody waits."""
 
