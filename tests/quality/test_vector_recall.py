@@ -45,7 +45,7 @@ def test_the_scan_by_codes_misses_fewer_than_one_in_a_thousand(vectors: Any, tmp
     kept = 0
     for query in real[:QUERIES]:
         best = np.sort(stored @ query)[-100]
-        found = nearest(among, query, 100, quantised=True)
+        ((found, *_),) = nearest(among, query, 100, quantised=True, alone=True).passages
         kept += min(100, int(np.count_nonzero(stored[found] @ query >= best - 1e-6)))
 
     assert block.plain.codes() is not None

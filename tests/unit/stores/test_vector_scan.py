@@ -6,12 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 import pytest
 
 from kit import NOON, plain
 from recollect.records import ALL_PROJECTS, EmbeddedMemory, Filter, Generation, Insert, Memory, Passage, VectorHits
-from recollect.stores.nearest.codes import read_codes
+from recollect.stores.nearest.codes import read_codes, write_codes
+from recollect.stores.nearest.files import has_codes
 from recollect.stores.sql import SqlStore
 from recollect.stores.sqlite import open_sqlite
 from recollect.stores.sqlite.vectors import SegmentScan, Sizes
@@ -33,20 +35,24 @@ def store(tmp_path: Path, vectors: Any) -> SqlStore:
     return filled(tmp_path / "notes.db", vectors)
 
 
-def opened(path: Path) -> SqlStore:
+def opened(path: Path, sizes: Sizes = SMALL) -> SqlStore:
     store = open_sqlite(path, plain)
-    store.scan = SegmentScan(store.engine.segments, sizes=SMALL)
+    store.scan = SegmentScan(store.engine.segments, sizes=sizes)
     return store
 
 
 def filled(path: Path, vectors: Any) -> SqlStore:
     store = opened(path)
-    ids = store.apply([Insert(memory=Memory(content=f"m{number}")) for number in range(len(vectors))], at=NOON)
-    put(store, ids, vectors)
+    put(store, noted(store, len(vectors)), vectors)
     return store
 
 
+def noted(store: SqlStore, many: int) -> tuple[int, ...]:
+    return store.apply([Insert(memory=Memory(content=f"m{number}")) for number in range(many)], at=NOON)
+
+
 def put(store: SqlStore, ids: Any, vectors: Any) -> None:
+    """Give each memory a vector, or one for each of its passages."""
     held = store.load(ids, scope=ALL_PROJECTS)
     store.put_vectors(
         MODEL,
@@ -54,9 +60,12 @@ def put(store: SqlStore, ids: Any, vectors: Any) -> None:
             EmbeddedMemory(
                 memory_id=row,
                 meaning=held[row].meaning,
-                passages=(Passage(start=0, stop=1, vector=vector.tobytes()),),
+                passages=tuple(
+                    Passage(start=at, stop=at + 1, vector=vector.tobytes())
+                    for at, vector in enumerate(given.reshape(-1, WIDTH))
+                ),
             )
-            for row, vector in zip(ids, vectors, strict=True)
+            for row, given in zip(ids, vectors, strict=True)
         ],
     )
 
@@ -83,6 +92,64 @@ def test_a_large_store_is_scanned_by_codes_and_ranked_by_vectors(store: SqlStore
     assert coded is not None
     assert sum(len(one & two) for one, two in pairs) >= 0.999 * 500
     assert [one.top[0] for one in found] == [two.top[0] for two in exact]
+
+
+def test_a_code_book_that_faiss_learnt_is_used_on(tmp_path: Path, vectors: Any) -> None:
+    one = faiss.IndexFlatIP(WIDTH)
+    one.add(np.zeros((1, WIDTH), dtype="f4"))
+    index = faiss.IndexIVFPQFastScan(one, WIDTH, 1, WIDTH, 4, faiss.METRIC_INNER_PRODUCT)
+    index.by_residual = False
+    index.train(vectors)
+    index.add(vectors)
+    faiss.write_index(index, str(tmp_path / "book"))
+
+    write_codes(vectors, tmp_path / "codes", tmp_path / "book")
+    codes = read_codes(tmp_path / "codes", rows=ROWS, dimensions=WIDTH)
+
+    assert codes is not None
+    for query in vectors[:50]:
+        products, rows = index.search(query[None], 20)
+        near, found = sorted(zip(*products, *rows, strict=True)), codes.candidates(query, None, 20)
+        assert near == sorted(zip(found[1], found[0], strict=True))
+
+
+def test_the_best_of_several_passages_speaks_whichever_the_codes_brought(tmp_path: Path, vectors: Any) -> None:
+    store = opened(tmp_path / "notes.db")
+    put(store, noted(store, ROWS // 3), vectors.reshape(-1, 3, WIDTH))
+
+    for query in vectors[:50]:
+        found, exact = ask(store, query, limit=20).top, ask(store, query, limit=20, exact=True).top
+        known = {hit.id: hit for hit in exact}
+
+        assert found[0] == exact[0]
+        assert [hit for hit in found if hit.id in known] == [hit for hit in exact if hit in found]
+        assert len(found) == 20
+        assert sum(hit in exact for hit in found) >= 19
+
+
+def test_pieces_of_an_import_get_codes_when_they_are_many_and_are_one_when_the_store_is_closed(
+    tmp_path: Path, vectors: Any
+) -> None:
+    sizes = Sizes(quantised=1_300, sealed=256)
+    store = opened(tmp_path / "notes.db", sizes)
+    ids = noted(store, ROWS)
+    put(store, ids[:1_100], vectors[:1_100])
+    few = made_of(store)
+    put(store, ids[1_100:], vectors[1_100:])
+    many = made_of(store)
+    expected = ask(store, vectors[7], exact=True).top
+    store.close()
+    again = opened(tmp_path / "notes.db", sizes)
+
+    assert (few, many, made_of(again)) == ([(1_100, False)], [(1_100, True), (400, False)], [(1_500, True)])
+    assert ask(again, vectors[7]).top == expected
+
+
+def made_of(store: SqlStore) -> list[tuple[int, bool]]:
+    """Return how many passages each segment has, and whether it has codes."""
+    with store.engine.session() as session:
+        rows = session.rows("select name, passages from vector_segment order by upto")
+    return [(many, has_codes(store.engine.segments / "vectors" / name)) for name, many in rows]
 
 
 @pytest.mark.req("N-09")

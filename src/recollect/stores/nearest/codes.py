@@ -17,6 +17,12 @@ from recollect.files import FILE
 
 SAMPLE: Final = 8_192
 """From so many rows the code book is learnt."""
+BITS: Final = 4
+LEVELS: Final = 2**BITS
+STEPS: Final = 25
+"""How often the levels of a code book are moved to where numbers are, as often as faiss does."""
+CACHED: Final = 512
+"""How many rows are encoded at a time, so that they stay near the processor."""
 PORTION: Final = 16_384
 """How many rows are encoded or copied at a time."""
 LEAST: Final = 1_024
@@ -71,31 +77,78 @@ class Selector:
 
 def write_codes(vectors: Any, path: Path, book: Path | None = None) -> None:
     """Encode *vectors* and write the codes to *path*, by the code book of those at *book* or by one of their own."""
-    index = _book(vectors, book)
-    for part in portions(len(vectors)):
-        index.add(np.ascontiguousarray(vectors[part], dtype="f4"))
-    _faiss().write_index(index, str(path))
+    faiss = _faiss()
+    rows, dimensions = vectors.shape
+    levels = _levels_at(book, dimensions)
+    if levels is None:
+        levels = _learnt(vectors[:: max(1, rows // SAMPLE)][:SAMPLE])
+    one = faiss.IndexFlatIP(dimensions)
+    one.add(np.zeros((1, dimensions), dtype="f4"))
+    plain = faiss.IndexIVFPQ(one, dimensions, 1, dimensions, BITS, faiss.METRIC_INNER_PRODUCT)
+    plain.by_residual, plain.is_trained, plain.ntotal = False, True, rows
+    faiss.copy_array_to_vector(levels.ravel(), plain.pq.centroids)
+    plain.invlists.resize(0, rows)
+    for part in portions(rows):
+        codes = _encoded(vectors[part], levels)
+        ids = np.arange(part.start, part.start + len(codes))
+        plain.invlists.update_entries(0, part.start, len(codes), faiss.swig_ptr(ids), faiss.swig_ptr(codes))
+    faiss.write_index(faiss.IndexIVFPQFastScan(plain), str(path))
     path.chmod(FILE)
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
 
-def _book(vectors: Any, path: Path | None) -> Any:
-    """Return an index that holds nothing but a code book: that at *path*, or one learnt from a sample of *vectors*."""
-    faiss = _faiss()
-    rows, dimensions = vectors.shape
-    if path is not None:
+def _levels_at(book: Path | None, dimensions: int) -> Any:
+    """Return the levels by which the codes at *book* were made; None where there are none for such vectors.
+
+    What faiss learnt itself is in no order.
+    """
+    if book is not None:
+        faiss = _faiss()
         with suppress(RuntimeError):
-            index = faiss.read_index(str(path))
+            index = faiss.read_index(str(book))
             if index.d == dimensions:
-                index.reset()
-                return index
-    one = faiss.IndexFlatIP(dimensions)
-    one.add(np.zeros((1, dimensions), dtype="f4"))
-    index = faiss.IndexIVFPQFastScan(one, dimensions, 1, dimensions, 4, faiss.METRIC_INNER_PRODUCT)
-    index.by_residual = False
-    index.train(vectors[:: max(1, rows // SAMPLE)][:SAMPLE].astype("f4"))
-    return index
+                return np.sort(faiss.vector_to_array(index.pq.centroids).reshape(dimensions, LEVELS), axis=1)
+    return None
+
+
+def _learnt(sample: Any) -> Any:
+    """Return the levels that are nearest to the numbers of each dimension: those of k-means, which sorts one dimension.
+
+    faiss learns the same and takes ten times as long: it knows nothing of the order of numbers.
+    """
+    numbers = np.sort(sample.T.astype("f8"), axis=1)
+    dimensions, many = numbers.shape
+    sums = np.zeros((dimensions, many + 1))
+    np.cumsum(numbers, axis=1, out=sums[:, 1:])
+    levels = numbers[:, ((np.arange(LEVELS) + 0.5) * many / LEVELS).astype("i8")]
+    cuts = np.full((dimensions, LEVELS + 1), many)
+    cuts[:, 0] = 0
+    for _ in range(STEPS):
+        for at, bounds in enumerate(_bounds(levels)):
+            cuts[at, 1:-1] = np.searchsorted(numbers[at], bounds)
+        counts = np.diff(cuts, axis=1)
+        total = np.diff(np.take_along_axis(sums, cuts, axis=1), axis=1)
+        levels = np.where(counts > 0, total / np.maximum(counts, 1), levels)
+    return levels.astype("f4")
+
+
+def _bounds(levels: Any) -> Any:
+    """Return where each level of a dimension ends and the next one begins."""
+    return (levels[:, 1:] + levels[:, :-1]) / 2
+
+
+def _encoded(vectors: Any, levels: Any) -> Any:
+    """Return for each number which level is nearest, two to a byte."""
+    codes = np.empty((len(vectors), len(levels) // 2), dtype="u1")
+    bounds = np.ascontiguousarray(_bounds(levels).T)
+    for start in range(0, len(vectors), CACHED):
+        some = vectors[start : start + CACHED]
+        nearest = np.zeros(some.shape, dtype="u1")
+        for each in bounds:
+            nearest += some > each
+        codes[start : start + CACHED] = nearest[:, ::2] | nearest[:, 1::2] << BITS
+    return codes
 
 
 def read_codes(path: Path, *, rows: int, dimensions: int) -> Codes | None:

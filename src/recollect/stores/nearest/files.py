@@ -87,6 +87,11 @@ class Writer:
         return min(rows, SAMPLE) if again else learnt
 
 
+def has_codes(folder: Path) -> bool:
+    """Return whether the vectors of a block are encoded."""
+    return (folder / "plain.codes").is_file()
+
+
 def _learnt(folder: Path, name: str) -> int:
     """Return from how many rows the code book of a table was learnt."""
     with suppress(OSError, ValueError, KeyError, TypeError):
@@ -156,4 +161,4 @@ def _mapped(path: Path, kind: str, shape: tuple[int, ...]) -> Any:
     return np.frombuffer(mapped, dtype=kind).reshape(shape)
 
 
-__all__ = ["Columns", "Writer", "damaged", "load", "portions", "sync_folder", "verify"]
+__all__ = ["Columns", "Writer", "damaged", "has_codes", "load", "portions", "sync_folder", "verify"]

@@ -5,8 +5,10 @@ products are off by less than a margin that is kept below the last one wanted. A
 wanted by its codes first, which miss one in some thousands.
 """
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import repeat
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -27,6 +29,14 @@ MARGIN: Final = 1e-4
 """More than twice what rounding may add up to in a float32 product of some hundred numbers of unit vectors."""
 
 
+LOWEST: Final = float(np.finfo("f4").min)
+Passages: TypeAlias = tuple[Any, Any, Any, Any]
+"""Of some passages the memories, cosines, ordinals and spans."""
+
+_hit: Callable[[Any], IndexHit] = partial(tuple.__new__, IndexHit)
+"""A hit from all its fields; `IndexHit._make` takes twice as long."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
     """Which rows of a block a question admits: None for all."""
@@ -34,19 +44,41 @@ class Admission:
     block: Block
     rows: Any
 
+    def __len__(self) -> int:
+        return len(self.block) if self.rows is None else int(np.count_nonzero(self.rows))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Rows of a table with their products; None for all its rows."""
+    """Rows of a table with their products, and their vectors where these were read; None for all its rows."""
 
     column: "Column"
     rows: Any
     scores: Any
+    vectors: Any = None
 
     def memories(self, least: float) -> Any:
         """Return the memories of the rows that reach *least*."""
+        return self.column.memories(self._reaching(least)[1])
+
+    def passages(self, query: Any, least: float) -> Passages:
+        """Return the passages that reach *least*, with their cosines."""
+        kept, rows = self._reaching(least)
+        vectors = self.column.vectors(rows) if self.vectors is None else self.vectors[kept]
+        return self.column.passages(rows, _cosines(vectors, query))
+
+    def _reaching(self, least: float) -> tuple[Any, Any]:
+        """Return which of these rows reach *least*, and which rows of the table that are."""
         kept = np.flatnonzero(self.scores >= least)
-        return self.column.memories(kept if self.rows is None else self.rows[kept])
+        return kept, kept if self.rows is None else self.rows[kept]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """The passages that were found, and whether the best one of each of their memories is among them for certain."""
+
+    passages: list[Passages]
+    is_whole: bool
 
 
 class Column:
@@ -58,12 +90,22 @@ class Column:
         self._rows = rows
         self._admitted = admitted
         self.count = len(table) if admitted is None else int(np.count_nonzero(admitted))
-        self._chosen = np.flatnonzero(admitted) if admitted is not None and self.count * 4 <= len(table) else None
+        few = admitted is not None and self.count * 4 <= len(table)
+        self._chosen = np.flatnonzero(admitted) if few else None
+        self._hidden = None if few or admitted is None else np.flatnonzero(~admitted)
         self._selector: Selector | None = None
 
     def memories(self, rows: Any) -> Any:
         """Return the memories of *rows* of this table."""
         return self._block.memories[rows if self._rows is None else self._rows[rows]]
+
+    def vectors(self, rows: Any) -> Any:
+        """Return the vectors of *rows* of this table."""
+        return self._table.rows(rows)
+
+    def passages(self, rows: Any, cosines: Any) -> Passages:
+        """Return *rows* of this table as passages."""
+        return _passages(self._block, rows if self._rows is None else self._rows[rows], cosines)
 
     def guess(self, query: Any, depth: int) -> tuple[Any, Any] | None:
         """Return *depth* rows that seem nearest by their codes, and how near; None where all can be compared."""
@@ -72,16 +114,16 @@ class Column:
 
     def compare(self, query: Any, rows: Any) -> "Pool":
         """Return the products of *rows*."""
-        ordered = np.sort(rows)
-        return Pool(column=self, rows=ordered, scores=self._table.rows(ordered) @ query)
+        vectors = self._table.rows(rows)
+        return Pool(column=self, rows=rows, scores=vectors @ query, vectors=vectors)
 
     def compare_all(self, query: Any) -> "Pool":
         """Return the products of all rows that are admitted."""
         if self._chosen is not None:
             return self.compare(query, self._chosen)
         scores = self._table.vectors @ query
-        if self._admitted is not None:
-            scores[~self._admitted] = -np.inf
+        if self._hidden is not None:
+            scores[self._hidden] = -np.inf
         return Pool(column=self, rows=None, scores=scores)
 
     def _marked(self) -> Selector | None:
@@ -105,20 +147,24 @@ def columns(admissions: Sequence[Admission], *, in_context: bool) -> list[Column
     return [each for each in found if each.count]
 
 
-def nearest(among: Sequence[Column], query: Any, limit: int, *, quantised: bool) -> Any:
-    """Return at least *limit* memories, if there are so many, and among them the nearest so many."""
+def nearest(among: Sequence[Column], query: Any, limit: int, *, quantised: bool, alone: bool) -> Nearest:
+    """Return the passages of at least *limit* memories, if there are so many, and among them the nearest so many.
+
+    *alone* says that no two rows are of one memory.
+    """
     total = sum(each.count for each in among)
     depth = DEPTH * (1 + (total > LARGE)) * max(FEWEST, limit + SPARE) if quantised else total
     while True:
-        pools = _pools(among, query, depth)
-        found = _memories(pools, limit)
-        if len(found) >= limit or depth >= total:
-            return found
+        pools, is_guessed = _pools(among, query, depth)
+        least, memories = _least(pools, limit, alone=alone)
+        if memories >= limit or depth >= total:
+            passages = [pool.passages(query, least) for pool in pools]
+            return Nearest(passages=passages, is_whole=alone or not is_guessed)
         depth *= 4
 
 
-def _pools(among: Sequence[Column], query: Any, depth: int) -> list[Pool]:
-    """Compare all rows of small tables, and of the others the *depth* rows that seem nearest by their codes."""
+def _pools(among: Sequence[Column], query: Any, depth: int) -> tuple[list[Pool], bool]:
+    """Compare all rows of small tables, and of the others the *depth* rows that seem nearest by their codes, if any."""
     guesses = [(each, each.guess(query, depth)) for each in among]
     pools = [each.compare_all(query) for each, guess in guesses if guess is None]
     coded = [(each, *guess) for each, guess in guesses if guess is not None]
@@ -126,56 +172,77 @@ def _pools(among: Sequence[Column], query: Any, depth: int) -> list[Pool]:
     if len(coded) > 1:
         near = np.concatenate([products for _, _, products in coded])
         least = np.partition(near, len(near) - depth)[len(near) - depth]
-    return [*pools, *(each.compare(query, rows[products >= least]) for each, rows, products in coded)]
+    return [*pools, *(each.compare(query, rows[products >= least]) for each, rows, products in coded)], bool(coded)
 
 
-def _memories(pools: Sequence[Pool], limit: int) -> Any:
-    """Return the memories of the best rows, of so many rows that there are *limit* memories."""
+def _least(pools: Sequence[Pool], limit: int, *, alone: bool) -> tuple[float, int]:
+    """Return a product that the best passages of the nearest *limit* memories reach, and how many memories do so.
+
+    A memory counts by a passage that is a margin above: its best one, by the cosine, may have a smaller product.
+    """
     if not pools:
-        return np.empty(0, dtype="i8")
+        return LOWEST, 0
     scores = np.concatenate([pool.scores for pool in pools]) if len(pools) > 1 else pools[0].scores
-    take = limit + SPARE
+    take = limit if alone else limit + SPARE
     while True:
-        least = _floor(scores, take)
-        found = np.unique(np.concatenate([pool.memories(least) for pool in pools]))
-        if len(found) >= limit or take >= len(scores):
-            return found
+        floor = _floor(scores, take)
+        if alone:
+            found = int(np.count_nonzero(scores >= _below(floor, MARGIN)))
+        else:
+            found = len(np.unique(np.concatenate([pool.memories(_below(floor, MARGIN)) for pool in pools])))
+        if found >= limit or take >= len(scores):
+            return _below(floor, 2 * MARGIN), found
         take *= 4
 
 
 def _floor(scores: Any, take: int) -> float:
-    """Return a number that at least *take* scores reach, and none of those that might belong to them misses."""
-    lowest = float(np.finfo("f4").min)
+    """Return a number that at least *take* scores reach."""
     if take >= len(scores):
-        return lowest
+        return LOWEST
     groups = max(4 * take, 1)
     many = len(scores) // groups
     best = scores if many < 4 else scores[: many * groups].reshape(many, groups).max(axis=0)
-    least = float(np.partition(best, len(best) - take)[len(best) - take])
-    return max(lowest, least - MARGIN * max(1.0, abs(least)))
+    return max(LOWEST, float(np.partition(best, len(best) - take)[len(best) - take]))
 
 
-def speakers(admissions: Sequence[Admission], query: Any, memories: Any, *, in_context: bool) -> list[Any]:
-    """Return the best passage of each of *memories* that is admitted, the first of equals: four arrays, best first."""
-    exact = query.astype("f8")
+def _below(least: float, margin: float) -> float:
+    return max(LOWEST, least - margin * max(1.0, abs(least)))
+
+
+# --- who speaks for a memory ------------------------------------------------------------------
+
+
+def speakers(admissions: Sequence[Admission], query: Any, memories: Any, *, in_context: bool) -> list[Passages]:
+    """Return the passages of *memories* that are admitted, with their cosines."""
     parts = []
     for each in admissions:
         rows = each.block.rows_of(memories)
         rows = rows if each.rows is None else rows[each.rows[rows]]
         if len(rows):
-            cosines = (each.block.vectors(rows, in_context=in_context).astype("f8") @ exact).round(DIGITS)
-            block = each.block
-            parts.append((block.memories[rows], cosines, block.ordinals[rows], block.spans[rows]))
+            vectors = each.block.vectors(rows, in_context=in_context)
+            parts.append(_passages(each.block, rows, _cosines(vectors, query)))
+    return parts
+
+
+def _cosines(vectors: Any, query: Any) -> Any:
+    return (vectors.astype("f8") @ query.astype("f8")).round(DIGITS)
+
+
+def _passages(block: Block, rows: Any, cosines: Any) -> Passages:
+    return block.memories[rows], cosines, block.ordinals[rows], block.spans[rows]
+
+
+def hits(parts: Sequence[Passages], most: int | None = None, *, alone: bool) -> list[IndexHit]:
+    """Return the memories of passages by the best one of each, the first of equals; the first *most*, best first."""
     if not parts:
         return []
-    owners, cosines, ordinals, spans = (np.concatenate(column) for column in zip(*parts, strict=True))
-    order = np.lexsort((ordinals, -cosines, owners))
-    first = order[np.concatenate([[True], owners[order][1:] != owners[order][:-1]])]
-    ranked = first[np.lexsort((owners[first], -cosines[first]))]
-    return [owners[ranked], cosines[ranked], spans[ranked]]
-
-
-def hits(found: Sequence[Any], most: int | None = None) -> list[IndexHit]:
-    """Return what `speakers` found as values, the first *most*."""
-    columns_ = [each[:most].tolist() for each in found]
-    return [IndexHit(id=row, score=score, span=tuple(span)) for row, score, span in zip(*columns_, strict=True)]
+    several = len(parts) > 1
+    owners, cosines, ordinals, spans = map(np.concatenate, zip(*parts, strict=True)) if several else parts[0]
+    if not alone:
+        order = np.lexsort((ordinals, -cosines, owners))
+        first = order[np.concatenate([[True], owners[order][1:] != owners[order][:-1]])]
+        owners, cosines, spans = owners[first], cosines[first], spans[first]
+    ranked = np.lexsort((owners, -cosines))[:most]
+    starts, stops = spans[ranked].T.tolist()
+    columns_ = owners[ranked].tolist(), cosines[ranked].tolist(), repeat(0.0), zip(starts, stops, strict=True)
+    return list(map(_hit, zip(*columns_, strict=False)))

@@ -13,6 +13,8 @@ from recollect.values import dataclass
 
 MANY: Final = 4_096
 """So many rows are better read from the mapping."""
+SMALL: Final = 2**25
+"""A file of so many bytes may come into memory as a whole; mapped rows are had four times sooner than read ones."""
 
 
 class Table:
@@ -35,15 +37,19 @@ class Table:
             with self._lock:
                 if self._load is not None:
                     self._codes, self._load = self._load(), None
-                    if self._codes is not None and self._path is not None and hasattr(os, "pread"):
-                        self._file = self._path.open("rb")
+                    self._file = self._opened()
         return self._codes
+
+    def _opened(self) -> BinaryIO | None:
+        """Return the file, where its rows are to be read from it."""
+        large = self._codes is not None and self.vectors.nbytes > SMALL and hasattr(os, "pread")
+        return self._path.open("rb") if large and self._path is not None else None
 
     def rows(self, rows: Any) -> Any:
         """Return a copy of some rows.
 
-        Where codes are scanned, few rows are looked at; these are read, not mapped, for around each one that is touched
-        the system maps sixteen pages, and soon the whole file.
+        Where codes are scanned, few rows are looked at; those of a large file are read, not mapped, for around each one
+        that is touched the system maps sixteen pages, and soon the whole file.
         """
         if self._file is None or len(rows) > MANY:
             return self.vectors[rows]

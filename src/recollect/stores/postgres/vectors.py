@@ -58,7 +58,7 @@ class HalfPrecisionScan:
             version=asked.version,
         )
 
-    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+    def settle(self, engine: Engine, *, whole: bool = False, at_rest: bool = False) -> None:  # noqa: ARG002
         """Give a graph to each generation that has grown large enough; until then all its vectors are compared."""
         if not whole or engine.open_transaction() != "none":
             return
@@ -77,6 +77,9 @@ class HalfPrecisionScan:
 
     def resume(self, engine: Engine) -> None:
         """Do nothing: no graph waits for a transaction."""
+
+    def finish(self, engine: Engine) -> None:
+        """Do nothing: nothing is left for later."""
 
     def compact(self, engine: Engine) -> tuple[str, ...]:  # noqa: ARG002
         """Do nothing: nothing is kept beside the rows."""

@@ -302,12 +302,19 @@ class VectorScan(Protocol):
         """Return the nearest among the memories that are *admitted*, exact cosines for those asked for by id."""
         ...
 
-    def settle(self, engine: Engine, *, whole: bool = False) -> None:
-        """Prepare answers from what was written last: a bounded part of it, or the *whole*. It is never needed."""
+    def settle(self, engine: Engine, *, whole: bool = False, at_rest: bool = False) -> None:
+        """Prepare answers from what was written last: a bounded part of it, or the *whole*. It is never needed.
+
+        *at_rest* says that nothing more is on its way.
+        """
         ...
 
     def resume(self, engine: Engine) -> None:
         """Settle what had to wait for the end of a transaction."""
+        ...
+
+    def finish(self, engine: Engine) -> None:
+        """Do what was left for later while a lot was written."""
         ...
 
     def compact(self, engine: Engine) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ class SqlStore:
     def settle(self) -> None:
         """Prepare all that makes answers come sooner."""
         self.words.settle(self.engine, whole=True)
-        self.scan.settle(self.engine, whole=True)
+        self.scan.settle(self.engine, whole=True, at_rest=True)
 
     def _settle(self) -> None:
         if self.engine.open_transaction() == "none":
@@ -150,4 +150,5 @@ class SqlStore:
         """Let go of everything held."""
         if not self.is_snapshot and self.engine.open_transaction() == "none":
             self.words.finish(self.engine)
+            self.scan.finish(self.engine)
         self.engine.close()

@@ -14,7 +14,8 @@ import numpy as np
 
 from recollect.errors import StoreDamaged, StoreError
 from recollect.files import make_folder
-from recollect.stores.nearest.files import Columns, Writer, load, portions
+from recollect.stores.nearest.codes import fits
+from recollect.stores.nearest.files import Columns, Writer, has_codes, load, portions
 from recollect.stores.nearest.table import Block
 from recollect.stores.sql.engine import Engine, Session
 from recollect.stores.sql.index.folder import SegmentFolder
@@ -24,12 +25,14 @@ from recollect.values import dataclass
 if TYPE_CHECKING:
     from recollect.stores.sqlite.vectors import Sizes
 
+ALIKE: Final = 2
+"""A segment is joined with those behind it when it is less than so many times as large, while more may come."""
+ALIKE_AT_REST: Final = 8
+"""The same when nothing is written just now: one large segment is scanned sooner than some."""
+FEW: Final = 1_024
+"""So many are sealed at rest."""
 DIRTY: Final = 0.2
 """A segment is written anew when so much of it is gone."""
-SHARE: Final = 16
-"""The part of all passages, one in so many, that may wait to be sealed."""
-LARGEST: Final = 4
-"""How many times the least number may wait at most."""
 PATIENCE: Final = 10.0
 """How many seconds an erasure waits for another process that makes segments."""
 
@@ -60,8 +63,10 @@ class Part:
 class Sealer:
     """Makes the segments of one store, one process at a time."""
 
-    def __init__(self, engine: Engine, path: Path, sizes: "Sizes") -> None:
+    def __init__(self, engine: Engine, path: Path, sizes: "Sizes", *, at_rest: bool) -> None:
+        """Begin; *at_rest* says that nothing more is on its way, so that work is worth while."""
         self._engine, self._folder, self._sizes = engine, SegmentFolder(path), sizes
+        self._at_rest, self._alike = at_rest, ALIKE_AT_REST if at_rest else ALIKE
 
     def settle(self, *, whole: bool) -> None:
         """Make the segments that are due; unless the *whole* is asked for, one at most, and no large one.
@@ -144,7 +149,12 @@ class Sealer:
         counted = [(low, high, _count(session, generation, low, high)) for low, high in uncovered(named)]
         total = sum(count for _, _, count in counted) + sum(each.passages for each in named)
         most = total if whole else self._sizes.foreground
-        span = self._loose(named, counted, total, most) or self._spoilt(session, named) or _like(named, most)
+        quantised = total >= self._sizes.quantised
+        span = (
+            self._loose(named, counted, most)
+            or self._spoilt(session, named, quantised=quantised)
+            or self._like(named, most)
+        )
         if span is None:
             return None
         replaced, low, upto = span
@@ -159,33 +169,45 @@ class Sealer:
             low=low,
             upto=upto,
             removed=session.value("select seq from sqlite_sequence where name = 'vector_removed'") or 0,
-            quantised=total >= self._sizes.quantised,
+            quantised=quantised,
             books=tuple(each.name for each in named),
         )
 
     def _loose(
-        self, named: Sequence[Segment], counted: Sequence[tuple[int, int, int]], total: int, most: int
+        self, named: Sequence[Segment], counted: Sequence[tuple[int, int, int]], most: int
     ) -> tuple[list[Segment], int, int] | None:
         """Return what no segment holds, with the segments right before it that are not much larger."""
-        due = min(max(self._sizes.sealed, total // SHARE), LARGEST * self._sizes.sealed)
+        due = min(self._sizes.sealed, FEW) if self._at_rest else self._sizes.sealed
         for low, high, count in counted:
             if count < due:
                 continue
             joined: list[Segment] = []
             start, size = low, count
             for each in reversed([each for each in named if each.upto <= low]):
-                if each.upto != start or each.passages >= 2 * size or size + each.passages > most:
+                if each.upto != start or each.passages >= self._alike * size or size + each.passages > most:
                     break
                 joined, start, size = [each, *joined], each.low, size + each.passages
             return joined, start, high
         return None
 
-    def _spoilt(self, session: Session, named: Sequence[Segment]) -> tuple[list[Segment], int, int] | None:
-        """Return a segment that cannot be read, or of which much is gone."""
+    def _spoilt(
+        self, session: Session, named: Sequence[Segment], *, quantised: bool
+    ) -> tuple[list[Segment], int, int] | None:
+        """Return a segment that cannot be read, of which much is gone, or that came to have no codes as one of few."""
         gone = gone_from(session, named)
         for each in named:
-            if self._read(each) is None or len(gone[each.name]) > DIRTY * each.passages:
+            coded = quantised and each.passages <= self._sizes.foreground and fits(each.passages, each.dimensions)
+            bare = coded and not has_codes(self._folder.path / each.name)
+            if bare or self._read(each) is None or len(gone[each.name]) > DIRTY * each.passages:
                 return [each], each.low, each.upto
+        return None
+
+    def _like(self, named: Sequence[Segment], most: int) -> tuple[list[Segment], int, int] | None:
+        """Return two neighbours of which the older is not much larger."""
+        for older, newer in reversed(list(pairwise(named))):
+            alike = older.passages < self._alike * newer.passages and older.passages + newer.passages <= most
+            if older.upto == newer.low and alike:
+                return [older, newer], older.low, newer.upto
         return None
 
     # --- writing ----------------------------------------------------------------------------
@@ -234,15 +256,6 @@ class Sealer:
 def _count(session: Session, generation: int, low: int, high: int) -> int:
     sql = "select count(*) from vector where generation_id = ? and stamp > ? and stamp <= ?"
     return int(session.value(sql, (generation, low, high)))
-
-
-def _like(named: Sequence[Segment], most: int) -> tuple[list[Segment], int, int] | None:
-    """Return two neighbours of which the older is not much larger."""
-    for older, newer in reversed(list(pairwise(named))):
-        alike = older.passages < 2 * newer.passages and older.passages + newer.passages <= most
-        if older.upto == newer.low and alike:
-            return [older, newer], older.low, newer.upto
-    return None
 
 
 def _behind(named: Sequence[Segment], low: int) -> int:

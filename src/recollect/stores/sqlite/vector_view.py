@@ -14,7 +14,7 @@ import numpy as np
 from recollect.errors import StoreDamaged
 from recollect.records import VectorHits
 from recollect.stores.nearest.files import load, verify
-from recollect.stores.nearest.rank import Admission, Column, columns, hits, nearest, speakers
+from recollect.stores.nearest.rank import Admission, Column, Passages, columns, hits, nearest, speakers
 from recollect.stores.nearest.table import Block, Table
 from recollect.stores.sql.engine import Admitted, Session, VectorQuestion
 from recollect.values import dataclass, field
@@ -60,6 +60,8 @@ class Seen:
     admissions: tuple[Admission, ...]
     total: int
     missing: int
+    alone: bool
+    """Whether each of them has one passage."""
     columns: dict[bool, list[Column]] = field(default_factory=dict)
 
 
@@ -84,21 +86,26 @@ class View:
         """Return the admitted memories nearest to the vector asked about."""
         seen = self._admit((asked.version, asked.scope, asked.where, asked.exclude_generation), admitted)
         query = np.frombuffer(asked.vector, dtype="<f4")
-        top: list[Any] = []
-        if asked.limit:
-            among = self._columns(seen, in_context=asked.in_context)
-            quantised = not asked.exact and sum(len(each.block) for each in self.present) >= self.quantised
-            best = nearest(among, query, asked.limit, quantised=quantised)
-            top = speakers(seen.admissions, query, best, in_context=asked.in_context)
-        extra = np.unique(np.array(asked.score_ids, dtype="i8"))
+        top = self._best(seen, query, asked) if asked.limit else []
+        extra = np.array(sorted(set(asked.score_ids)), dtype="i8")
         scored = speakers(seen.admissions, query, extra, in_context=asked.in_context) if len(extra) else []
         return VectorHits(
-            top=tuple(hits(top, asked.limit)),
-            by_id={hit.id: hit for hit in hits(scored)},
+            top=tuple(hits(top, asked.limit, alone=seen.alone)),
+            by_id={hit.id: hit for hit in hits(scored, alone=seen.alone)},
             total=seen.total,
             missing=seen.missing,
             version=asked.version,
         )
+
+    def _best(self, seen: Seen, query: Any, asked: VectorQuestion) -> list[Passages]:
+        """Return passages, among them the best of each of the nearest memories."""
+        among = self._columns(seen, in_context=asked.in_context)
+        quantised = not asked.exact and sum(len(each.block) for each in self.present) >= self.quantised
+        found = nearest(among, query, asked.limit, quantised=quantised, alone=seen.alone)
+        if found.is_whole:
+            return found.passages
+        memories = np.unique(np.concatenate([owners for owners, *_ in found.passages]))
+        return speakers(seen.admissions, query, memories, in_context=asked.in_context)
 
     def _columns(self, seen: Seen, *, in_context: bool) -> list[Column]:
         if in_context not in seen.columns:
@@ -112,7 +119,12 @@ class View:
             everyone = admitted()
             admissions = tuple(_narrowed(each, everyone) for each in self.present)
             total = _count_memories(admissions)
-            seen = Seen(admissions=admissions, total=total, missing=everyone.count - total)
+            seen = Seen(
+                admissions=admissions,
+                total=total,
+                missing=everyone.count - total,
+                alone=total == sum(map(len, admissions)),
+            )
             if len(self._seen) >= MASKS:
                 self._seen.clear()
             self._seen[key] = seen

@@ -26,10 +26,10 @@ def _has_numpy() -> bool:
 class Sizes:
     """From how many passages on something is done."""
 
-    quantised: int = 20_000
+    quantised: int = 8_192
     """So many of a generation are scanned by their codes; fewer are compared one by one."""
     sealed: int = 2_048
-    """So many that were written since become a segment; of a larger store a sixteenth, up to four times as many."""
+    """So many that were written since become a segment."""
     foreground: int = 65_536
     """So many are written into one segment at most while somebody waits."""
 
@@ -45,6 +45,7 @@ class SegmentScan:
         self._lock = threading.Lock()
         self._sealing = threading.Lock()
         self._waiting: bool | None = None
+        self._is_unfinished = False
         self._views: dict[int, View] = {}
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
@@ -69,10 +70,11 @@ class SegmentScan:
                 self._views[asked.generation] = view
         return view
 
-    def settle(self, engine: Engine, *, whole: bool = False) -> None:
+    def settle(self, engine: Engine, *, whole: bool = False, at_rest: bool = False) -> None:
         """Seal what was written last, where there is enough of it, and join segments of like size."""
         if self._folder is None or not self._is_writable or not _has_numpy():
             return
+        self._is_unfinished = (whole or self._is_unfinished) and not at_rest
         if engine.open_transaction() != "none":
             self._waiting = whole or bool(self._waiting)
             return
@@ -81,7 +83,7 @@ class SegmentScan:
         try:
             from recollect.stores.sqlite.vector_sealing import Sealer  # noqa: PLC0415  (loads NumPy)
 
-            Sealer(engine, self._folder, self._sizes).settle(whole=whole)
+            Sealer(engine, self._folder, self._sizes, at_rest=at_rest).settle(whole=whole)
         finally:
             self._sealing.release()
 
@@ -91,6 +93,11 @@ class SegmentScan:
             whole, self._waiting = self._waiting, None
             self.settle(engine, whole=whole)
 
+    def finish(self, engine: Engine) -> None:
+        """Join what a lot of writing left in pieces."""
+        if self._is_unfinished:
+            self.settle(engine, whole=True, at_rest=True)
+
     def compact(self, engine: Engine) -> tuple[str, ...]:
         """Remove every segment that holds a vector that is gone, and make it anew."""
         if self._folder is None or not self._folder.exists():
@@ -99,7 +106,7 @@ class SegmentScan:
 
         with self._lock:
             self._views.clear()
-        return Sealer(engine, self._folder, self._sizes).compact()
+        return Sealer(engine, self._folder, self._sizes, at_rest=True).compact()
 
     def check(self, session: Session, *, deep: bool) -> Iterator[str]:
         """Yield what is wrong with the segments."""
