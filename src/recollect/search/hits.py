@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
+from recollect.search.candidates import Candidate
 from recollect.search.dialogue import exchanges_among
 from recollect.search.exchange import collapse, exchanges_told
-from recollect.search.state import Candidate, SearchContext, State
+from recollect.search.state import SearchContext, State
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
 from recollect.text.snippet import QueryTerms, Snippet, held, joined, marked_snippet, most_held
@@ -25,7 +26,7 @@ METADATA_SHOWN = 60
 
 def load(state: State, context: SearchContext, *, usage: bool) -> State:
     """Load what ranking looks at of the candidates, and how they were used where a factor looks at it."""
-    ids = [each.id for each in state.candidates]
+    ids = state.columns.ids
     if not ids:
         return state
     outlines = context.ask.outlines(ids, scope=state.scope)
@@ -35,15 +36,18 @@ def load(state: State, context: SearchContext, *, usage: bool) -> State:
 
 def load_shown(state: State, context: SearchContext, *, pool: int) -> State:
     """Load the memories that are shown, and the first *pool* of those that would be in a longer answer."""
-    near = [each.id for each in state.candidates if each.drop is None or each.drop.code == "limit"][:pool]
-    ids = list(dict.fromkeys([*(each.id for each in state.kept), *near]))
+    near = state.in_reach.ids[:pool] if pool else ()
+    ids = list(dict.fromkeys([*state.kept.ids, *near]))
     return replace(state, memories=context.ask.load(ids, scope=state.scope)) if ids else state
 
 
 def load_facts(state: State, context: SearchContext) -> State:
     """Load what the candidates that are kept state."""
-    asked = FactQuery(memory_ids=tuple(each.id for each in state.kept))
-    return replace(state, facts=facts_by_memory(context.ask.facts(asked, scope=state.scope))) if state.kept else state
+    kept = state.kept.ids
+    if not kept:
+        return state
+    found = context.ask.facts(FactQuery(memory_ids=tuple(kept)), scope=state.scope)
+    return replace(state, facts=facts_by_memory(found)) if found else state
 
 
 def build_hits(state: State) -> State:
@@ -134,9 +138,10 @@ def _match_type(candidate: Candidate) -> MatchType:
 
 def _total(state: State) -> int:
     """Return how many hits a long enough answer would have."""
-    passed = [each for each in state.candidates if each.drop is None or each.drop.code in SHOWABLE]
-    whole = state.mode == "keyword" and len(passed) == len(state.candidates)
-    return max(state.ranking("words").total, len(passed)) if whole else len(passed)
+    candidates = state.columns
+    passed = len(candidates) - sum(drop.code not in SHOWABLE for drop in candidates.drops.values())
+    whole = state.mode == "keyword" and passed == len(candidates)
+    return max(state.ranking("words").total, passed) if whole else passed
 
 
 def browse(state: State, context: SearchContext, *, limit: int) -> State:
