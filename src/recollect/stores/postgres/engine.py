@@ -63,6 +63,7 @@ class PostgresSession:
         self.db = db
         self.is_writing = False
         self.uncommitted: dict[Any, Any] = {}
+        self.seen: dict[Any, Any] = {}
 
     @property
     def has_written(self) -> bool:
@@ -178,6 +179,7 @@ class PostgresEngine:
     ) -> Iterator[PostgresSession]:
         db, before = session.db, session.is_writing
         session.is_writing = write or before
+        session.seen.clear()
         if nested:
             db.execute("savepoint nested")
         elif write:
@@ -211,9 +213,10 @@ class PostgresEngine:
     def renew(self) -> None:
         """Let the read transaction of this thread see what others wrote since."""
         if self.open_transaction() == "read":
-            db = self._here.held[1].db
-            db.execute("rollback")
-            db.execute("begin isolation level repeatable read read only")
+            session = self._here.held[1]
+            session.seen.clear()
+            session.db.execute("rollback")
+            session.db.execute("begin isolation level repeatable read read only")
 
     @property
     def name(self) -> str:

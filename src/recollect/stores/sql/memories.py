@@ -20,7 +20,8 @@ from recollect.records import (
 )
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINED, moment, outline
+from recollect.stores.sql import codec
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINED, moment
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
@@ -38,7 +39,7 @@ def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]
 def outlines(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
     """Return what ranking looks at of *ids* in *scope*."""
     where = db.engine.member("m.id", ids) & in_scope(db.engine, scope)
-    found = {row[0]: outline(row) for row in ask(db, f"select {OUTLINED} from memory m", where)}
+    found = codec.outlines(ask(db, f"select {OUTLINED} from memory m", where))
     return {row: found[row] for row in ids if row in found}
 
 

@@ -46,11 +46,13 @@ class SqliteSession:
     def __init__(self, db: apsw.Connection) -> None:
         self.db = db
         self.uncommitted: dict[Any, Any] = {}
+        self.seen: dict[Any, Any] = {}
         self._changes = db.total_changes()
 
     def begin(self) -> None:
         """Note that a transaction begins here."""
         self._changes = self.db.total_changes()
+        self.seen.clear()
 
     @property
     def has_written(self) -> bool:
@@ -142,6 +144,7 @@ class SqliteEngine:
         """Let the read transaction of this thread see what others wrote since."""
         with translated(self._path), self._turn() as session:
             session.db.execute("rollback; begin")
+            session.begin()
 
     def _transaction(self, session: SqliteSession, *, nested: bool, write: bool) -> Iterator[SqliteSession]:
         db, place = session.db, None if nested else self._place
