@@ -53,9 +53,9 @@ def load_facts(state: State, context: SearchContext) -> State:
 def build_hits(state: State) -> State:
     """Make hits of the candidates that are kept, in their order; those of one exchange take one place of the first."""
     state = collapse(state)
-    told = exchanges_told(state)
+    told, kept = exchanges_told(state), state.kept
     terms, passages = query_terms(state.tiers), _best_passages(state)
-    shown = {each.id: _snippet(each, state, passages, terms) for each in state.kept if state.request.snippets}
+    shown = {each.id: _snippet(each, state, passages, terms) for each in kept if state.request.snippets}
     hits = tuple(
         Hit(
             rank=rank,
@@ -72,7 +72,7 @@ def build_hits(state: State) -> State:
             probability=state.chances.get(each.id),
             exchange=told.get(each.id, ()),
         )
-        for rank, each in enumerate(state.kept, start=1)
+        for rank, each in enumerate(kept, start=1)
     )
     return replace(state, hits=hits, total=_total(state))
 
@@ -90,8 +90,8 @@ def mark_conflicts(state: State, context: SearchContext) -> State:
 
 def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
     """Return where the passage of each memory stands that is nearest in meaning, where vectors were asked."""
-    near = state.ranking("vector")
-    return {hit.id: hit.span for hit in (*near.by_id.values(), *near.hits) if hit.span is not None}
+    near, shown = state.ranking("vector"), set(state.kept.ids)
+    return {row: span for row, _, _, span in (*near.by_id.values(), *near.hits) if row in shown and span is not None}
 
 
 def _snippet(candidate: Candidate, state: State, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> Snippet:
@@ -102,15 +102,15 @@ def _snippet(candidate: Candidate, state: State, passages: Mapping[int, tuple[in
 
 
 def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
-    if not memory.metadata:
+    lines = [f"{key}: {', '.join(plain_values(value))}" for key, value in memory.metadata.items()]
+    telling = {line: found for line in lines if (found := held(line, terms))}
+    if not telling:
         return
     known = held(f"{memory.title}\n{memory.section or ''}\n{memory.content}", terms)
-    for key, value in memory.metadata.items():
-        line = f"{key}: {', '.join(plain_values(value))}"
-        further = held(line, terms) - known
-        if further:
+    for line, found in telling.items():
+        if not found <= known:
             yield marked_snippet(line, terms, width=METADATA_SHOWN)
-            known |= further
+            known |= found
 
 
 def _telling(content: str, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> Snippet:
