@@ -1,6 +1,6 @@
 """The last stages: the best few as hits, with a snippet and the reason each was found; and the newest, for nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
@@ -38,7 +38,15 @@ def load_shown(state: State, context: SearchContext, *, pool: int) -> State:
     """Load the memories that are shown, and the first *pool* of those that would be in a longer answer."""
     near = state.in_reach.ids[:pool] if pool else ()
     ids = list(dict.fromkeys([*state.kept.ids, *near]))
-    return replace(state, memories=context.ask.load(ids, scope=state.scope)) if ids else state
+    return _with_memories(state, context, ids) if ids else state
+
+
+def _with_memories(state: State, context: SearchContext, ids: Sequence[int]) -> State:
+    """Load the memories *ids*, and what was decided about them; who only wants the order is not told of that."""
+    if not state.request.snippets:
+        return replace(state, memories=context.ask.load(ids, scope=state.scope))
+    memories, events = context.ask.load_with_events(ids, scope=state.scope, verbs=DECIDING)
+    return replace(state, memories=memories, events=events)
 
 
 def load_facts(state: State, context: SearchContext) -> State:
@@ -78,12 +86,14 @@ def build_hits(state: State) -> State:
 
 
 def mark_conflicts(state: State, context: SearchContext) -> State:
-    """Say of each hit which others it conflicts with; who only wants the order is not told."""
+    """Say of each hit which others it conflicts with."""
     rows = {hit.id for hit in state.hits}
-    if len(rows) < 2 or not state.request.snippets:
+    if len(rows) < 2:
         return state
-    events = context.ask.history(list(rows), scope=state.scope, verbs=DECIDING)
+    events = {row: state.events[row] for row in rows if row in state.events}
     found = conflicts_among(rows, events, lambda missing: context.ask.load(missing, scope=state.scope))
+    if not found:
+        return state
     marked = (replace(hit, conflicts=found[hit.id]) if hit.id in found else hit for hit in state.hits)
     return replace(state, hits=tuple(marked))
 
@@ -147,10 +157,10 @@ def _total(state: State) -> int:
 def browse(state: State, context: SearchContext, *, limit: int) -> State:
     """Show the newest memories that the filters admit."""
     page = context.ask.browse(scope=state.scope, where=state.where, limit=limit)
-    memories = context.ask.load(page.ids, scope=state.scope)
+    state = _with_memories(state, context, page.ids)
     hits = tuple(
         Hit(rank=rank, memory=memory, score=0.0, match_type="browse", snippet=memory.content[:SHOWN])
-        for rank, memory in enumerate(memories.values(), start=1)
+        for rank, memory in enumerate(state.memories.values(), start=1)
     )
     return replace(state, browsing=True, hits=hits, total=page.total, outcome="answered" if hits else "none")
 

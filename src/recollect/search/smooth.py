@@ -54,11 +54,13 @@ def lift(
     """
     found = Candidates.of(candidates)
     scores = dict(zip(found.ids, found.fused, strict=True))
-    rises = {row: min(weight * _ahead(own, near.get(row, {}), scores), most * own) for row, own in scores.items()}
+    ahead = {row: _ahead(own, near[row], scores) for row, own in scores.items() if row in near}
+    rises = {row: min(weight * mean, most * scores[row]) for row, mean in ahead.items()}
     lifted = found.lifted({row: Share("neighbours", None, rise) for row, rise in rises.items() if rise > 0})
     return lifted.by_fused()
 
 
 def _ahead(own: float, near: Mapping[int, float], scores: Mapping[int, float]) -> float:
-    ahead = [cosine * (scores[other] - own) for other, cosine in near.items() if cosine > 0 and scores[other] > own]
+    """Return how far the neighbours that are *near* are ahead, on the mean by their cosines."""
+    ahead = [cosine * (score - own) for other, cosine in near.items() if (score := scores[other]) > own and cosine > 0]
     return math.fsum(ahead) / math.fsum([cosine for cosine in near.values() if cosine > 0]) if ahead else 0.0

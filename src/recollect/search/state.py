@@ -8,7 +8,19 @@ from time import perf_counter
 from recollect.embedders.contract import Embedder
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.profile import Profile
-from recollect.records import Fact, Filter, IndexHit, Memory, NearWord, Outline, Scope, SubstringQuery, Usage, WordQuery
+from recollect.records import (
+    Event,
+    Fact,
+    Filter,
+    IndexHit,
+    Memory,
+    NearWord,
+    Outline,
+    Scope,
+    SubstringQuery,
+    Usage,
+    WordQuery,
+)
 from recollect.replies import Degraded, Evidence, Hit, Mode, Outcome, Reason, Request
 from recollect.rerankers.contract import Reranker
 from recollect.search.candidates import Candidate, Candidates
@@ -99,6 +111,8 @@ class State:
     """The turns of the exchange that each candidate belongs to, the one that asks first, where there are several."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
     """The memories that are shown, or would be in a longer answer."""
+    events: Mapping[int, tuple[Event, ...]] = field(default_factory=dict)
+    """What was decided about those memories, where anybody is told."""
     older: Mapping[int, int] = field(default_factory=dict)
     """What a memory follows: the newer one of two about the same thing, and the older one."""
     facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)

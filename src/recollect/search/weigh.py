@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
@@ -45,40 +45,42 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
     candidates, outlines = state.columns, state.outlines
     if not outlines.keys() >= set(candidates.ids):
         candidates = candidates.picked([at for at, row in enumerate(candidates.ids) if row in outlines])
-    subjects = [_subject(row, candidates, state, replies) for row in candidates.ids]
-    columns = {name: _column(name, subjects, rules, state.now) for name in rules.factors}
-    factors: Factors = {name: dict(zip(candidates.ids, column, strict=True)) for name, column in columns.items()}
+    of = partial(_subject, candidates=candidates, state=state, replies=replies)
+    memories = {row: outlines[row] for row in candidates.ids}
+    factors: Factors = {name: _column(name, memories, of, rules, state) for name in rules.factors}
     ordered = candidates.weighed(factors).by_score()
     return replace(state, candidates=boost_dates(ordered, outlines, state.query.dates, rules))
 
 
-def _column(name: Factor, subjects: Sequence[Subject], rules: Weigh, now: datetime) -> list[float]:
-    """Return what a factor makes of each of *subjects*."""
-    if name == "lens":
-        return [subject.lens for subject in subjects]
-    if name == "type_weight" and not rules.type_weights:
-        return [1.0] * len(subjects)
+def _column(
+    name: Factor, memories: Mapping[int, Outlined], of: Callable[[int], Subject], rules: Weigh, state: State
+) -> dict[int, float]:
+    """Return what a factor makes of each of *memories*; most of them have nothing that would make it other than 1."""
+    if (name == "lens" and state.boost is None) or (name == "type_weight" and not rules.type_weights):
+        return dict.fromkeys(memories, 1.0)
     if name == "prior":
-        return _priors(subjects, rules, now)
-    of = FACTORS[name]
-    return [of(subject, rules, now) for subject in subjects]
+        return _priors(memories, rules, state.now)
+    weigher, now = FACTORS[name], state.now
+    if name == "informativeness":
+        turns = [row for row, memory in memories.items() if memory.thread is not None]
+        return dict.fromkeys(memories, 1.0) | {row: weigher(of(row), rules, now) for row in turns}
+    return {row: weigher(of(row), rules, now) for row in memories}
 
 
-def _priors(subjects: Sequence[Subject], rules: Weigh, now: datetime) -> list[float]:
-    """Return the factor `prior` of each of *subjects*, found once for those that came together."""
+def _priors(memories: Mapping[int, Outlined], rules: Weigh, now: datetime) -> dict[int, float]:
+    """Return the factor `prior` of each of *memories*, found once for those that came together."""
     known: dict[tuple[float, bool, datetime], float] = {}
-    column: list[float] = []
-    for subject in subjects:
-        memory = subject.memory
+    column: dict[int, float] = {}
+    for row, memory in memories.items():
         key = memory.confidence, memory.pinned, memory.created_at
         factor = known.get(key)
         if factor is None:
-            factor = known[key] = prior(subject, rules, now)
-        column.append(factor)
+            factor = known[key] = prior(Subject(memory), rules, now)
+        column[row] = factor
     return column
 
 
-def _subject(row: int, candidates: Candidates, state: State, replies: float) -> Subject:
+def _subject(row: int, *, candidates: Candidates, state: State, replies: float) -> Subject:
     memory, facts = state.outlines[row], state.facts.get(row, ())
     lens = 1.0 if state.boost is None else state.boost(memory, facts)
     # Only the last share may be a reply's: nothing else is given between that stage and this.

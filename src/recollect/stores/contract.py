@@ -121,6 +121,12 @@ class MemoryStore(Protocol):
         """Return the events of each of *ids*, oldest first, or those of some *verbs*; ids without any are absent."""
         ...
 
+    def load_with_events(
+        self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
+    ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
+        """Return what `load` returns of *ids*, and what `history` returns of them, at one go."""
+        ...
+
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
         """Return the facts that *query* asks for, the newest first."""
         ...

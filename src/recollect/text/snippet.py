@@ -92,10 +92,9 @@ class _Finds(dict[str, frozenset[str]]):
         stems = self._wanted.stems
         elsewhere, analyses = stems.isdisjoint, map(WORDS.__getitem__, words)
         # Hardly any word holds one: all that is done for each of them is to see that.
-        return {at: stems.intersection(each.stems) for at, each in enumerate(analyses) if not elsewhere(each[_STEMS])}
+        return {at: stems.intersection(each.stems) for at, each in enumerate(analyses) if not elsewhere(each.stems)}
 
 
-_STEMS: Final = TokenAnalysis._fields.index("stems")
 _RUN: Final = frozenset({""})
 """What stands for a CJK run in which wanted tokens may be."""
 _finds: Final = lru_cache(maxsize=64)(_Finds)
