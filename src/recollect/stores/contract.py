@@ -121,12 +121,6 @@ class MemoryStore(Protocol):
         """Return the events of each of *ids*, oldest first, or those of some *verbs*; ids without any are absent."""
         ...
 
-    def load_with_events(
-        self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
-    ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
-        """Return what `load` returns of *ids*, and what `history` returns of them, at one go."""
-        ...
-
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
         """Return the facts that *query* asks for, the newest first."""
         ...
@@ -214,6 +208,12 @@ class WordIndex(Protocol):
 
     def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
         """Return the outlines of the memories that `load` would return, in the same order."""
+        ...
+
+    def load_with_events(
+        self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
+    ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
+        """Return what `load` returns of *ids*, and what `history` returns of them, at one go."""
         ...
 
     def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
