@@ -108,7 +108,7 @@ class Candidates(Sequence[Candidate]):
     def fuse(cls, ids: Sequence[int], given: Sequence[Given]) -> "Candidates":
         """Return what *given* gives *ids*, in their order."""
         every = [each.points for each in given]
-        if len(every) == 2 and all(len(points) >= len(ids) for points in every):
+        if len(every) == 2 and all(points.keys() >= set(ids) for points in every):
             one, two = every
             fused = [one[row] + two[row] for row in ids]
         else:
@@ -202,7 +202,7 @@ class Candidates(Sequence[Candidate]):
         """Return them with *factors* in the place of others, where they stand."""
         if not factors:
             scores = self.fused
-        elif all(len(each) >= len(self.ids) for each in factors.values()):
+        elif all(each.keys() >= set(self.ids) for each in factors.values()):
             columns = [map(each.__getitem__, self.ids) for each in factors.values()]
             products = map(math.prod, zip(*columns, strict=True))
             scores = [fused * product for fused, product in zip(self.fused, products, strict=True)]
