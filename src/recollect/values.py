@@ -244,14 +244,35 @@ def _is_dataclass(value: object) -> bool:
 
 def _replace(value: "Any", /, **changes: "Any") -> "Any":
     """Return *value* with some fields changed."""
-    own = getattr(value, "__usual__", None)
+    cls: Any = type(value)
+    own = getattr(cls, "__usual__", None)
     if own is not None:
+        copied = cls.__dict__.get("__copied__")
+        if copied is not None and changes.keys() <= own.keys():
+            return copied(value, changes)
         inward = [name for name, each in own.items() if type(each) is not _Field or each.init]
+        calls = _COPIES[cls] = _COPIES.get(cls, 0) + 1
+        if calls == _USES and len(inward) == len(own) and not hasattr(cls, "__post_init__"):
+            cls.__copied__ = _copier(cls)
         kept = {name: getattr(value, name) for name in inward if name not in changes}
-        return type(value)(**kept, **changes)
+        return cls(**kept, **changes)
     import dataclasses  # noqa: PLC0415
 
     return dataclasses.replace(value, **changes)
+
+
+_COPIES: "dict[type, int]" = {}
+
+
+def _copier(cls: "Any") -> "Callable[[Any, Mapping[str, Any]], Any]":
+    """Return what copies a value of *cls* with changes, written out: a search makes dozens, of thirty fields each."""
+    setters = {name: getattr(cls, name).__set__ for name in cls.__usual__}
+    space: dict[str, Any] = {"_new": object.__new__, "_cls": cls, "_setters": setters}
+    space |= {f"_set_{name}": put for name, put in setters.items()}
+    lines = ["made = _new(_cls)", *(f"_set_{name}(made, value.{name})" for name in setters)]
+    lines += ["for name in changes: _setters[name](made, changes[name])", "return made"]
+    exec("def copied(value, changes):\n " + "\n ".join(lines), space)  # noqa: S102  (names of our own fields)
+    return space["copied"]  # type: ignore[no-any-return]
 
 
 if not TYPE_CHECKING:

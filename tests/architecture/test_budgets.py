@@ -11,7 +11,7 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 2_910,
+    ".": 2_930,
     "embedders": 1_410,
     "evaluate": 1_910,
     "recall": 500,
@@ -26,7 +26,7 @@ CODE = {
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
-QUESTIONS = 49
+QUESTIONS = 50
 """How many a store answers in all."""
 IMPORTS = 21
 """How many modules of ours and of others one module may know."""

@@ -17,7 +17,7 @@ from recollect.profile import Weigh, load_profile
 from recollect.recollection import Models, Recollection
 from recollect.records import Filter, Memory
 from recollect.replies import Listing, Reply, Share
-from recollect.search.state import Candidate
+from recollect.search.candidates import Candidate
 from recollect.search.weigh import boost_dates
 from recollect.surfaces.operations import OPERATIONS
 from recollect.text.analyser import analyse

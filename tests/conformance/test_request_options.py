@@ -271,7 +271,7 @@ class Counting:
         return getattr(self._store, name)
 
 
-ALWAYS = ("reading", "version", "nearest", "vectors", "outlines", "load", "facts", "history")
+ALWAYS = ("reading", "version", "nearest", "vectors", "outlines", "load_with_events", "facts")
 
 
 @pytest.mark.parametrize(

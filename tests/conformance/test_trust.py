@@ -12,7 +12,7 @@ from recollect import Memory, Recollection
 from recollect.errors import InputError
 from recollect.profile import load_profile
 from recollect.recall.inject import Style
-from recollect.records import ALL_PROJECTS, Event, Insert, Revise
+from recollect.records import ALL_PROJECTS, Event, Insert, Revise, Scope
 from recollect.stores.contract import Store
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serialise import serialise
@@ -550,3 +550,18 @@ def test_history_can_be_asked_for_some_verbs(store: Store) -> None:
 
     assert found == {one: (Event(memory_id=one, verb="update", at=NOON, detail={"content": "a b"}),)}
     assert store.history([one, two], scope=ALL_PROJECTS, verbs=()) == {}
+
+
+def test_memories_can_be_loaded_with_their_events_at_one_go(store: Store) -> None:
+    texts = ("a b", "c d", "e f")
+    one, two, three = store.apply([Insert(memory=Memory(content=text)) for text in texts], at=NOON)
+    store.apply([Revise(memory=Memory(content=text, id=one)) for text in ("a c", "a d")], at=NOON)
+    store.apply([Insert(memory=Memory(content="g h", project="p"))], at=NOON)
+    own = Scope(projects=frozenset({Memory(content="").project}))
+    asked, verbs = [three, one, 99, two, three + 1], ("update", "link")
+
+    memories, events = store.load_with_events(asked, scope=own, verbs=verbs)
+
+    assert list(memories.items()) == list(store.load(asked, scope=own).items())
+    assert events == store.history(asked, scope=own, verbs=verbs)
+    assert [event.detail["content"] for event in events[one]] == ["a b", "a c"]

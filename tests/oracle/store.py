@@ -163,6 +163,12 @@ class OracleStore:
             )
             return {row: log for row, log in found if log}
 
+    def load_with_events(
+        self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
+    ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
+        with self._lock:
+            return self.load(ids, scope=scope), self.history(ids, scope=scope, verbs=verbs)
+
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
         with self._lock:
             held = self._state.memories.values() if query.include_forgotten else self._state.live(scope)

@@ -1,5 +1,6 @@
 """The way of a query: parse, retrieve, fuse, weigh, rerank, diversify, judge. `pipeline` has the stages."""
 
+from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,8 @@ def told(state: State) -> Degraded | None:
 
 def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Reply:
     """Return what the caller is told."""
-    shown = {hit.id for hit in state.hits}
-    missed = tuple((each.id, each.score) for each in state.candidates if each.id not in shown)
+    shown, candidates = {hit.id for hit in state.hits}, state.columns
+    missed = (pair for pair in zip(candidates.ids, candidates.scores, strict=True) if pair[0] not in shown)
     return Reply(
         query=state.request.text,
         mode=state.request.mode,
@@ -45,8 +46,8 @@ def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Re
         suggestions=state.suggestions,
         facets=state.facets,
         total=state.total,
-        hidden=sum(each.drop is not None and each.drop.code == "imprecise" for each in state.candidates),
-        near_misses=missed[:NEAR_MISSES] if state.hits else (),
+        hidden=sum(drop.code == "imprecise" for drop in candidates.drops.values()),
+        near_misses=tuple(islice(missed, NEAR_MISSES)) if state.hits else (),
         evidence=state.evidence,
         timings_ms={"total": round(milliseconds, 3)},
         version=state.version,

@@ -13,11 +13,12 @@ from recollect.profile import Answerability, Calibration, LogisticModel
 from recollect.records import Filter
 from recollect.replies import Evidence, Reason
 from recollect.search.build_query import query_terms
+from recollect.search.candidates import Candidate, Drop
 from recollect.search.details import NO_DETAILS, Details, details_of
 from recollect.search.exchange import group
 from recollect.search.near_names import corrected
 from recollect.search.parse import query_length
-from recollect.search.state import Candidate, Drop, Ranking, SearchContext, State
+from recollect.search.state import Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
 from recollect.text.snippet import held
 from recollect.values import replace
@@ -42,9 +43,9 @@ def judge(state: State, *, rules: Answerability) -> State:
 def _silent(state: State) -> State:
     """Return *state* without any hit: what is near to letters that are no words is near by chance."""
     drop = Drop(code="floor", surfaces_if="a word of the query is one that the store or the model knows")
-    return replace(
-        state, outcome="none", candidates=tuple(each if each.drop else each.dropped(drop) for each in state.candidates)
-    )
+    candidates = state.columns
+    drops = {**dict.fromkeys(candidates.ids, drop), **candidates.drops}
+    return replace(state, outcome="none", candidates=candidates.dropped(drops))
 
 
 def _best(state: State, rules: Answerability) -> Evidence | None:

@@ -8,12 +8,15 @@ itself past.
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 
 from recollect.profile import Changes
+from recollect.replies import Share
 from recollect.search.build_query import query_terms
+from recollect.search.candidates import Candidate, Candidates
 from recollect.search.parse import Query, query_length
 from recollect.search.retrieve import with_vectors
-from recollect.search.state import Candidate, Outlined, SearchContext, State
+from recollect.search.state import Outlined, SearchContext, State
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
 from recollect.text.snippet import held
@@ -32,27 +35,30 @@ def reaching_back(query: Query, rules: Changes, now: datetime) -> Query:
 def compare_changes(state: State, context: SearchContext, *, rules: Changes) -> State:
     """Load the vectors of what may follow the best hit, as far as they are not there, and put it above it."""
     if rules.min_score > 0 and state.mode == "hybrid":
-        state = with_vectors(state, context, [each.id for each in _comparable(state)[: rules.top_k]])
+        state = with_vectors(state, context, _comparable(state, rules).ids)
     return order_changes(state, rules=rules)
 
 
-def _comparable(state: State) -> list[Candidate]:
-    return [each for each in state.candidates if state.outlines[each.id].thread is None]
+def _comparable(state: State, rules: Changes) -> Candidates:
+    """Return the first candidates that are no turns of a conversation."""
+    candidates, outlines = state.columns, state.outlines
+    places = (at for at, row in enumerate(candidates.ids) if outlines[row].thread is None)
+    return candidates.picked(list(islice(places, rules.top_k)))
 
 
 def order_changes(state: State, *, rules: Changes) -> State:
     """Put what follows the best hit above it, or what was before it where the question asks for that."""
-    kept = _comparable(state)
+    kept = _comparable(state, rules)
     asked = query_length(state.query) >= SHORTEST and state.query.tree is None
     if rules.min_score <= 0 or not kept or not asked:
         return state
     best, question = kept[0], state.query.text
     before, until = asks_before(question), _end_of_time(state.query, state.now)
     if until is not None:
-        return _as_of(state, kept[: rules.top_k], until, rules)
+        return _as_of(state, kept, until, rules)
     if may_ask_past(question) and not before:
         return state
-    others = [each for each in kept[1 : rules.top_k] if each.score >= rules.min_score * best.score]
+    others = [kept[at] for at, score in enumerate(kept.scores) if at and score >= rules.min_score * best.score]
     linked = [each for each in others if _follows(best.id, each.id, state, back=before)]
     if not linked and not before and _is_past(state.outlines[best.id]):
         linked = [each for each in others if _is_present(each.id, state) and _alike(best.id, each.id, state)][:1]
@@ -117,9 +123,7 @@ def _raised(state: State, chosen: Candidate, best: Candidate) -> State:
     """Return *state* with *chosen* just above *best*, and the link between them told."""
     factor = chosen.score / chosen.fused if chosen.fused > 0 else 1.0
     points = (best.score * (1.0 + STEP)) / factor - chosen.fused if factor > 0 else 0.0
-    lifted = chosen.lifted("change", max(0.0, points))
-    candidates = (lifted if each.id == chosen.id else each for each in state.candidates)
-    ordered = tuple(sorted(candidates, key=lambda each: (-each.score, each.id)))
+    ordered = state.columns.lifted({chosen.id: Share("change", None, max(0.0, points))}).by_score()
     newer, older = sorted((chosen.id, best.id), key=lambda row: (state.outlines[row].when, row), reverse=True)
     return replace(state, candidates=ordered, older={**state.older, newer: older})
 

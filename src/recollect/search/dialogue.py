@@ -9,8 +9,8 @@ where both questions ask alike (who, where, how many). Who asks for a person, a 
 from collections.abc import Iterator, Mapping
 
 from recollect.profile import Dialogue
-from recollect.search.fuse import by_fused
-from recollect.search.state import Candidate, Outlined, State
+from recollect.replies import Share
+from recollect.search.state import Outlined, State
 from recollect.text.analyser import asks
 from recollect.text.questions import declines, question_words
 from recollect.values import replace
@@ -27,12 +27,14 @@ def lift_replies(state: State, *, rules: Dialogue) -> State:
         return state
     if not state.exchanges:
         return state
-    found = {each.id: each.fused for each in state.candidates}
+    candidates = state.columns
+    found = dict(zip(candidates.ids, candidates.fused, strict=True))
     wanted: dict[int, float] = {}
     for row, score in _replies(found, state, question_words(state.query.text), rules):
         wanted[row] = max(score, wanted.get(row, 0.0))
-    lifted = [_raised(each, wanted.get(each.id, 0.0)) for each in state.candidates]
-    return replace(state, candidates=tuple(sorted(lifted, key=by_fused)))
+    missing = {row: score - found[row] for row, score in wanted.items()}
+    lifted = candidates.lifted({row: Share("reply", None, points) for row, points in missing.items() if points > 0})
+    return replace(state, candidates=lifted.by_fused())
 
 
 def _replies(
@@ -79,8 +81,3 @@ def answers_to(turn: Turn, turns: Mapping[Turn, int], memories: Mapping[int, Out
         yield row
         if not wanted or not declines(memories[row].content):
             return
-
-
-def _raised(candidate: Candidate, score: float) -> Candidate:
-    missing = score - candidate.fused
-    return candidate if missing <= 0 else candidate.lifted("reply", missing)

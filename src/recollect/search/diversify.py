@@ -9,7 +9,8 @@ from typing import Final
 
 from recollect.lazy import regex
 from recollect.profile import Diversify
-from recollect.search.state import Candidate, Drop, Outlined, State
+from recollect.search.candidates import Candidate, Drop
+from recollect.search.state import Outlined, State
 from recollect.values import replace
 
 SHINGLE: Final = 5
@@ -25,16 +26,16 @@ def diversify(state: State, *, rules: Diversify, limit: int) -> State:
 
     Diversity is sought among twice as many; without it the first of a longer answer are those of a shorter one.
     """
-    chosen, repeats = choose(state.kept, state.outlines, rules, limit)
-    shown = {each.id for each in chosen}
-    repeating = {row: _repeat(of, rules) for row, of in repeats.items()}
-    beyond = Drop(code="limit", surfaces_if=f"the limit is higher than {limit}")
-    others = [
-        each if each.drop else each.dropped(repeating.get(each.id, beyond))
-        for each in state.candidates
-        if each.id not in shown
-    ]
-    return replace(state, candidates=(*chosen, *others))
+    candidates = state.columns
+    chosen, repeats = choose(candidates.kept, state.outlines, rules, limit)
+    shown = [each.id for each in chosen]
+    ordered = candidates.led_by(shown)
+    drops: dict[int, Drop] = dict.fromkeys(
+        ordered.ids[len(shown) :], Drop(code="limit", surfaces_if=f"the limit is higher than {limit}")
+    )
+    drops |= {row: _repeat(of, rules) for row, of in repeats.items()}
+    drops |= candidates.drops
+    return replace(state, candidates=ordered.dropped(drops))
 
 
 def _repeat(of: int, rules: Diversify) -> Drop:

@@ -9,8 +9,9 @@ from typing import Final
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.replies import Turn
+from recollect.search.candidates import Candidate
 from recollect.search.dialogue import exchanges_among, turn_of
-from recollect.search.state import Candidate, Outlined, State
+from recollect.search.state import Outlined, State
 from recollect.text.analyser import asks
 from recollect.values import replace
 
@@ -41,14 +42,11 @@ def collapse(state: State) -> State:
     """
     if not state.request.snippets or state.query.tree is not None:
         return state
-    kept = {each.id: state.outlines[each.id] for each in state.kept}
-    exchanges = exchanges_among(kept) if state.exchanges else {}
+    exchanges = exchanges_among({row: state.outlines[row] for row in state.kept.ids}) if state.exchanges else {}
     first = {members[0].id for members in group(state.kept, exchanges, most=PAGE)} if exchanges else set()
     if not first:
         return state
-    ahead = [each for each in state.kept if each.id in first]
-    behind = [each for each in state.candidates if each.id not in first]
-    return replace(state, candidates=(*ahead, *behind))
+    return replace(state, candidates=state.columns.led_by([row for row in state.kept.ids if row in first]))
 
 
 def exchanges_told(state: State) -> dict[int, tuple[Turn, ...]]:

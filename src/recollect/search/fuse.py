@@ -2,16 +2,19 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, repeat
+from operator import itemgetter
 from typing import Final
 
 from recollect.profile import Fuse, Normaliser
-from recollect.replies import Share
+from recollect.records import IndexHit
+from recollect.search.candidates import Candidates, Given
 from recollect.search.parse import query_length
-from recollect.search.state import Candidate, Ranking, State
+from recollect.search.state import Ranking, State
 from recollect.values import replace
 
 BELOW_ONE: Final = math.nextafter(1.0, 0.0)
+_ID: Final = itemgetter(IndexHit._fields.index("id"))
+_SCORE: Final = itemgetter(IndexHit._fields.index("score"))
 
 
 # --- normalisers ----------------------------------------------------------------------------
@@ -91,11 +94,11 @@ def by_coverage(ranking: Ranking, rules: Fuse, *, length: float) -> Ranking:
         return ranking
 
     whole = max(1.0, length / rules.full_words)
-    hits = (*ranking.hits, *ranking.by_id.values())
-    return replace(ranking, strengths={hit.id: min(1.0, hit.coverage * whole) ** 2 for hit in hits})
+    shares = {row: coverage * whole for row, _, coverage, _ in (*ranking.hits, *ranking.by_id.values())}
+    return replace(ranking, strengths={row: share**2 if share < 1.0 else 1.0 for row, share in shares.items()})
 
 
-def combine(rankings: Sequence[Ranking], rules: Fuse, *, words: int, fallback: bool = False) -> tuple[Candidate, ...]:
+def combine(rankings: Sequence[Ranking], rules: Fuse, *, words: int, fallback: bool = False) -> Candidates:
     """Return the candidates of *rankings* for a query of so many *words*, best first, ties by id.
 
     A list that is the only one, or with *fallback* the only one that found anything, keeps its own scores.
@@ -107,57 +110,56 @@ def combine(rankings: Sequence[Ranking], rules: Fuse, *, words: int, fallback: b
     return fuse_lists(rankings, rules, weights=list_weights(rankings, rules, words=words))
 
 
-def order_alone(ranking: Ranking, rules: Fuse) -> tuple[Candidate, ...]:
+def order_alone(ranking: Ranking, rules: Fuse) -> Candidates:
     """Return the one list there is, its own scores normalised, best first, ties by id."""
     names = {**rules.normalise, **rules.normalise_single}
     return fuse_lists([ranking], replace(rules, method="sum", normalise=names), weights=[1.0])
 
 
-def fuse_lists(rankings: Sequence[Ranking], rules: Fuse, *, weights: Sequence[float]) -> tuple[Candidate, ...]:
+def fuse_lists(rankings: Sequence[Ranking], rules: Fuse, *, weights: Sequence[float]) -> Candidates:
     """Return every memory of any ranking that weighs, best first, ties by id."""
     method = reciprocal_ranks if rules.method == "rrf" else weighted_sum
     pairs = zip(rankings, weights, strict=True)
     asked = [(ranking, weight) for ranking, weight in pairs if weight > 0 and (ranking.hits or ranking.by_id)]
-    everyone = sorted({hit.id for ranking, _ in asked for hit in ranking.hits})
+    everyone = sorted({row for ranking, _ in asked for row in map(_ID, ranking.hits)})
     given = [method(ranking, everyone, rules, weight) for ranking, weight in asked]
-    candidates = [
-        Candidate(id=row, shares=tuple([shares[row] for shares in given if row in shares])) for row in everyone
-    ]
-    return tuple(sorted(candidates, key=by_fused))
+    return Candidates.fuse(everyone, given).by_fused()
 
 
-def by_fused(candidate: Candidate) -> tuple[float, int]:
-    """Order by what the rankings gave, best first, ties by id."""
-    return -candidate.fused, candidate.id
-
-
-def reciprocal_ranks(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
+def reciprocal_ranks(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Given:
     """Reciprocal rank fusion (Cormack, Clarke & Büttcher, SIGIR 2009): weight / (k + rank) and the rank's bonus."""
-    given = {}
-    for rank, hit in enumerate(ranking.hits, start=1):
+    ranks, natives = _known(ranking, everyone)
+    points: dict[int, float] = {}
+    for row, rank in ranks.items():
         bonus = rules.rank_bonus[rank - 1] if rank <= len(rules.rank_bonus) else 0.0
-        points = weight / (rules.k + rank) + bonus
-        given[hit.id] = Share(ranking.name, rank, points, hit.score)
-    last = len(ranking.hits) + 1
-    for row in everyone:
-        if row not in given and (rules.missing == "last" or row in ranking.by_id):
-            points = weight / (rules.k + last) if rules.missing == "last" else 0.0
-            native = ranking.by_id[row].score if row in ranking.by_id else None
-            given[row] = Share(ranking.name, None, points, native)
-    return given
+        points[row] = weight / (rules.k + rank) + bonus
+    last = weight / (rules.k + (len(ranking.hits) + 1)) if rules.missing == "last" else 0.0
+    others = everyone if rules.missing == "last" else natives
+    points |= {row: last for row in others if row not in ranks}
+    return Given(ranking.name, points, ranks, natives)
 
 
-def weighted_sum(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Mapping[int, Share]:
+def weighted_sum(ranking: Ranking, everyone: Sequence[int], rules: Fuse, weight: float) -> Given:
     """The ranking's normalised scores times its weight; a memory it does not know gets nothing of it."""
-    name, by_id, strengths = ranking.name, ranking.by_id, ranking.strengths
-    ranked = {hit.id for hit in ranking.hits}
-    entries = [*ranking.hits, *(by_id[row] for row in everyone if row in by_id and row not in ranked)]
-    scores = normalise(ranking.kind, [hit.score for hit in entries], rules)
-    ranks = chain(range(1, len(ranking.hits) + 1), repeat(None))
-    return {
-        hit.id: Share(name, rank, weight * score * strengths.get(hit.id, 1.0), hit.score)
-        for hit, rank, score in zip(entries, ranks, scores, strict=False)
-    }
+    ranks, natives = _known(ranking, everyone)
+    strengths = ranking.strengths
+    scores = zip(natives, normalise(ranking.kind, list(natives.values()), rules), strict=True)
+    if strengths:
+        points = {row: weight * score * strengths.get(row, 1.0) for row, score in scores}
+    else:
+        points = {row: weight * score for row, score in scores}
+    return Given(ranking.name, points, ranks, natives)
+
+
+def _known(ranking: Ranking, everyone: Sequence[int]) -> tuple[dict[int, int], dict[int, float]]:
+    """Return the ranks that *ranking* gives, and the scores it knows of *everyone*, those with a rank first."""
+    hits, by_id = ranking.hits, ranking.by_id
+    rows = list(map(_ID, hits))
+    ranks = dict(zip(rows, range(1, len(rows) + 1), strict=True))
+    natives = dict(zip(rows, map(_SCORE, hits), strict=True))
+    if by_id:
+        natives |= {row: by_id[row].score for row in everyone if row in by_id and row not in ranks}
+    return ranks, natives
 
 
 # --- weights --------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
 """The last stages: the best few as hits, with a snippet and the reason each was found; and the newest, for nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
+from recollect.search.candidates import Candidate
 from recollect.search.dialogue import exchanges_among
 from recollect.search.exchange import collapse, exchanges_told
-from recollect.search.state import Candidate, SearchContext, State
+from recollect.search.state import SearchContext, State
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
 from recollect.text.snippet import QueryTerms, Snippet, held, joined, marked_snippet, most_held
@@ -25,7 +26,7 @@ METADATA_SHOWN = 60
 
 def load(state: State, context: SearchContext, *, usage: bool) -> State:
     """Load what ranking looks at of the candidates, and how they were used where a factor looks at it."""
-    ids = [each.id for each in state.candidates]
+    ids = state.columns.ids
     if not ids:
         return state
     outlines = context.ask.outlines(ids, scope=state.scope)
@@ -35,23 +36,34 @@ def load(state: State, context: SearchContext, *, usage: bool) -> State:
 
 def load_shown(state: State, context: SearchContext, *, pool: int) -> State:
     """Load the memories that are shown, and the first *pool* of those that would be in a longer answer."""
-    near = [each.id for each in state.candidates if each.drop is None or each.drop.code == "limit"][:pool]
-    ids = list(dict.fromkeys([*(each.id for each in state.kept), *near]))
-    return replace(state, memories=context.ask.load(ids, scope=state.scope)) if ids else state
+    near = state.in_reach.ids[:pool] if pool else ()
+    ids = list(dict.fromkeys([*state.kept.ids, *near]))
+    return _with_memories(state, context, ids) if ids else state
+
+
+def _with_memories(state: State, context: SearchContext, ids: Sequence[int]) -> State:
+    """Load the memories *ids*, and what was decided about them; who only wants the order is not told of that."""
+    if not state.request.snippets:
+        return replace(state, memories=context.ask.load(ids, scope=state.scope))
+    memories, events = context.ask.load_with_events(ids, scope=state.scope, verbs=DECIDING)
+    return replace(state, memories=memories, events=events)
 
 
 def load_facts(state: State, context: SearchContext) -> State:
     """Load what the candidates that are kept state."""
-    asked = FactQuery(memory_ids=tuple(each.id for each in state.kept))
-    return replace(state, facts=facts_by_memory(context.ask.facts(asked, scope=state.scope))) if state.kept else state
+    kept = state.kept.ids
+    if not kept:
+        return state
+    found = context.ask.facts(FactQuery(memory_ids=tuple(kept)), scope=state.scope)
+    return replace(state, facts=facts_by_memory(found)) if found else state
 
 
 def build_hits(state: State) -> State:
     """Make hits of the candidates that are kept, in their order; those of one exchange take one place of the first."""
     state = collapse(state)
-    told = exchanges_told(state)
+    told, kept = exchanges_told(state), state.kept
     terms, passages = query_terms(state.tiers), _best_passages(state)
-    shown = {each.id: _snippet(each, state, passages, terms) for each in state.kept if state.request.snippets}
+    shown = {each.id: _snippet(each, state, passages, terms) for each in kept if state.request.snippets}
     hits = tuple(
         Hit(
             rank=rank,
@@ -68,26 +80,28 @@ def build_hits(state: State) -> State:
             probability=state.chances.get(each.id),
             exchange=told.get(each.id, ()),
         )
-        for rank, each in enumerate(state.kept, start=1)
+        for rank, each in enumerate(kept, start=1)
     )
     return replace(state, hits=hits, total=_total(state))
 
 
 def mark_conflicts(state: State, context: SearchContext) -> State:
-    """Say of each hit which others it conflicts with; who only wants the order is not told."""
+    """Say of each hit which others it conflicts with."""
     rows = {hit.id for hit in state.hits}
-    if len(rows) < 2 or not state.request.snippets:
+    if len(rows) < 2:
         return state
-    events = context.ask.history(list(rows), scope=state.scope, verbs=DECIDING)
+    events = {row: state.events[row] for row in rows if row in state.events}
     found = conflicts_among(rows, events, lambda missing: context.ask.load(missing, scope=state.scope))
+    if not found:
+        return state
     marked = (replace(hit, conflicts=found[hit.id]) if hit.id in found else hit for hit in state.hits)
     return replace(state, hits=tuple(marked))
 
 
 def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
     """Return where the passage of each memory stands that is nearest in meaning, where vectors were asked."""
-    near = state.ranking("vector")
-    return {hit.id: hit.span for hit in (*near.by_id.values(), *near.hits) if hit.span is not None}
+    near, shown = state.ranking("vector"), set(state.kept.ids)
+    return {row: span for row, _, _, span in (*near.by_id.values(), *near.hits) if row in shown and span is not None}
 
 
 def _snippet(candidate: Candidate, state: State, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> Snippet:
@@ -98,15 +112,15 @@ def _snippet(candidate: Candidate, state: State, passages: Mapping[int, tuple[in
 
 
 def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
-    if not memory.metadata:
+    lines = [f"{key}: {', '.join(plain_values(value))}" for key, value in memory.metadata.items()]
+    telling = {line: found for line in lines if (found := held(line, terms))}
+    if not telling:
         return
     known = held(f"{memory.title}\n{memory.section or ''}\n{memory.content}", terms)
-    for key, value in memory.metadata.items():
-        line = f"{key}: {', '.join(plain_values(value))}"
-        further = held(line, terms) - known
-        if further:
+    for line, found in telling.items():
+        if not found <= known:
             yield marked_snippet(line, terms, width=METADATA_SHOWN)
-            known |= further
+            known |= found
 
 
 def _telling(content: str, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> Snippet:
@@ -134,18 +148,19 @@ def _match_type(candidate: Candidate) -> MatchType:
 
 def _total(state: State) -> int:
     """Return how many hits a long enough answer would have."""
-    passed = [each for each in state.candidates if each.drop is None or each.drop.code in SHOWABLE]
-    whole = state.mode == "keyword" and len(passed) == len(state.candidates)
-    return max(state.ranking("words").total, len(passed)) if whole else len(passed)
+    candidates = state.columns
+    passed = len(candidates) - sum(drop.code not in SHOWABLE for drop in candidates.drops.values())
+    whole = state.mode == "keyword" and passed == len(candidates)
+    return max(state.ranking("words").total, passed) if whole else passed
 
 
 def browse(state: State, context: SearchContext, *, limit: int) -> State:
     """Show the newest memories that the filters admit."""
     page = context.ask.browse(scope=state.scope, where=state.where, limit=limit)
-    memories = context.ask.load(page.ids, scope=state.scope)
+    state = _with_memories(state, context, page.ids)
     hits = tuple(
         Hit(rank=rank, memory=memory, score=0.0, match_type="browse", snippet=memory.content[:SHOWN])
-        for rank, memory in enumerate(memories.values(), start=1)
+        for rank, memory in enumerate(state.memories.values(), start=1)
     )
     return replace(state, browsing=True, hits=hits, total=page.total, outcome="answered" if hits else "none")
 

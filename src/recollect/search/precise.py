@@ -14,8 +14,9 @@ from typing import Final
 from recollect.lazy import regex
 from recollect.profile import Precise
 from recollect.search.answerability import details_for, logistic
+from recollect.search.candidates import Candidate, Drop
 from recollect.search.near_names import near_only, without_correction
-from recollect.search.state import Candidate, Drop, Outlined, State
+from recollect.search.state import Outlined, State
 from recollect.text.tokenizer import QueryWord, analyse_text, read_words, significant
 from recollect.values import replace
 
@@ -34,19 +35,18 @@ def keep_answers(state: State, *, rules: Precise) -> State:
     near = near_only([each.id for each in kept if each.id in chances], state)
     first = next((each.id for each in kept if each.id not in near), kept[0].id)
     shown = {first, *(likely - near), *_by_clause(state, [each for each in kept if each.id in chances], rules)}
-    candidates = (each if each.drop or each.id in shown else _cut(each, chances, rules) for each in state.candidates)
-    return replace(state, candidates=tuple(candidates), chances=chances)
+    drops = {row: _cut(chances.get(row, 0.0), rules) for row in kept.ids if row not in shown}
+    return replace(state, candidates=state.columns.dropped(drops), chances=chances)
 
 
-def _cut(candidate: Candidate, chances: dict[int, float], rules: Precise) -> Candidate:
-    chance = chances.get(candidate.id, 0.0)
+def _cut(chance: float, rules: Precise) -> Drop:
     told = f"the search is not precise; it answers with probability {chance:.2g}, and {rules.cut:.2g} is the cut"
-    return candidate.dropped(Drop(code="imprecise", surfaces_if=told))
+    return Drop(code="imprecise", surfaces_if=told)
 
 
 def hit_chances(state: State, rules: Precise) -> dict[int, float]:
     """Return how likely each of the first hits is to answer, whatever the limit."""
-    pool = [each for each in state.candidates if each.drop is None or each.drop.code == "limit"][: rules.top_k]
+    pool = state.in_reach[: rules.top_k]
     best = max((each.score for each in pool), default=0.0)
     unmeant = without_correction([each.id for each in pool], state)
     weights = {

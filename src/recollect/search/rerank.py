@@ -8,7 +8,8 @@ from recollect.profile import Rerank
 from recollect.replies import Share
 from recollect.rerankers.contract import Reranker
 from recollect.search.build_query import query_terms
-from recollect.search.state import Candidate, Outlined, SearchContext, State
+from recollect.search.candidates import Candidate
+from recollect.search.state import Outlined, SearchContext, State
 from recollect.text.snippet import MatchSpan, QueryTerms, match_spans
 from recollect.values import replace
 

@@ -346,7 +346,7 @@ def previous_embedder(probe: Probe) -> Embedder | None:
 
 def load_vectors(state: State, context: SearchContext, *, most: int) -> State:
     """Load the vectors of the first passages of the first candidates, of the generation in use or the one before."""
-    first = [each.id for each in state.candidates[:most]]
+    first = state.columns.ids[:most]
     return with_vectors(state, context, first) if state.mode == "hybrid" else state
 
 

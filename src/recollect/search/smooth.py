@@ -10,8 +10,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from recollect.profile import Smooth
-from recollect.search.fuse import by_fused
-from recollect.search.state import Candidate, State
+from recollect.replies import Share
+from recollect.search.candidates import Candidate, Candidates
+from recollect.search.state import State
 from recollect.values import replace
 from recollect.vectors import WIDTH, matrix
 
@@ -20,11 +21,12 @@ def smooth(state: State, *, rules: Smooth) -> State:
     """Give the first candidates what their neighbours give them, where words and vectors were both asked."""
     if rules.weight <= 0 or state.mode != "hybrid":
         return state
-    first = state.candidates[: rules.top_k]
-    vectors = {each.id: state.vectors[each.id] for each in first if each.id in state.vectors}
+    candidates = state.columns
+    first = candidates[: rules.top_k]
+    vectors = {row: state.vectors[row] for row in first.ids if row in state.vectors}
     near = neighbours(vectors, most=rules.max_neighbours)
     lifted = lift(first, near, weight=rules.weight, most=rules.max_rise)
-    return replace(state, candidates=(*lifted, *state.candidates[rules.top_k :]))
+    return replace(state, candidates=lifted.before(candidates[rules.top_k :]))
 
 
 def neighbours(vectors: Mapping[int, bytes], *, most: int) -> dict[int, dict[int, float]]:
@@ -45,21 +47,20 @@ def lift(
     *,
     weight: float,
     most: float = math.inf,
-) -> tuple[Candidate, ...]:
+) -> Candidates:
     """Return *candidates*, each with so much of what its neighbours are ahead of it, on the mean by their cosines.
 
     Nobody gets more than *most* times what it has.
     """
-    scores = {each.id: each.fused for each in candidates}
-    rises = [min(weight * _ahead(each, near.get(each.id, {}), scores), most * each.fused) for each in candidates]
-    lifted = [
-        each.lifted("neighbours", rise) if rise > 0 else each for each, rise in zip(candidates, rises, strict=True)
-    ]
-    return tuple(sorted(lifted, key=by_fused))
+    found = Candidates.of(candidates)
+    scores = dict(zip(found.ids, found.fused, strict=True))
+    ahead = {row: _ahead(own, near[row], scores) for row, own in scores.items() if row in near}
+    rises = {row: min(weight * mean, most * scores[row]) for row, mean in ahead.items()}
+    lifted = found.lifted({row: Share("neighbours", None, rise) for row, rise in rises.items() if rise > 0})
+    return lifted.by_fused()
 
 
-def _ahead(candidate: Candidate, near: Mapping[int, float], scores: Mapping[int, float]) -> float:
-    own = candidate.fused
-    alike = [cosine for cosine in near.values() if cosine > 0]
-    ahead = [cosine * (scores[other] - own) for other, cosine in near.items() if cosine > 0 and scores[other] > own]
-    return math.fsum(ahead) / math.fsum(alike) if ahead else 0.0
+def _ahead(own: float, near: Mapping[int, float], scores: Mapping[int, float]) -> float:
+    """Return how far the neighbours that are *near* are ahead, on the mean by their cosines."""
+    ahead = [cosine * (score - own) for other, cosine in near.items() if (score := scores[other]) > own and cosine > 0]
+    return math.fsum(ahead) / math.fsum([cosine for cosine in near.values() if cosine > 0]) if ahead else 0.0

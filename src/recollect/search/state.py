@@ -4,14 +4,26 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from time import perf_counter
-from typing import Literal
 
 from recollect.embedders.contract import Embedder
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.profile import Profile
-from recollect.records import Fact, Filter, IndexHit, Memory, NearWord, Outline, Scope, SubstringQuery, Usage, WordQuery
-from recollect.replies import Degraded, Evidence, Hit, Mode, Outcome, Reason, Request, Share
+from recollect.records import (
+    Event,
+    Fact,
+    Filter,
+    IndexHit,
+    Memory,
+    NearWord,
+    Outline,
+    Scope,
+    SubstringQuery,
+    Usage,
+    WordQuery,
+)
+from recollect.replies import Degraded, Evidence, Hit, Mode, Outcome, Reason, Request
 from recollect.rerankers.contract import Reranker
+from recollect.search.candidates import Candidate, Candidates
 from recollect.search.parse import Query
 from recollect.stores.contract import Store
 from recollect.values import dataclass, field
@@ -22,7 +34,6 @@ Outlined = Outline | Memory
 """What ranking looks at of a memory."""
 Boost = Callable[[Outlined, Sequence[Fact]], float]
 """What a lens makes of a memory and its facts."""
-DropCode = Literal["floor", "confidence", "near_repeat", "limit", "imprecise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,51 +76,6 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drop:
-    """Why a candidate is not shown, and the least change that would show it."""
-
-    code: DropCode
-    surfaces_if: str
-
-
-@dataclass(slots=True, kw_only=True)
-class Candidate:
-    """A memory with the shares each ranking gave it and the named factors that weigh it.
-
-    Nobody changes one; it is not frozen as hundreds are made for each search, and that costs half as much.
-    """
-
-    id: int
-    shares: tuple[Share, ...]
-    factors: Mapping[str, float] = field(default_factory=dict)
-    drop: Drop | None = None
-    fused: float = field(init=False)
-    """What the rankings gave together."""
-    score: float = field(init=False)
-    """The sum of the shares times the product of the factors."""
-
-    def __post_init__(self) -> None:
-        """Add up what it was given."""
-        shares, factors = self.shares, self.factors
-        self.fused = fused = (
-            shares[0][2] + shares[1][2] if len(shares) == 2 else math.fsum([each[2] for each in shares])
-        )
-        self.score = fused * math.prod(factors.values()) if factors else fused
-
-    def lifted(self, ranking: str, points: float) -> "Candidate":
-        """Return it with a share more, of a ranking that has no ranks."""
-        shares = (*self.shares, Share(ranking, None, points))
-        return Candidate(id=self.id, shares=shares, factors=self.factors, drop=self.drop)
-
-    def dropped(self, drop: Drop) -> "Candidate":
-        """Return it with the reason why it is not shown."""
-        other = object.__new__(Candidate)
-        other.id, other.shares, other.factors, other.drop = self.id, self.shares, self.factors, drop
-        other.fused, other.score = self.fused, self.score
-        return other
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Variant:
     """Another way to ask, as a question to the word index, and what it counts beside others."""
 
@@ -137,7 +103,7 @@ class State:
     """The fingerprints of the vectors that were compared, the generation in use first."""
     vectors: Mapping[int, bytes] = field(default_factory=dict)
     """The vector of the first passage of those candidates whose likeness stages look at."""
-    candidates: tuple[Candidate, ...] = ()
+    candidates: Sequence[Candidate] = ()
     """Best first; what was dropped stays among them and says why."""
     outlines: Mapping[int, Outlined] = field(default_factory=dict)
     """What ranking looks at of each candidate."""
@@ -145,6 +111,8 @@ class State:
     """The turns of the exchange that each candidate belongs to, the one that asks first, where there are several."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
     """The memories that are shown, or would be in a longer answer."""
+    events: Mapping[int, tuple[Event, ...]] = field(default_factory=dict)
+    """What was decided about those memories, where anybody is told."""
     older: Mapping[int, int] = field(default_factory=dict)
     """What a memory follows: the newer one of two about the same thing, and the older one."""
     facts: Mapping[int, tuple[Fact, ...]] = field(default_factory=dict)
@@ -179,9 +147,22 @@ class State:
         return next((each.version for each in self.rankings if each.version is not None), None)
 
     @property
-    def kept(self) -> tuple[Candidate, ...]:
+    def kept(self) -> Candidates:
         """The candidates that no stage has dropped."""
-        return tuple([each for each in self.candidates if each.drop is None])
+        return self.columns.kept
+
+    @property
+    def in_reach(self) -> Candidates:
+        """The candidates that are kept, or would be under a higher limit."""
+        candidates = self.columns
+        near = {row for row, drop in candidates.drops.items() if drop.code == "limit"}
+        far = candidates.drops.keys() - near
+        return candidates.picked([at for at, row in enumerate(candidates.ids) if row not in far])
+
+    @property
+    def columns(self) -> Candidates:
+        """The candidates in columns."""
+        return Candidates.of(self.candidates)
 
     def ranking(self, name: str) -> Ranking:
         """Return the ranking *name*, empty if it was not asked for."""

@@ -3,16 +3,17 @@
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, NamedTuple
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
 from recollect.profile import Factor, Floor, Weigh
 from recollect.records import Fact, Usage
-from recollect.search.state import Candidate, Drop, Outlined, State
+from recollect.search.candidates import Candidate, Candidates, Drop, Factors
+from recollect.search.state import Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
-from recollect.values import dataclass, replace
+from recollect.values import replace
 
 UNUSED: Final = Usage()
 DAY: Final = timedelta(days=1)
@@ -22,9 +23,8 @@ DATE_TOP: Final = 10
 """The hit that is best without the date boost stays among so many."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Subject:
-    """What is weighed: a memory, its facts, how it was used, and what a lens makes of it; not frozen, as candidates."""
+class Subject(NamedTuple):
+    """What is weighed: a memory, its facts, how it was used, and what a lens makes of it; one for each candidate."""
 
     memory: Outlined
     facts: tuple[Fact, ...] = ()
@@ -42,40 +42,51 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
 
     The factor `informativeness` of a turn that answers is at least *replies*.
     """
-    loaded = [each for each in state.candidates if each.id in state.outlines]
-    subjects = [_subject(each, state, replies) for each in loaded]
-    columns = [_column(name, subjects, rules, state.now) for name in rules.factors]
-    rows = zip(*columns, strict=True) if columns else [()] * len(loaded)
-    weighed = [
-        Candidate(id=each.id, shares=each.shares, factors=dict(zip(rules.factors, row, strict=True)))
-        for each, row in zip(loaded, rows, strict=True)
-    ]
-    ordered = sorted(weighed, key=by_score)
-    return replace(state, candidates=boost_dates(ordered, state.outlines, state.query.dates, rules))
+    candidates, outlines = state.columns, state.outlines
+    if not outlines.keys() >= set(candidates.ids):
+        candidates = candidates.picked([at for at, row in enumerate(candidates.ids) if row in outlines])
+    of = partial(_subject, candidates=candidates, state=state, replies=replies)
+    memories = {row: outlines[row] for row in candidates.ids}
+    factors: Factors = {name: _column(name, memories, of, rules, state) for name in rules.factors}
+    ordered = candidates.weighed(factors).by_score()
+    return replace(state, candidates=boost_dates(ordered, outlines, state.query.dates, rules))
 
 
-def by_score(candidate: Candidate) -> tuple[float, int]:
-    """Order by score, best first, ties by id."""
-    return -candidate.score, candidate.id
+def _column(
+    name: Factor, memories: Mapping[int, Outlined], of: Callable[[int], Subject], rules: Weigh, state: State
+) -> dict[int, float]:
+    """Return what a factor makes of each of *memories*; most of them have nothing that would make it other than 1."""
+    if (name == "lens" and state.boost is None) or (name == "type_weight" and not rules.type_weights):
+        return dict.fromkeys(memories, 1.0)
+    if name == "prior":
+        return _priors(memories, rules, state.now)
+    weigher, now = FACTORS[name], state.now
+    if name == "informativeness":
+        turns = [row for row, memory in memories.items() if memory.thread is not None]
+        return dict.fromkeys(memories, 1.0) | {row: weigher(of(row), rules, now) for row in turns}
+    return {row: weigher(of(row), rules, now) for row in memories}
 
 
-def _column(name: Factor, subjects: Sequence[Subject], rules: Weigh, now: datetime) -> list[float]:
-    """Return what a factor makes of each of *subjects*."""
-    if name == "lens":
-        return [subject.lens for subject in subjects]
-    if name == "type_weight" and not rules.type_weights:
-        return [1.0] * len(subjects)
-    of = FACTORS[name]
-    return [of(subject, rules, now) for subject in subjects]
+def _priors(memories: Mapping[int, Outlined], rules: Weigh, now: datetime) -> dict[int, float]:
+    """Return the factor `prior` of each of *memories*, found once for those that came together."""
+    known: dict[tuple[float, bool, datetime], float] = {}
+    column: dict[int, float] = {}
+    for row, memory in memories.items():
+        key = memory.confidence, memory.pinned, memory.created_at
+        factor = known.get(key)
+        if factor is None:
+            factor = known[key] = prior(Subject(memory), rules, now)
+        column[row] = factor
+    return column
 
 
-def _subject(candidate: Candidate, state: State, replies: float) -> Subject:
-    row = candidate.id
+def _subject(row: int, *, candidates: Candidates, state: State, replies: float) -> Subject:
     memory, facts = state.outlines[row], state.facts.get(row, ())
     lens = 1.0 if state.boost is None else state.boost(memory, facts)
     # Only the last share may be a reply's: nothing else is given between that stage and this.
-    least = replies if candidate.shares and candidate.shares[-1].ranking == "reply" else 0.0
-    return Subject(memory=memory, facts=facts, usage=state.usage.get(row, UNUSED), lens=lens, least=least)
+    lifts = candidates.lifts.get(row)
+    least = replies if lifts and lifts[-1].ranking == "reply" else 0.0
+    return Subject(memory, facts, state.usage.get(row, UNUSED), lens, least)
 
 
 # --- factors --------------------------------------------------------------------------------
@@ -181,19 +192,20 @@ def mean_confidence(facts: Sequence[Fact], now: datetime) -> float:
 
 def boost_dates(
     candidates: Sequence[Candidate], memories: Mapping[int, Outlined], dates: Sequence[DateMatch], rules: Weigh
-) -> tuple[Candidate, ...]:
+) -> Candidates:
     """Return *candidates* (best first) with the factor `date_boost` on those of the time, best first, ties by id.
 
     The factor is 1 + the boost for what lies within a date of the question or names one that does, and less with each
     day between them; or as much less for all as keeps the one that was best among the first ten.
     """
+    found = Candidates.of(candidates)
     if rules.date_boost <= 0 or not dates or not candidates:
-        return tuple(candidates)
-    spans = tuple(span for found in dates for span in occurrences(found))
-    near = {each.id: nearness(memories[each.id], spans, rules) for each in candidates}
-    boost = min(rules.date_boost * _rarity(near.values()), _bound(candidates, near))
-    boosted = (_times(each, 1.0 + boost * near[each.id]) for each in candidates)
-    return tuple(sorted(boosted, key=by_score))
+        return found
+    spans = tuple(span for date in dates for span in occurrences(date))
+    near = {row: nearness(memories[row], spans, rules) for row in found.ids}
+    boost = min(rules.date_boost * _rarity(near.values()), _bound(found, near))
+    boosts = {row: factor for row in found.ids if (factor := 1.0 + boost * near[row]) > 1.0}
+    return found.weighed({**found.factors, "date_boost": boosts}).by_score()
 
 
 def _rarity(near: Collection[float]) -> float:
@@ -240,17 +252,11 @@ def _fading(moment: datetime, span: TimeSpan, rules: Weigh) -> float:
     return math.exp(-(apart / DAY) / margin) if apart or moment == span.end else 1.0
 
 
-def _times(candidate: Candidate, factor: float) -> Candidate:
-    if factor <= 1.0:
-        return candidate
-    return Candidate(id=candidate.id, shares=candidate.shares, factors={**candidate.factors, "date_boost": factor})
-
-
-def _bound(candidates: Sequence[Candidate], near: Mapping[int, float]) -> float:
+def _bound(candidates: Candidates, near: Mapping[int, float]) -> float:
     """Return the largest boost with which fewer than ten overtake the best."""
-    best = candidates[0]
-    ahead = ((each.score * near[each.id] - best.score * near[best.id], each) for each in candidates[1:])
-    needed = sorted((best.score - each.score) / gain for gain, each in ahead if gain > 0)
+    (first, *others), (best, *scores) = candidates.ids, candidates.scores
+    ahead = ((score * near[row] - best * near[first], score) for row, score in zip(others, scores, strict=True))
+    needed = sorted((best - score) / gain for gain, score in ahead if gain > 0)
     return max(0.0, math.nextafter(needed[DATE_TOP - 1], 0.0)) if len(needed) >= DATE_TOP else math.inf
 
 
@@ -262,25 +268,31 @@ def apply_floor(state: State, *, rules: Floor) -> State:
     least = {"keyword": rules.keyword, "semantic": rules.semantic, "hybrid": rules.hybrid}[state.mode]
     # A share of the best cuts the long tail of vectors, never a word's match.
     relative = 0.0 if state.mode == "keyword" or state.query.tree is not None else rules.relative
-    fused = relative * max((each.fused for each in state.candidates), default=0.0)
-    candidates = [
-        _floored(each, state, least=least, fused=fused, sure=rules.min_confidence)
-        if each.score < least or each.fused < fused or rules.min_confidence > 0
-        else each
-        for each in state.candidates
-    ]
-    return replace(state, candidates=tuple(candidates))
+    candidates = state.columns
+    fused = relative * max(candidates.fused, default=0.0)
+    # A floor under which nobody lies, as most are, need not be held against each of them.
+    if min(candidates.scores, default=least) >= least and min(candidates.fused, default=fused) >= fused:
+        low: list[int] = []
+    else:
+        pairs = zip(candidates.scores, candidates.fused, strict=True)
+        low = [at for at, (score, own) in enumerate(pairs) if score < least or own < fused]
+    drops = {candidates.ids[at]: _under(candidates.scores[at], candidates.fused[at], least, fused) for at in low}
+    if rules.min_confidence > 0:
+        worths = {row: mean_confidence(state.facts.get(row, ()), state.now) for row in candidates.ids}
+        drops = {**_unsure(worths, rules.min_confidence), **drops}
+    return replace(state, candidates=candidates.dropped(drops)) if drops else state
 
 
-def _floored(candidate: Candidate, state: State, *, least: float, fused: float, sure: float) -> Candidate:
-    if candidate.score < least:
-        told = f"the floor is at most {candidate.score:.4g} (it is {least:.4g})"
-        return candidate.dropped(Drop(code="floor", surfaces_if=told))
-    if candidate.fused < fused:
-        told = f"the floor is at most {candidate.fused:.4g} before the factors (it is {fused:.4g})"
-        return candidate.dropped(Drop(code="floor", surfaces_if=told))
-    worth = mean_confidence(state.facts.get(candidate.id, ()), state.now)
-    if worth < sure:
-        told = f"min_confidence is at most {worth:.4g} (it is {sure:.4g})"
-        return candidate.dropped(Drop(code="confidence", surfaces_if=told))
-    return candidate
+def _under(score: float, own: float, least: float, fused: float) -> Drop:
+    if score < least:
+        return Drop(code="floor", surfaces_if=f"the floor is at most {score:.4g} (it is {least:.4g})")
+    told = f"the floor is at most {own:.4g} before the factors (it is {fused:.4g})"
+    return Drop(code="floor", surfaces_if=told)
+
+
+def _unsure(worths: Mapping[int, float], sure: float) -> dict[int, Drop]:
+    return {
+        row: Drop(code="confidence", surfaces_if=f"min_confidence is at most {worth:.4g} (it is {sure:.4g})")
+        for row, worth in worths.items()
+        if worth < sure
+    }

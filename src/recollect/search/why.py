@@ -9,10 +9,11 @@ from recollect.profile import Smooth
 from recollect.records import AnyOf, Filter, Scope
 from recollect.replies import Request
 from recollect.search.build_query import word_query
+from recollect.search.candidates import Candidate, Drop
 from recollect.search.diversify import diversify
 from recollect.search.parse import parse
 from recollect.search.pipeline import Pipeline, as_asked, prepare
-from recollect.search.state import Candidate, Drop, SearchContext, State
+from recollect.search.state import SearchContext, State
 from recollect.values import dataclass, replace
 
 DEEP: Final = 100_000

@@ -210,6 +210,12 @@ class WordIndex(Protocol):
         """Return the outlines of the memories that `load` would return, in the same order."""
         ...
 
+    def load_with_events(
+        self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
+    ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
+        """Return what `load` returns of *ids*, and what `history` returns of them, at one go."""
+        ...
+
     def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:
         """Count the whole match set, or all that *where* admits, by what can be filtered by.
 

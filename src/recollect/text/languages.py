@@ -138,7 +138,7 @@ def language_of(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _kept_language(text: str) -> str:
-    return find_language(text, analyse_text(text).tokens)
+    return find_language(text, [token for word in segment(text) for token in WORDS[word].tokens])
 
 
 def find_language(text: str, tokens: Sequence[str]) -> str:

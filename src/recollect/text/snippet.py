@@ -40,12 +40,15 @@ def match_spans(text: str, wanted: QueryTerms) -> list[MatchSpan]:
     CJK characters of a wanted pair count only together, unless nothing else is found: alone they are anywhere.
     """
     whole = _without_halves(wanted)
-    return _match(text, whole) or (_match(text, wanted) if whole is not wanted else [])
+    return _match(text, wanted) if whole is None else _match(text, whole) or _match(text, wanted)
 
 
 def held(text: str, wanted: QueryTerms) -> frozenset[str]:
     """Return the wanted tokens that *text* holds."""
-    return frozenset[str]().union(*{span.found for span in match_spans(text, wanted)})
+    finds = _finds(wanted, language_of(text))
+    if finds.cjk:  # which of these count depends on where they stand
+        return frozenset[str]().union(*{span.found for span in match_spans(text, wanted)})
+    return frozenset[str]().union(*finds.places(segment(text)).values())
 
 
 def most_held(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> int:
@@ -57,11 +60,11 @@ def most_held(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> int:
 
 
 @lru_cache(maxsize=64)
-def _without_halves(wanted: QueryTerms) -> QueryTerms:
-    """Return *wanted* without the CJK characters that a wanted pair holds."""
+def _without_halves(wanted: QueryTerms) -> QueryTerms | None:
+    """Return *wanted* without the CJK characters that a wanted pair holds, if there is such a pair."""
     pairs = "".join(stem for stem in wanted.stems if len(stem) == 2 and is_cjk(stem))
     if not pairs:
-        return wanted
+        return None
     return replace(wanted, stems=wanted.stems.difference(pairs), tokens=wanted.tokens.difference(pairs))
 
 
@@ -73,6 +76,7 @@ class _Finds(dict[str, frozenset[str]]):
         self._wanted, self._language = wanted, language
         every = (*wanted.stems, *wanted.tokens, *wanted.prefixes)
         self.cjk = {token: frozenset({token}) for token in every if is_cjk(token)}
+        self._stems_alone = not (self.cjk or wanted.tokens or wanted.prefixes or language)
 
     def __missing__(self, word: str) -> frozenset[str]:
         if is_cjk(word):  # a run holds its tokens at places of their own, and hardly ever repeats
@@ -80,6 +84,15 @@ class _Finds(dict[str, frozenset[str]]):
         found = _found(WORDS[word], self._wanted) or _found_in(word, self._language, self._wanted)
         self[word] = found
         return found
+
+    def places(self, words: Sequence[str]) -> dict[int, frozenset[str]]:
+        """Return which of *words* hold wanted tokens, by their numbers, and which ones."""
+        if not self._stems_alone:
+            return {at: found for at, found in enumerate(map(self.__getitem__, words)) if found}
+        stems = self._wanted.stems
+        elsewhere, analyses = stems.isdisjoint, map(WORDS.__getitem__, words)
+        # Hardly any word holds one: all that is done for each of them is to see that.
+        return {at: stems.intersection(each.stems) for at, each in enumerate(analyses) if not elsewhere(each.stems)}
 
 
 _RUN: Final = frozenset({""})
@@ -89,18 +102,19 @@ _finds: Final = lru_cache(maxsize=64)(_Finds)
 
 def _match(text: str, wanted: QueryTerms) -> list[MatchSpan]:
     words, finds = segment(text), _finds(wanted, language_of(text))
-    found = list(map(finds.__getitem__, words))
-    if not any(found):
-        return []
+    places = finds.places(words)
     spans: list[MatchSpan] = []
-    end, last = 0, max(at for at, tokens in enumerate(found) if tokens)
-    for word, tokens in zip(words[: last + 1], found, strict=False):
+    end, after = 0, 0
+    for at, tokens in places.items():
         # No word stands before its place again: its first character would have begun a word there.
+        for word in words[after:at]:
+            end = text.index(word, end) + len(word)
+        word, after = words[at], at + 1
         start = text.index(word, end)
         end = start + len(word)
         if tokens is _RUN:
             spans += _match_run(word, start, finds.cjk)
-        elif tokens:
+        else:
             spans.append(MatchSpan(start, end, tokens, cjk=False))
     return spans
 

@@ -11,8 +11,9 @@ from recollect.profile import BUILT_IN, Answerability, Calibration, LogisticMode
 from recollect.records import ALL_PROJECTS, IndexHit, Memory
 from recollect.replies import Evidence, Mode, Outcome, Request, Share
 from recollect.search.answerability import calibration, judge, length_adjusted, log_odds, probability
+from recollect.search.candidates import Candidate
 from recollect.search.parse import Query, parse, query_length
-from recollect.search.state import Candidate, Ranking, State
+from recollect.search.state import Ranking, State
 
 KNOWN = Calibration(
     hybrid=LogisticModel(intercept=-6, coverage=6, cosine=12), semantic=LogisticModel(intercept=-4, cosine=10)

@@ -6,9 +6,10 @@ from kit import NOON
 from recollect.profile import Dialogue
 from recollect.records import Memory
 from recollect.replies import Request, Share
+from recollect.search.candidates import Candidate
 from recollect.search.dialogue import exchanges_among, lift_replies
 from recollect.search.parse import parse
-from recollect.search.state import Candidate, State
+from recollect.search.state import State
 from recollect.text.analyser import asks
 
 RULES = Dialogue(reply_weight=0.95)

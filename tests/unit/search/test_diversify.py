@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from recollect.profile import Diversify
 from recollect.records import Memory
 from recollect.replies import Share
+from recollect.search.candidates import Candidate
 from recollect.search.diversify import choose, marginal_relevance, maximal_marginal_relevance, overlap, shingles
-from recollect.search.state import Candidate
 from recollect.text.differences import differences
 
 LONG = "the nightly job copies every table to the archive and then checks the row counts of each of them"

@@ -5,10 +5,11 @@ from dataclasses import replace
 from kit import NOON
 from recollect.records import Context, Memory
 from recollect.replies import Request, Share, Turn
+from recollect.search.candidates import Candidate
 from recollect.search.dialogue import exchanges_among
 from recollect.search.exchange import collapse, exchanges_told, group
 from recollect.search.parse import parse
-from recollect.search.state import Candidate, State
+from recollect.search.state import State
 
 ASKED = Memory(id=1, content="Nara: Who renews the certificate?", thread="ops", turn=4)
 REPLY = Memory(id=2, content="Otto: I will,\nin May.", thread="ops", turn=5)

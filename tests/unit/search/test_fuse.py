@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from recollect.profile import BUILT_IN, Fuse, load_profile
 from recollect.records import IndexHit
+from recollect.search.candidates import Candidate
 from recollect.search.fuse import (
     NORMALISERS,
     by_coverage,
@@ -27,7 +28,7 @@ from recollect.search.fuse import (
     shifted_saturate,
     term_count,
 )
-from recollect.search.state import Candidate, Ranking
+from recollect.search.state import Ranking
 
 ENGRAM = load_profile("engram").fuse
 PLAIN = Fuse(method="rrf", k=60.0, weights={"words": 1.0, "vector": 1.0})

@@ -6,9 +6,10 @@ from kit import NOON
 from recollect.profile import Changes
 from recollect.records import ALL_PROJECTS, Memory
 from recollect.replies import Request, Share
+from recollect.search.candidates import Candidate
 from recollect.search.changes import order_changes
 from recollect.search.parse import parse
-from recollect.search.state import Candidate, State
+from recollect.search.state import State
 
 RULES = Changes(min_score=0.6)
 PAST = "The shop API previously ran on Express."

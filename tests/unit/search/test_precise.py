@@ -6,9 +6,10 @@ from kit import NOON
 from recollect.profile import Precise
 from recollect.records import ALL_PROJECTS, Memory
 from recollect.replies import Request, Share
+from recollect.search.candidates import Candidate, Drop
 from recollect.search.parse import parse
 from recollect.search.precise import clauses_of, hit_chances, keep_answers
-from recollect.search.state import Candidate, Drop, Ranking, State
+from recollect.search.state import Ranking, State
 
 RULES = Precise(cut=0.1, top_k=4, steepness=5, details=1, intercept=2.3, slope=1.8, clause=0.5)
 

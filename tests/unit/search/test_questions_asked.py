@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 import recollect
@@ -23,10 +25,10 @@ class Counting:
         self.asked[name] += 1
         return getattr(self._store, name)
 
-    def load(self, ids: Sequence[int], **options: Any) -> Any:
-        self.asked["load"] += 1
+    def load_with_events(self, ids: Sequence[int], **options: Any) -> Any:
+        self.asked["load_with_events"] += 1
         self.loaded.append(len(ids))
-        return self._store.load(ids, **options)
+        return self._store.load_with_events(ids, **options)
 
 
 @pytest.fixture
@@ -55,7 +57,7 @@ def test_a_search_asks_each_question_once_and_loads_only_what_is_shown(
     reply = db.search("when is the harbour ferry", mode=mode, limit=3)
 
     assert len(reply.hits) == 3
-    assert counting.asked == {**indexes, "reading": 1, "outlines": 1, "load": 1, "facts": 1, "history": 1}
+    assert counting.asked == {**indexes, "reading": 1, "outlines": 1, "load_with_events": 1, "facts": 1}
     assert counting.loaded == [3]
 
 
@@ -67,3 +69,26 @@ def test_words_are_asked_again_only_for_what_the_vectors_alone_found(db: Recolle
     db.search("when is the harbour ferry", limit=3)
 
     assert counting.asked["match_words"] == 2
+
+
+STATEMENTS = 5
+"""The state of the store, the vectors that smooth, what is ranked, what is shown, and the facts in that."""
+
+
+@pytest.mark.parametrize("query", ["when is the harbour ferry", "harbour ferry database"])
+def test_a_hybrid_search_takes_five_statements_and_none_twice(tmp_path: Path, query: str) -> None:
+    told: list[str] = []
+    with recollect.open(tmp_path / "notes.db", model="hashing") as db:
+        db.add_all([Memory(content=f"The database of ferry {number} is Postgres") for number in range(9)])
+        db.add_all([Memory(content=f"The harbour ferry {name} leaves at {at}") for at, name in enumerate("abcdefgh")])
+        assert db.search("harbour", limit=3).hits  # what a process reads once is read
+        with db.store.engine.session() as session:  # type: ignore[attr-defined]
+            session.db.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: told.append(event["sql"]))
+
+        told.clear()
+        reply = db.search(query, limit=12)
+
+        assert any(hit.facts for hit in reply.hits)
+        asked = [sql for sql in told if sql not in {"begin", "rollback"}]
+        assert (len(told) - len(asked), len(set(asked))) == (2, len(asked))
+        assert len(asked) <= STATEMENTS

@@ -17,8 +17,8 @@ from recollect.profile import BUILT_IN, Profile, Rerank, load_profile, read_prof
 from recollect.records import Memory
 from recollect.replies import Mode, Request, Share
 from recollect.search import SearchContext, search
+from recollect.search.candidates import Candidate
 from recollect.search.rerank import mix_scores, windows
-from recollect.search.state import Candidate
 from recollect.search.why import why
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store

@@ -13,8 +13,8 @@ from recollect.embedders.models import Models
 from recollect.errors import ProfileError
 from recollect.profile import Smooth, load_profile, read_profile
 from recollect.replies import Mode, Share
+from recollect.search.candidates import Candidate
 from recollect.search.smooth import lift
-from recollect.search.state import Candidate
 from recollect.stores.choice import open_store
 from recollect.text.analyser import analyse
 

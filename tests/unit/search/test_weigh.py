@@ -13,8 +13,9 @@ from recollect.decay import effective_confidence
 from recollect.profile import Factor, Floor, Profile, Weigh, load_profile
 from recollect.records import ALL_PROJECTS, Fact, Memory
 from recollect.replies import Mode, Request, Share
+from recollect.search.candidates import Candidate
 from recollect.search.parse import Query
-from recollect.search.state import Candidate, State
+from recollect.search.state import State
 from recollect.search.weigh import (
     FACTORS,
     Subject,
@@ -121,7 +122,7 @@ def test_a_memory_is_worth_the_mean_of_its_facts() -> None:
 @pytest.mark.req("C-22")
 def test_a_superseded_fact_does_not_pull_the_mean_down() -> None:
     superseded = replace(fact(sure=0.0), state="superseded")
-    stating = replace(aged(0, id=1), facts=(fact(sure=0.6), superseded))
+    stating = aged(0, id=1)._replace(facts=(fact(sure=0.6), superseded))
     candidate = Candidate(id=1, shares=(Share(ranking="words", rank=1, points=1.0),))
 
     weighed = weighing([candidate], {1: stating}, load_profile("cortex"))
@@ -189,7 +190,7 @@ def test_a_type_weighs_what_the_profile_says() -> None:
 
 
 def test_a_lens_weighs_what_it_says() -> None:
-    assert lens(replace(aged(0), lens=1.5), RULES, NOON) == 1.5
+    assert lens(aged(0)._replace(lens=1.5), RULES, NOON) == 1.5
 
 
 @given(

@@ -249,17 +249,36 @@ PIECE = Codec(Piece)
 OUTLINED = ", ".join(f"m.{'happened_at' if name == 'when' else name}" for name in Outline._fields)
 """The columns of `memory m` that `outline` reads."""
 _OUTLINE_TYPES = tuple(_allowed(kind) for kind in get_type_hints(Outline).values())
+_SOUND = tuple(map(frozenset, _OUTLINE_TYPES))
+_TAGS, _CREATED, _WHEN = map(Outline._fields.index, ("tags", "created_at", "when"))
 
 
-def outline(row: Sequence[Any]) -> Outline:
-    """Return what a row of OUTLINED holds; by hand, as it is read for every candidate of a search."""
-    if not all(map(isinstance, row, _OUTLINE_TYPES)):
-        raise damaged("the memory", row[0])
-    values = list(row)
+def outlines(rows: Sequence[Sequence[Any]]) -> dict[int, Outline]:
+    """Return what rows of OUTLINED hold, by id; column by column, as they are read for every candidate of a search."""
+    if not rows:
+        return {}
+    columns: list[Any] = list(zip(*rows, strict=True))
+    if not all(map(frozenset.issuperset, _SOUND, (map(type, column) for column in columns))):
+        for row in rows:  # another type may stand for one of these
+            if not all(map(isinstance, row, _OUTLINE_TYPES)):
+                raise damaged("the memory", row[0])
     try:
-        values[6] = () if row[6] == "[]" else _load_list(row[6])
-        values[13] = created = datetime.fromisoformat(row[13])
-        values[14] = created if row[14] == row[13] else datetime.fromisoformat(row[14])
+        columns[_TAGS] = [() if text == "[]" else _load_list(text) for text in columns[_TAGS]]
+        moments = {text: datetime.fromisoformat(text) for text in {*columns[_CREATED], *columns[_WHEN]}}
+    except (ValueError, TypeError, RecursionError):
+        for row in rows:
+            _require_readable(row)
+        raise
+    columns[_CREATED] = [moments[text] for text in columns[_CREATED]]
+    columns[_WHEN] = [moments[text] for text in columns[_WHEN]]
+    return dict(zip(columns[0], map(Outline._make, zip(*columns, strict=True)), strict=True))
+
+
+def _require_readable(row: Sequence[Any]) -> None:
+    """Refuse a row of OUTLINED whose tags or dates are none."""
+    try:
+        _load_list(row[_TAGS])
+        datetime.fromisoformat(row[_CREATED])
+        datetime.fromisoformat(row[_WHEN])
     except (ValueError, TypeError, RecursionError) as error:
         raise damaged("the memory", row[0]) from error
-    return Outline._make(values)

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from recollect.records import (
     Filter,
@@ -347,13 +347,41 @@ def ask(db: Database, sql: str, where: Clause, tail: str = "", values: Sequence[
         return session.rows(f"{sql} where {where.sql} {tail}", (*where.values, *values))
 
 
+_STATE = (
+    "select 'meta', key, value, 0, 0 from meta "
+    "union all select 'segment', name, upto, after, documents from segment "
+    "union all select 'generation', fingerprint, id, dimensions, 0 from generation"
+)
+
+
+class State(NamedTuple):
+    """What a transaction sees of the store as a whole; what is damaged in it stands here as it was read."""
+
+    counters: Mapping[str, Any]
+    """The values of `meta`, by key."""
+    segments: tuple[tuple[Any, ...], ...]
+    """Where each segment of the word index ends and begins, its name, and how many documents it holds."""
+    generations: Mapping[str, tuple[Any, Any]]
+    """The number and the width of each generation of vectors, by its fingerprint."""
+
+
+def state_of(session: Session) -> State:
+    """Return what the open transaction sees."""
+    return session.kept(_read_state)
+
+
+def _read_state(session: Session) -> State:
+    rows = session.rows(_STATE)
+    return State(
+        counters={key: value for kind, key, value, *_ in rows if kind == "meta"},
+        segments=tuple((upto, after, name, n) for kind, name, upto, after, n in rows if kind == "segment"),
+        generations={key: (number, width) for kind, key, number, width, _ in rows if kind == "generation"},
+    )
+
+
 def version_of(session: Session) -> int:
     """Return how many writes there were that can change an answer."""
-    return session.kept(_read_version)
-
-
-def _read_version(session: Session) -> int:
-    return int(session.value("select value from meta where key = 'version'"))
+    return int(state_of(session).counters["version"])
 
 
 def bump(session: Session, key: str) -> int:

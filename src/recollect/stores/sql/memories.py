@@ -20,8 +20,9 @@ from recollect.records import (
 )
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINED, moment, outline
-from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask
+from recollect.stores.sql import codec
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINED, moment
+from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask, state_of
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
 
@@ -38,7 +39,7 @@ def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]
 def outlines(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
     """Return what ranking looks at of *ids* in *scope*."""
     where = db.engine.member("m.id", ids) & in_scope(db.engine, scope)
-    found = {row[0]: outline(row) for row in ask(db, f"select {OUTLINED} from memory m", where)}
+    found = codec.outlines(ask(db, f"select {OUTLINED} from memory m", where))
     return {row: found[row] for row in ids if row in found}
 
 
@@ -56,6 +57,27 @@ def history(
     where = db.engine.member("e.memory_id", ids) & db.engine.member("e.verb", verbs) & in_scope(db.engine, scope)
     sql = f"select {EVENT.columns('e')} from event e join memory m on m.id = e.memory_id"
     return _grouped((event.memory_id, event) for event in map(EVENT.read, ask(db, sql, where, "order by e.id")))
+
+
+def load_with_events(
+    db: Database, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
+) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
+    """Return the memories of *ids* and their events of some *verbs*, with one statement."""
+    where, of = db.engine.member("m.id", ids) & in_scope(db.engine, scope), db.engine.member("e.verb", verbs)
+    sql = (
+        f"select {MEMORY.columns('m')}, {EVENT.columns('e')} "
+        f"from memory m left join event e on e.memory_id = m.id and {of.sql} where {where.sql} order by e.id"
+    )
+    width, found, logs = len(MEMORY.names), dict[int, Memory](), defaultdict[int, list[Event]](list)
+    with db.engine.session() as session:
+        for row in session.rows(sql, (*of.values, *where.values)):
+            memory_id = row[MEMORY.names.index("id")]
+            if memory_id not in found:
+                found[memory_id] = MEMORY.read(row[:width])
+            if row[width] is not None:
+                logs[memory_id].append(EVENT.read(row[width:]))
+    loaded = {row: found[row] for row in ids if row in found}
+    return loaded, {row: tuple(events) for row, events in logs.items()}
 
 
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
@@ -81,7 +103,10 @@ def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
     tail = "order by f.id desc" + ("" if query.limit is None else " limit ?")
     values = () if query.limit is None else (query.limit,)
     sql = f"select {FACT.columns('f')} from fact f join {table} d on d.id = f.memory_id"
-    return tuple(map(FACT.read, ask(db, sql, where, tail, values)))
+    with db.engine.session() as session:
+        if not session.is_writing and state_of(session).counters.get("newest_fact") == 0:
+            return ()  # there never was one
+        return tuple(map(FACT.read, ask(db, sql, where, tail, values)))
 
 
 def known(

@@ -33,6 +33,7 @@ class SqlStore:
         self._renew_index()
 
     load = memories.load
+    load_with_events = memories.load_with_events
     wordings = memories.wordings
     history = memories.history
     facts = memories.facts

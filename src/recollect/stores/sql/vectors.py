@@ -9,15 +9,11 @@ from recollect.records import NO_FILTER, EmbeddedMemory, Filter, Generation, Mem
 from recollect.stores.contract import too_wide
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import checksum, damaged
-from recollect.stores.sql.engine import OPEN, Admitted, Clause, Database, Session, VectorQuestion, ask, bump
+from recollect.stores.sql.engine import OPEN, Admitted, Clause, Database, Session, VectorQuestion, ask, bump, state_of
 from recollect.stores.sql.filters import admitted, in_scope
 from recollect.vectors import WIDTH
 
 _OF = "v.generation_id = (select id from generation where fingerprint = ?)"
-_STATE = (
-    "select v.value, s.value, g.id, g.dimensions from meta v join meta s on s.key = 'vectors' "
-    "left join generation g on g.fingerprint = ? where v.key = 'version'"
-)
 BULK = 16
 """So many memories that get vectors at once are an import, during which answers are prepared."""
 OFTEN = 256
@@ -173,7 +169,9 @@ def nearest(  # noqa: PLR0913  (as the contract asks it)
 ) -> VectorHits:
     """Return the memories nearest to *vector*."""
     with db.engine.session() as session:
-        (version, stamp, number, width) = session.rows(_STATE, (fingerprint,))[0]
+        state = state_of(session)
+        version, stamp = state.counters["version"], state.counters["vectors"]
+        number, width = state.generations.get(fingerprint, (None, None))
         if number is None:
             everyone = _admitted(db, session, scope, where, exclude_generation)
             return VectorHits(missing=everyone.count, version=version)

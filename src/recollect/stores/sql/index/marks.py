@@ -6,14 +6,11 @@ from typing import Final
 
 from recollect.errors import StoreDamaged
 from recollect.records import FIELDS
-from recollect.stores.sql.engine import Session
+from recollect.stores.sql.engine import Session, state_of
 from recollect.values import dataclass
 
 LINES: Final = len(FIELDS) - 1
-_MARK: Final = (
-    "select key, value, 0, '', 0 from meta where key in ('version', 'seq', 'lineage') "
-    "union all select 'segment', upto, after, name, documents from segment"
-)
+_COUNTED: Final = ("version", "seq", "lineage")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +49,11 @@ def uncovered(spans: Sequence[tuple[int, int]], last: int) -> list[tuple[int, in
 
 
 def read_mark(session: Session) -> Mark:
-    """Return which state of the rows the open transaction sees, with one question."""
-    rows = session.rows(_MARK)
+    """Return which state of the rows the open transaction sees."""
+    state = state_of(session)
     try:
-        counters = {key: int(value) for key, value, *_ in rows if key != "segment"}
-        listed = [Segment(int(u), int(after), str(name), int(n)) for key, u, after, name, n in rows if key == "segment"]
+        counters = {key: int(state.counters[key]) for key in _COUNTED if key in state.counters}
+        listed = [Segment(int(upto), int(after), str(name), int(n)) for upto, after, name, n in state.segments]
         listed.sort(key=attrgetter("upto", "after", "name"))
         return Mark(**counters, segments=tuple(listed))
     except (TypeError, ValueError) as error:

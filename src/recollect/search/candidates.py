@@ -1,0 +1,241 @@
+"""The candidates of a search: hundreds are found and a few are shown, so they are columns, and values of those few.
+
+A column is what a stage works on; a value is made of a candidate when somebody looks at it.
+"""
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, overload
+
+from recollect.replies import Share
+from recollect.values import dataclass, field
+
+DropCode = Literal["floor", "confidence", "near_repeat", "limit", "imprecise"]
+Factors = Mapping[str, Mapping[int, float]]
+"""What each named factor is for each memory that it weighs."""
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """Why a candidate is not shown, and the least change that would show it."""
+
+    code: DropCode
+    surfaces_if: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Candidate:
+    """A memory with the shares each ranking gave it and the named factors that weigh it; nobody changes one."""
+
+    id: int
+    shares: tuple[Share, ...]
+    factors: Mapping[str, float] = field(default_factory=dict)
+    drop: Drop | None = None
+    fused: float = field(init=False)
+    """What the rankings gave together."""
+    score: float = field(init=False)
+    """The sum of the shares times the product of the factors."""
+
+    def __post_init__(self) -> None:
+        """Add up what it was given."""
+        self.fused = add_up([each.points for each in self.shares])
+        self.score = self.fused * math.prod(self.factors.values()) if self.factors else self.fused
+
+
+def add_up(points: Sequence[float]) -> float:
+    """Return the sum of *points*, exact before it is rounded; of two, Python's own is that."""
+    return points[0] + points[1] if len(points) == 2 else math.fsum(points)
+
+
+class Given(NamedTuple):
+    """What one ranking gave, by memory; who it did not rank has no rank, and of some it knows no score of its own."""
+
+    ranking: str
+    points: Mapping[int, float]
+    ranks: Mapping[int, int]
+    natives: Mapping[int, float]
+
+    def share(self, row: int) -> Share:
+        """Return what it gave *row*."""
+        return Share(self.ranking, self.ranks.get(row), self.points[row], self.natives.get(row))
+
+
+class Candidates(Sequence[Candidate]):
+    """Candidates in columns, best first; never changed once made.
+
+    *lifts* are shares beside those of the rankings, *drops* says who is not shown and why.
+    """
+
+    __slots__ = ("_made", "drops", "factors", "fused", "given", "ids", "lifts", "scores")
+
+    def __init__(
+        self,
+        ids: Sequence[int],
+        fused: Sequence[float],
+        scores: Sequence[float],
+        *,
+        given: tuple[Given, ...] = (),
+        lifts: Mapping[int, tuple[Share, ...]] = NOTHING,
+        factors: Factors = NOTHING,
+        drops: Mapping[int, Drop] = NOTHING,
+        made: dict[int, Candidate] | None = None,
+    ) -> None:
+        self.ids, self.fused, self.scores = ids, fused, scores
+        self.given, self.lifts, self.factors, self.drops = given, lifts, factors, drops
+        self._made: dict[int, Candidate] = {} if made is None else made
+
+    @classmethod
+    def of(cls, candidates: Sequence[Candidate]) -> "Candidates":
+        """Return *candidates* in columns."""
+        if isinstance(candidates, cls):
+            return candidates
+        factors: dict[str, dict[int, float]] = {}
+        for each in candidates:
+            for name, factor in each.factors.items():
+                factors.setdefault(name, {})[each.id] = factor
+        return cls(
+            [each.id for each in candidates],
+            [each.fused for each in candidates],
+            [each.score for each in candidates],
+            lifts={each.id: each.shares for each in candidates},
+            factors=factors,
+            drops={each.id: each.drop for each in candidates if each.drop is not None},
+        )
+
+    @classmethod
+    def fuse(cls, ids: Sequence[int], given: Sequence[Given]) -> "Candidates":
+        """Return what *given* gives *ids*, in their order."""
+        every = [each.points for each in given]
+        if len(every) == 2 and all(points.keys() >= set(ids) for points in every):
+            one, two = every
+            fused = [one[row] + two[row] for row in ids]
+        else:
+            fused = [add_up([points[row] for points in every if row in points]) for row in ids]
+        return cls(ids, fused, fused, given=tuple(given))
+
+    def _like(self, ids: Sequence[int], fused: Sequence[float], scores: Sequence[float], **other: Any) -> "Candidates":
+        same: dict[str, Any] = {
+            "given": self.given,
+            "lifts": self.lifts,
+            "factors": self.factors,
+            "drops": self.drops,
+            **other,
+        }
+        return Candidates(ids, fused, scores, **same)
+
+    # --- as a sequence of values ----------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, at: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, at: slice) -> "Candidates": ...
+    def __getitem__(self, at: int | slice) -> "Candidate | Candidates":
+        if isinstance(at, slice):
+            return self._like(self.ids[at], self.fused[at], self.scores[at], made=self._made)
+        row = self.ids[at]
+        made = self._made.get(row)
+        if made is None:
+            made = self._made[row] = self._value(row, at)
+        return made
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return map(self.__getitem__, range(len(self.ids)))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _value(self, row: int, at: int) -> Candidate:
+        made = object.__new__(Candidate)
+        made.id, made.drop, made.fused, made.score = row, self.drops.get(row), self.fused[at], self.scores[at]
+        made.shares = self.shares(row)
+        made.factors = {name: factors[row] for name, factors in self.factors.items() if row in factors}
+        return made
+
+    def shares(self, row: int) -> tuple[Share, ...]:
+        """Return what *row* was given."""
+        return (*[each.share(row) for each in self.given if row in each.points], *self.lifts.get(row, ()))
+
+    # --- as columns -----------------------------------------------------------------------
+
+    def by_fused(self) -> "Candidates":
+        """Return them by what the rankings gave, best first, ties by id."""
+        return self._ordered(self.fused)
+
+    def by_score(self) -> "Candidates":
+        """Return them by score, best first, ties by id."""
+        return self._ordered(self.scores)
+
+    def _ordered(self, column: Sequence[float]) -> "Candidates":
+        ids = self.ids
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+        order.sort(key=column.__getitem__, reverse=True)  # in reverse, too, who is equal stays in order
+        return self.picked(order)
+
+    def picked(self, places: Collection[int]) -> "Candidates":
+        """Return those at *places*, in that order."""
+        ids, fused, scores = self.ids, self.fused, self.scores
+        taken = [fused[at] for at in places]
+        others = taken if scores is fused else [scores[at] for at in places]
+        return self._like([ids[at] for at in places], taken, others, made=self._made)
+
+    def lifted(self, shares: Mapping[int, Share]) -> "Candidates":
+        """Return them with a share more for some, where they stand."""
+        if not shares:
+            return self
+        lifts = {**self.lifts, **{row: (*self.lifts.get(row, ()), share) for row, share in shares.items()}}
+        fused, scores = list(self.fused), list(self.scores)
+        for at, row in enumerate(self.ids):
+            if row in shares:
+                points = [each.points[row] for each in self.given if row in each.points]
+                fused[at] = add_up([*points, *[share.points for share in lifts[row]]])
+                scores[at] = _weighed(row, fused[at], self.factors)
+        return self._like(self.ids, fused, scores, lifts=lifts)
+
+    def weighed(self, factors: Factors) -> "Candidates":
+        """Return them with *factors* in the place of others, where they stand."""
+        if not factors:
+            scores = self.fused
+        elif all(each.keys() >= set(self.ids) for each in factors.values()):
+            columns = [map(each.__getitem__, self.ids) for each in factors.values()]
+            products = map(math.prod, zip(*columns, strict=True))
+            scores = [fused * product for fused, product in zip(self.fused, products, strict=True)]
+        else:
+            scores = [_weighed(row, fused, factors) for row, fused in zip(self.ids, self.fused, strict=True)]
+        return self._like(self.ids, self.fused, scores, factors=factors)
+
+    def dropped(self, drops: Mapping[int, Drop]) -> "Candidates":
+        """Return them with *drops* for some more of them."""
+        return self._like(self.ids, self.fused, self.scores, drops={**self.drops, **drops}) if drops else self
+
+    def before(self, others: "Candidates") -> "Candidates":
+        """Return them with *others*, that were given by the same, behind."""
+        ids, fused, scores = [*self.ids, *others.ids], [*self.fused, *others.fused], [*self.scores, *others.scores]
+        return self._like(ids, fused, scores)
+
+    def led_by(self, first: Sequence[int]) -> "Candidates":
+        """Return them with those of the ids *first* in front, in that order; the others stay as they are."""
+        places = {row: at for at, row in enumerate(self.ids)}
+        ahead = set(first)
+        return self.picked(
+            [*[places[row] for row in first], *[at for at, row in enumerate(self.ids) if row not in ahead]]
+        )
+
+    @property
+    def kept(self) -> "Candidates":
+        """Those that nobody dropped."""
+        drops = self.drops
+        if not drops:
+            return self
+        return self.picked([at for at, row in enumerate(self.ids) if row not in drops])
+
+
+def _weighed(row: int, fused: float, factors: Factors) -> float:
+    mine = [each[row] for each in factors.values() if row in each]
+    return fused * math.prod(mine) if mine else fused
