@@ -242,13 +242,24 @@ def _is_dataclass(value: object) -> bool:
     return hasattr(kind, "__usual__") or hasattr(kind, "__dataclass_fields__")
 
 
+_READERS: "dict[type, tuple[list[str], Callable[[object], tuple[Any, ...]]]]" = {}
+
+
+def _reader(cls: "Any") -> "tuple[list[str], Callable[[object], tuple[Any, ...]]]":
+    """Return the names that an `__init__` takes and what reads them of a value, kept for the next one."""
+    names = [name for name, each in cls.__usual__.items() if type(each) is not _Field or each.init]
+    # Of one name or none `attrgetter` makes no tuple, so that short classes are read name by name.
+    few = len(names) < 2  # noqa: PLR2004
+    values_of = (lambda value: tuple(getattr(value, name) for name in names)) if few else attrgetter(*names)
+    return _READERS.setdefault(cls, (names, values_of))
+
+
 def _replace(value: "Any", /, **changes: "Any") -> "Any":
     """Return *value* with some fields changed."""
-    own = getattr(value, "__usual__", None)
-    if own is not None:
-        inward = [name for name, each in own.items() if type(each) is not _Field or each.init]
-        kept = {name: getattr(value, name) for name in inward if name not in changes}
-        return type(value)(**kept, **changes)
+    cls: Any = type(value)
+    if hasattr(cls, "__usual__"):
+        names, values_of = _READERS.get(cls) or _reader(cls)
+        return cls(**{**dict(zip(names, values_of(value), strict=True)), **changes})
     import dataclasses  # noqa: PLC0415
 
     return dataclasses.replace(value, **changes)

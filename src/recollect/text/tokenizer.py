@@ -312,6 +312,8 @@ def _analyse_compound(word: str) -> TokenAnalysis:
         return joined([WORDS[each] for each in shorter])
     bare = _CLITIC.sub("", word) if "'" in word else word
     pieces = _pieces(bare)
+    if bare.islower() and bare is word:
+        return _analyse_lower(word, pieces)
     lowered = [_lower(piece)[:LONGEST] for piece in pieces]
     stems: list[str] = []
     parts: list[str] = []
@@ -327,6 +329,16 @@ def _analyse_compound(word: str) -> TokenAnalysis:
     others = tuple(part for part in dict.fromkeys([*parts, *wholes]) if part not in tokens)
     stop = plain in STOPWORDS or _lower(word) in STOPWORDS
     every = (*stems, *wholes)
+    return TokenAnalysis(tokens, others, every, () if stop else tuple(map(token_hash, every)), stop=stop)
+
+
+def _analyse_lower(word: str, pieces: list[str]) -> TokenAnalysis:
+    """Analyse a compound in small letters without an apostrophe, which nothing is to be taken from."""
+    tokens = tuple(piece[:LONGEST] for piece in pieces)
+    wholes = _wholes(word) if pieces and pieces != [word] else []
+    others = tuple(whole for whole in wholes if whole not in tokens)
+    every = (*map(stem, tokens), *wholes)
+    stop = word in STOPWORDS
     return TokenAnalysis(tokens, others, every, () if stop else tuple(map(token_hash, every)), stop=stop)
 
 
@@ -357,6 +369,8 @@ def _humps(piece: str) -> list[str]:
 def _wholes(bare: str) -> list[str]:
     """Return the compound itself and the compounds between its steps (`file.py` in `path/to/file.py`)."""
     whole = bare.replace("'", "")
+    if not _STEP.search(whole) and not whole.startswith("_") and not whole.endswith("_"):
+        return [whole] if len(whole) <= LONGEST else []
     wholes = dict.fromkeys([whole, *(step.strip("_") for step in _STEP.split(whole))])
     # What lost its only sign (`o'brien`) is a whole as well.
     return [each for each in wholes if len(each) <= LONGEST and (each is whole or _SIGN.search(each))]
