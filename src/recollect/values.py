@@ -249,7 +249,7 @@ def _reader(cls: "Any") -> "tuple[list[str], Callable[[object], tuple[Any, ...]]
     """Return the names that an `__init__` takes and what reads them of a value, kept for the next one."""
     names = [name for name, each in cls.__usual__.items() if type(each) is not _Field or each.init]
     # Of one name or none `attrgetter` makes no tuple, so that short classes are read name by name.
-    few = len(names) < 2  # noqa: PLR2004
+    few = len(names) < 2
     values_of = (lambda value: tuple(getattr(value, name) for name in names)) if few else attrgetter(*names)
     return _READERS.setdefault(cls, (names, values_of))
 
