@@ -120,9 +120,14 @@ class Outline(NamedTuple):
     superseded_by: int | None
 
 
+_BLANKS: Final = "".join(" " if chr(code).isspace() else chr(code) for code in range(128))
+
+
 def digest(text: str) -> bytes:
     """Return what *text* is known by; runs of white space do not matter."""
-    words = " ".join(text.split())
+    words = text.translate(_BLANKS).strip(" ") if text.isascii() else "  "
+    if "  " in words:
+        words = " ".join(text.split())
     from hashlib import blake2b  # noqa: PLC0415  (it loads OpenSSL, and a search needs none)
 
     return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -13,7 +13,7 @@ from typing import Final, Literal
 from recollect.lazy import regex
 from recollect.records import Fact, Memory
 from recollect.text.code import fenced_blocks
-from recollect.text.dates import MONTH, MONTHS
+from recollect.text.dates import MONTH, MONTH_NAMES
 from recollect.values import dataclass, replace
 
 FactType = Literal[
@@ -157,7 +157,8 @@ _DATE: Final = regex(
     rf"|{_MONTH}\s+\d{{4}}|Q[1-4]\s+\d{{4}})\b"
 )
 _DIGIT: Final = regex(r"\d")
-_ISO: Final = regex(r"\d{4}-\d\d-\d\d")
+_ISO: Final = regex(r"-\d\d-\d\d")
+_ANY_MONTH: Final = regex("|".join(f"{name[0]}(?i:{name[1:3]})" for name in MONTH_NAMES))
 _PAIR: Final = regex(r"(?P<key>[A-Za-z][\w ./()-]{0,60}?)(?:\s*:\s+|\s*=\s*)(?P<value>\S.*)")
 _SETTING: Final = regex(
     r"(?P<key>--[a-z][\w-]+|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+|[a-z][\w-]*(?:\.[\w-]+)+)(?:\s*[:=]\s*|\s+)(?P<value>\S+)"
@@ -173,7 +174,12 @@ _PRONOUN: Final = regex(
 )
 _USER: Final = frozenset({"i", "my", "me"})
 _BULLET: Final = regex(r"^\s{0,12}(?:[>*+•-]\s+){0,4}(?:\d{1,3}[.)]\s)?(?:\[[ xX]\]\s)?")
-_SENTENCE: Final = regex(r"\s(?<=[.!?]\s)\s*")  # begins with the space, which is found faster than what precedes it
+_LONGEST: Final = 500
+_END: Final = regex(r"[.!?]\s+")
+# As far as a rule can reach for its keyword: the subject, an adverb and the first words of the predicate hold no sign.
+_REACH: Final = 160
+_HEAD: Final = regex(rf"[^,;:()]{{0,{_REACH}}}")
+_WORDS: Final = 8
 _REASON: Final = regex(
     r"[,;]?\s+(?:because|since|so that|due to|as it|as we|in order to)\b|;|\s+[-\u2013\u2014]\s+", re.IGNORECASE
 )
@@ -194,8 +200,20 @@ def _facts(memory: Memory) -> Iterator[Fact]:
         if pair is not None:
             yield pair
             continue
-        for sentence in _SENTENCE.split(text):
-            yield from _from_sentence(sentence[:500])
+        yield from _from_sentences(text)
+
+
+def _from_sentences(line: str) -> Iterator[Fact]:
+    """Yield what the sentences of a *line* state; most hold nothing by which a rule or a date is known."""
+    dated, start = _may_hold_date(line), 0
+    ends = [(each.start() + 1, each.end()) for each in _END.finditer(line)]
+    for stop, following in (*ends, (len(line), 0)):
+        sentence, start = line[start : min(stop, start + _LONGEST)], following
+        text = (_OPENING.sub("", sentence) if ":" in sentence else sentence).rstrip(" .!")
+        if text and not text.endswith("?"):
+            words = _KEYWORDS.intersection(_head(text).casefold().split())
+            if words or dated:
+                yield from _from_sentence(text, sentence, words, dated=dated)
 
 
 def _without_code(text: str) -> str:
@@ -220,13 +238,8 @@ def _pair(text: str, about: str) -> Fact | None:
     return _fact("kv", 0.9, said, text)
 
 
-def _from_sentence(sentence: str) -> Iterator[Fact]:
-    """Yield the fact a sentence states, and the date it names."""
-    text = (_OPENING.sub("", sentence) if ":" in sentence else sentence).rstrip(" .!")
-    if not text or text.endswith("?"):
-        return
-    lowered = text.casefold()
-    words = _KEYWORDS.intersection(lowered.split())
+def _from_sentence(text: str, sentence: str, words: frozenset[str], *, dated: bool) -> Iterator[Fact]:
+    """Yield the fact that the *text* of a sentence states with its key *words*, and the date it names."""
     likely = (rule for rule in _RULES if not rule.keywords.isdisjoint(words)) if words else ()
     rule, match = next(((rule, match) for rule in likely if (match := rule.shape.fullmatch(text))), (None, None))
     subject = ""
@@ -234,7 +247,7 @@ def _from_sentence(sentence: str) -> Iterator[Fact]:
         subject = match["s"] or "we"
         said = (subject, match["p"].replace("'", ""), _REASON.split(match["o"], maxsplit=1)[0])
         yield _fact(rule.type, rule.confidence, said, sentence)
-    date = _DATE.search(text) if _DIGIT.search(text) and _may_hold_date(text, lowered) else None
+    date = _DATE.search(text) if dated and _DIGIT.search(text) and _may_hold_date(text) else None
     if date is not None:
         what = subject or text[: date.start()].strip(" ,(")
         yield _fact(
@@ -242,9 +255,18 @@ def _from_sentence(sentence: str) -> Iterator[Fact]:
         )
 
 
-def _may_hold_date(text: str, lowered: str) -> bool:
+def _head(text: str) -> str:
+    """Return so much of a sentence that all words stand in it by which a rule may know it."""
+    found = _HEAD.match(text)
+    head = found[0] if found else text
+    # A cut among few words, or behind blanks in a row, may come too early.
+    whole = len(head) < _REACH or (head.isprintable() and "  " not in head and head.count(" ") > _WORDS)
+    return head if whole else text
+
+
+def _may_hold_date(text: str) -> bool:
     """Return whether a date is worth looking for: that takes longer than all else of a sentence with a number."""
-    return "Q" in text or _ISO.search(text) is not None or any(month in lowered for month in MONTHS)
+    return "Q" in text or _ISO.search(text) is not None or _ANY_MONTH.search(text) is not None
 
 
 def _fact(kind: FactType, confidence: float, said: tuple[str, str, str], quote: str) -> Fact:

@@ -37,6 +37,8 @@ MOST_PROBLEMS: Final = 100
 """How many parts of one file that cannot be read are told one by one; the others are counted."""
 EARLIEST: Final = datetime(1990, 1, 1, tzinfo=UTC)
 """What is said to be older comes from a clock that was not set, or from an archive that keeps no times."""
+MANY: Final = 100_000
+"""After how many memories of one file the collector of cycles runs."""
 RECENT: Final = 2.0
 """A file that changed so many seconds ago may change once more without its times telling."""
 
@@ -130,15 +132,17 @@ def sync_file(
         return
     first, following, coming = opened.first, opened.following, opened.coming
     stream, done = SourceStream(file, context, index), 0
-    for part in chain(_drained(first), (following,), coming):
-        for start in range(0, len(part.memories), SLICE):
-            with without_gc():
+    with without_gc():
+        for part in chain(_drained(first), (following,), coming):
+            for start in range(0, len(part.memories), SLICE):
                 memories = part.memories[start : start + SLICE]
                 drafts = [_prepare(each, None, context, report.modified) for each in memories]
                 report.count(stream.add(drafts), drafts)
-            done += len(drafts)
-            yield done
-    report.memories["removed"] += stream.end()
+                if (done + len(drafts)) // MANY > done // MANY:
+                    gc.collect()  # a reader may leave cycles after all
+                done += len(drafts)
+                yield done
+        report.memories["removed"] += stream.end()
 
 
 def _first(parts: Iterator[Parsed]) -> list[Parsed]:

@@ -6,7 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import Memory
-from recollect.remember.facts import _RULES, DECAY_RATES, MAX_FACTS, Fact, extract
+from recollect.remember.facts import (
+    _DATE,
+    _DIGIT,
+    _RULES,
+    DECAY_RATES,
+    MAX_FACTS,
+    Fact,
+    _head,
+    _may_hold_date,
+    extract,
+)
 
 
 def told(text: str) -> list[tuple[str, str, str, str]]:
@@ -134,4 +144,10 @@ def test_every_fact_is_whole(text: str) -> None:
 def test_no_sentence_that_fits_a_rule_lacks_the_words_the_rule_needs(data: st.DataObject, rule: Any) -> None:
     sentence = data.draw(st.from_regex(re.compile(rule.shape.pattern, rule.shape.flags), fullmatch=True))
 
-    assert not rule.keywords.isdisjoint(sentence.casefold().split())
+    assert not rule.keywords.isdisjoint(_head(sentence).casefold().split())
+
+
+@given(st.text(max_size=20), st.from_regex(re.compile(_DATE.pattern)), st.text(max_size=20))
+def test_no_date_lacks_what_dates_are_known_by(before: str, date: str, after: str) -> None:
+    assert _may_hold_date(f"{before}{date}{after}")
+    assert _DIGIT.search(date)

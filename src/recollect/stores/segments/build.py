@@ -68,9 +68,11 @@ def _documents(rows: Sequence[IndexRow]) -> dict[str, NDArray[Any]]:
 
 def names_block(name: str, texts: Sequence[str]) -> dict[str, NDArray[Any]]:
     """Return *texts* as a block and where each begins."""
-    raw = [text.encode("utf-8", "surrogatepass") for text in texts]
-    sizes = np.fromiter(map(len, raw), dtype=np.int64, count=len(raw))
-    return {f"{name}.blob": np.frombuffer(b"".join(raw), dtype=np.uint8), f"{name}.offsets": starts_of(sizes)}
+    whole = "".join(texts)
+    parts = texts if whole.isascii() else [text.encode("utf-8", "surrogatepass") for text in texts]
+    sizes = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
+    raw = np.frombuffer(whole.encode("utf-8", "surrogatepass"), dtype=np.uint8)
+    return {f"{name}.blob": raw, f"{name}.offsets": starts_of(sizes)}
 
 
 def _columns(rows: Sequence[IndexRow]) -> dict[str, NDArray[Any]]:

@@ -5,7 +5,8 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
-from operator import attrgetter
+from itertools import compress
+from operator import attrgetter, ne
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
@@ -161,6 +162,7 @@ class Codec(Generic[Record]):
         self._allowed = tuple(_allowed(each.type) for each in kept)
         self.defaults = tuple(map(self._default, kept))
         self._usual = tuple(map(_plain, self.defaults))
+        self._numbers = range(len(self.names))
 
     def _default(self, of: "Field[Any]") -> Any:
         """Return the default of a field as it is written, or nothing."""
@@ -191,17 +193,18 @@ class Codec(Generic[Record]):
         for at, encode in self._encode:
             if values[at] is not None:
                 values[at] = encode(values[at])
-        sums = (self.checksum(values),) if self._sealed else ()
-        return (*values, *(derive(record) for derive in self._derived), *sums)
+        derived = [derive(record) for derive in self._derived]
+        return (*values, *derived, self.checksum(values)) if self._sealed else (*values, *derived)
 
     def checksum(self, row: Sequence[Any]) -> int:
         """Return the checksum of a row of `columns`; fields that are as they come do not count, so that more can be."""
         # What equals its default is written alike; the text of the others decides.
-        rest = [each for each in zip(row, self.defaults, self.names, self._usual, strict=True) if each[0] != each[1]]
-        texts = [(name, _plain(value), usual) for value, _, name, usual in rest]
-        return checksum(
-            _plain(row[self._places[self._sealed]]), *[f"{name}={text}" for name, text, usual in texts if text != usual]
-        )
+        told = []
+        for at in compress(self._numbers, map(ne, row, self.defaults)):
+            text = _plain(row[at])
+            if text != self._usual[at]:
+                told.append(f"{self.names[at]}={text}")
+        return checksum(_plain(row[self._places[self._sealed]]), *told)
 
     def read(self, row: Sequence[Any], **more: object) -> Record:
         """Return what a row of `columns` holds, and *more* that it does not."""
