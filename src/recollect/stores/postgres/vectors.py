@@ -22,14 +22,16 @@ FEW: Final = 20_000
 """Of so many admitted memories the vectors are all compared: that takes some milliseconds, and is exact."""
 GRAPH: Final = 20_000
 """From so many vectors on a generation has a graph."""
-MORE: Final = 50
-"""How many more than asked for are compared in float32, besides twice as many."""
-BREADTH: Final = 200
-"""How many candidates a walk keeps at least (`hnsw.ef_search`)."""
+MORE: Final = 20
+"""How many more than asked for are compared in float32 at first, besides half as many."""
+BREADTH: Final = 800
+"""How many candidates a walk keeps at least (`hnsw.ef_search`): with fewer more than one in a hundred is missed."""
 WIDEST: Final = 1000
 """How many candidates pgvector lets a walk keep."""
-BUILD: Final = 128
-"""How many candidates a graph is built with (`ef_construction`)."""
+LINKS: Final = 32
+"""How many links a vector has in a graph (`m`): with 16 of them no breadth finds the nearest among near copies."""
+BUILD: Final = 64
+"""How many candidates a graph is built with (`ef_construction`); more take longer and find no more."""
 HALF: Final = 1e-3
 """What half precision may add to a cosine or take from it, at most."""
 
@@ -91,7 +93,7 @@ class HalfPrecisionScan:
                     session.rows(
                         f"create index if not exists near_{generation}_{column} on vector "
                         f"using hnsw (({column}::halfvec({width})) halfvec_cosine_ops) "
-                        f"with (m = 16, ef_construction = {BUILD}) where generation_id = {generation}"
+                        f"with (m = {LINKS}, ef_construction = {BUILD}) where generation_id = {generation}"
                     )
                 self._walked.add((generation, column))
 
@@ -129,8 +131,8 @@ class HalfPrecisionScan:
     def _best(
         self, session: Session, asked: VectorQuestion, column: str, wanted: Clause, also: Sequence[int], *, walk: bool
     ) -> dict[int, IndexHit]:
-        """Return at least as many of the nearest memories as are asked for, if there are so many, and those of *also*."""
-        take = 2 * asked.limit + MORE
+        """Return at least as many of the nearest as are asked for, if there are so many, and those of *also*."""
+        take = asked.limit + asked.limit // 2 + MORE
         while True:
             near = self._first(session, asked, column, wanted, take, walk=walk)
             hits = self._exact(session, asked, column, [*(row for row, _ in near), *also])
