@@ -43,11 +43,14 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=0, help="so many questions of a judged set; all of them when 0")
     parser.add_argument("--fresh", action="store_true", help="measure again what is already known")
     parser.add_argument("--report", action="store_true", help="measure nothing, only write the page")
+    parser.add_argument("--no-page", action="store_true", help="write no page")
     parser.add_argument("--any-code", action="store_true", help="show what was measured with other code too")
     given = parser.parse_args()
     os.environ.update({**PLAIN, **ONE_THREAD, "XDG_DATA_HOME": str(HOME / "home")})
     if not given.report:
         measure(given)
+    if given.no_page:
+        return
     from benchmarks.postgres.report import write_page  # noqa: PLC0415  (measuring needs none of it)
 
     known = results.read(path=FILE, of_any_code=given.any_code)

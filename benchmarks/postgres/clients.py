@@ -32,6 +32,8 @@ START = 10_000
 WRITERS = (1, 4, 16)
 WRITING = 10.0
 """How many seconds writers are counted."""
+ADDED = 60
+"""How many memories are added to tell what one takes."""
 
 
 # --- one process ----------------------------------------------------------------------------
@@ -180,12 +182,31 @@ def writing(server: str) -> Iterator[Result]:
     schemas = [f"{address}{mark}schema=shard_{number}" for number in range(4)]
     for each in schemas:
         open_at(each).close()
+    yield from _alone(schemas[0])
     cases = [(f"{count} writers of one schema", schemas[:1], count, min(count, 4)) for count in WRITERS]
     for name, places, count, processes in [*cases, ("16 writers of four schemas", schemas, 16, 4)]:
         say(name)
         told = together(places, clients=count, processes=processes, seconds=WRITING, kind="write")
         taken = sorted(told["times"]["add"])
         yield _quantiles(name, taken, len(taken) / WRITING, section="writing", threads=count)
+
+
+def _alone(address: str) -> Iterator[Result]:
+    """Yield how many statements a memory takes that is added by itself, and how long both ends compute."""
+    from benchmarks.postgres.latency import listened  # noqa: PLC0415  (clients have no need of it)
+    from benchmarks.postgres.server import computed  # noqa: PLC0415
+
+    with recollect.open(address, model="none") as db:
+        db.add("The first one opens connections")
+        before, here = computed(address), time.process_time()
+        with listened() as told:
+            for number in range(ADDED):
+                db.add(f"Memory number {number} is written by itself")
+        there, here = computed(address) - before, 1000 * (time.process_time() - here)
+    count = len(told) / ADDED
+    yield _value("statements of one add", round(count), "executemany apart", section="writing")
+    yield _value("microseconds of computing of one add", round(1000 * here / ADDED), "client", section="writing")
+    yield _value("microseconds of computing of one add", round(1000 * there / ADDED), "server", section="writing")
 
 
 def _quantiles(row: str, ordered: Sequence[float], rate: float, *, section: str = "clients", threads: int) -> Result:
@@ -203,8 +224,8 @@ def _quantiles(row: str, ordered: Sequence[float], rate: float, *, section: str 
     )
 
 
-def _value(row: str, value: int, note: str) -> Result:
-    return Result(section="clients", row=row, engine="postgres", value=float(value), note=note)
+def _value(row: str, value: int, note: str, *, section: str = "clients") -> Result:
+    return Result(section=section, row=row, engine="postgres", value=float(value), note=note)
 
 
 if __name__ == "__main__":

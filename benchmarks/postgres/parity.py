@@ -5,7 +5,7 @@ sets, and its first ten are compared with those of an exact search; hybrid answe
 vectors brought are the same ones.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -78,23 +78,25 @@ def in_postgres(dataset: Dataset, resources: EvalResources, server: str) -> Iter
 
 
 def compare(name: str, server: str, *, most: int = 0) -> list[Result]:
-    """Ask the questions of the set *name* of both, all of them or at *most* so many."""
+    """Ask the questions of the set *name* of both: by words all, by vectors all or at *most* so many."""
     dataset = read_dataset(DATA / name)
-    queries = dataset.queries[:: max(1, len(dataset.queries) // most)] if most else dataset.queries
     resources = EvalResources(embedder=cached_embedder(), model="minilm")
     say(f"{name}: writing both stores")
     with imported(dataset, resources) as file, in_postgres(dataset, resources, server) as far:
         getattr(file.store, "settle", tuple)()
-        return _compared(dataset, queries, file, far)
+        return _compared(dataset, file, far, most)
 
 
-def _compared(dataset: Dataset, queries: Sequence[EvalQuery], file: Corpus, far: Corpus) -> list[Result]:
-    words = lists = hybrid = found = wanted = 0
-    walks = far.store.scan  # type: ignore[attr-defined]
-    exact = 0
+def _compared(dataset: Dataset, file: Corpus, far: Corpus, most: int) -> list[Result]:
+    queries = dataset.queries
+    chosen = queries[:: max(1, len(queries) // most)][:most] if most else queries
+    words = lists = hybrid = found = wanted = exact = 0
     for number, query in enumerate(queries, start=1):
-        say(f"{dataset.name}: {number}/{len(queries)}, {words} and {hybrid} differ")
+        say(f"{dataset.name}: words {number}/{len(queries)}, {words} differ")
         words += answer(file, query, "keyword", dataset).hits != answer(far, query, "keyword", dataset).hits
+    graph = far.store.scan  # type: ignore[attr-defined]
+    for number, query in enumerate(chosen, start=1):
+        say(f"{dataset.name}: hybrid {number}/{len(chosen)}, {hybrid} and {exact} differ")
         here, there = (answer(each, query, "hybrid", dataset) for each in (file, far))
         lists += here.lists == there.lists
         hybrid += here.lists == there.lists and here.hits != there.hits
@@ -103,11 +105,11 @@ def _compared(dataset: Dataset, queries: Sequence[EvalQuery], file: Corpus, far:
             found += len({*one[:TOP]} & {*other[:TOP]})
         far.store.scan = HalfPrecisionScan()  # type: ignore[attr-defined]
         exact += here.hits != answer(far, query, "hybrid", dataset).hits
-        far.store.scan = walks  # type: ignore[attr-defined]
-    asked = len(queries)
+        far.store.scan = graph  # type: ignore[attr-defined]
+    asked = len(chosen)
     recall = found / max(1, wanted)
     return [
-        _result(dataset, "words", asked, words, "differ in an id or a bit of a score"),
+        _result(dataset, "words", len(queries), words, "differ in an id or a bit of a score"),
         replace(_result(dataset, "vectors by graph", asked, lists, "lists equal to the exact ones"), recall=recall),
         _result(dataset, "hybrid by graph", lists, hybrid, "differ though the lists are equal"),
         _result(dataset, "hybrid", asked, exact, "differ, all vectors compared"),

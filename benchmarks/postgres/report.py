@@ -38,6 +38,7 @@ def write_page(results: Sequence[Result], facts: Mapping[str, Any]) -> None:
         "exact": grid(["after it", "found", ""], _values(results, "clients")),
         "projects": grid(["", "asked", "", "ms: median / 95% / 99%"], _times(results, "projects")),
         "writing": grid(["", "writes in 10 s", "a second", "ms: median / 95% / 99%"], _times(results, "writing")),
+        "adding": grid(["", "", ""], _values(results, "writing")),
         "sizes": grid(["", "", ""], _values(results, "sizes")),
         "sizing": grid(["memories", "tables, GB", "graph, GB", "segments, GB", "shards", "machines"], sizing(lines)),
         "machine": machine(facts),
@@ -147,9 +148,7 @@ def _values(results: Sequence[Result], section: str) -> Iterable[list[str]]:
 def _single(results: Sequence[Result]) -> dict[str, str]:
     """Return the figures that stand in sentences."""
     words = next((each for each in of(results, "latency") if (each.engine, each.row) == ("postgres", "words")), None)
-    graph = next((each for each in of(results, "sizes") if each.row.startswith("graph, seconds")), None)
     return {
         "size": f"{words.size if words else 0:,}",
         "words": ms(words.p50 or 0.0) if words else "?",
-        "graph": f"{graph.value:.0f}" if graph and graph.value else "?",
     }
