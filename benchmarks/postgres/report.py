@@ -25,7 +25,7 @@ def write_page(results: Sequence[Result], facts: Mapping[str, Any]) -> None:
     """Write the page, the results beside it, and the picture where the peers' environment can draw it."""
     lines = [as_line(each) for each in results]
     DATA.write_text(json.dumps({"machine": machine(facts), "results": lines}, indent=1) + "\n", encoding="utf-8")
-    if PYTHON.exists():
+    if PYTHON.exists() and of(results, "latency") and of(results, "sizes"):
         PLOTS.mkdir(exist_ok=True)
         subprocess.run([str(PYTHON), "-m", "benchmarks.scale_simulation", str(DATA), str(PLOTS)], cwd=ROOT, check=True)
     text = TEMPLATE.read_text(encoding="utf-8")
