@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 SEED = 7
-CORES, MEMORY, RATE, NETWORK = 8, 64.0, 200.0, 1.0
+CORES, MEMORY, RATE, NETWORK = 8, 64.0, 50.0, 1.0
+FULL = 0.9
+"""From this share on a queue grows without end, and nothing is drawn."""
 USED = 0.6
 """How busy machines are when their cost is told."""
 SHARE = 0.75
@@ -85,6 +87,13 @@ def waits(size: int, shards: int, rows: Rows, *, scattered: bool) -> np.ndarray[
     return answered - arrivals + NETWORK
 
 
+def busy(size: int, shards: int, rows: Rows, *, scattered: bool) -> float:
+    """Return which share of the cores of a shard the questions take."""
+    median, spread = service(rows)
+    mean = median * math.exp(spread**2 / 2) * max(1.0, size / shards / MEASURED) ** GROWTH
+    return RATE / (1 if scattered else shards) * mean / 1000 / CORES
+
+
 def _queued(arrivals: np.ndarray[Any, Any], took: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return when each is answered by CORES cores that take them in turn."""
     free = [0.0] * CORES
@@ -116,18 +125,19 @@ def main(source: str, folder: str) -> None:
         fits = [shards for shards in SHARDS if shards >= shards_for(size, held)]
         name = f"{size // 1_000_000:,} million"
         for scattered, style in ((False, "-"), (True, "--")):
-            line = [float(np.quantile(waits(size, shards, rows, scattered=scattered), 0.95)) for shards in fits]
+            able = [shards for shards in fits if busy(size, shards, rows, scattered=scattered) < FULL]
+            line = [float(np.quantile(waits(size, shards, rows, scattered=scattered), 0.95)) for shards in able]
             label = None if scattered else name
-            left.plot(fits, line, style, marker="o", ms=3, lw=1.2, color=color, label=label)
+            left.plot(able, line, style, marker="o", ms=3, lw=1.2, color=color, label=label)
             cost = [hours(size, shards, rows, scattered=scattered) for shards in fits]
             right.plot(fits, cost, style, marker="o", ms=3, lw=1.2, color=color, label=label)
     left.set(
         xscale="log", yscale="log", xlabel="shards", ylabel="95% of answers within, ms",
-        title=f"hybrid, {RATE:g} a second; solid: one project, dashed: all",
+        title=f"wait, {RATE:g} a second; - one project, -- all",
     )  # fmt: skip
     right.set(
         xscale="log", yscale="log", xlabel="shards", ylabel="machine hours for a million questions",
-        title=f"cost, machines {USED:.0%} busy; solid: one project, dashed: all",
+        title=f"cost, {USED:.0%} busy; - one project, -- all",
     )  # fmt: skip
     for panel in (left, right):
         panel.set_xticks(SHARDS, [str(each) for each in SHARDS])

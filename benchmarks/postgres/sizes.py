@@ -15,9 +15,7 @@ RELATIONS = """
 select c.relname, pg_table_size(c.oid), pg_indexes_size(c.oid) from pg_class c
 where c.relnamespace = current_schema()::regnamespace and c.relkind = 'r' and pg_total_relation_size(c.oid) > 100000
 """
-GRAPHS = (
-    "select indexname, pg_relation_size(indexname::regclass) from pg_indexes where indexname like 'near_%'"
-)
+GRAPHS = "select indexname, pg_relation_size(indexname::regclass) from pg_indexes where indexname like 'near_%'"
 NAMES = {"segment_data": "segments, in the database", "vector": "vectors, float32 and half precision twice"}
 
 
