@@ -139,6 +139,8 @@ def main(source: str, folder: str) -> None:
         xscale="log", yscale="log", xlabel="shards", ylabel="machine hours for a million questions",
         title=f"cost, {USED:.0%} busy; - one project, -- all",
     )  # fmt: skip
+    ticks = (100, 150, 200, 300, 500, 1000)
+    left.set_yticks(ticks, [str(each) for each in ticks])
     for panel in (left, right):
         panel.set_xticks(SHARDS, [str(each) for each in SHARDS])
         panel.minorticks_off()
