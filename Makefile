@@ -35,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 CHROMIUM := build/chromium
 AXE := build/axe/.installed
 
-.PHONY: help demo test check docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers clean
+.PHONY: help demo test check docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers bench-postgres clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -112,6 +112,10 @@ bench-parts: $(TO_TEST) $(MODEL) $(CHROMIUM) ## run the benchmarks of single par
 bench-quality: $(TO_TEST) $(MODEL) ## weigh what each ingredient of the ranking gives, and how honest its silence is
 	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/ingredients.py $(GIVEN)
 	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/silence.py
+
+# GIVEN="--only latency" measures one part; RECOLLECT_TEST_PG names a server to use.
+bench-postgres: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure the PostgreSQL store beside SQLite and write docs/scale.md (an hour, 10 GB of disk)
+	@RECOLLECT_MODELS=$(MODELS) PYTHONPATH=tests $(RUN) benchmarks.postgres $(GIVEN)
 
 # GIVEN="--only recollect" ranks ours anew; see benchmarks/peers.py --help.
 bench-peers: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure other search tools on the same work

@@ -109,7 +109,7 @@ STORY: tuple[tuple[str, ...], ...] = (
 """Every verb that a server offers, with arguments that go well and arguments that do not."""
 SLOW: tuple[tuple[str, ...], ...] = (("embed",), ("reindex",), ("purge", "3", "--yes"))
 """Verbs that a terminal is shown the progress of, alone."""
-VARYING = re.compile(r'"timings_ms": \{[^}]*\}|"file_bytes": \d+')
+VARYING = re.compile(r'"timings_ms": \{[^}]*\}|"bytes": \d{5,}')
 
 
 def told(folder: Path, mode: str, commands: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -42,7 +42,7 @@ def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     return Answer(
         value={"store": place, **value, "log": {**value["log"], "kept": serialise(kept)}, "last_backup": last}
         | ({"vectors_waiting": waiting} if waiting else {})
-        | ({"file_bytes": size} if size else {}),
+        | ({"bytes": size} if size else {}),
         text=lambda: "\n".join(lines),
     )
 

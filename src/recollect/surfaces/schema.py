@@ -176,7 +176,6 @@ ANSWERS: Final[Mapping[str, Shape]] = {
         "log": {"*": LogSize, "kept": Retention},
         "last_backup": (_BACKED_UP, NoneType),
         "vectors_waiting?": int,
-        "file_bytes?": int,
     },
     "supersede": {"id": int, "superseded_by": int},
     "tag": _each(EditResult),

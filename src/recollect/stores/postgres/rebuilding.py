@@ -37,7 +37,13 @@ POSTGRES = Rebuilding(
         *EMPTY,
     ),
     clear=(*EMPTY, "update meta set value = 0 where key = 'rebuilding'"),
-    mend=("delete from generation where not json_valid(context_weights)",),
+    mend=(
+        "delete from generation where not json_valid(context_weights)",
+        (
+            "update generation g set (memories, passages) = "
+            "(select count(distinct v.memory_id), count(*) from vector v where v.generation_id = g.id)"
+        ),
+    ),
     beside=("delete from tokens_beside",),
     swap_words=(
         UNBOUNDED,

@@ -4,34 +4,52 @@
 precision, made in the transaction that changes them. A question that admits few memories compares them all; one that
 admits many walks an HNSW graph, which a generation has from `GRAPH` vectors on. What comes first by half precision is
 compared again in float32, so that the order among those is exact; a walk goes on until it has as many as wanted.
+How many vectors there are is kept with the generation: counting them would take longer than the walk.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
+
+from psycopg import DataError, adapters, pq
+from psycopg.adapt import Dumper
 
 from recollect.records import IndexHit, VectorHits
 from recollect.stores.sql.engine import OPEN, Admitted, Clause, Engine, Session, VectorQuestion
 from recollect.vectors import matrix, unpack
 
 FEW: Final = 20_000
-"""Up to so many admitted vectors are all compared: that takes some milliseconds, and is exact."""
+"""Of so many admitted memories the vectors are all compared: that takes some milliseconds, and is exact."""
 GRAPH: Final = 20_000
 """From so many vectors on a generation has a graph."""
-MORE: Final = 50
-"""How many more than asked for are compared in float32, besides twice as many."""
-BREADTH: Final = 200
-"""How many candidates a walk keeps at least (`hnsw.ef_search`)."""
+MORE: Final = 20
+"""How many more than asked for are compared in float32 at first, besides half as many."""
+BREADTH: Final = 800
+"""How many candidates a walk keeps at least (`hnsw.ef_search`): with fewer more than one in a hundred is missed."""
 WIDEST: Final = 1000
 """How many candidates pgvector lets a walk keep."""
-BUILD: Final = 128
-"""How many candidates a graph is built with (`ef_construction`)."""
+LINKS: Final = 32
+"""How many links a vector has in a graph (`m`): with 16 of them no breadth finds the nearest among near copies."""
+BUILD: Final = 64
+"""How many candidates a graph is built with (`ef_construction`); more take longer and find no more."""
 HALF: Final = 1e-3
 """What half precision may add to a cosine or take from it, at most."""
 
 
 LARGE: Final = (
-    "select g.id, g.dimensions from generation g where "
-    "(select count(*) from (select 1 from vector v where v.generation_id = g.id limit ?) few) >= ?"
+    "select g.id, g.dimensions, exists (select 1 from vector v where v.generation_id = g.id "
+    "and v.context_embedding is not null) from generation g where g.passages >= ? "
+    "and 32 * g.memories >= 31 * (select coalesce(sum(documents), 0) from collection_stats)"
+)
+"""Generations that get a graph: not while many memories wait for their vectors, as into a graph each goes dearly."""
+COUNTED: Final = (
+    "select g.memories - (select count(distinct v.memory_id) from vector v where v.generation_id = g.id "
+    "and v.memory_id = any(?)), g.passages, row_security_active('vector') from generation g where g.id = ?"
+)
+
+MISCOUNTED: Final = (
+    "select count(*) from generation g where not row_security_active('vector') and (g.memories, g.passages) <> "
+    "(select count(distinct v.memory_id), count(*) from vector v where v.generation_id = g.id)"
 )
 
 
@@ -40,19 +58,22 @@ class HalfPrecisionScan:
 
     def __init__(self, *, few: int = FEW, graph: int = GRAPH) -> None:
         self._few, self._graph = few, graph
-        self._walked: set[int] = set()
+        self._walked: set[tuple[int, str]] = set()
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the nearest among the memories that are *admitted*."""
         who = admitted()
-        wanted = _among(who)
-        counted = "select count(distinct n.memory_id), count(*) from vector n where n.generation_id = ?"
-        ((held, rows),) = session.rows(f"{counted} and {wanted.sql}", (asked.generation, *wanted.values))
         column = "context" if asked.in_context and self._has_context(session, asked.generation) else "alone"
-        near = self._best(session, asked, column, wanted, rows) if asked.limit and rows else []
+        held, rows = self._counted(session, asked.generation, who)
+        also = _those(asked.score_ids, who)
+        walk = not asked.exact and rows > self._few and (who.ids is None or len(who.ids) > self._few)
+        if asked.limit and rows:
+            found = self._best(session, asked, column, _among(who), also, walk=walk)
+        else:
+            found = self._exact(session, asked, column, also)
         return VectorHits(
-            top=tuple(sorted(near, key=lambda hit: (-hit.score, hit.id))[: asked.limit]),
-            by_id={hit.id: hit for hit in self._exact(session, asked, column, _those(asked.score_ids, who))},
+            top=tuple(sorted(found.values(), key=lambda hit: (-hit.score, hit.id))[: asked.limit]),
+            by_id={row: found[row] for row in also if row in found},
             total=held,
             missing=who.count - held,
             version=asked.version,
@@ -63,17 +84,18 @@ class HalfPrecisionScan:
         if not whole or engine.open_transaction() != "none":
             return
         with engine.session() as session:
-            large = [each for each in session.rows(LARGE, (self._graph, self._graph)) if each[0] not in self._walked]
-        for generation, width in large:
-            with engine.session(write=True) as session:
-                session.rows("set local statement_timeout = 0")
-                for column in ("alone", "context"):
+            large = session.rows(LARGE, (self._graph,))
+        wanted = [(row, width, each) for row, width, has in large for each in ("alone", *(["context"] if has else []))]
+        for generation, width, column in wanted:
+            if (generation, column) not in self._walked:
+                with engine.session(write=True) as session:
+                    session.rows("set local statement_timeout = 0")
                     session.rows(
                         f"create index if not exists near_{generation}_{column} on vector "
                         f"using hnsw (({column}::halfvec({width})) halfvec_cosine_ops) "
-                        f"with (m = 16, ef_construction = {BUILD}) where generation_id = {generation}"
+                        f"with (m = {LINKS}, ef_construction = {BUILD}) where generation_id = {generation}"
                     )
-            self._walked.add(generation)
+                self._walked.add((generation, column))
 
     def resume(self, engine: Engine) -> None:
         """Do nothing: no graph waits for a transaction."""
@@ -85,28 +107,46 @@ class HalfPrecisionScan:
         """Do nothing: nothing is kept beside the rows."""
         return ()
 
-    def check(self, session: Session, *, deep: bool) -> Iterator[str]:  # noqa: ARG002
-        """Yield nothing: nothing is kept beside the rows."""
-        yield from ()
+    def check(self, session: Session, *, deep: bool) -> Iterator[str]:
+        """Yield how many generations are counted wrong."""
+        wrong = session.value(MISCOUNTED) if deep else 0
+        if wrong:
+            yield f"the vectors of {wrong} models are counted wrong; run: recollect reindex"
 
     def _has_context(self, session: Session, generation: int) -> bool:
         sql = "select 1 from vector where generation_id = ? and context_embedding is not null limit 1"
         return session.value(sql, (generation,)) is not None
 
-    def _best(self, session: Session, asked: VectorQuestion, column: str, wanted: Clause, rows: int) -> list[IndexHit]:
-        """Return at least as many of the nearest memories as are asked for, if there are so many."""
-        take = 2 * asked.limit + MORE
+    def _counted(self, session: Session, generation: int, who: Admitted) -> tuple[int, int]:
+        """Return how many of those admitted have vectors, and at most how many vectors these are.
+
+        What is kept with a generation is of all; a role that does not see all counts what it sees.
+        """
+        if who.ids is None:
+            ((held, rows, restricted),) = session.rows(COUNTED, (list(who.hidden), generation))
+            if not restricted:
+                return held, rows if held else 0
+        wanted = _among(who)
+        sql = f"select count(distinct n.memory_id), count(*) from vector n where n.generation_id = ? and {wanted.sql}"
+        held, rows = session.rows(sql, (generation, *wanted.values))[0]
+        return held, rows
+
+    def _best(
+        self, session: Session, asked: VectorQuestion, column: str, wanted: Clause, also: Sequence[int], *, walk: bool
+    ) -> dict[int, IndexHit]:
+        """Return at least as many of the nearest as are asked for, if there are so many, and those of *also*."""
+        take = asked.limit + asked.limit // 2 + MORE
         while True:
-            found = self._first(session, asked, column, wanted, take, walk=rows > self._few and not asked.exact)
-            hits = self._exact(session, asked, column, list(dict.fromkeys(row for row, _ in found)))
-            if len(found) >= rows or len(found) < take or self._settled(hits, found, asked.limit):
+            near = self._first(session, asked, column, wanted, take, walk=walk)
+            hits = self._exact(session, asked, column, [*(row for row, _ in near), *also])
+            if len(near) < take or self._settled(hits, near, asked.limit):
                 return hits
             take *= 4
 
-    def _settled(self, hits: Sequence[IndexHit], found: Sequence[tuple[int, float]], limit: int) -> bool:
+    def _settled(self, hits: Mapping[int, IndexHit], near: Sequence[tuple[int, float]], limit: int) -> bool:
         """Tell whether nothing further away by half precision can belong among the first *limit*."""
-        scores = sorted((hit.score for hit in hits), reverse=True)
-        return len(scores) >= limit and scores[limit - 1] >= 1.0 - found[-1][1] + HALF
+        scores = sorted((hits[row].score for row in {row for row, _ in near} & hits.keys()), reverse=True)
+        return len(scores) >= limit and scores[limit - 1] >= 1.0 - near[-1][1] + HALF
 
     def _first(
         self, session: Session, asked: VectorQuestion, column: str, wanted: Clause, take: int, *, walk: bool
@@ -114,14 +154,14 @@ class HalfPrecisionScan:
         """Return the *take* vectors nearest by half precision, by memory and distance, nearest first."""
         width = asked.dimensions
         distance = f"(n.{column}::halfvec({width})) <=> ?::halfvec({width})"
-        query = _text(asked.vector)
+        query = Half(asked.vector)
         if walk:
             session.rows(f"set local hnsw.ef_search = {min(WIDEST, max(BREADTH, take))}")
             sql = (
                 f"select n.memory_id, {distance} as away from vector n "
-                f"where n.generation_id = {asked.generation} and {wanted.sql} order by {distance} limit {take}"
+                f"where n.generation_id = {asked.generation} and {wanted.sql} order by away limit {take}"
             )
-            return sorted(session.rows(sql, (query, *wanted.values, query)), key=lambda row: row[1])
+            return sorted(session.rows(sql, (query, *wanted.values)), key=lambda row: row[1])
         sql = (
             f"with few as materialized (select n.memory_id, n.ordinal, n.{column} from vector n "
             f"where n.generation_id = ? and {wanted.sql}) "
@@ -129,22 +169,22 @@ class HalfPrecisionScan:
         )
         return session.rows(sql, (asked.generation, *wanted.values, query))
 
-    def _exact(self, session: Session, asked: VectorQuestion, column: str, ids: Sequence[int]) -> list[IndexHit]:
+    def _exact(self, session: Session, asked: VectorQuestion, column: str, ids: Sequence[int]) -> dict[int, IndexHit]:
         """Return the best passage of each of *ids*, the first of equals."""
         if not ids:
-            return []
+            return {}
         embedding = "coalesce(v.context_embedding, v.embedding)" if column == "context" else "v.embedding"
         sql = (
             f"select v.memory_id, v.start, v.stop, {embedding} from vector v "
             "where v.generation_id = ? and v.memory_id = any(?) and length(v.embedding) = ? order by v.id"
         )
-        rows = session.rows(sql, (asked.generation, list(ids), len(asked.vector)))
+        rows = session.rows(sql, (asked.generation, list(dict.fromkeys(ids)), len(asked.vector)))
         block = matrix([row[3] for row in rows], dimensions=asked.dimensions)
         best: dict[int, IndexHit] = {}
         for (row, start, stop, _), score in zip(rows, block.products(asked.vector, range(len(rows))), strict=True):
             if row not in best or score > best[row].score:
                 best[row] = IndexHit(id=row, score=score, span=(start, stop))
-        return list(best.values())
+        return best
 
 
 def _among(who: Admitted) -> Clause:
@@ -163,11 +203,29 @@ def _those(ids: Sequence[int], who: Admitted) -> list[int]:
 def follow(session: Session) -> int:
     """Write in half precision what changed in this transaction; return how many vectors that were."""
     rows = session.rows("select id, embedding, context_embedding from vector where alone is null")
-    made = [(_text(vector), _text(context or vector), row) for row, vector, context in rows]
+    made = [(Half(vector), Half(context or vector), row) for row, vector, context in rows]
     session.many("update vector set alone = ?::halfvec, context = ?::halfvec where id = ?", made)
     return len(made)
 
 
-def _text(vector: bytes) -> str:
-    """Return *vector* as pgvector reads it."""
-    return "[" + ",".join(map(repr, unpack(vector))) + "]"
+class Half(bytes):
+    """The float32 numbers of a vector, which go to the server in half precision."""
+
+    __slots__ = ()
+
+
+class _HalfDumper(Dumper):
+    """Writes a vector as pgvector receives it: how many numbers, a zero, and the numbers."""
+
+    format = pq.Format.BINARY
+
+    def dump(self, obj: Half) -> bytes:
+        """Return the bytes."""
+        numbers = unpack(obj)
+        try:
+            return struct.pack(f">Hh{len(numbers)}e", len(numbers), 0, *numbers)
+        except OverflowError as error:
+            raise DataError("the vector has a number beyond half precision") from error
+
+
+adapters.register_dumper(Half, _HalfDumper)

@@ -14,6 +14,12 @@ from recollect.stores.sql.filters import admitted, in_scope
 from recollect.vectors import WIDTH
 
 _OF = "v.generation_id = (select id from generation where fingerprint = ?)"
+_EVERYONE = (
+    "select 'live', coalesce(sum(documents), 0) from collection_stats "
+    "union all select 'gone', id from memory where deleted_at is not null "
+    "union all select 'older', id from document where superseded"
+)
+"""How many documents there are, and which memories are no answers: forgotten, or superseded."""
 BULK = 16
 """So many memories that get vectors at once are an import, during which answers are prepared."""
 OFTEN = 256
@@ -199,9 +205,9 @@ def nearest(  # noqa: PLR0913  (as the contract asks it)
 def _admitted(db: Database, session: Session, scope: Scope, where: Filter, exclude: str | None) -> Admitted:
     """Return who may be found; of everyone, only who may not: those are few, and the others need not be listed."""
     if exclude is None and where == NO_FILTER and _is_whole(session, scope):
-        count = session.value("select count(*) - (select count(*) from document where superseded) from document")
-        gone = "select id from memory where deleted_at is not null union all select id from document where superseded"
-        return Admitted(count=count, hidden=[row for (row,) in session.rows(gone)])
+        rows = session.rows(_EVERYONE)
+        live = sum(value for kind, value in rows if kind == "live") - sum(kind == "older" for kind, _ in rows)
+        return Admitted(count=live, hidden=[value for kind, value in rows if kind != "live"])
     left = OPEN
     if exclude is not None:
         left = Clause(f"not exists (select 1 from vector v where v.memory_id = m.id and {_OF})", (exclude,))

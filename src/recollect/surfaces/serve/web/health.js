@@ -34,7 +34,7 @@ export function render(root) {
         "div",
         { class: "tiles" },
         tile(T.health.memories, number(told.memories), [told.superseded ? `${number(told.superseded)} ${T.health.superseded}` : "", told.forgotten ? `${number(told.forgotten)} ${T.health.forgotten}` : ""].filter(Boolean).join(", ")),
-        told.file_bytes ? tile(T.health.size, bytes(told.file_bytes), h("span", { title: told.store }, told.store.split("/").at(-1))) : null,
+        told.bytes ? tile(T.health.size, bytes(told.bytes), h("span", { title: told.store }, told.store.split("/").at(-1))) : null,
         tile(T.health.vectors, told.vectors_waiting ? number(told.memories - told.vectors_waiting) : "✓", told.vectors_waiting ? [T.health.vectorsWaiting(number(told.vectors_waiting)), h("progress", { max: told.memories, value: told.memories - told.vectors_waiting, "aria-label": T.health.vectors })] : T.health.vectorsDone),
         tile(T.health.backup, told.last_backup ? day(told.last_backup.at) : "–", told.last_backup ? h("span", { title: told.last_backup.path }, told.last_backup.path.split("/").at(-1)) : T.health.noBackup),
         tile(T.health.log, T.health.logged(number(told.log.recalls)), told.log.oldest ? [T.search.since, " ", day(told.log.oldest)] : ""),

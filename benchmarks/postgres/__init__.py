@@ -1,0 +1,1 @@
+"""What the PostgreSQL store does: the same answers as SQLite, filters, many clients, latency, and what breaks first."""
