@@ -32,7 +32,7 @@ from recollect.records import Progress
 from recollect.stores.postgres import copying
 from recollect.stores.postgres.address import Address, read_address
 from recollect.stores.postgres.connecting import PATIENCE, NoServer, connect, connect_soon
-from recollect.stores.postgres.pools import Pools, Slot
+from recollect.stores.postgres.pools import Pools, Slot, note_position
 from recollect.stores.postgres.rebuilding import POSTGRES
 from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
 from recollect.stores.turns import Turns
@@ -435,20 +435,25 @@ def prepare(address: Address, *, makes: bool = True) -> None:
     if address.reads == "standby" and _is_prepared(address):
         return
     with connect_soon(address) as db:
-        if db.info.server_version < OLDEST:
-            raise StoreError(
-                f"PostgreSQL {db.info.server_version // 10_000} is too old",
-                hint="16 or newer is needed, with pgvector 0.8",
-            )
-        done = _format(db, address.schema)
-        if not done and not makes:
-            raise InputError(f"there is no store at {shown(address.server)}", hint="make one: recollect --db … init")
-        if done == len(migrations()):
-            _require_way_in(db, address)
-            return
-        if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
-            raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
-        _migrate(db, address.schema)
+        _prepare(db, address, makes=makes)
+        note_position(address, db)
+
+
+def _prepare(db: "psycopg.Connection[Any]", address: Address, *, makes: bool) -> None:
+    if db.info.server_version < OLDEST:
+        raise StoreError(
+            f"PostgreSQL {db.info.server_version // 10_000} is too old",
+            hint="16 or newer is needed, with pgvector 0.8",
+        )
+    done = _format(db, address.schema)
+    if not done and not makes:
+        raise InputError(f"there is no store at {shown(address.server)}", hint="make one: recollect --db … init")
+    if done == len(migrations()):
+        _require_way_in(db, address)
+        return
+    if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
+        raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
+    _migrate(db, address.schema)
 
 
 def _is_prepared(address: Address) -> bool:

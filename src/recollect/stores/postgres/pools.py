@@ -29,7 +29,10 @@ SOON: Final = 0.005
 """How many seconds lie between the first two tries to find a server; then twice as many, up to `PAUSE`."""
 READ: Final = "begin isolation level repeatable read read only"
 WRITE: Final = "begin isolation level read committed"
-ALONE: Final = "select pg_advisory_xact_lock(hashtext(current_schema())), current_setting('transaction_read_only')"
+ALONE: Final = (
+    "select pg_advisory_xact_lock(hashtext(current_schema())), current_setting('transaction_read_only') = 'on', "
+    "current_setting('synchronous_standby_names') <> ''"
+)
 REPLAYED: Final = (
     "select case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_insert_lsn() end - '0/0'"
 )
@@ -68,6 +71,11 @@ def progress_at(server: str) -> Progress:
     return Progress()
 
 
+def note_position(address: Address, db: "psycopg.Connection[Any]") -> None:
+    """Let what this process reads at *address* from now on be no older than what *db* shows."""
+    progress_at(address.server).wrote(_number(db.execute(REPLAYED)))
+
+
 class _Behind(psycopg.OperationalError):
     """A server does not show yet what this process wrote, or has read."""
 
@@ -81,6 +89,8 @@ class Held:
     until: float
     is_fresh: bool = True
     replayed: int = 0
+    is_confirmed: bool = False
+    """Whether its server waits for a standby to confirm each commit."""
 
 
 class Pools:
@@ -286,9 +296,10 @@ class Slot:
             raise _Behind("the server does not show yet what was read here")
 
     def commit(self) -> str:
-        """Keep what was written; return what the server warns of: that a standby may lack what it has to have."""
+        """Keep what was written; return what the server warns of: that no standby has confirmed it."""
         warnings: list[str] = []
-        with _warned(self.db, warnings):
+        seconds = self._pools.address.seconds if self._held is not None and self._held.is_confirmed else 0.0
+        with _warned(self.db, warnings), _bounded(self.db, seconds):
             cursor = self.db.execute(COMMIT if self._pools.is_apart else "commit", prepare=False)
         if cursor.statusmessage == "ROLLBACK":
             raise errors.InFailedSqlTransaction("a statement had failed, so nothing was kept")
@@ -311,9 +322,25 @@ class Slot:
 
 def _write(held: Held) -> None:
     held.db.execute(WRITE)
-    row = held.db.execute(ALONE).fetchone()
-    if row is not None and row[1] == "on":
+    (row,) = held.db.execute(ALONE).fetchall()
+    _, is_read_only, held.is_confirmed = row
+    if is_read_only:
         raise errors.ReadOnlySqlTransaction("it takes no writes")
+
+
+@contextmanager
+def _bounded(db: "psycopg.Connection[Any]", seconds: float) -> Iterator[None]:
+    """Let the server wait so many seconds for a standby, which no timeout of its own bounds; 0 means for ever."""
+    if not seconds:
+        yield
+        return
+    timer = threading.Timer(seconds, db.cancel_safe)
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()  # so that what is asked next is not cancelled in its place
 
 
 @contextmanager
