@@ -146,8 +146,12 @@ class Pools:
     def _connected(self, role: Role) -> Held:
         db = connect(self.address, role)
         if role == "primary":
-            with suppress(errors.UndefinedFunction):
-                db.execute("select follow_timeline()")
+            try:
+                with suppress(errors.UndefinedFunction):  # a schema that holds no memories has none
+                    db.execute("select follow_timeline()")
+            except BaseException:
+                db.close()
+                raise
         return Held(db=db, role=role, until=time.monotonic() + LIFETIME)
 
     def _outworn(self) -> list[Held]:
