@@ -35,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 CHROMIUM := build/chromium
 AXE := build/axe/.installed
 
-.PHONY: help demo test check docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers bench-postgres clean
+.PHONY: help demo test check docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers bench-postgres bench-failover clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -120,6 +120,9 @@ bench-postgres: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure the PostgreSQ
 # GIVEN="--only recollect" ranks ours anew; see benchmarks/peers.py --help.
 bench-peers: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure other search tools on the same work
 	@RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/peers.py --output docs/peers.md $(GIVEN)
+
+bench-failover: $(TO_TEST) ## kill servers of a PostgreSQL store under load: what is lost, how long answers stop (two minutes)
+	@$(VENV)/bin/python benchmarks/failover.py $(GIVEN)
 
 clean: ## remove what make made
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

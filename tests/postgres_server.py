@@ -42,9 +42,14 @@ _numbers = count(1)
 
 
 class Server:
-    """A server in a folder of its own, reached through a socket file, or through a port as well."""
+    """A server in a folder of its own, reached through a socket file, or through a port as well.
 
-    def __init__(self, *, port: int | None = None, base: Path | None = None, **settings: str) -> None:
+    One that *follows* another is its standby.
+    """
+
+    def __init__(
+        self, *, port: int | None = None, base: Path | None = None, follows: "Server | None" = None, **settings: str
+    ) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="rpg"))
         self.data = self.folder / "data"
         self.port = port or 5432
@@ -53,7 +58,9 @@ class Server:
         self._process: subprocess.Popen[bytes] | None = None
         if self._user is not None:
             os.chown(self.folder, self._user.pw_uid, self._user.pw_gid)
-        if base is None:
+        if follows is not None:
+            self.run("pg_basebackup", "-D", str(self.data), "-d", follows.address, "-R", "-c", "fast")
+        elif base is None:
             self.run("initdb", "-D", str(self.data), "-U", "recollect", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8")
         else:
             shutil.copytree(base, self.data)
@@ -69,6 +76,12 @@ class Server:
         if "127.0.0.1" in self._settings["listen_addresses"]:
             return f"postgresql://recollect@127.0.0.1:{self.port}/{database}"
         return f"postgresql:///{database}?host={self.folder}&port={self.port}&user=recollect"
+
+    def set(self, name: str, value: str) -> None:
+        """Change a setting of the server while it runs, unless it was started with another."""
+        with psycopg.connect(f"{self.address} dbname=postgres", autocommit=True) as db:
+            db.execute(sql.SQL("alter system set {} = {}").format(sql.Identifier(name), value))
+            db.execute("select pg_reload_conf()")
 
     def run(self, program: str, *arguments: str) -> None:
         """Run one of PostgreSQL's programs to its end."""
@@ -102,6 +115,10 @@ class Server:
             else:
                 return
 
+    def promote(self) -> None:
+        """Let a standby take writes."""
+        self.run("pg_ctl", "promote", "-D", str(self.data), "-w")
+
     def kill(self) -> None:
         """End the server at once, as a power cut would."""
         self._end("SIGQUIT")
@@ -118,6 +135,12 @@ class Server:
         """End the server and remove what it wrote."""
         self._end("SIGQUIT")
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def url_of(*servers: Server, database: str = "postgres") -> str:
+    """Return the address of a database that is on several servers."""
+    hosts, ports = ",".join(str(each.folder) for each in servers), ",".join(str(each.port) for each in servers)
+    return f"postgresql:///{database}?host={hosts}&port={ports}&user=recollect"
 
 
 def _end_with_us() -> None:

@@ -10,6 +10,9 @@ RecollectError               what a caller may catch to catch all of it
 │       └── TokenError       the token is missing, wrong, expired or revoked
 ├── StoreError               the store cannot do its work; exit code 3
 │   ├── StoreBusy            another process holds the store for too long
+│   ├── StoreUnreachable     no server of the store answers
+│   │   └── StoreInterrupted one stopped answering while it was asked; asked anew, another may answer
+│   ├── WriteUncertain       a write may or may not have been kept
 │   ├── StoreDamaged         the file is not a store, or is broken
 │   ├── RowDamaged           a row of the store does not say what can have been written
 │   └── WordIndexUnavailable the word index cannot be used, nor made anew
@@ -77,6 +80,24 @@ class StoreBusy(StoreError):
     """Say that another process held the store for longer than we wait."""
 
     code = "store_busy"
+
+
+class StoreUnreachable(StoreError):
+    """Say that no server of the store answers; nothing was written."""
+
+    code = "store_unreachable"
+
+
+class StoreInterrupted(StoreUnreachable):
+    """Say that a server stopped answering while it was asked; nothing was written, and another may answer."""
+
+    code = "store_interrupted"
+
+
+class WriteUncertain(StoreError):
+    """Say that nobody knows whether a write was kept: the answer to its commit is missing."""
+
+    code = "write_uncertain"
 
 
 class StoreClosed(StoreError):

@@ -248,3 +248,12 @@ def test_what_was_revoked_is_seen_no_longer() -> None:
         owner.execute("select recollect_revoke(%s, 'web')", name)
 
         assert (before, some.execute("select count(*) from memory").fetchone()) == ((1,), (0,))
+
+
+def test_a_role_puts_no_table_of_its_own_under_what_runs_as_the_owner(two: tuple[str, str]) -> None:
+    with connect_as(two[1]) as db:
+        db.execute("create temp table meta (key text, value bigint)")
+        db.execute("insert into meta values ('timeline', 0), ('version', 0), ('lineage', 0)")
+        db.execute("select recollect.follow_timeline()")
+
+        assert db.execute("select distinct value from pg_temp.meta").fetchall() == [(0,)]

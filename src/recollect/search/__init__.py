@@ -4,6 +4,7 @@ from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from recollect.errors import StoreInterrupted
 from recollect.lazy import lazily
 from recollect.replies import Degraded, Reply, Request
 from recollect.search.pipeline import prepare
@@ -17,12 +18,19 @@ NEAR_MISSES = 5
 
 
 def search(request: Request, context: SearchContext) -> Reply:
-    """Answer *request* from one state of the store."""
+    """Answer *request* from one state of the store; anew, if the server of the store went away meanwhile."""
     started = perf_counter()
+    try:
+        answered = _answered(request, context)
+    except StoreInterrupted:
+        answered = _answered(request, context)
+    return as_reply(answered, context, milliseconds=(perf_counter() - started) * 1000)
+
+
+def _answered(request: Request, context: SearchContext) -> State:
     with context.store.reading():
         pipeline, state, watched = prepare(request, context)
-        answered = pipeline.run(state, watched)
-    return as_reply(answered, context, milliseconds=(perf_counter() - started) * 1000)
+        return pipeline.run(state, watched)
 
 
 def told(state: State) -> Degraded | None:

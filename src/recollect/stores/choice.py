@@ -67,7 +67,7 @@ def shown_address(address: str) -> str:
     return f"{scheme}://{user.partition(':')[0]}{at}{where}{'?' if kept else ''}{'&'.join(kept)}"
 
 
-SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "user", "schema", "target_session_attrs"})
+SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "user", "schema", "reads", "target_session_attrs"})
 """What is shown of the parameters of an address."""
 
 

@@ -16,6 +16,10 @@ SECONDS: Final = 60.0
 """How many seconds a statement may take, unless the address says; 0 means as long as it likes."""
 CONNECTIONS: Final = 16
 """How many connections a process has at most, unless the address says."""
+PATIENCE: Final = 10.0
+"""How many seconds anybody waits for a server that can do what is asked, where an address names several."""
+READS: Final = ("primary", "standby")
+"""Where reads go, the usual first."""
 LONGEST: Final = 86_400.0
 MOST: Final = 1_000
 EXAMPLE: Final = "such as postgresql://user@host/database?schema=recollect"
@@ -23,16 +27,24 @@ EXAMPLE: Final = "such as postgresql://user@host/database?schema=recollect"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a store is: a server as the driver reads it, a schema, and the bounds that a process keeps there."""
+    """Where a store is: servers as the driver reads them, a schema, and the bounds that a process keeps there."""
 
     server: str
     schema: str = SCHEMA
     seconds: float = SECONDS
     connections: int = CONNECTIONS
+    reads: str = READS[0]
+    patience: float = 0.0
+
+    @property
+    def is_several(self) -> bool:
+        """Tell whether it names several servers, of which the driver finds the one that takes writes."""
+        told = conninfo_to_dict(self.server)
+        return any("," in str(told.get(name, "")) for name in ("host", "hostaddr"))
 
 
 def read_address(address: str) -> Address:
-    """Return what *address* says; `schema`, `seconds` and `connections` among its parameters are ours."""
+    """Return what *address* says; the fields of an Address among its parameters are ours."""
     head, mark, query = address.partition("?")
     told = [each.partition("=") for each in query.split("&") if each]
     ours = {name: value for name, _, value in told if name in Address.__slots__ and name != "server"}
@@ -43,11 +55,16 @@ def read_address(address: str) -> Address:
     except psycopg.Error as error:  # what the driver says may quote the password
         hint = f"{EXAMPLE}; in a password @ : / ? % are written %40 %3A %2F %3F %25"
         raise InputError("the address of the PostgreSQL store cannot be read", hint=hint) from error
+    if ours.get("reads", READS[0]) not in READS:
+        raise InputError(f"reads of the address cannot be {ours['reads']!r}", hint=f"one of {', '.join(READS)}")
+    patience = PATIENCE if Address(server=server).is_several else 0.0
     return Address(
         server=server,
         schema=_schema(ours.get("schema", SCHEMA)),
         seconds=_number(ours, "seconds", SECONDS, least=0.0, most=LONGEST),
         connections=int(_number(ours, "connections", CONNECTIONS, least=2, most=MOST)),
+        reads=ours.get("reads", READS[0]),
+        patience=_number(ours, "patience", patience, least=0.0, most=LONGEST),
     )
 
 

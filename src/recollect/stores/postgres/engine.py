@@ -6,10 +6,9 @@ and versions are counted where they stand, and what a writer reads stays true. S
 
 import logging
 import os
-import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -17,25 +16,28 @@ from typing import Any, Final, Literal, TypeVar
 
 import psycopg
 from psycopg import errors, pq, sql
-from psycopg.adapt import Loader
-from psycopg.types.string import StrDumper, TextLoader
-from psycopg_pool import ConnectionPool, PoolTimeout
 
-from recollect.errors import InputError, RecollectError, StoreBusy, StoreClosed, StoreDamaged, StoreError
+from recollect.errors import (
+    InputError,
+    RecollectError,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreInterrupted,
+    StoreUnreachable,
+    WriteUncertain,
+)
 from recollect.records import Progress
 from recollect.stores.postgres import copying
 from recollect.stores.postgres.address import Address, read_address
+from recollect.stores.postgres.connecting import PATIENCE, NoServer, connect, connect_soon
+from recollect.stores.postgres.pools import Pools, Slot, note_position
 from recollect.stores.postgres.rebuilding import POSTGRES
 from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
 from recollect.stores.turns import Turns
-from recollect.values import replace
+from recollect.values import dataclass, replace
 
-PATIENCE: Final = 50
-"""How many seconds a writer waits for another one, and anybody for a connection."""
-KEPT: Final = 0
-"""How many connections a process keeps open while nothing is asked."""
-LIFETIME: Final = 300.0
-"""After how many seconds a connection is made anew, so that a server that came back is used again."""
 MARK: Final = "recollect format "
 """What the comment on our schema begins with, so that another program's is never taken for it."""
 OLDEST: Final = 160_000
@@ -58,14 +60,19 @@ def spelt(statement: str) -> str:
 
 
 class PostgresSession:
-    """A connection with a transaction open on it."""
+    """A connection with a transaction open on it, or a turn at one."""
 
-    def __init__(self, db: "psycopg.Connection[Any]") -> None:
-        self.db = db
+    def __init__(self, slot: "Slot | Pinned") -> None:
+        self.slot = slot
         self.is_writing = False
         self.uncommitted: dict[Any, Any] = {}
         self.seen: dict[Any, Any] = {}
         """What was read in this transaction, which sees one state."""
+
+    @property
+    def db(self) -> "psycopg.Connection[Any]":
+        """The connection."""
+        return self.slot.db
 
     @property
     def has_written(self) -> bool:
@@ -104,6 +111,14 @@ class PostgresSession:
                 cursor.executemany(spelt(statement), rows)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinned:
+    """A connection whose transaction stays open."""
+
+    db: "psycopg.Connection[Any]"
+    is_open: bool = True
+
+
 class PostgresEngine:
     """One schema at an address, with a pool of connections for each process.
 
@@ -127,34 +142,23 @@ class PostgresEngine:
         self._here = threading.local()
         self._lock = threading.Lock()
         self._closed = False
-        self._pool: ConnectionPool[Any] | None = None
+        self._pools: Pools | None = None
         self._process = 0
         with self._told():
             prepare(self._address, makes=makes)
-            self._pinned = _pinned_connection(self._address) if pinned else None
+            self._pinned = Pinned(db=_pinned_connection(self._address)) if pinned else None
         self._alone = threading.RLock()
 
     # --- connections and transactions -------------------------------------------------------
 
-    def _connections(self) -> "ConnectionPool[Any]":
+    def _slot(self) -> AbstractContextManager[Slot]:
+        """Return a turn at a connection of this process."""
         with self._lock:
             if self._closed:
                 raise StoreClosed("the store was closed", hint="open it again")
-            if self._pool is None or self._process != os.getpid():
-                self._process = os.getpid()
-                self._pool = ConnectionPool(
-                    self._address.server,
-                    kwargs={"autocommit": True, "options": options(self._address), "prepare_threshold": 3},
-                    configure=configure,
-                    min_size=KEPT,
-                    num_workers=1,
-                    max_size=self._address.connections,
-                    timeout=PATIENCE,
-                    max_lifetime=LIFETIME,
-                    check=ConnectionPool.check_connection,
-                    open=True,
-                )
-            return self._pool
+            if self._pools is None or self._process != os.getpid():
+                self._process, self._pools = os.getpid(), Pools(self._address)
+            return self._pools.slot()
 
     @contextmanager
     def _turn(self) -> Iterator[PostgresSession]:
@@ -167,8 +171,8 @@ class PostgresEngine:
         if session is not None and process == os.getpid():
             yield session
             return
-        with self._turns.turn(), self._connections().connection() as db:
-            session = PostgresSession(db)
+        with self._turns.turn(), self._slot() as slot:
+            session = PostgresSession(slot)
             self._here.held = os.getpid(), session
             try:
                 yield session
@@ -179,54 +183,73 @@ class PostgresEngine:
     def session(self, *, write: bool = False, durable: bool = True) -> Iterator[PostgresSession]:
         """Open a transaction, or join the one that is open in this thread."""
         with self._told(), self._turn() as session:
-            nested = session.db.info.transaction_status != pq.TransactionStatus.IDLE
-            if nested and not write:
+            if not session.slot.is_open and isinstance(session.slot, Slot):
+                with self._told(writing=write):
+                    yield from self._transaction(session, session.slot, write=write, durable=durable)
+            elif write:
+                yield from _nested(session)
+            else:
                 yield session
-                return
-            yield from self._transaction(session, nested=nested, write=write, durable=durable)
 
     def _transaction(
-        self, session: PostgresSession, *, nested: bool, write: bool, durable: bool
+        self, session: PostgresSession, slot: Slot, *, write: bool, durable: bool
     ) -> Iterator[PostgresSession]:
-        db, before = session.db, session.is_writing
         session.seen.clear()
-        session.is_writing = write or before
-        if nested:
-            db.execute("savepoint nested")
-        elif write:
-            db.execute("begin isolation level read committed")
-            if not durable:
-                db.execute("set local synchronous_commit = off")
-            db.execute("select pg_advisory_xact_lock(hashtext(current_schema()))")
+        if write:
+            slot.begin_writing(durable=durable)
         else:
-            db.execute("begin isolation level repeatable read read only")
+            slot.begin_reading(latest=self._is_alone())
+        session.is_writing = write
         try:
             yield session
-            if write and not nested:
+            if write:
                 self._at_the_end(session)
-        except BaseException:
-            session.uncommitted.clear()
-            _roll_back(db, nested=nested)
+        except BaseException as error:
+            _roll_back(session.db, "rollback")
+            if slot.db.closed or isinstance(error, errors.ReadOnlySqlTransaction):
+                slot.drop()
             raise
         finally:
-            session.is_writing = before
-        if not nested:
+            session.is_writing = False
             session.uncommitted.clear()
-        db.execute("release savepoint nested" if nested else "commit" if write else "rollback")
+        if write:
+            self._commit(slot)
+        else:
+            slot.db.execute("rollback")
+
+    def _commit(self, slot: Slot) -> None:
+        """Keep what was written, or say that nobody knows whether it is."""
+        db = slot.db
+        try:
+            unsure = slot.commit()
+        except psycopg.Error as error:
+            if not db.closed:
+                raise
+            slot.drop()
+            raise self._uncertain(str(error)) from error
+        if unsure:
+            raise self._uncertain(unsure)
+
+    def _uncertain(self, why: str) -> WriteUncertain:
+        place, told = shown(self._address.server), first_line(why)
+        return WriteUncertain(
+            f"{place} did not confirm a write, which may or may not have been kept: {told}",
+            hint="look whether it is there before you write it again",
+        )
 
     def open_transaction(self) -> Literal["none", "read", "write"]:
         """Tell what kind of transaction is open in this thread."""
         process, session = getattr(self._here, "held", (0, None))
-        if session is None or process != os.getpid() or session.db.info.transaction_status == pq.TransactionStatus.IDLE:
+        if session is None or process != os.getpid() or not session.slot.is_open:
             return "none"
         return "write" if session.is_writing else "read"
 
     def renew(self) -> None:
         """Let the read transaction of this thread see what others wrote since."""
         if self.open_transaction() == "read":
-            db = self._here.held[1].db
-            db.execute("rollback")
-            db.execute("begin isolation level repeatable read read only")
+            slot: Slot = self._here.held[1].slot
+            slot.db.execute("rollback")
+            slot.begin_reading()
             self._here.held[1].seen.clear()
 
     @property
@@ -238,16 +261,24 @@ class PostgresEngine:
 
     @contextmanager
     def alone(self, what: str) -> Iterator[bool]:
-        """Hold a lock of this name that no other process has, if it is free; tell whether that is so."""
-        with self._told(), self._connections().connection() as db:
+        """Hold a lock of this name that no other process has, if it is free; tell whether that is so.
+
+        What this thread reads meanwhile is read where it is written, so that nobody who held the lock before is missed.
+        """
+        with self._told(), self._slot() as slot:
+            slot.begin()
             key = f"{self._address.schema}.{what}"
-            row = db.execute("select pg_try_advisory_lock(hashtext(%s), 1)", (key,)).fetchone()
-            ours = row == (True,)
+            row = slot.db.execute("select pg_try_advisory_lock(hashtext(%s), 1)", (key,)).fetchone()
+            self._here.alone = ours = row == (True,)
             try:
                 yield ours
             finally:
-                if ours and not db.closed:
-                    db.execute("select pg_advisory_unlock(hashtext(%s), 1)", (key,))
+                self._here.alone = False
+                if ours and not slot.db.closed:
+                    slot.db.execute("select pg_advisory_unlock(hashtext(%s), 1)", (key,))
+
+    def _is_alone(self) -> bool:
+        return getattr(self._here, "alone", False)
 
     # --- spelling ---------------------------------------------------------------------------
 
@@ -305,7 +336,9 @@ class PostgresEngine:
     def scrub(self) -> tuple[str, ...]:
         """Write every table anew without what was deleted."""
         mine = "select tablename, tableowner = current_user from pg_tables where schemaname = current_schema()"
-        with self._told(), self._connections().connection() as db:
+        with self._told(), self._slot() as slot:
+            slot.begin()
+            db = slot.db
             tables = db.execute(mine).fetchall()
             if not all(owned for _, owned in tables):
                 return ("only the owner of the tables can write them anew; what was deleted may still be in them",)
@@ -349,93 +382,56 @@ class PostgresEngine:
         return count
 
     def close(self) -> None:
-        """Close every connection; those in use are given a moment."""
+        """Close every connection; those in use are closed when they come back."""
         if self._pinned is not None:
-            self._pinned.close()
+            self._pinned.db.close()
         with self._lock:
-            self._closed, pool = True, self._pool
-            self._pool = None
-        if pool is not None and self._process == os.getpid():
-            pool.close(5.0)
+            self._closed, pools = True, self._pools
+            self._pools = None
+        if pools is not None and self._process == os.getpid():
+            pools.close()
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Turn the driver's errors into ours."""
+    def _told(self, *, writing: bool = False) -> Iterator[None]:
+        """Turn the driver's errors into ours; where nobody answers, one who is *writing* is told what that means."""
         try:
-            yield
-        except RecollectError:
-            raise
-        except (psycopg.Error, PoolTimeout, UnicodeError) as error:
-            raise ours(error, self._address.server) from error
-
-
-MARKED: Final = "\U0010ffff"
-"""Stands before what PostgreSQL's texts cannot hold, spelt out: NUL, half characters, and this character itself."""
-_ODD: Final = re.compile("[\x00\ud800-\udfff\U0010ffff]")
-_SPELT: Final = re.compile("\U0010ffff([0-9a-f]{6})")
-
-
-class _Text(StrDumper):
-    """Texts with what PostgreSQL cannot hold spelt out."""
-
-    def dump(self, obj: str) -> Any:
-        """Return the bytes of a text."""
-        if _ODD.search(obj):
-            obj = _ODD.sub(lambda odd: f"{MARKED}{ord(odd[0]):06x}", obj)
-        return super().dump(obj)
-
-
-class _ReadText(TextLoader):
-    """Texts as they were written."""
-
-    def load(self, data: Any) -> Any:
-        """Return the text."""
-        text = super().load(data)
-        if isinstance(text, str) and MARKED in text:
-            return _SPELT.sub(lambda spelt: chr(int(spelt[1], 16)), text)
-        return text
-
-
-class _Number(Loader):
-    """Sums of whole numbers as whole numbers."""
-
-    def load(self, data: Any) -> int | float:
-        """Return the number."""
-        text = bytes(data).decode()
-        return int(text) if text.lstrip("-").isdigit() else float(text)
-
-
-def configure(db: "psycopg.Connection[Any]") -> None:
-    """Let a connection read and write what SQLite does."""
-    db.adapters.register_dumper(str, _Text)
-    db.adapters.register_loader("text", _ReadText)
-    db.adapters.register_loader("numeric", _Number)
+            try:
+                yield
+            except (psycopg.Error, UnicodeError) as error:
+                raise ours(error, self._address.server) from error
+        except StoreUnreachable as error:
+            if not writing:
+                raise
+            raise type(error)(f"{error}; nothing of this write was kept", hint="try again") from error
 
 
 def _pinned_connection(address: Address) -> "psycopg.Connection[Any]":
     """Return a connection that sees the database as it is now, whatever is written later."""
-    db: psycopg.Connection[Any] = psycopg.connect(address.server, autocommit=True, options=options(address))
-    configure(db)
+    db = connect_soon(address)
     db.execute("begin isolation level repeatable read read only")
     db.execute("select 1 from meta limit 1")
     return db
 
 
-def options(address: Address) -> str:
-    """Return what a connection sets for itself: our schema, bounds, and indexes of vectors that never answer short."""
-    given = {
-        "search_path": f"{address.schema},public",
-        "statement_timeout": round(1000 * address.seconds),
-        "lock_timeout": 1000 * PATIENCE,
-        "hnsw.iterative_scan": "relaxed_order",
-        "jit": "off",
-    }
-    return " ".join(f"-c {name}={value}" for name, value in given.items())
+def _nested(session: PostgresSession) -> Iterator[PostgresSession]:
+    """Write inside an open transaction; a failure puts back what was written since."""
+    before, session.is_writing = session.is_writing, True
+    session.db.execute("savepoint nested")
+    try:
+        yield session
+    except BaseException:
+        session.uncommitted.clear()
+        _roll_back(session.db, "rollback to savepoint nested")
+        raise
+    finally:
+        session.is_writing = before
+    session.db.execute("release savepoint nested")
 
 
-def _roll_back(db: "psycopg.Connection[Any]", *, nested: bool) -> None:
+def _roll_back(db: "psycopg.Connection[Any]", statement: str) -> None:
     if not db.closed and db.info.transaction_status != pq.TransactionStatus.IDLE:
-        db.execute("rollback to savepoint nested" if nested else "rollback")
+        with suppress(psycopg.OperationalError):  # a server that is gone keeps nothing
+            db.execute(statement)
 
 
 # --- the schema -----------------------------------------------------------------------------
@@ -450,21 +446,37 @@ def migrations() -> tuple[str, ...]:
 
 def prepare(address: Address, *, makes: bool = True) -> None:
     """Make the schema at *address*, or bring it up to date; one that is not there is refused unless it *makes* it."""
-    with psycopg.connect(address.server, autocommit=True, options=options(address)) as db:
-        if db.info.server_version < OLDEST:
-            raise StoreError(
-                f"PostgreSQL {db.info.server_version // 10_000} is too old",
-                hint="16 or newer is needed, with pgvector 0.8",
-            )
-        done = _format(db, address.schema)
-        if not done and not makes:
-            raise InputError(f"there is no store at {shown(address.server)}", hint="make one: recollect --db … init")
-        if done == len(migrations()):
+    if address.reads == "standby" and _is_prepared(address):
+        return
+    with connect_soon(address) as db:
+        _prepare(db, address, makes=makes)
+        note_position(address, db)
+
+
+def _prepare(db: "psycopg.Connection[Any]", address: Address, *, makes: bool) -> None:
+    if db.info.server_version < OLDEST:
+        raise StoreError(
+            f"PostgreSQL {db.info.server_version // 10_000} is too old",
+            hint="16 or newer is needed, with pgvector 0.8",
+        )
+    done = _format(db, address.schema)
+    if not done and not makes:
+        raise InputError(f"there is no store at {shown(address.server)}", hint="make one: recollect --db … init")
+    if done == len(migrations()):
+        _require_way_in(db, address)
+        return
+    if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
+        raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
+    _migrate(db, address.schema)
+
+
+def _is_prepared(address: Address) -> bool:
+    """Tell whether a standby shows the schema as it is today; then nobody needs the primary to read."""
+    with suppress(NoServer), connect(address, "standby") as db:
+        if _format(db, address.schema) == len(migrations()):
             _require_way_in(db, address)
-            return
-        if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
-            raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
-        _migrate(db, address.schema)
+            return True
+    return False
 
 
 def _migrate(db: "psycopg.Connection[Any]", schema: str) -> None:
@@ -508,7 +520,7 @@ def _format(db: "psycopg.Connection[Any]", schema: str) -> int:
 GRANTED: Final = "name a project that was granted to it, or ask the owner of the store"
 _ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
     (errors.UniqueViolation, "external_id", InputError, "another memory has this external id", "update that one"),
-    (errors.LockNotAvailable | PoolTimeout, "", StoreBusy, "{place} is busy", "others write very long; try again"),
+    (errors.LockNotAvailable, "", StoreBusy, "{place} is busy", "others write very long; try again"),
     (errors.QueryCanceled, "", StoreBusy, "a question to {place} took too long", "ask for less, or try again"),
     (errors.DiskFull, "", StoreError, "the disk of {place} is full", "make room; nothing that was stored is lost"),
     (errors.InsufficientPrivilege, "", StoreError, "{place} does not let this user do that: {error}", GRANTED),
@@ -520,7 +532,14 @@ _ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
         "{place} lacks what a store has: {error}",
         "run: recollect doctor",
     ),
-    (psycopg.OperationalError, "", StoreError, "cannot reach {place}: {error}", "is the server running?"),
+    (NoServer, "", StoreUnreachable, "cannot reach {place}: {error}", "is the server running?"),
+    (
+        psycopg.OperationalError | psycopg.InterfaceError,
+        "",
+        StoreInterrupted,
+        "{place} stopped answering: {error}",
+        "ask again",
+    ),
     (UnicodeError, "", InputError, "the text holds what PostgreSQL cannot keep", "leave out half characters and NUL"),
     (
         errors.DataError,
@@ -536,9 +555,14 @@ _ERRORS: tuple[tuple[Any, str, type[RecollectError], str, str], ...] = (
 
 def ours(error: Exception, address: str) -> RecollectError:
     """Return *error* in our words."""
-    told = {"place": shown(address), "error": str(error).splitlines()[0] if str(error) else type(error).__name__}
+    told = {"place": shown(address), "error": first_line(str(error)) or type(error).__name__}
     make, message, hint = next(row[2:] for row in _ERRORS if isinstance(error, row[0]) and row[1] in str(error))
     return make(message.format(**told), hint=hint.format(**told))
+
+
+def first_line(text: str) -> str:
+    """Return how *text* begins."""
+    return text.partition("\n")[0]
 
 
 def shown(address: str) -> str:

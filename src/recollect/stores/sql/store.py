@@ -1,13 +1,15 @@
 """The contract over any SQL database: each question is a function of the module it is about."""
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
 from datetime import datetime
+from functools import wraps
 from pathlib import Path
+from typing import Concatenate, ParamSpec, TypeVar
 
-from recollect.errors import StoreError
+from recollect.errors import StoreError, StoreInterrupted
 from recollect.records import Progress, Write
 from recollect.stores.contract import Analyse
 from recollect.stores.sql import erasing, ledger, memories, rebuild, words
@@ -16,6 +18,27 @@ from recollect.stores.sql import vectors as rows
 from recollect.stores.sql import writes as changes
 from recollect.stores.sql.check import check
 from recollect.stores.sql.engine import Engine, VectorScan, WordTable, version_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def again(read: Callable[Concatenate["SqlStore", P], T]) -> Callable[Concatenate["SqlStore", P], T]:
+    """Let *read*, which writes nothing, be asked anew where its server stopped answering: once, and as a whole.
+
+    Inside a transaction that is left to whoever opened it.
+    """
+
+    @wraps(read)
+    def asked(store: "SqlStore", /, *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return read(store, *args, **kwargs)
+        except StoreInterrupted:
+            if store.engine.open_transaction() != "none":
+                raise
+        return read(store, *args, **kwargs)
+
+    return asked
 
 
 class SqlStore:
@@ -32,47 +55,47 @@ class SqlStore:
         self.is_snapshot = False
         self._renew_index()
 
-    load = memories.load
-    load_with_events = memories.load_with_events
-    wordings = memories.wordings
-    history = memories.history
-    facts = memories.facts
-    known = memories.known
-    browse = memories.browse
-    stats = memories.stats
+    load = again(memories.load)
+    load_with_events = again(memories.load_with_events)
+    wordings = again(memories.wordings)
+    history = again(memories.history)
+    facts = again(memories.facts)
+    known = again(memories.known)
+    browse = again(memories.browse)
+    stats = again(memories.stats)
     erase = erasing.erase
 
-    match_words = words.match_words
-    document_frequencies = words.document_frequencies
-    near_words = words.near_words
-    outlines = memories.outlines
-    facets = words.facets
+    match_words = again(words.match_words)
+    document_frequencies = again(words.document_frequencies)
+    near_words = again(words.near_words)
+    outlines = again(memories.outlines)
+    facets = again(words.facets)
 
-    generations = rows.generations
-    pending = rows.pending
+    generations = again(rows.generations)
+    pending = again(rows.pending)
     put_vectors = rows.put_vectors
     drop_vectors = rows.drop_vectors
-    nearest = rows.nearest
-    vectors = rows.vectors
+    nearest = again(rows.nearest)
+    vectors = again(rows.vectors)
 
     log_recall = log.log_recall
-    usage = log.usage
-    unanswered = log.unanswered
-    recalls = log.recalls
+    usage = again(log.usage)
+    unanswered = again(log.unanswered)
+    recalls = again(log.recalls)
     prune_recalls = log.prune_recalls
 
-    sources = ledger.sources
+    sources = again(ledger.sources)
     record_source = ledger.record_source
-    source_heads = ledger.source_heads
-    pieces = ledger.pieces
+    source_heads = again(ledger.source_heads)
+    pieces = again(ledger.pieces)
     change_source = ledger.change_source
-    holders = ledger.holders
+    holders = again(ledger.holders)
     put_note = ledger.put_note
-    notes = ledger.notes
+    notes = again(ledger.notes)
 
-    ids = memories.ids
-    events = memories.events
-    projects = ledger.projects
+    ids = again(memories.ids)
+    events = again(memories.events)
+    projects = again(ledger.projects)
 
     check = check
     scrub = erasing.scrub
@@ -142,6 +165,7 @@ class SqlStore:
         self._renew_index()
         return count
 
+    @again
     def version(self) -> int:
         """Return how many writes there were that can change an answer."""
         with self.engine.session() as session:

@@ -1,0 +1,128 @@
+"""One connection to a server of a store: which servers are asked, for how long, and what it reads and writes.
+
+The address may name several servers. Whoever writes asks for the one that takes writes; who reads asks for a standby
+where the address says so. Nobody waits for a server that does not answer for longer than some seconds.
+"""
+
+import re
+import time
+from typing import Any, Final, Literal
+
+import psycopg
+from psycopg.adapt import Loader
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.types.string import StrDumper, TextLoader
+
+from recollect.stores.postgres.address import Address
+
+PATIENCE: Final = 50
+"""How many seconds a writer waits for another one, and anybody for a connection."""
+BOUNDS: Final = {
+    "connect_timeout": 5,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""How long a server may be silent, in the driver's words, where the address does not say."""
+
+PAUSE: Final = 0.25
+"""How many seconds lie between two tries to find a server."""
+
+Role = Literal["primary", "standby"]
+"""What a server is asked for: to write and read, or to read alone."""
+
+
+class NoServer(psycopg.OperationalError):
+    """No server of an address can be had."""
+
+
+def connect(address: Address, role: Role = "primary") -> "psycopg.Connection[Any]":
+    """Return a connection to a server of *address* in this *role*."""
+    try:
+        db: psycopg.Connection[Any] = psycopg.connect(
+            server(address, role), autocommit=True, options=options(address), prepare_threshold=3
+        )
+    except psycopg.OperationalError as error:
+        raise NoServer(str(error)) from error
+    configure(db)
+    return db
+
+
+def connect_soon(address: Address) -> "psycopg.Connection[Any]":
+    """Return a connection to the server that takes writes; wait for one as long as the address says."""
+    until = time.monotonic() + address.patience
+    while True:
+        try:
+            return connect(address)
+        except NoServer:
+            if time.monotonic() >= until:
+                raise
+        time.sleep(PAUSE)
+
+
+def server(address: Address, role: Role) -> str:
+    """Return what the driver is told: one server, or among several the first in this *role*, and when to give up."""
+    told = conninfo_to_dict(address.server)
+    usual: dict[str, Any] = dict(BOUNDS)
+    if role == "standby":
+        usual["load_balance_hosts"] = "random"
+        told["target_session_attrs"] = "standby"
+    elif address.is_several:
+        usual["target_session_attrs"] = "read-write"
+    return make_conninfo("", **{**usual, **told})
+
+
+def options(address: Address) -> str:
+    """Return what a connection sets for itself: our schema, bounds, and indexes of vectors that never answer short."""
+    given = {
+        "search_path": f"{address.schema},public",
+        "statement_timeout": round(1000 * address.seconds),
+        "lock_timeout": 1000 * PATIENCE,
+        "hnsw.iterative_scan": "relaxed_order",
+        "jit": "off",
+    }
+    return " ".join(f"-c {name}={value}" for name, value in given.items())
+
+
+MARKED: Final = "\U0010ffff"
+"""Stands before what PostgreSQL's texts cannot hold, spelt out: NUL, half characters, and this character itself."""
+_ODD: Final = re.compile("[\x00\ud800-\udfff\U0010ffff]")
+_SPELT: Final = re.compile("\U0010ffff([0-9a-f]{6})")
+
+
+class _Text(StrDumper):
+    """Texts with what PostgreSQL cannot hold spelt out."""
+
+    def dump(self, obj: str) -> Any:
+        """Return the bytes of a text."""
+        if _ODD.search(obj):
+            obj = _ODD.sub(lambda odd: f"{MARKED}{ord(odd[0]):06x}", obj)
+        return super().dump(obj)
+
+
+class _ReadText(TextLoader):
+    """Texts as they were written."""
+
+    def load(self, data: Any) -> Any:
+        """Return the text."""
+        text = super().load(data)
+        if isinstance(text, str) and MARKED in text:
+            return _SPELT.sub(lambda spelt: chr(int(spelt[1], 16)), text)
+        return text
+
+
+class _Number(Loader):
+    """Sums of whole numbers as whole numbers."""
+
+    def load(self, data: Any) -> int | float:
+        """Return the number."""
+        text = bytes(data).decode()
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+
+
+def configure(db: "psycopg.Connection[Any]") -> None:
+    """Let a connection read and write what SQLite does."""
+    db.adapters.register_dumper(str, _Text)
+    db.adapters.register_loader("text", _ReadText)
+    db.adapters.register_loader("numeric", _Number)
