@@ -58,6 +58,12 @@ def verbs(folder: Path) -> dict[str, Sequence[Values]]:
             {"action": "remove", "path": f"/root{MARK}"},
         ),
         "capture": ({"text": "[MEMORY] type=gotcha: Lock the lighthouse before the storm"}, {"text": "nothing"}),
+        "shards": (
+            {},
+            *({"action": each} for each in ("list", "open", "close")),
+            {"action": "add", "name": "more", "where": "postgresql://127.0.0.1:1/none"},
+            {"action": "place", "name": THEIRS, "where": "one"},
+        ),
         "forget": (*ONE, {"id": ["20", f"#{THEIR_ID}"]}),
         "edit": tuple({"id": THEIR_ID, "content": text} for text in ("x", "The lighthouse port")),
         "tag": ({"id": [THEIR_ID], "add": ["x"]}, {"id": [20, THEIR_ID], "add": ["x"]}, {"id": 20, "add": ["x"]}),

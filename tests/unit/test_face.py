@@ -15,6 +15,7 @@ from kit import NOON
 from recollect import Filter, Recollection
 from recollect.embedders import install
 from recollect.options import FilterOptions, SearchOptions
+from recollect.stores.choice import shards_of
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.table import FILTERS, Operation
 
@@ -37,6 +38,7 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "init": (recollect.open,),
     "move": (recollect.move,),
     "recover": (recollect.recover,),
+    "shards": (shards_of,),
 }
 """Verbs that touch no open store, for models belong to the machine, or that are for people alone."""
 OTHERWISE: Mapping[str, str] = {

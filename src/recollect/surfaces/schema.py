@@ -41,6 +41,7 @@ Schema = dict[str, Any]
 
 _COUNTS: Final = Mapping[str, int]
 _STATED: Final = {"facts": [{"*": Fact, "memory_id": int, "quote": str}]}
+_SHARD: Final = {"name": str, "address": str, "open": bool}
 _BACKED_UP: Final = {"at": str, "path": str}
 _RUN: Final = {
     **dict.fromkeys(("dataset", "profile", "mode", "split"), str),
@@ -168,6 +169,12 @@ ANSWERS: Final[Mapping[str, Shape]] = {
     "review": ({"items": [ReviewItem]}, {"key": str, "settled": bool}),
     "roots": (Root, {"roots": [Root]}, {"path": str, "dropped": bool}),
     "search": Reply,
+    "shards": (
+        {"shards": [{**_SHARD, "projects": [str], "bytes": int | None, "error": str | None}]},
+        {**_SHARD, "projects": [str]},
+        {"project": str, "shard": str},
+        _SHARD,
+    ),
     "show": _each(Shown),
     "stale": _STATED,
     "stats": {

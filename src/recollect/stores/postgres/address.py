@@ -23,16 +23,20 @@ EXAMPLE: Final = "such as postgresql://user@host/database?schema=recollect"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a store is: a server as the driver reads it, a schema, and the bounds that a process keeps there."""
+    """Where a store is: a server as the driver reads it, a schema, and the bounds that a process keeps there.
+
+    What names a *directory* is no schema of memories: it is spread over those that the directory lists.
+    """
 
     server: str
     schema: str = SCHEMA
+    directory: str = ""
     seconds: float = SECONDS
     connections: int = CONNECTIONS
 
 
 def read_address(address: str) -> Address:
-    """Return what *address* says; `schema`, `seconds` and `connections` among its parameters are ours."""
+    """Return what *address* says; the fields of an Address among its parameters are ours."""
     head, mark, query = address.partition("?")
     told = [each.partition("=") for each in query.split("&") if each]
     ours = {name: value for name, _, value in told if name in Address.__slots__ and name != "server"}
@@ -43,9 +47,12 @@ def read_address(address: str) -> Address:
     except psycopg.Error as error:  # what the driver says may quote the password
         hint = f"{EXAMPLE}; in a password @ : / ? % are written %40 %3A %2F %3F %25"
         raise InputError("the address of the PostgreSQL store cannot be read", hint=hint) from error
+    if "schema" in ours and "directory" in ours:
+        raise InputError("an address names a schema or a directory", hint="the directory knows the schemas")
     return Address(
         server=server,
         schema=_schema(ours.get("schema", SCHEMA)),
+        directory=_schema(ours["directory"]) if "directory" in ours else "",
         seconds=_number(ours, "seconds", SECONDS, least=0.0, most=LONGEST),
         connections=int(_number(ours, "connections", CONNECTIONS, least=2, most=MOST)),
     )

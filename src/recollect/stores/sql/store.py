@@ -6,6 +6,7 @@ from contextlib import contextmanager, suppress
 from copy import copy
 from datetime import datetime
 from pathlib import Path
+from typing import Self
 
 from recollect.errors import StoreError
 from recollect.records import Progress, Write
@@ -123,6 +124,10 @@ class SqlStore:
         """Open a read transaction."""
         with self.engine.session():
             yield
+
+    def in_project(self, name: str | None) -> Self:  # noqa: ARG002  (every project lives here)
+        """Return this store."""
+        return self
 
     def snapshot(self) -> "SqlStore":
         """Return what is here now as a store of its own, for reading."""

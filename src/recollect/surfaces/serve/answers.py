@@ -1,7 +1,7 @@
 """How a warm process answers a search: from the cache, else once for all who ask the same; then it is kept and counted.
 
-The key is every field of the request, the profile and the version of the store: what is written is seen at once, and a
-field that is added later is part of the key by itself. Errors are shared with those who wait, and not kept.
+The key is every field of the request, the profile and the version of what is searched: what is written is seen at once,
+and a field that is added later is part of the key by itself. Errors are shared with those who wait, and not kept.
 """
 
 from collections.abc import Callable
@@ -21,25 +21,25 @@ Search = Callable[[Request, Profile], Reply]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What was asked, how to rank, and what answers it."""
+    """What was asked, how to rank, what answers it, and the version of what is searched."""
 
     request: Request
     profile: Profile
     search: Search
+    version: Callable[[], int]
 
 
 class Answers:
     """The results of one store, kept for a moment; give it to a recollection as its way to answer."""
 
-    def __init__(self, version: Callable[[], int], clock: Callable[[], float] = monotonic) -> None:
-        self._version = version
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self.cache: Final = ResultCache[Reply](clock)
         self.flight: Final = SingleFlight[Reply]()
         self.frequencies: Final = Frequencies[Question](clock)
 
-    def __call__(self, request: Request, profile: Profile, search: Search) -> Reply:
-        """Answer *request*; what *search* does is done only where no kept result holds."""
-        question = Question(request=_unlogged(request), profile=profile, search=search)
+    def __call__(self, request: Request, profile: Profile, search: Search, version: Callable[[], int]) -> Reply:
+        """Answer *request*; what *search* does is done only where no kept result of this *version* holds."""
+        question = Question(request=_unlogged(request), profile=profile, search=search, version=version)
         reply = self._answer(question)
         self.frequencies.count(question.request.key(), question)
         return reply
@@ -52,7 +52,7 @@ class Answers:
         return len(questions)
 
     def _answer(self, question: Question) -> Reply:
-        key = (question.request.key(), id(question.profile), self._version())  # a profile is loaded once
+        key = (question.request.key(), id(question.profile), question.version())  # a profile is loaded once
         kept = self.cache.get(key)
         if kept is not None:
             return _as_asked(kept, question.request)
