@@ -161,7 +161,7 @@ def server() -> Server:
 @cache
 def second_server() -> Server:
     """Return another server of this process, which a test may stop and start."""
-    started = Server(max_connections="40", shared_buffers="16MB")
+    started = Server(max_connections="40", shared_buffers="16MB", synchronous_commit="on")
     atexit.register(started.close)
     return started
 
