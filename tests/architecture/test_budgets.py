@@ -18,7 +18,7 @@ CODE = {
     "remember": 10_080,
     "rerankers": 200,
     "search": 3_100,
-    "stores": 8_700,
+    "stores": 8_850,
     "surfaces": 7_600,
     "text": 2_600,
     "upkeep": 1_140,

@@ -382,6 +382,19 @@ def test_what_cannot_be_a_shard_is_refused(db: Recollection, address: str, name:
     assert shards_of(db.store).directory.shards() == before
 
 
+def test_a_shard_whose_server_moved_is_added_again_under_its_name(db: Recollection, address: str) -> None:
+    directory = shards_of(db.store).directory
+    old = directory.shards()[0].address
+    on_shard(db, "a", "moved").add("Found at both addresses")
+
+    shards_of(db.store).add("a", f"{old}&connect_timeout=9")
+
+    with open_address(address) as other:
+        assert directory.shards()[0].address == f"{old}&connect_timeout=9"
+        assert other.in_project("moved").stats().memories == 1
+    shards_of(db.store).add("a", old)
+
+
 def test_a_schema_with_a_project_that_lives_elsewhere_is_refused(db: Recollection) -> None:
     other = schema_on(second_server())
     on_shard(db, "a", "twice").add("Here")

@@ -82,9 +82,15 @@ class Directory:
         return home
 
     def add(self, name: str, address: str, *, store: str, projects: tuple[str, ...]) -> Shard:
-        """List the schema at *address*, whose *store* has this number, with the *projects* that it holds already."""
+        """List the schema at *address*, whose *store* is called so, with the *projects* that it holds already.
+
+        A shard that is added again under its name is found at *address* from now on: its server has moved.
+        """
         with self.engine.session(write=True) as session:
             known = _shards(session, "name = ? or store = ?", (name, store))
+            if known and known == _shards(session, "name = ? and store = ?", (name, store)):
+                session.rows("update shard set address = ? where name = ?", (address, name))
+                return _named(session, name)
             if known:
                 raise InputError(f"that schema or that name is the shard {known[0].name}", hint="recollect shards")
             if session.value("select count(*) from shard") >= MOST:

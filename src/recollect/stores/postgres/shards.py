@@ -93,7 +93,10 @@ class ShardedStore:
             return held
 
     def add(self, name: str, address: str) -> tuple[Shard, tuple[str, ...]]:
-        """Make the schema at *address* a shard, with the projects that it holds already; it is made if need be."""
+        """Make the schema at *address* a shard, with the projects that it holds already; it is made if need be.
+
+        A process that has a shard open stays with the address that it had.
+        """
         require_no_secret(address)
         store = self._open_shard(shard_at(address))
         try:
@@ -103,7 +106,10 @@ class ShardedStore:
         except BaseException:
             store.close()
             raise
-        self._stores[shard.number] = store
+        with self._lock:
+            known = self._stores.setdefault(shard.number, store)
+        if known is not store:
+            store.close()
         return shard, projects
 
     def size_of(self, shard: Shard) -> int:
