@@ -5,9 +5,11 @@ and a field that is added later is part of the key by itself. Errors are shared 
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import Final
 
+from recollect.errors import RecollectError
 from recollect.profile import Profile
 from recollect.replies import Reply, Request
 from recollect.surfaces.serve.cache import ResultCache
@@ -48,7 +50,8 @@ class Answers:
         """Answer the most frequent questions anew where their results are gone; nothing of it is logged or counted."""
         questions = self.frequencies.top(MOST)
         for question in questions:
-            self._answer(replace(question, request=replace(question.request, timeout=None, cancelled=None)))
+            with suppress(RecollectError):  # one that cannot be answered now keeps no other from being warmed
+                self._answer(replace(question, request=replace(question.request, timeout=None, cancelled=None)))
         return len(questions)
 
     def _answer(self, question: Question) -> Reply:
