@@ -123,7 +123,7 @@ class OperationDoor:
             body=body,
             receive=receive,
         )
-        key = asked.key(self._warm.version(asked.project))
+        key = asked.key(await self._warm.ask(lambda: self._warm.version(asked.project)))
         return (await self._anew(asked), None) if key is None else await self._tagged(asked, key)
 
     async def _tagged(self, asked: Asked, key: tuple[Any, ...]) -> "tuple[Response | Kept, str | None]":

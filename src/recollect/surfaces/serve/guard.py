@@ -1,6 +1,6 @@
 """What every request passes: the right host and origin, a token where one is needed, not too many, not too large."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address
 from threading import Lock
 from time import monotonic
@@ -91,7 +91,7 @@ class RateLimit:
 class Guard:
     """An ASGI application in front of another: what may not pass is answered here."""
 
-    def __init__(self, app: ASGIApp, *, rules: Rules, verify: Callable[[str], Caller]) -> None:
+    def __init__(self, app: ASGIApp, *, rules: Rules, verify: Callable[[str], Awaitable[Caller]]) -> None:
         self._app, self._rules, self._verify = app, rules, verify
         self._under_way = 0
         self._limit = None if rules.per_second is None else RateLimit(per_second=rules.per_second)
@@ -110,7 +110,7 @@ class Guard:
                     self._check_host(headers)
                     await Response(status_code=204)(scope, receive, headed)
                     return
-            caller = self._admit(scope["path"], headers)
+            caller = await self._admit(scope["path"], headers)
         except RecollectError as error:
             await problem(error)(scope, receive, headed)
             return
@@ -128,7 +128,7 @@ class Guard:
         """How many requests are being answered."""
         return self._under_way
 
-    def _admit(self, path: str, headers: Mapping[str, str]) -> Caller:
+    async def _admit(self, path: str, headers: Mapping[str, str]) -> Caller:
         self._check_host(headers)
         self._check_origin(headers)
         length = headers.get("content-length", "0")
@@ -138,7 +138,7 @@ class Guard:
             return OWNER
         if self._under_way >= self._rules.at_once:
             raise HttpError("busy", "too many requests are under way", hint="wait a moment")
-        caller = self._caller(headers)
+        caller = await self._caller(headers)
         if self._limit is not None and not self._limit.admits(caller.name):
             raise HttpError("too_many", "too many requests", hint="wait a moment")
         return caller
@@ -157,12 +157,12 @@ class Guard:
         if origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             raise _foreign()
 
-    def _caller(self, headers: Mapping[str, str]) -> Caller:
+    async def _caller(self, headers: Mapping[str, str]) -> Caller:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
             if scheme.lower() != "bearer":
                 raise HttpError("unauthorized", "only bearer tokens are known", hint="Authorization: Bearer TOKEN")
-            return self._verify(token.strip())
+            return await self._verify(token.strip())
         if self._rules.needs_token:
             raise HttpError("unauthorized", "a token is needed here", hint="make one: recollect token create")
         return OWNER
