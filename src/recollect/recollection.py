@@ -1396,6 +1396,18 @@ class Recollection:
         """
         return upkeep.backup.last_backup(self.store)
 
+    def shards(self) -> "upkeep.shards.Shards":
+        """Return the shards that the store is spread over, to `list()` them, `add` one, `place` a project on one.
+
+        Example:
+            >>> db.shards().list()
+            Traceback (most recent call last):
+            recollect.errors.InputError: this store lies in one place
+        """
+        if self.project is not None:
+            raise InputError("shards hold every project", hint="leave out --project")
+        return upkeep.shards.Shards(self.store, named=lambda project: self._named(project) or "")
+
     def stats(self) -> StoreStats:
         """Count what is here.
 

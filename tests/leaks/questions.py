@@ -221,6 +221,7 @@ def methods(folder: Path) -> dict[str, Sequence[Call]]:
         "revoke_token": ((("kept",), {}), ((f"token{MARK}",), {})),
         "review": plain,
         "search": found,
+        "shards": plain,
         "settle": (((f"trust:{THEIR_ID}",), {}), ((f"trust:{THEIR_ID}",), {"again": True})),
         "show": tuple(((row,), {}) for row in range(1, 40)),
         "stale": (((), {"below": 1.0, "days": 0}),),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 from questions import verbs
 from spread import schema_on, three_shards
 from starlette.testclient import TestClient
@@ -26,6 +27,8 @@ from recollect.stores.choice import shards_of
 from recollect.stores.contract import Store
 from recollect.stores.postgres.shards import WRITES
 from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.schema import answers_schema
+from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.http import build_app
 from recollect.surfaces.serve.warm_store import WarmStore
@@ -360,6 +363,22 @@ def test_the_verbs_make_a_spread_store_out_of_one_in_one_place() -> None:
     assert json.loads(told[6].stdout)["hits"][0]["memory"]["content"] == "The web was here before"
     assert "shop lives on the shard two" in told[5].stderr
     assert "--project" in told[7].stderr
+
+
+def test_what_the_verb_answers_is_what_is_published() -> None:
+    checker = Draft202012Validator({**answers_schema(strict=True), "$ref": "#/$defs/shards"})
+    asked: list[dict[str, str]] = [
+        {},
+        {"action": "add", "name": "d", "where": schema_on(second_server())},
+        {"action": "place", "name": "web", "where": "d"},
+        {"action": "close", "name": "d"},
+        {"action": "open", "name": "d"},
+    ]
+    with three_shards() as made, open_address(made) as db:
+        told = [serialise(OPERATIONS["shards"].answer(db, values).value) for values in asked]
+
+    assert [[fault.message for fault in checker.iter_errors(json.loads(json.dumps(each)))] for each in told] == [[]] * 5
+    assert [each["open"] for each in told[1:]] == [True, True, False, True]
 
 
 @pytest.mark.parametrize(

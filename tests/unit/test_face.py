@@ -15,7 +15,6 @@ from kit import NOON
 from recollect import Filter, Recollection
 from recollect.embedders import install
 from recollect.options import FilterOptions, SearchOptions
-from recollect.stores.choice import shards_of
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.table import FILTERS, Operation
 
@@ -28,6 +27,7 @@ SEVERAL: Mapping[str, tuple[str, ...]] = {
     "log": ("recalls", "never_recalled", "never_used", "unanswered", "prune_log"),
     "review": ("review", "settle"),
     "roots": ("keep_root", "roots", "drop_root"),
+    "shards": ("shards",),
     "token": ("create_token", "tokens", "revoke_token"),
     "tune": ("tune", "tuning", "untune"),
 }
@@ -38,7 +38,6 @@ FUNCTIONS: Mapping[str, tuple[Callable[..., Any], ...]] = {
     "init": (recollect.open,),
     "move": (recollect.move,),
     "recover": (recollect.recover,),
-    "shards": (shards_of,),
 }
 """Verbs that touch no open store, for models belong to the machine, or that are for people alone."""
 OTHERWISE: Mapping[str, str] = {

@@ -33,6 +33,7 @@ from recollect.upkeep.consolidate import LinkProposal, MergeProposal
 from recollect.upkeep.facts import Conflict
 from recollect.upkeep.purge import PurgeReport
 from recollect.upkeep.review import ReviewItem
+from recollect.upkeep.shards import ShardState
 from recollect.upkeep.tokens import Token
 from recollect.values import fields, is_dataclass
 
@@ -41,7 +42,6 @@ Schema = dict[str, Any]
 
 _COUNTS: Final = Mapping[str, int]
 _STATED: Final = {"facts": [{"*": Fact, "memory_id": int, "quote": str}]}
-_SHARD: Final = {"name": str, "address": str, "open": bool}
 _BACKED_UP: Final = {"at": str, "path": str}
 _RUN: Final = {
     **dict.fromkeys(("dataset", "profile", "mode", "split"), str),
@@ -169,12 +169,7 @@ ANSWERS: Final[Mapping[str, Shape]] = {
     "review": ({"items": [ReviewItem]}, {"key": str, "settled": bool}),
     "roots": (Root, {"roots": [Root]}, {"path": str, "dropped": bool}),
     "search": Reply,
-    "shards": (
-        {"shards": [{**_SHARD, "projects": [str], "bytes": int | None, "error": str | None}]},
-        {**_SHARD, "projects": [str]},
-        {"project": str, "shard": str},
-        _SHARD,
-    ),
+    "shards": ({"shards": [ShardState]}, ShardState),
     "show": _each(Shown),
     "stale": _STATED,
     "stats": {
