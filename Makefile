@@ -21,7 +21,7 @@ SOURCES := $(shell find src tests -type f -not -name '*.pyc' 2>/dev/null)
 PEERS := build/peers/venv
 SPEED := RECOLLECT_MODELS=$(MODELS) $(RUN) benchmarks.speed
 # Benchmarks that stand by themselves.
-PARTS := embedding bounds fronts serving precise typos page
+PARTS := embedding bounds fronts serving precise typos page shards
 TXTAI := 9.14.0
 
 PIP_TOOLS := 7.6.2
@@ -105,7 +105,7 @@ bench-check: $(TO_TEST) $(MODEL) $(PEERS)/.installed ## measure 10,000 anew and 
 bench-identical: $(TO_TEST) $(MODEL) ## ask all questions of the judged sets with and without the index (long)
 	@MOST=0 CASES=100000 $(SPEED) --only answers --fresh $(GIVEN)
 
-bench-parts: $(TO_TEST) $(MODEL) $(CHROMIUM) ## run the benchmarks of single parts: embedding, limits, fronts, serving, typos
+bench-parts: $(TO_TEST) $(MODEL) $(CHROMIUM) ## run the benchmarks of single parts: embedding, limits, fronts, serving, typos, shards
 	@set -e; for part in $(PARTS); do \
 		echo "== $$part"; RECOLLECT_MODELS=$(MODELS) $(VENV)/bin/python benchmarks/$$part.py; done
 

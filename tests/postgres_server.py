@@ -181,6 +181,14 @@ def server() -> Server:
     return started
 
 
+@cache
+def second_server() -> Server:
+    """Return another server of this process, which a test may stop and start."""
+    started = Server(max_connections="40", shared_buffers="16MB", synchronous_commit="on")
+    atexit.register(started.close)
+    return started
+
+
 class Lent:
     """A database that one store after another has for itself: its rows are deleted in between, its tables stay."""
 

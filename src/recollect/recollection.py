@@ -57,11 +57,13 @@ if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     Why = search.why.Why
 
 Clock = Callable[[], datetime]
-Answers = Callable[[Request, Profile, Callable[[Request, Profile], Reply]], Reply]
-"""How a request is answered: by what it is given to search with, or by a result that is kept."""
+Answers = Callable[[Request, Profile, Callable[[Request, Profile], Reply], Callable[[], int]], Reply]
+"""How a request is answered: by what it is given to search with, or by a result of the same version that is kept."""
 
 
-def answer_anew(request: Request, profile: Profile, search: Callable[[Request, Profile], Reply]) -> Reply:
+def answer_anew(
+    request: Request, profile: Profile, search: Callable[[Request, Profile], Reply], _: Callable[[], int]
+) -> Reply:
     """Search, whatever was asked before."""
     return search(request, profile)
 
@@ -121,7 +123,7 @@ def lend(db: "Recollection", settings: Settings) -> "Iterator[Recollection]":
     """
     view = copy(db)
     view.profile, view.address, view.background = load_profile(settings.profile), settings.db, False
-    view.project = db._named(settings.project or None)  # noqa: SLF001
+    view._choose(settings.project or None)  # noqa: SLF001
     view.models, view._writer = db.models.lent(), recall.log.BackgroundWriter()  # noqa: SLF001
     try:
         yield view
@@ -179,7 +181,7 @@ class Recollection:
         self._clock, self.answers = clock, answers
         self._writer = recall.log.BackgroundWriter()
         self._tuned = evaluate.tuning.TunedProfiles(store)
-        self.project = self._named(project)
+        self._choose(project)
 
     def __enter__(self) -> Self:
         return self
@@ -221,8 +223,13 @@ class Recollection:
             (1, 4)
         """
         view = copy(self)
-        view.project = self._named(name)
+        view._choose(name)  # noqa: SLF001
         return view
+
+    def _choose(self, project: str | None) -> None:
+        """Write to *project* and see nothing else; None sees all."""
+        self.project = self._named(project)
+        self.store = self.store.in_project(self.project)
 
     def now(self) -> datetime:
         """Return the time by this recollection's clock.
@@ -557,7 +564,8 @@ class Recollection:
             ('answered', ['We deploy on Fridays'])
         """
         name, request = options.get("profile"), self._request(query, options)
-        reply = self.answers(request, self.profile if name is None else load_profile(name), self._answer)
+        profile = self.profile if name is None else load_profile(name)
+        reply = self.answers(request, profile, self._answer, self.store.version)
         if request.session is not None:
             asked, kept, told = self.now(), self.retention, _unquoted(reply)
             self._writer.submit(
@@ -1387,6 +1395,18 @@ class Recollection:
             True
         """
         return upkeep.backup.last_backup(self.store)
+
+    def shards(self) -> "upkeep.shards.Shards":
+        """Return the shards that the store is spread over, to `list()` them, `add` one, `place` a project on one.
+
+        Example:
+            >>> db.shards().list()
+            Traceback (most recent call last):
+            recollect.errors.InputError: this store lies in one place
+        """
+        if self.project is not None:
+            raise InputError("shards hold every project", hint="leave out --project")
+        return upkeep.shards.Shards(self.store, named=lambda project: self._named(project) or "")
 
     def stats(self) -> StoreStats:
         """Count what is here.

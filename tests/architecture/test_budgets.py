@@ -18,15 +18,15 @@ CODE = {
     "remember": 10_080,
     "rerankers": 200,
     "search": 3_100,
-    "stores": 9_000,
+    "stores": 9_150,
     "surfaces": 7_600,
     "text": 2_600,
-    "upkeep": 1_140,
+    "upkeep": 1_180,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
 METHODS = 9
 """How many questions one protocol may ask of its implementations by itself."""
-QUESTIONS = 50
+QUESTIONS = 51
 """How many a store answers in all."""
 IMPORTS = 21
 """How many modules of ours and of others one module may know."""

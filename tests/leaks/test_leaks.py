@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from questions import MODEL_ACTIONS_ELSEWHERE, methods, verbs
-from told import answer, called, public
+from told import called, public
 from two_projects import MARK, OURS, leaked, make_two_projects, open_two_projects, whole
+from walls import require_silent_method, require_silent_verb
 
 from recollect import Recollection
 from recollect.aio import AsyncRecollection
@@ -50,29 +51,12 @@ def test_every_method_is_called(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(OPERATIONS))
 def test_no_verb_tells_of_another_project_or_changes_it(db: Recollection, folder: Path, name: str) -> None:
-    before = whole(db)
-
-    for values in verbs(folder)[name]:
-        told = answer(OPERATIONS[name], db, {**values, "project": OURS})
-
-        assert leaked(told, values) == set(), (values, told)
-
-    assert whole(db) == before
-    if (folder / "export.jsonl").exists():
-        assert MARK not in (folder / "export.jsonl").read_text(encoding="utf-8")
+    require_silent_verb(db, folder, name)
 
 
 @pytest.mark.parametrize("name", sorted(public(Recollection) - {"close"}))
 def test_no_method_tells_of_another_project_or_changes_it(db: Recollection, folder: Path, name: str) -> None:
-    before, ours = whole(db), db.in_project(OURS)
-
-    for args, more in methods(folder)[name]:
-        told = called(getattr(ours, name), args, dict(more))
-
-        assert leaked(told, (args, more)) == set(), (args, more, told)
-
-    ours.flush()
-    assert whole(db) == before
+    require_silent_method(db, folder, name)
 
 
 @pytest.mark.parametrize("name", sorted(public(AsyncRecollection) - {"close"}))

@@ -51,8 +51,13 @@ def make_two_projects(folder: Path) -> None:
 def fill_two_projects(address: str, folder: Path) -> None:
     """Make the same two projects in the store at *address*."""
     with open_address(address) as db:
-        _fill(db.in_project(THEIRS), folder)
-        _fill_ours(db.in_project(OURS), folder)
+        fill_each(db, db, folder)
+
+
+def fill_each(theirs: Recollection, ours: Recollection, folder: Path) -> None:
+    """Make one of the projects in each of two stores."""
+    _fill(theirs.in_project(THEIRS), folder)
+    _fill_ours(ours.in_project(OURS), folder)
 
 
 def open_two_projects(path: Path) -> Recollection:

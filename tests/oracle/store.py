@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from oracle import erasing
 from oracle.admit import admits, covers, in_scope, lies_below
@@ -91,6 +91,9 @@ class OracleStore:
         self._state = State()
 
     # --- writes -----------------------------------------------------------------------------
+
+    def in_project(self, name: str | None) -> Self:  # noqa: ARG002
+        return self
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -2,13 +2,14 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from recollect.errors import InputError
 from recollect.records import Moved, Progress, Recovery
 from recollect.stores.contract import Analyse, Store
 
 if TYPE_CHECKING:
+    from recollect.stores.postgres.shards import ShardedStore
     from recollect.stores.sql.engine import Engine
 
 IN_MEMORY = ":memory:"
@@ -67,16 +68,30 @@ def shown_address(address: str) -> str:
     return f"{scheme}://{user.partition(':')[0]}{at}{where}{'?' if kept else ''}{'&'.join(kept)}"
 
 
-SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "user", "schema", "reads", "target_session_attrs"})
+SHOWN = frozenset(
+    {"host", "hostaddr", "port", "dbname", "user", "schema", "directory", "reads", "target_session_attrs"}
+)
 """What is shown of the parameters of an address."""
 
 
 def _open_postgres(address: str, analyse: Analyse, analyser: str, cache: Path | None) -> Store:
     try:
-        from recollect.stores.postgres import open_postgres  # noqa: PLC0415
+        from recollect.stores.postgres import open_postgres, open_sharded  # noqa: PLC0415
+        from recollect.stores.postgres.address import read_address  # noqa: PLC0415
     except ImportError as error:
         raise _not_installed(error) from error
-    return open_postgres(address, analyse, analyser=analyser, cache=cache)
+    opener = open_sharded if read_address(address).directory else open_postgres
+    return opener(address, analyse, analyser=analyser, cache=cache)
+
+
+def shards_of(store: Store) -> "ShardedStore":
+    """Return the store whose shards are listed, placed and counted; refuse one that lies in one place."""
+    whole = store.in_project(None)
+    if not hasattr(whole, "directory"):
+        raise InputError(
+            "this store lies in one place", hint="name a directory: postgresql://user@host/database?directory=NAME"
+        )
+    return cast("ShardedStore", whole)
 
 
 def _not_installed(error: ImportError) -> InputError:

@@ -11,7 +11,7 @@ from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.settings import models_folder, read_settings, save_setting
 from recollect.stores.choice import shown_address
-from recollect.surfaces import backing, erasing, granting, measuring, reading, repairing, text, writing
+from recollect.surfaces import backing, erasing, granting, measuring, reading, repairing, spreading, text, writing
 from recollect.surfaces.repairing import readable
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import (
@@ -204,5 +204,5 @@ def model(db: Recollection, given: Given, progress: Progress | None) -> Answer:
 
 
 OPERATIONS: Final[Mapping[str, Operation]] = operations_of(
-    reading, writing, repairing, sys.modules[__name__], backing, erasing, granting, measuring
+    reading, writing, repairing, sys.modules[__name__], spreading, backing, erasing, granting, measuring
 )

@@ -33,6 +33,7 @@ from recollect.upkeep.consolidate import LinkProposal, MergeProposal
 from recollect.upkeep.facts import Conflict
 from recollect.upkeep.purge import PurgeReport
 from recollect.upkeep.review import ReviewItem
+from recollect.upkeep.shards import ShardState
 from recollect.upkeep.tokens import Token
 from recollect.values import fields, is_dataclass
 
@@ -168,6 +169,7 @@ ANSWERS: Final[Mapping[str, Shape]] = {
     "review": ({"items": [ReviewItem]}, {"key": str, "settled": bool}),
     "roots": (Root, {"roots": [Root]}, {"path": str, "dropped": bool}),
     "search": Reply,
+    "shards": ({"shards": [ShardState]}, ShardState),
     "show": _each(Shown),
     "stale": _STATED,
     "stats": {

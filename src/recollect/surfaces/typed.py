@@ -31,6 +31,7 @@ VERBS: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "repairing": ("doctor", "reindex", "recover"),
     "backing": ("backup", "restore-backup", "move"),
+    "spreading": ("shards",),
     "erasing": ("purge",),
     "granting": ("token",),
     "measuring": ("eval", "tune"),

@@ -31,7 +31,10 @@ def leaving(models: Models, address: str = "") -> tuple[str, ...]:
 def _store(address: str) -> tuple[str, ...]:
     if "://" not in address:
         return ()
-    return (f"memories and what is searched for go to {shown_address(address)}, where the store is",)
+    place = shown_address(address)
+    if "directory=" in place:
+        return (f"memories and what is searched for go to the shards that {place} lists: recollect shards",)
+    return (f"memories and what is searched for go to {place}, where the store is",)
 
 
 def _server(models: Models, address: str) -> tuple[str, ...]:

@@ -66,12 +66,13 @@ def create_token(
     expires = None if lifetime is None else _end(now, lifetime)
     made = Token(name=called, project=project, read_only=read_only, trust=trust, created_at=now, expires_at=expires)
     secret = secrets.token_urlsafe(32)
-    with store.transaction():
-        if called in store.notes(KIND):
+    whole = store.in_project(None)
+    with whole.transaction():
+        if called in whole.notes(KIND):
             raise InputError(
                 f"there is a token called {called!r}", hint=f"revoke it first: recollect token revoke {called}"
             )
-        store.put_note(KIND, called, {**_kept(made), "digest": _digest(secret)})
+        whole.put_note(KIND, called, {**_kept(made), "digest": _digest(secret)})
     return NewToken(token=made, secret=f"{PREFIX}.{called}.{secret}")
 
 

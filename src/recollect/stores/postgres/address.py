@@ -27,10 +27,14 @@ EXAMPLE: Final = "such as postgresql://user@host/database?schema=recollect"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """Where a store is: servers as the driver reads them, a schema, and the bounds that a process keeps there."""
+    """Where a store is: a server as the driver reads it, a schema, and the bounds that a process keeps there.
+
+    What names a *directory* is no schema of memories: it is spread over those that the directory lists.
+    """
 
     server: str
     schema: str = SCHEMA
+    directory: str = ""
     seconds: float = SECONDS
     connections: int = CONNECTIONS
     reads: str = READS[0]
@@ -57,10 +61,13 @@ def read_address(address: str) -> Address:
         raise InputError("the address of the PostgreSQL store cannot be read", hint=hint) from error
     if ours.get("reads", READS[0]) not in READS:
         raise InputError(f"reads of the address cannot be {ours['reads']!r}", hint=f"one of {', '.join(READS)}")
+    if "schema" in ours and "directory" in ours:
+        raise InputError("an address names a schema or a directory", hint="the directory knows the schemas")
     patience = PATIENCE if Address(server=server).is_several else 0.0
     return Address(
         server=server,
         schema=_schema(ours.get("schema", SCHEMA)),
+        directory=_schema(ours["directory"]) if "directory" in ours else "",
         seconds=_number(ours, "seconds", SECONDS, least=0.0, most=LONGEST),
         connections=int(_number(ours, "connections", CONNECTIONS, least=2, most=MOST)),
         reads=ours.get("reads", READS[0]),

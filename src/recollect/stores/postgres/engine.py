@@ -38,11 +38,30 @@ from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
 from recollect.stores.turns import Turns
 from recollect.values import dataclass, replace
 
-MARK: Final = "recollect format "
-"""What the comment on our schema begins with, so that another program's is never taken for it."""
 OLDEST: Final = 160_000
 """The first version of PostgreSQL that has what is needed."""
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """What a schema of ours is: the steps that make it, and how the comment on it begins, as no other's does."""
+
+    mark: str
+    folder: Path
+    sign: str
+    """How an address names such a schema."""
+
+    def steps(self) -> tuple[str, ...]:
+        """Return the steps from an empty schema to today's, oldest first."""
+        files = (step for step in self.folder.iterdir() if step.name.endswith(".sql"))
+        return tuple(step.read_text(encoding="utf-8") for step in sorted(files, key=lambda step: step.name))
+
+
+STORE: Final = Layout(mark="recollect format ", folder=Path(__file__).parent / "migrations", sign="?schema=NAME")
+DIRECTORY: Final = Layout(
+    mark="recollect directory ", folder=Path(__file__).parent / "directory_migrations", sign="?directory=NAME"
+)
+LAYOUTS: Final = (STORE, DIRECTORY)
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what goes wrong is told once, by us
 _CURSORS = count()
@@ -135,6 +154,7 @@ class PostgresEngine:
         at_the_end: Callable[[Session], object] = lambda _: None,
         makes: bool = True,
         pinned: bool = False,
+        layout: Layout = STORE,
     ) -> None:
         self._address = read_address(address) if isinstance(address, str) else address
         self._turns = Turns(self._address.connections, patience=PATIENCE)
@@ -145,7 +165,7 @@ class PostgresEngine:
         self._pools: Pools | None = None
         self._process = 0
         with self._told():
-            prepare(self._address, makes=makes)
+            prepare(self._address, makes=makes, layout=layout)
             self._pinned = Pinned(db=_pinned_connection(self._address)) if pinned else None
         self._alone = threading.RLock()
 
@@ -437,79 +457,77 @@ def _roll_back(db: "psycopg.Connection[Any]", statement: str) -> None:
 # --- the schema -----------------------------------------------------------------------------
 
 
-def migrations() -> tuple[str, ...]:
-    """Return the steps from an empty schema to today's, oldest first."""
-    folder = Path(__file__).parent / "migrations"
-    steps = sorted((step for step in folder.iterdir() if step.name.endswith(".sql")), key=lambda step: step.name)
-    return tuple(step.read_text(encoding="utf-8") for step in steps)
-
-
-def prepare(address: Address, *, makes: bool = True) -> None:
+def prepare(address: Address, *, makes: bool = True, layout: Layout = STORE) -> None:
     """Make the schema at *address*, or bring it up to date; one that is not there is refused unless it *makes* it."""
-    if address.reads == "standby" and _is_prepared(address):
+    if address.reads == "standby" and _is_prepared(address, layout):
         return
     with connect_soon(address) as db:
-        _prepare(db, address, makes=makes)
+        _prepare(db, address, makes=makes, layout=layout)
         note_position(address, db)
 
 
-def _prepare(db: "psycopg.Connection[Any]", address: Address, *, makes: bool) -> None:
+def _prepare(db: "psycopg.Connection[Any]", address: Address, *, makes: bool, layout: Layout) -> None:
     if db.info.server_version < OLDEST:
         raise StoreError(
             f"PostgreSQL {db.info.server_version // 10_000} is too old",
             hint="16 or newer is needed, with pgvector 0.8",
         )
-    done = _format(db, address.schema)
+    done, steps = _format(db, address.schema, layout), layout.steps()
     if not done and not makes:
         raise InputError(f"there is no store at {shown(address.server)}", hint="make one: recollect --db … init")
-    if done == len(migrations()):
-        _require_way_in(db, address)
+    if done == len(steps):
+        _require_way_in(db, address, layout)
         return
     if db.execute("select pg_is_in_recovery()").fetchone() == (True,):
         raise StoreError("the store on this replica is not up to date", hint="open it once on the primary")
-    _migrate(db, address.schema)
+    _migrate(db, address.schema, layout)
 
 
-def _is_prepared(address: Address) -> bool:
+def _is_prepared(address: Address, layout: Layout) -> bool:
     """Tell whether a standby shows the schema as it is today; then nobody needs the primary to read."""
     with suppress(NoServer), connect(address, "standby") as db:
-        if _format(db, address.schema) == len(migrations()):
-            _require_way_in(db, address)
+        if _format(db, address.schema, layout) == len(layout.steps()):
+            _require_way_in(db, address, layout)
             return True
     return False
 
 
-def _migrate(db: "psycopg.Connection[Any]", schema: str) -> None:
+def _migrate(db: "psycopg.Connection[Any]", schema: str, layout: Layout) -> None:
     with db.transaction():
         db.execute("set local statement_timeout = 0")
         db.execute("select pg_advisory_xact_lock(hashtext(%s))", (schema,))
         db.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema)))
-        for step in migrations()[_format(db, schema) :]:
+        for step in (steps := layout.steps())[_format(db, schema, layout) :]:
             db.execute(step)
-        db.execute(sql.SQL("comment on schema {} is {}").format(sql.Identifier(schema), f"{MARK}{len(migrations())}"))
+        db.execute(sql.SQL("comment on schema {} is {}").format(sql.Identifier(schema), f"{layout.mark}{len(steps)}"))
 
 
-def _require_way_in(db: "psycopg.Connection[Any]", address: Address) -> None:
+def _require_way_in(db: "psycopg.Connection[Any]", address: Address, layout: Layout) -> None:
     """Refuse a user to whom nothing was granted."""
     if db.execute("select has_schema_privilege(%s, 'usage')", (address.schema,)).fetchone() != (True,):
         raise StoreError(
             f"{shown(address.server)} does not let this user in",
-            hint=f"its owner grants a project: select {address.schema}.recollect_grant('user', 'project')",
+            hint=f"its owner grants a project: select {address.schema}.recollect_grant('user', 'project')"
+            if layout is STORE
+            else "name the schema of a project that was granted to it",
         )
 
 
-def _format(db: "psycopg.Connection[Any]", schema: str) -> int:
+def _format(db: "psycopg.Connection[Any]", schema: str, layout: Layout) -> int:
     """Return how many steps the schema has behind it."""
     row = db.execute("select obj_description(to_regnamespace(%s)::oid, 'pg_namespace')", (schema,)).fetchone()
     told = None if row is None else row[0]
     if told is None:
         return 0
-    if not told.startswith(MARK):
-        raise StoreDamaged(f"the schema {schema} is another program's", hint="name another one: ?schema=NAME")
-    done = int(told.removeprefix(MARK))
-    if done > len(migrations()):
+    for other in LAYOUTS:
+        if other is not layout and told.startswith(other.mark):
+            raise InputError(f"the schema {schema} is of another kind", hint=f"name it so: {other.sign}")
+    if not told.startswith(layout.mark):
+        raise StoreDamaged(f"the schema {schema} is another program's", hint=f"name another one: {layout.sign}")
+    done, known = int(told.removeprefix(layout.mark)), len(layout.steps())
+    if done > known:
         raise StoreError(
-            f"the schema {schema} was written by a newer recollect (format {done}, this one knows {len(migrations())})",
+            f"the schema {schema} was written by a newer recollect (format {done}, this one knows {known})",
             hint="upgrade recollect",
         )
     return done

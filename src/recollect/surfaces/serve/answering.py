@@ -57,6 +57,15 @@ class Asked:
             return from_json(self.body, self.headers)
         return from_query(self.operation, self.query)
 
+    @property
+    def project(self) -> str | None:
+        """The project it is bound to, or names."""
+        given = self.body if self.method == "POST" else self.query
+        if self.caller.project is not None or b"project" not in given:
+            return self.caller.project
+        named = self.values().get("project")
+        return named if isinstance(named, str) and named else None
+
     def key(self, version: int) -> tuple[Any, ...] | None:
         """Return what an answer to it may be known by; None where it must be answered anew.
 
@@ -114,7 +123,7 @@ class OperationDoor:
             body=body,
             receive=receive,
         )
-        key = asked.key(await self._warm.ask(self._warm.version))
+        key = asked.key(await self._warm.ask(lambda: self._warm.version(asked.project)))
         return (await self._anew(asked), None) if key is None else await self._tagged(asked, key)
 
     async def _tagged(self, asked: Asked, key: tuple[Any, ...]) -> "tuple[Response | Kept, str | None]":

@@ -1,13 +1,15 @@
 """How a warm process answers a search: from the cache, else once for all who ask the same; then it is kept and counted.
 
-The key is every field of the request, the profile and the version of the store: what is written is seen at once, and a
-field that is added later is part of the key by itself. Errors are shared with those who wait, and not kept.
+The key is every field of the request, the profile and the version of what is searched: what is written is seen at once,
+and a field that is added later is part of the key by itself. Errors are shared with those who wait, and not kept.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 from typing import Final
 
+from recollect.errors import RecollectError
 from recollect.profile import Profile
 from recollect.replies import Reply, Request
 from recollect.surfaces.serve.cache import ResultCache
@@ -21,25 +23,25 @@ Search = Callable[[Request, Profile], Reply]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What was asked, how to rank, and what answers it."""
+    """What was asked, how to rank, what answers it, and the version of what is searched."""
 
     request: Request
     profile: Profile
     search: Search
+    version: Callable[[], int]
 
 
 class Answers:
     """The results of one store, kept for a moment; give it to a recollection as its way to answer."""
 
-    def __init__(self, version: Callable[[], int], clock: Callable[[], float] = monotonic) -> None:
-        self._version = version
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self.cache: Final = ResultCache[Reply](clock)
         self.flight: Final = SingleFlight[Reply]()
         self.frequencies: Final = Frequencies[Question](clock)
 
-    def __call__(self, request: Request, profile: Profile, search: Search) -> Reply:
-        """Answer *request*; what *search* does is done only where no kept result holds."""
-        question = Question(request=_unlogged(request), profile=profile, search=search)
+    def __call__(self, request: Request, profile: Profile, search: Search, version: Callable[[], int]) -> Reply:
+        """Answer *request*; what *search* does is done only where no kept result of this *version* holds."""
+        question = Question(request=_unlogged(request), profile=profile, search=search, version=version)
         reply = self._answer(question)
         self.frequencies.count(question.request.key(), question)
         return reply
@@ -48,11 +50,12 @@ class Answers:
         """Answer the most frequent questions anew where their results are gone; nothing of it is logged or counted."""
         questions = self.frequencies.top(MOST)
         for question in questions:
-            self._answer(replace(question, request=replace(question.request, timeout=None, cancelled=None)))
+            with suppress(RecollectError):  # one that cannot be answered now keeps no other from being warmed
+                self._answer(replace(question, request=replace(question.request, timeout=None, cancelled=None)))
         return len(questions)
 
     def _answer(self, question: Question) -> Reply:
-        key = (question.request.key(), id(question.profile), self._version())  # a profile is loaded once
+        key = (question.request.key(), id(question.profile), question.version())  # a profile is loaded once
         kept = self.cache.get(key)
         if kept is not None:
             return _as_asked(kept, question.request)

@@ -89,10 +89,10 @@ class Dispatcher:
         if operation.name == "purge" and caller.trust != "owner":
             raise AccessError("only the owner erases memories", hint="forget hides one: recollect forget")
         if operation.name in CHANGES_ONE and caller.trust != "owner":
-            self._permit_change(_ids(values), caller)
+            self._permit_change(_ids(values), caller, caller.project or asked)
 
-    def _permit_change(self, ids: list[int], caller: Caller) -> None:
-        db = self.db if caller.project is None else self.db.in_project(caller.project)
+    def _permit_change(self, ids: list[int], caller: Caller, project: str | None) -> None:
+        db = self.db if project is None else self.db.in_project(project)
         for memory in db.store.load(ids, scope=db.scope).values():
             if not may_change(caller.trust, memory):
                 raise AccessError(

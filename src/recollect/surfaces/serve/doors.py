@@ -11,7 +11,7 @@ ACCESS: Final[Mapping[Access, str]] = {
     "read": "search decisions changes how-it-works why related inject brief show list timeline facts stale conflicts "
     "log lens stats doctor export activity review",
     "write": "add capture forget restore pin supersede feedback reinforce consolidate edit tag embed reindex purge",
-    "local": "import roots watch open init backup restore-backup move recover model eval tune token",
+    "local": "import roots watch open init shards backup restore-backup move recover model eval tune token",
 }
 """What names files of the caller's machine, takes long, or rules over the server itself is local: no door offers it."""
 

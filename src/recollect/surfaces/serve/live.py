@@ -38,7 +38,8 @@ async def live(warm: WarmStore, request: Request, in_thread: InThread) -> Respon
         raise InputError("a stream has no limit", hint="see: activity")
     caller: Caller = request.state.caller
 
-    store, known = warm.db.store, list[Any]([None])
+    project = caller.project or values.get("project")
+    store, known = (warm.db.in_project(project) if project else warm.db).store, list[Any]([None])
 
     def work() -> list[dict[str, Any]]:
         """Look only where something was written or asked since."""

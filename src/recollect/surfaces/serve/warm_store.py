@@ -46,7 +46,7 @@ class WarmStore:
 
     def __init__(self, db: Recollection) -> None:
         self.db = db
-        self.answers = Answers(db.store.version)
+        self.answers = Answers()
         db.answers = self.answers
         self.bodies: ResultCache[Kept] = ResultCache()
         self.dispatcher, self.metrics = Dispatcher(db), Metrics(self.answers, self.bodies)
@@ -70,9 +70,11 @@ class WarmStore:
         self._warmer.stop()
         self.db.close()
 
-    def version(self) -> int:
-        """Return the version of the store."""
-        return self.db.store.version()
+    def version(self, project: str | None = None) -> int:
+        """Return the version of the store, or of where *project* lives."""
+        store = self.db.store
+        spread = project is not None and store.in_project(project) is not store
+        return (self.db.in_project(project) if spread and project else self.db).store.version()
 
     async def ask(self, question: Callable[[], T]) -> T:
         """Ask the store something small: here where it is on this machine, else in a thread, as servers fail."""

@@ -123,12 +123,12 @@ def test_a_thousand_equal_questions_at_once_are_executed_once() -> None:
 @pytest.mark.req("E-05")
 def test_an_error_is_shared_by_those_who_wait_and_not_kept() -> None:
     search = Searching(StoreBusy("the store is busy"))
-    answers = Answers(lambda: 1, Seconds())
+    answers = Answers(Seconds())
     profile = load_profile("default")
 
     for _ in range(2):
         with pytest.raises(StoreBusy):
-            answers(Request(text="a"), profile, search)
+            answers(Request(text="a"), profile, search, lambda: 1)
 
     assert search.times == 2
     assert len(answers.cache) == 0
@@ -158,10 +158,10 @@ def test_who_waits_for_one_that_was_cancelled_asks_again() -> None:
 
 @pytest.mark.req("E-02", "E-21")
 def test_the_same_question_is_answered_from_the_cache_whatever_its_white_space() -> None:
-    search, answers, profile = Searching(), Answers(lambda: 1, Seconds()), load_profile("default")
+    search, answers, profile = Searching(), Answers(Seconds()), load_profile("default")
 
-    first = answers(Request(text="how  do we\nship"), profile, search)
-    second = answers(Request(text="how do we ship", session="s1"), profile, search)
+    first = answers(Request(text="how  do we\nship"), profile, search, lambda: 1)
+    second = answers(Request(text="how do we ship", session="s1"), profile, search, lambda: 1)
 
     assert search.times == 1
     assert (first.query, second.query) == ("how  do we\nship", "how do we ship")
@@ -174,10 +174,10 @@ def test_every_field_of_a_request_is_part_of_the_key_also_one_added_later() -> N
     class Wider(Request):
         added_later: int = 0
 
-    search, answers, profile = Searching(), Answers(lambda: 1, Seconds()), load_profile("default")
+    search, answers, profile = Searching(), Answers(Seconds()), load_profile("default")
 
     for later in (0, 1, 1):
-        answers(Wider(text="a", added_later=later), profile, search)
+        answers(Wider(text="a", added_later=later), profile, search, lambda: 1)
 
     assert search.times == 2
     assert {each.name for each in fields(Request) if not each.compare} == {"timeout", "cancelled"}
@@ -185,7 +185,7 @@ def test_every_field_of_a_request_is_part_of_the_key_also_one_added_later() -> N
 
 @pytest.mark.req("E-02")
 def test_what_is_written_is_seen_at_once(db: Recollection) -> None:
-    db.answers = Answers(db.store.version)
+    db.answers = Answers()
     db.add("We deploy on Tuesdays")
 
     before = db.search("when do we deploy")
@@ -198,7 +198,7 @@ def test_what_is_written_is_seen_at_once(db: Recollection) -> None:
 
 @pytest.mark.req("E-02")
 def test_two_projects_never_share_an_answer(db: Recollection) -> None:
-    db.answers = Answers(db.store.version)
+    db.answers = Answers()
     db.in_project("a").add("The key is under the mat")
 
     seen = db.in_project("a").search("where is the key")
@@ -208,16 +208,16 @@ def test_two_projects_never_share_an_answer(db: Recollection) -> None:
 
 
 def test_what_is_degraded_is_not_kept() -> None:
-    answers, profile = Answers(lambda: 1, Seconds()), load_profile("default")
+    answers, profile = Answers(Seconds()), load_profile("default")
     degraded = Reply(query="a", mode="hybrid", profile="default", outcome="none", degraded="no_model")
 
-    answers(Request(text="a"), profile, lambda *_: degraded)
+    answers(Request(text="a"), profile, lambda *_: degraded, lambda: 1)
 
     assert len(answers.cache) == 0
 
 
 def test_a_kept_answer_is_logged_for_each_session_that_asks(db: Recollection) -> None:
-    db.answers = Answers(db.store.version)
+    db.answers = Answers()
     db.add("We deploy on Tuesdays")
 
     for session in ("one", "two"):
@@ -228,7 +228,7 @@ def test_a_kept_answer_is_logged_for_each_session_that_asks(db: Recollection) ->
 
 
 def test_a_bad_request_is_refused_and_nothing_is_counted(db: Recollection) -> None:
-    db.answers = Answers(db.store.version)
+    db.answers = Answers()
 
     with pytest.raises(QueryError):
         db.search("a", alpha=2)
@@ -257,7 +257,7 @@ def test_the_first_round_is_after_30_seconds_then_every_20_and_cleaning_every_5_
 def test_the_five_most_frequent_questions_are_warmed_and_that_is_no_recall(db: Recollection) -> None:
     clock = Seconds()
     db.add("We deploy on Tuesdays")
-    answers = db.answers = Answers(db.store.version, clock)
+    answers = db.answers = Answers(clock)
     for number in range(7):
         for _ in range(number + 1):
             db.search(f"deploy {number}", session="s")
@@ -315,13 +315,13 @@ def test_a_warmer_ends_when_it_is_stopped() -> None:
 
 
 def test_a_request_keeps_its_own_deadline_out_of_what_is_warmed() -> None:
-    answers, profile, seen = Answers(lambda: 1, Seconds()), load_profile("default"), []
+    answers, profile, seen = Answers(Seconds()), load_profile("default"), []
 
     def search(request: Request, profile: Profile) -> Reply:
         seen.append(request.timeout)
         return replace(Searching()(request, profile), degraded="no_model")
 
-    answers(Request(text="a", timeout=5.0), profile, search)
+    answers(Request(text="a", timeout=5.0), profile, search, lambda: 1)
     answers.warm()
 
     assert seen == [5.0, None]
