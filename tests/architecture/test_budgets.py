@@ -20,7 +20,7 @@ CODE = {
     "search": 3_100,
     "stores": 8_700,
     "surfaces": 7_600,
-    "text": 2_600,
+    "text": 2_620,
     "upkeep": 1_140,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
