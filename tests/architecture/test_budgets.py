@@ -11,16 +11,16 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 2_930,
+    ".": 2_940,
     "embedders": 1_410,
     "evaluate": 1_910,
     "recall": 500,
     "remember": 10_080,
     "rerankers": 200,
     "search": 3_100,
-    "stores": 9_150,
+    "stores": 9_650,
     "surfaces": 7_600,
-    "text": 2_600,
+    "text": 2_620,
     "upkeep": 1_180,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""

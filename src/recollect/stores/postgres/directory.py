@@ -39,7 +39,7 @@ class Directory:
     """Shards and placements, in a schema of their own."""
 
     def __init__(self, address: Address) -> None:
-        self.engine = PostgresEngine(replace(address, schema=address.directory), layout=DIRECTORY)
+        self.engine = PostgresEngine(replace(address, schema=address.directory, reads="primary"), layout=DIRECTORY)
 
     def shards(self) -> tuple[Shard, ...]:
         """Return every shard, the oldest first."""
