@@ -1,6 +1,7 @@
 """Parts of arrays answer as the reference does, to the bit, however documents are spread over them."""
 
 import json
+import math
 import random
 import stat
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ from rapidfuzz.distance import OSA
 from recollect.profile import load_profile
 from recollect.records import FIELDS, AnyOf, Bigram, Phrase, TokenizedMemory, Word, WordQuery
 from recollect.stores import bm25
-from recollect.stores.segments import bounds, postings, ranking, searched, signatures
+from recollect.stores.segments import bounds, postings, ranking, scoring, searched, signatures
 from recollect.stores.segments.build import build
 from recollect.stores.segments.files import BLOCK, HEADER, SegmentDamaged, load, save, verify
 from recollect.stores.segments.measures import USUAL as MEASURE
@@ -377,3 +378,25 @@ def test_tokens_of_a_text_are_those_it_was_made_of(seed: int) -> None:
     made = index_row(1, "p", tokens)
 
     assert (tokens_of(made.stem), tokens_of(made.exact)) == (tokens.stem, tokens.exact)
+
+
+@given(SEEDS)
+def test_of_spellings_that_weigh_differently_the_one_that_weighs_most_covers_to_the_bit(seed: int) -> None:
+    draw = random.Random(seed)
+    clauses: list[scoring.Clause] = []
+    lines = 0
+    for size in draw.choices([0, 1, 2, 3, 5], k=draw.randint(1, 8)):
+        held = list(range(lines, lines + size))
+        clauses.append((draw.uniform(0.1, 13.0), held, draw.choices([1.0, 0.9, 0.7, 0.5], k=size)))
+        lines += size
+    counts = np.array([draw.choices([0.0, 300.0, 4500.0], k=6) for _ in range(lines)]).reshape(lines, 6)
+    whole = math.fsum(value for value, _, _ in clauses)
+
+    def share(column: int) -> float:
+        best = [
+            value * max([weight for line, weight in zip(held, weights, strict=True) if counts[line, column]], default=0)
+            for value, held, weights in clauses
+        ]
+        return min(1.0, math.fsum(best) / whole)
+
+    assert scoring.Coverage(clauses).of(counts) == [share(column) for column in range(6)]

@@ -39,11 +39,11 @@ class Line(NamedTuple):
 class Together:
     """The places of all lines, numbered in order: those of few rows as one list of rows, the others by view."""
 
-    __slots__ = ("_counts", "_few", "_lines", "others", "rows", "which")
+    __slots__ = ("_counts", "_few", "_lines", "_sizes", "others", "rows")
 
     def __init__(self, lines: Sequence[Line], searched: Searched) -> None:
         self._few: list[tuple[int, Place]] = []
-        self._lines: list[int] = []
+        lines_of_few: list[int] = []
         self.others: list[list[tuple[int, int, Place]]] = [[] for _ in searched.views]
         number = 0
         for at, line in enumerate(lines):
@@ -52,20 +52,21 @@ class Together:
                     self.others[place.view].append((number, at, place))
                 else:
                     self._few.append((number, place))
-                    self._lines.append(at)
+                    lines_of_few.append(at)
                 number += 1
         if self._few:
-            self.which = np.arange(len(self._few)).repeat([len(place.rows) for _, place in self._few])
+            self._sizes = [len(place.rows) for _, place in self._few]
+            self._lines = np.array(lines_of_few).repeat(self._sizes)
             self.rows = np.concatenate([place.rows for _, place in self._few], dtype=np.int64)
             self._counts = np.concatenate([place.counts for _, place in self._few if place.counts is not None])
             if len(searched.views) > 1 or searched.shifts[0]:
-                self.rows += np.array([searched.shifts[place.view] for _, place in self._few]).take(self.which)
+                self.rows += np.array([searched.shifts[place.view] for _, place in self._few]).repeat(self._sizes)
 
     def add_to(self, sums: NDArray[Any], factors: Sequence[int]) -> None:
         """Add what leaves that few rows hold are worth at most."""
         if self._few:
-            worth = np.concatenate([place.impacts for _, place in self._few], dtype=sums.dtype)
-            worth *= np.array([factors[number] for number, _ in self._few], dtype=sums.dtype).take(self.which)
+            worth = np.array([factors[number] for number, _ in self._few], dtype=sums.dtype).repeat(self._sizes)
+            worth *= np.concatenate([place.impacts for _, place in self._few])
             np.add.at(sums, self.rows, worth)
 
     def counts_at(self, rows: Whole, slots: Rows, counts: NDArray[np.float64]) -> None:
@@ -73,8 +74,7 @@ class Together:
         if self._few and len(rows):
             columns = slots.take(self.rows)
             here = (rows.take(columns, mode="clip") == self.rows).nonzero()[0]
-            lines = np.array(self._lines).take(self.which.take(here))
-            counts[lines, columns.take(here)] = self._counts.take(here)
+            counts[self._lines.take(here), columns.take(here)] = self._counts.take(here)
 
 
 class Sums(NamedTuple):

@@ -182,14 +182,14 @@ class _Scorer:
         self._lines = [bounds.Line(worth[at] * factor, plan.forms[at], self._stands[at].places) for at in wanted]
         self._gains = np.array([line.gain for line in self._lines])[:, None]
         self._used = sorted({line.form for line in self._lines}) or [0]
-        self._forms = [self._used.index(line.form) for line in self._lines]
+        self._forms = [self._used.index(line.form) for line in self._lines] if len(self._used) > 1 else []
         averages = (stats.average("stem"), stats.average("exact"))
         self._slopes = [measure.slope(average) for average in averages]
         self._drifts = searched.drifts(measure, averages)
         self._together = bounds.Together(self._lines, searched)
         lines = {at: line for line, at in enumerate(wanted)}
         clauses = [_clause(plan, clause, worth, lines) for clause in plan.clauses]
-        self._coverage = scoring.Coverage(clauses, len(wanted))
+        self._coverage = scoring.Coverage(clauses)
         self.document_frequencies = _document_frequencies(plan, self._stands)
 
     def is_for(self, query: WordQuery, stats: CollectionStats, measure: Measure) -> bool:

@@ -46,26 +46,35 @@ class Coverage:
 
     What clauses are worth is cut in two: multiples of one step, and what is left. The sums of either are exact in
     whatever order they are added, as no bit of them is lost; so the sum of both is rounded once, as `fsum` does it.
+    A clause has a line for each weight of its leaves, the largest first, of which the first that is held counts.
     """
 
-    __slots__ = ("_clauses", "_halves", "_several", "_whole")
+    __slots__ = ("_clauses", "_further", "_halves", "_lines", "_starts", "_whole")
 
-    def __init__(self, clauses: Sequence[Clause], lines: int) -> None:
+    def __init__(self, clauses: Sequence[Clause]) -> None:
         self._whole = math.fsum([value for value, _, _ in clauses]) or 1.0
         self._clauses = [clause for clause in clauses if clause[1]]
-        worth = [value * weights[0] for value, _, weights in self._clauses]
-        self._several: list[list[int]] = []
+        self._lines: list[int] = []
+        self._starts: list[int] = []
+        self._further: list[int] = []
         self._halves: Scores | None = None
+        worth: list[float] = []
+        for value, held, weights in self._clauses:
+            if len(held) == 1:
+                self._starts.append(len(self._lines))
+                self._lines += held
+                worth.append(value * weights[0])
+                continue
+            for level, least in enumerate(sorted(set(weights), reverse=True)):
+                if level:
+                    self._further.append(len(worth))
+                self._starts.append(len(self._lines))
+                self._lines += [line for line, weight in zip(held, weights, strict=True) if weight >= least]
+                worth.append(value * least)
         shift = _shift(worth)
-        if shift and all(len(set(weights)) == 1 for _, _, weights in self._clauses):
-            self._several = [held for _, held, _ in self._clauses if len(held) > 1]
-            halves = [0.0] * (lines + len(self._several)), [0.0] * (lines + len(self._several))
-            for each, (_, held, _) in zip(worth, self._clauses, strict=True):
-                line = held[0] if len(held) == 1 else lines + self._several.index(held)
-                above = (each + shift) - shift
-                halves[0][line] += above
-                halves[1][line] += each - above
-            self._halves = np.array(halves)
+        if shift:
+            above = [(each + shift) - shift for each in worth]
+            self._halves = np.array((above, [each - high for each, high in zip(worth, above, strict=True)]))
 
     def of(self, counts: Scores) -> list[float]:
         """Return the share of each column of *counts*, which has a line for each leaf."""
@@ -73,10 +82,13 @@ class Coverage:
             each = np.array([_best_of(counts, clause) for clause in self._clauses])
             each = each.reshape(len(self._clauses), counts.shape[1])
             return [min(1.0, math.fsum(worth) / self._whole) for worth in each.T.tolist()]
-        held = np.empty((len(counts) + len(self._several), counts.shape[1]))
-        np.minimum(counts, 1.0, out=held[: len(counts)])
-        for line, several in enumerate(self._several, start=len(counts)):
-            held.take(several, axis=0).max(axis=0, out=held[line])
+        held = counts.take(self._lines, axis=0)
+        np.minimum(held, 1.0, out=held)
+        if len(self._starts) < len(self._lines):
+            held = np.maximum.reduceat(held, self._starts, axis=0)
+        if self._further:  # those that a leaf of more weight stands in count with that one alone
+            further = np.array(self._further)
+            held[further] -= held[further - 1]
         halves = self._halves @ held
         shares = halves[0] + halves[1]
         shares /= self._whole

@@ -46,6 +46,9 @@ class Stand(NamedTuple):
     places: tuple[Place, ...]
 
 
+NOWHERE: Final = Stand(0, ())
+
+
 class Searched:
     """The views of a question, with what is known of them; asked again it answers faster than a new one.
 
@@ -81,30 +84,33 @@ class Searched:
         found = [kept.get(key) for key in keys]
         if None in found:
             missing = [at for at, each in enumerate(found) if each is None]
-            for at, each in zip(missing, self._read([leaves[at] for at in missing], measure), strict=True):
+            read = self._read([leaves[at] for at in missing], measure)
+            for at, each in zip(missing, read, strict=True):
                 found[at] = each
-                key = keys[at]
-                if key is not None:
-                    self._keep(measure, key, each)
+            self._keep(measure, [(keys[at], each) for at, each in zip(missing, read, strict=True)])
         return found  # type: ignore[return-value]
 
-    def _keep(self, measure: Measure, key: Key, stand: Stand) -> None:
+    def _keep(self, measure: Measure, stands: Sequence[tuple[Key | None, Stand]]) -> None:
         if self._size > MOST_KEPT:  # another dictionary: readers of this one are not disturbed
             self._kept, self._size = {}, 0
-        self._kept.setdefault(measure, {})[key] = stand
-        self._size += sum(
-            (ENTRY + (0 if place.counts is None else place.counts.nbytes) for place in stand.places), start=ENTRY
-        )
+        kept, size = self._kept.setdefault(measure, {}), self._size
+        for key, stand in stands:
+            if key is not None:
+                kept[key] = stand
+                size += ENTRY
+                for place in stand.places:
+                    size += ENTRY if place.counts is None else ENTRY + place.counts.nbytes
+        self._size = size
 
     def _read(self, leaves: Sequence[Leaf], measure: Measure) -> list[Stand]:
         sizes, places = [0] * len(leaves), [list[Place]() for _ in leaves]
         for number, view in enumerate(self.views):
             for at, postings in enumerate(find(view.part, leaves, measure)):
-                place = _place(number, view, postings)
+                place = _place(number, view, postings) if postings.most else None
                 if place is not None:
                     sizes[at] += len(place.rows) if view.alive is None else view.count(postings.rows, postings.dense)
                     places[at].append(place)
-        return [Stand(size, tuple(each)) for size, each in zip(sizes, places, strict=True)]
+        return [Stand(size, tuple(each)) if each else NOWHERE for size, each in zip(sizes, places, strict=True)]
 
     def rows_of(self, ids: Whole) -> Whole:
         """Return the rows of *ids*, in their order, without those that no view has."""
@@ -125,10 +131,12 @@ def _place(number: int, view: View, postings: Postings) -> Place | None:
         inside = view.inside(rows)
         rows, impacts, codes = rows[inside], impacts[inside], codes[inside]
         dense = None if dense is None else dense[view.start : view.stop]
-    if not len(rows):
+    size = len(rows)
+    if not size:
         return None
-    dense = None if len(rows) <= SPARSE else dense
+    if size <= SPARSE:
+        dense = None
     counts: NDArray[np.float64] | None = None
-    if dense is None and len(rows) <= FEW:
+    if dense is None and size <= FEW:
         counts = (codes if postings.counts is None else postings.counts.take(codes)).astype(np.float64)
     return Place(number, rows, impacts, postings.most, dense, counts, postings)
