@@ -8,12 +8,18 @@ import numpy as np
 import pytest
 
 from kit import installed_models
+from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.models import load as load_model
+from recollect.evaluate.datasets import read_dataset, select
+from recollect.stores.nearest.codes import NARROW
 from recollect.stores.nearest.files import Columns, Writer, load
 from recollect.stores.nearest.rank import Admission, columns, nearest
+from recollect.stores.nearest.table import Block
 from recollect.vectors import pack
 
 TEXTS, QUERIES, COPIES, WIDTH = 600, 60, 20, 384
+SHORT = 64
+"""How many pieces a passage has that is hashed: vectors of few words have few large numbers."""
 
 
 @pytest.fixture(scope="module")
@@ -28,25 +34,51 @@ def vectors(shared_data: Path) -> Any:
     return real, (beside / np.linalg.norm(beside, axis=2, keepdims=True))[:, QUERIES:].reshape(-1, WIDTH)
 
 
+def read(stored: Any, folder: Path) -> Block:
+    """Return the block of *stored*, one memory each, written as one of a large store."""
+    rows = np.arange(len(stored))
+    spans = np.zeros((len(rows), 2), dtype="i8")
+    held = Columns(ids=rows, memories=rows, ordinals=np.zeros_like(rows), spans=spans, in_context=rows[:0])
+    writer = Writer(folder, held, dimensions=stored.shape[1], quantised=True)
+    writer.write("plain", iter([stored]))
+    writer.write("context", iter([]))
+    writer.finish({})
+    return load(folder, {})
+
+
+def recall(block: Block, queries: Any) -> float:
+    """Return which part of the nearest hundred is found."""
+    among = columns([Admission(block=block, rows=None)], in_context=False)
+    kept, stored = 0, block.plain.vectors
+    for query in queries:
+        best = np.sort(stored @ query)[-100]
+        ((found, *_),) = nearest(among, query, 100, quantised=True, alone=True).passages
+        kept += min(100, int(np.count_nonzero(stored[found] @ query >= best - 1e-6)))
+    return kept / 100 / len(queries)
+
+
 @pytest.mark.req("N-09")
 def test_the_scan_by_codes_misses_fewer_than_one_in_a_thousand(vectors: Any, tmp_path: Path) -> None:
     real, beside = vectors
     stored = np.ascontiguousarray(np.concatenate([real[QUERIES:], beside]), dtype="<f4")
-    rows = np.arange(len(stored))
-    spans = np.zeros((len(rows), 2), dtype="i8")
-    held = Columns(ids=rows, memories=rows, ordinals=np.zeros_like(rows), spans=spans, in_context=rows[:0])
-    writer = Writer(tmp_path / "segment", held, dimensions=WIDTH, quantised=True)
-    writer.write("plain", iter([stored]))
-    writer.write("context", iter([]))
-    writer.finish({})
-    block = load(tmp_path / "segment", {})
-    among = columns([Admission(block=block, rows=None)], in_context=False)
 
-    kept = 0
-    for query in real[:QUERIES]:
-        best = np.sort(stored @ query)[-100]
-        ((found, *_),) = nearest(among, query, 100, quantised=True, alone=True).passages
-        kept += min(100, int(np.count_nonzero(stored[found] @ query >= best - 1e-6)))
+    block = read(stored, tmp_path / "segment")
 
     assert block.plain.codes() is not None
-    assert kept >= 0.999 * 100 * QUERIES
+    assert block.plain.width == NARROW
+    assert recall(block, real[:QUERIES]) >= 0.999
+
+
+@pytest.mark.parametrize("collection", ["zh_cmrc2018", "code_cosqa"])
+@pytest.mark.req("N-09")
+def test_short_questions_to_vectors_of_another_shape_miss_no_more(
+    collection: str, shared_data: Path, tmp_path: Path
+) -> None:
+    embedder, folder = HashingEmbedder(), shared_data / collection
+    asked = [query.text for query in select(read_dataset(folder).queries, "dev")[:QUERIES]]
+    texts = [json.loads(line)["text"] for line in (folder / "corpus.jsonl").read_text(encoding="utf-8").splitlines()]
+    passages = [text[start:stop] for text in texts for start, stop in embedder.passages(text, most=SHORT)]
+
+    block = read(np.array(embedder.embed_passages(passages), dtype="<f4"), tmp_path / "segment")
+
+    assert recall(block, np.array(embedder.embed_queries(asked), dtype="<f4")) >= 0.999

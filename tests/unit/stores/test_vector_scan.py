@@ -1,5 +1,6 @@
 """Vectors in segments: scanned by codes where they are many, ignored where damaged, gone where erased."""
 
+import json
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -92,6 +93,63 @@ def test_a_large_store_is_scanned_by_codes_and_ranked_by_vectors(store: SqlStore
     assert coded is not None
     assert sum(len(one & two) for one, two in pairs) >= 0.999 * 500
     assert [one.top[0] for one in found] == [two.top[0] for two in exact]
+
+
+@pytest.fixture(scope="module")
+def spiky() -> Any:
+    """Vectors of which a few dimensions are all but the same large number, as some models make them."""
+    made = np.random.default_rng(5).standard_normal((2 * ROWS, WIDTH), dtype=np.float32)
+    made[:, :3] += 40
+    return made / np.linalg.norm(made, axis=1, keepdims=True)
+
+
+@pytest.mark.req("N-09")
+def test_codes_that_miss_some_of_the_nearest_are_not_kept_and_the_answers_are_exact(tmp_path: Path, spiky: Any) -> None:
+    store = filled(tmp_path / "notes.db", spiky[:ROWS])
+
+    found = [ask(store, query, limit=100) for query in spiky[ROWS : ROWS + 20]]
+    exact = [ask(store, query, limit=100, exact=True) for query in spiky[ROWS : ROWS + 20]]
+
+    assert made_of(store) == [(ROWS, False)]
+    assert found == exact
+
+
+def test_codes_that_missed_some_are_tried_again_only_with_twice_as_many_rows(tmp_path: Path, spiky: Any) -> None:
+    sizes = Sizes(quantised=1_024, sealed=256)
+    store = opened(tmp_path / "notes.db", sizes)
+    ids = noted(store, 2 * ROWS)
+    put(store, ids[:1_100], spiky[:1_100])
+    tried = [told(store, "refused")]
+    made = segments(store)
+    for _ in range(3):
+        store.scan.settle(store.engine, whole=True, at_rest=True)
+    kept = segments(store)
+    for start, stop in ((1_100, 1_900), (1_900, 2 * ROWS)):
+        put(store, ids[start:stop], spiky[start:stop])
+        store.scan.settle(store.engine, whole=True, at_rest=True)
+        tried.append(told(store, "refused"))
+
+    assert kept == made
+    assert tried == [[1_100], [1_100], [2 * ROWS]]
+
+
+def test_a_segment_says_how_many_rows_its_codes_must_bring(store: SqlStore, vectors: Any) -> None:
+    (width,) = told(store, "width")
+    (folder,) = segments(store)
+    header = json.loads((folder / "header.json").read_text(encoding="utf-8"))
+    (folder / "header.json").write_text(json.dumps({key: header[key] for key in header if key != "width"}))
+    older = opened(store.engine.segments.with_name("notes.db"))
+
+    assert width > 0
+    assert ask(older, vectors[5]).top == ask(store, vectors[5], exact=True).top
+
+
+def told(store: SqlStore, key: str) -> list[int]:
+    """Return what the headers of the segments in use tell of the codes of their passages."""
+    with store.engine.session() as session:
+        names = [name for (name,) in session.rows("select name from vector_segment order by upto")]
+    headers = (store.engine.segments / "vectors" / name / "header.json" for name in names)
+    return [json.loads(each.read_text(encoding="utf-8"))[key]["plain"] for each in headers]
 
 
 def test_a_code_book_that_faiss_learnt_is_used_on(tmp_path: Path, vectors: Any) -> None:

@@ -1,6 +1,8 @@
 """Four bits for each number: quantisation by faiss, scanned in place of the vectors, which then decide.
 
-The scan of faiss takes a bitmap of the rows that may be found, so that a filter costs nothing and loses nothing.
+The scan of faiss takes a bitmap of the rows that may be found, so that a filter costs nothing and loses nothing. It
+rounds the products of a question with the levels to eight bits: where few dimensions have the large numbers, that loses
+the others. So codes are measured when they are made, and kept only where they find what the vectors find.
 """
 
 import importlib.util
@@ -27,6 +29,22 @@ PORTION: Final = 16_384
 """How many rows are encoded or copied at a time."""
 LEAST: Final = 1_024
 """Fewer rows than this get no codes: a code book is learnt from more, and they are compared as they are."""
+
+NARROW: Final = 2
+"""How many rows for each one wanted codes bring where that is enough."""
+_WIDTHS: Final = {NARROW: NARROW, 4: 8, 8: 16}
+"""What codes bring for each one wanted, by what was enough for the sample: codes that miss some bring twice as many."""
+_FOUND: Final = 0.9995
+"""The part of the nearest that codes must find."""
+_NEAREST: Final = 100
+_ASKED: Final = 32
+"""How many questions of each kind are asked to measure codes."""
+_FEW: Final = 8
+"""A short question has one in so many of the numbers of a row."""
+_COMPARED: Final = 50_000
+"""Among about so many rows codes are measured at most."""
+_EQUAL: Final = 1e-6
+"""Products that differ less are of equals."""
 
 
 @cache
@@ -75,8 +93,11 @@ class Selector:
         return faiss.IDSelectorBitmap(self._bits)
 
 
-def write_codes(vectors: Any, path: Path, book: Path | None = None) -> None:
-    """Encode *vectors* and write the codes to *path*, by the code book of those at *book* or by one of their own."""
+def write_codes(vectors: Any, path: Path, book: Path | None = None) -> int:
+    """Encode *vectors* and write the codes to *path*, by the code book of those at *book* or by one of their own.
+
+    Return how many rows for each one wanted the codes must bring; zero, and nothing is written, where they miss some.
+    """
     faiss = _faiss()
     rows, dimensions = vectors.shape
     levels = _levels_at(book, dimensions)
@@ -92,10 +113,51 @@ def write_codes(vectors: Any, path: Path, book: Path | None = None) -> None:
         codes = _encoded(vectors[part], levels)
         ids = np.arange(part.start, part.start + len(codes))
         plain.invlists.update_entries(0, part.start, len(codes), faiss.swig_ptr(ids), faiss.swig_ptr(codes))
-    faiss.write_index(faiss.IndexIVFPQFastScan(plain), str(path))
-    path.chmod(FILE)
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    index = faiss.IndexIVFPQFastScan(plain)
+    width = _measured(Codes(index), vectors)
+    if width:
+        faiss.write_index(index, str(path))
+        path.chmod(FILE)
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+    return width
+
+
+def _measured(codes: Codes, vectors: Any) -> int:
+    """Return how many rows for each one wanted *codes* must bring, so that the nearest are among them; zero for never.
+
+    Of a large table some rows are compared, spread over all of it.
+    """
+    step = -(-len(vectors) // _COMPARED)
+    some = vectors[::step]
+    selector = Selector(np.arange(len(vectors)) % step == 0) if step > 1 else None
+    asked = _questions(some)
+    products = np.concatenate([some[part] @ asked.T for part in portions(len(some))]).T
+    found = dict.fromkeys(_WIDTHS, 0)
+    for question, near in zip(asked, products, strict=True):
+        least = np.partition(near, -_NEAREST)[-_NEAREST] - _EQUAL
+        rows, _ = codes.candidates(question, selector, max(_WIDTHS) * _NEAREST)
+        reached = near[rows // step] >= least
+        for width in _WIDTHS:
+            found[width] += min(_NEAREST, int(np.count_nonzero(reached[: width * _NEAREST])))
+    enough = (used for width, used in _WIDTHS.items() if found[width] >= _FOUND * _NEAREST * len(asked))
+    return next(enough, 0)
+
+
+def _questions(vectors: Any) -> Any:
+    """Return what may be asked of *vectors*, the same each time: rows, what lies between two, and short questions.
+
+    A row is nearer to its neighbours than a question is. A short question, such as one of few words to an embedder that
+    counts words, has large numbers in few dimensions: it has the largest ones of a row.
+    """
+    one, left, right, short = np.random.default_rng(_ASKED).choice(len(vectors), (4, _ASKED), replace=False)
+    rows = vectors[short]
+    sizes = np.abs(rows)
+    most = sizes.shape[1] // _FEW
+    large = sizes >= np.partition(sizes, -most, axis=1)[:, [-most]]
+    asked = np.concatenate([vectors[one], vectors[left] + vectors[right], np.where(large, rows, 0)])
+    lengths = np.linalg.norm(asked, axis=1, keepdims=True)
+    return (asked / np.where(lengths > 0, lengths, 1)).astype("f4")
 
 
 def _levels_at(book: Path | None, dimensions: int) -> Any:

@@ -6,6 +6,7 @@ import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,13 +14,16 @@ import numpy as np
 
 from recollect.errors import StoreDamaged
 from recollect.files import FILE, FOLDER
-from recollect.stores.nearest.codes import SAMPLE, fits, portions, read_codes, write_codes
+from recollect.stores.nearest.codes import NARROW, SAMPLE, fits, portions, read_codes, write_codes
 from recollect.stores.nearest.table import Block, Table
 from recollect.values import dataclass
 
 FORMAT: Final = 1
 ENOUGH: Final = 2
-"""A code book is learnt anew when so many times more rows are there to learn from."""
+"""A code book is learnt anew when so many times more rows are there to learn from.
+
+So it is with codes that missed too much: they are tried again.
+"""
 HEADER: Final = "header.json"
 _ARRAYS: Final = {"ids": "<i8", "memories": "<i8", "ordinals": "<i4", "spans": "<i8", "in_context": "<i4"}
 _TABLES: Final = ("plain", "context")
@@ -65,8 +69,9 @@ class Writer:
 
         The code book of one of the blocks *sources* is used on while it was learnt from enough.
         """
-        learnt = {name: self._encode(name, sources) for name in _TABLES}
-        about = {**about, "learnt": learnt, "sums": self._sums}
+        encoded = {name: self._encode(name, sources) for name in _TABLES}
+        told = {key: {name: getattr(each, key) for name, each in encoded.items()} for key in _ENCODED}
+        about = {**about, **told, "sums": self._sums}
         header = {"format": FORMAT, "dimensions": self._dimensions, **self._shape, **about}
         handle = os.open(self._folder / HEADER, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
@@ -75,16 +80,35 @@ class Writer:
             os.fsync(file.fileno())
         sync_folder(self._folder)
 
-    def _encode(self, name: str, sources: Sequence[Path]) -> int:
-        """Write the codes of a table, where it is to have some; return from how many rows their book was learnt."""
+    def _encode(self, name: str, sources: Sequence[Path]) -> "_Encoded":
+        """Write the codes of a table, where it is to have some that find what the vectors find."""
         rows = self._shape[name]
         if not self._quantised or not fits(rows, self._dimensions):
-            return 0
-        learnt, book = max(((_learnt(each, name), each) for each in sources), default=(0, None))
+            return _Encoded()
+        refused = max((_told(each, "refused", name) for each in sources), default=0)
+        if rows <= ENOUGH * refused:
+            return _Encoded(refused=refused)
+        learnt, book = max(((_told(each, "learnt", name), each) for each in sources), default=(0, None))
         again = book is None or min(rows, SAMPLE) > ENOUGH * learnt
         vectors = _mapped(self._folder / name, "<f4", (rows, self._dimensions))
-        write_codes(vectors, self._folder / f"{name}.codes", None if again or book is None else book / f"{name}.codes")
-        return min(rows, SAMPLE) if again else learnt
+        used = None if again or book is None else book / f"{name}.codes"
+        width = write_codes(vectors, self._folder / f"{name}.codes", used)
+        return _Encoded(learnt=min(rows, SAMPLE) if again else learnt, width=width) if width else _Encoded(refused=rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Encoded:
+    """What a header tells of the codes of a table: zero where there are none."""
+
+    learnt: int = 0
+    """From how many rows their book was learnt."""
+    width: int = 0
+    """How many rows for each one wanted they must bring."""
+    refused: int = 0
+    """Of how many rows the codes were that missed too much to be kept."""
+
+
+_ENCODED: Final = ("learnt", "width", "refused")
 
 
 def has_codes(folder: Path) -> bool:
@@ -92,10 +116,15 @@ def has_codes(folder: Path) -> bool:
     return (folder / "plain.codes").is_file()
 
 
-def _learnt(folder: Path, name: str) -> int:
-    """Return from how many rows the code book of a table was learnt."""
+def is_encoded(folder: Path) -> bool:
+    """Return whether the vectors of a block are encoded, or are not to be."""
+    return has_codes(folder) or _told(folder, "refused", "plain") > 0
+
+
+def _told(folder: Path, key: str, name: str) -> int:
+    """Return what the header of a block tells of the codes of a table; zero where it tells nothing."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        return int(json.loads((folder / HEADER).read_text(encoding="utf-8"))["learnt"][name])
+        return int(json.loads((folder / HEADER).read_text(encoding="utf-8"))[key][name])
     return 0
 
 
@@ -117,10 +146,12 @@ def load(folder: Path, about: Mapping[str, object]) -> Block:
         if {key: header[key] for key in expected} != expected:
             raise damaged(folder)
         rows, few, dimensions = (int(header[key]) for key in ("plain", "context", "dimensions"))
+        widths = dict(header.get("width", {}))
         shapes = {"spans": (rows, 2), "in_context": (few,)}
         arrays = {name: _mapped(folder / name, kind, shapes.get(name, (rows,))) for name, kind in _ARRAYS.items()}
         plain, context = (
-            _table(folder, name, count, dimensions) for name, count in (("plain", rows), ("context", few))
+            _table(folder, name, (count, dimensions), int(widths.get(name, NARROW)))
+            for name, count in (("plain", rows), ("context", few))
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise damaged(folder) from error
@@ -143,10 +174,10 @@ def damaged(folder: Path) -> StoreDamaged:
     return StoreDamaged(f"{folder.name} is damaged", hint="run: recollect reindex")
 
 
-def _table(folder: Path, name: str, rows: int, dimensions: int) -> Table:
-    vectors = _mapped(folder / name, "<f4", (rows, dimensions))
-    codes = folder / f"{name}.codes"
-    return Table(vectors, folder / name, lambda: read_codes(codes, rows=rows, dimensions=dimensions))
+def _table(folder: Path, name: str, shape: tuple[int, int], width: int) -> Table:
+    codes, (rows, dimensions) = folder / f"{name}.codes", shape
+    load_codes = partial(read_codes, codes, rows=rows, dimensions=dimensions)
+    return Table(_mapped(folder / name, "<f4", shape), folder / name, load_codes, width)
 
 
 def _mapped(path: Path, kind: str, shape: tuple[int, ...]) -> Any:
@@ -161,4 +192,4 @@ def _mapped(path: Path, kind: str, shape: tuple[int, ...]) -> Any:
     return np.frombuffer(mapped, dtype=kind).reshape(shape)
 
 
-__all__ = ["Columns", "Writer", "damaged", "has_codes", "load", "portions", "sync_folder", "verify"]
+__all__ = ["Columns", "Writer", "damaged", "has_codes", "is_encoded", "load", "portions", "sync_folder", "verify"]

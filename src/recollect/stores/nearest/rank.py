@@ -2,7 +2,7 @@
 
 A table without codes, or of a store that is not large, is compared row by row, and the answer is exact: float32
 products are off by less than a margin that is kept below the last one wanted. A table with codes brings more than are
-wanted by its codes first, which miss one in some thousands.
+wanted by its codes first, so many that they miss one in some thousands.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,9 +20,8 @@ from recollect.vectors import DIGITS
 
 SPARE: Final = 16
 """How many passages more than wanted are looked at first: some are of the same memory."""
-DEPTH: Final = 2
-"""How many rows for each one wanted the codes bring, of up to `LARGE` rows; of more, twice as many."""
 LARGE: Final = 250_000
+"""Of more rows the codes bring twice as many."""
 FEWEST: Final = 100
 """So many are always taken to be wanted."""
 MARGIN: Final = 1e-4
@@ -87,6 +86,7 @@ class Column:
     def __init__(self, admission: Admission, table: Table, rows: Any, admitted: Any) -> None:
         self._block = admission.block
         self._table = table
+        self.width = table.width
         self._rows = rows
         self._admitted = admitted
         self.count = len(table) if admitted is None else int(np.count_nonzero(admitted))
@@ -153,7 +153,8 @@ def nearest(among: Sequence[Column], query: Any, limit: int, *, quantised: bool,
     *alone* says that no two rows are of one memory.
     """
     total = sum(each.count for each in among)
-    depth = DEPTH * (1 + (total > LARGE)) * max(FEWEST, limit + SPARE) if quantised else total
+    width = max((each.width for each in among), default=0) if quantised else 0
+    depth = width * (1 + (total > LARGE)) * max(FEWEST, limit + SPARE) if width else total
     while True:
         pools, is_guessed = _pools(among, query, depth)
         least, memories = _least(pools, limit, alone=alone)

@@ -18,10 +18,16 @@ SMALL: Final = 2**25
 
 
 class Table:
-    """Vectors of float32 in rows; *path* is the file they are mapped from, *load* reads their codes when needed."""
+    """Vectors of float32 in rows; *path* is the file they are mapped from, *load* reads their codes when needed.
 
-    def __init__(self, vectors: Any, path: Path | None = None, load: Callable[[], Codes | None] | None = None) -> None:
+    *width* says how many rows for each one wanted the codes must bring: zero where there are none.
+    """
+
+    def __init__(
+        self, vectors: Any, path: Path | None = None, load: Callable[[], Codes | None] | None = None, width: int = 0
+    ) -> None:
         self.vectors = vectors
+        self.width = width
         self._path = path
         self._file: BinaryIO | None = None
         self._load = load

@@ -15,7 +15,7 @@ import numpy as np
 from recollect.errors import StoreDamaged, StoreError
 from recollect.files import make_folder
 from recollect.stores.nearest.codes import fits
-from recollect.stores.nearest.files import Columns, Writer, has_codes, load, portions
+from recollect.stores.nearest.files import Columns, Writer, is_encoded, load, portions
 from recollect.stores.nearest.table import Block
 from recollect.stores.sql.engine import Engine, Session
 from recollect.stores.sql.index.folder import SegmentFolder
@@ -197,7 +197,7 @@ class Sealer:
         gone = gone_from(session, named)
         for each in named:
             coded = quantised and each.passages <= self._sizes.foreground and fits(each.passages, each.dimensions)
-            bare = coded and not has_codes(self._folder.path / each.name)
+            bare = coded and not is_encoded(self._folder.path / each.name)
             if bare or self._read(each) is None or len(gone[each.name]) > DIRTY * each.passages:
                 return [each], each.low, each.upto
         return None
