@@ -1,10 +1,12 @@
 """What a caller may rely on when asking for what ranking looks at of memories."""
 
+from contextlib import suppress
 from datetime import timedelta
 
 from kit import NOON
-from recollect.records import ALL_PROJECTS, Forget, Insert, Memory, Outline, Scope
+from recollect.records import ALL_PROJECTS, Forget, Insert, Memory, Outline, Revise, Scope
 from recollect.stores.contract import Store
+from recollect.values import replace
 
 HOUR = timedelta(hours=1)
 
@@ -31,3 +33,30 @@ def test_outlines_of_other_projects_and_of_nobody_are_absent(store: Store) -> No
     found = store.outlines([99, *reversed(rows)], scope=Scope(projects=frozenset({"p"})))
 
     assert list(found) == [rows[2], rows[0]]
+
+
+def test_outlines_asked_for_again_are_those_of_now_and_of_the_scope(store: Store) -> None:
+    rows = store.apply([Insert(memory=Memory(content="x", project=name)) for name in ("p", "q")], at=NOON)
+    store.outlines(rows, scope=ALL_PROJECTS)
+
+    within = store.outlines(rows, scope=Scope(projects=frozenset({"q"})))
+    held = store.load(rows, scope=ALL_PROJECTS)
+    store.apply([Revise(memory=replace(held[rows[0]], content="y", pinned=True))], at=NOON)
+    now = store.outlines(rows, scope=ALL_PROJECTS)
+
+    assert list(within) == [rows[1]]
+    assert [(each.content, each.pinned) for each in now.values()] == [("y", True), ("x", False)]
+
+
+def test_outlines_in_a_transaction_that_writes_are_those_it_leaves(store: Store) -> None:
+    (row,) = store.apply([Insert(memory=Memory(content="x"))], at=NOON)
+    before = store.load([row], scope=ALL_PROJECTS)[row]
+    store.outlines([row], scope=ALL_PROJECTS)
+
+    with suppress(RuntimeError), store.transaction():
+        store.apply([Revise(memory=replace(before, content="y"))], at=NOON)
+        inside = store.outlines([row], scope=ALL_PROJECTS)
+        raise RuntimeError
+
+    assert inside[row].content == "y"
+    assert store.outlines([row], scope=ALL_PROJECTS)[row].content == "x"

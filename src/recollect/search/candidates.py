@@ -68,7 +68,7 @@ class Candidates(Sequence[Candidate]):
     *lifts* are shares beside those of the rankings, *drops* says who is not shown and why.
     """
 
-    __slots__ = ("_made", "drops", "factors", "fused", "given", "ids", "lifts", "scores")
+    __slots__ = ("_kept", "_made", "drops", "factors", "fused", "given", "ids", "lifts", "scores")
 
     def __init__(
         self,
@@ -85,6 +85,7 @@ class Candidates(Sequence[Candidate]):
         self.ids, self.fused, self.scores = ids, fused, scores
         self.given, self.lifts, self.factors, self.drops = given, lifts, factors, drops
         self._made: dict[int, Candidate] = {} if made is None else made
+        self._kept: Candidates | None = None
 
     @classmethod
     def of(cls, candidates: Sequence[Candidate]) -> "Candidates":
@@ -108,9 +109,9 @@ class Candidates(Sequence[Candidate]):
     def fuse(cls, ids: Sequence[int], given: Sequence[Given]) -> "Candidates":
         """Return what *given* gives *ids*, in their order."""
         every = [each.points for each in given]
-        if len(every) == 2 and all(points.keys() >= set(ids) for points in every):
-            one, two = every
-            fused = [one[row] + two[row] for row in ids]
+        if len(every) == 2:
+            one, two = (points.get for points in every)
+            fused = [one(row, 0.0) + two(row, 0.0) for row in ids]
         else:
             fused = [add_up([points[row] for points in every if row in points]) for row in ids]
         return cls(ids, fused, fused, given=tuple(given))
@@ -195,7 +196,7 @@ class Candidates(Sequence[Candidate]):
             if row in shares:
                 points = [each.points[row] for each in self.given if row in each.points]
                 fused[at] = add_up([*points, *[share.points for share in lifts[row]]])
-                scores[at] = _weighed(row, fused[at], self.factors)
+                scores[at] = _weighed(row, fused[at], self.factors) if self.factors else fused[at]
         return self._like(self.ids, fused, scores, lifts=lifts)
 
     def weighed(self, factors: Factors) -> "Candidates":
@@ -229,11 +230,13 @@ class Candidates(Sequence[Candidate]):
 
     @property
     def kept(self) -> "Candidates":
-        """Those that nobody dropped."""
+        """Those that nobody dropped; most stages ask for them."""
         drops = self.drops
         if not drops:
             return self
-        return self.picked([at for at, row in enumerate(self.ids) if row not in drops])
+        if self._kept is None:
+            self._kept = self.picked([at for at, row in enumerate(self.ids) if row not in drops])
+        return self._kept
 
 
 def _weighed(row: int, fused: float, factors: Factors) -> float:

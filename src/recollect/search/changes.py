@@ -6,7 +6,7 @@ a change, stands just above it, and says which one it follows. So does one of th
 itself past.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 
@@ -58,16 +58,18 @@ def order_changes(state: State, *, rules: Changes) -> State:
         return _as_of(state, kept, until, rules)
     if may_ask_past(question) and not before:
         return state
-    others = [kept[at] for at, score in enumerate(kept.scores) if at and score >= rules.min_score * best.score]
-    linked = [each for each in others if _follows(best.id, each.id, state, back=before)]
+    least = rules.min_score * best.score
+    others = [row for row, score in islice(zip(kept.ids, kept.scores, strict=True), 1, None) if score >= least]
+    linked = [row for row in others if _follows(best.id, row, state, back=before)]
     if not linked and not before and _is_past(state.outlines[best.id]):
-        linked = [each for each in others if _is_present(each.id, state) and _alike(best.id, each.id, state)][:1]
+        linked = [row for row in others if _is_present(row, state) and _alike(best.id, row, state)][:1]
     if not linked:
         return state if before else _marked(state, best, others)
-    return _raised(state, linked[0] if before else _newest(linked, state), best)
+    chosen = linked[0] if before else _newest(linked, state)
+    return _raised(state, kept[kept.ids.index(chosen)], best)
 
 
-def _marked(state: State, best: Candidate, others: Sequence[Candidate]) -> State:
+def _marked(state: State, best: Candidate, others: Sequence[int]) -> State:
     """Return *state* with the older memory named that the best hit gives another value than."""
     if not others:
         return state
@@ -75,9 +77,9 @@ def _marked(state: State, best: Candidate, others: Sequence[Candidate]) -> State
 
     new = state.outlines[best.id]
     older = [
-        each.id
-        for each in others
-        if state.outlines[each.id].when < new.when and gives_other_value(new.content, state.outlines[each.id].content)
+        row
+        for row in others
+        if state.outlines[row].when < new.when and gives_other_value(new.content, state.outlines[row].content)
     ]
     return replace(state, older={**state.older, best.id: older[0]}) if older else state
 
@@ -108,11 +110,12 @@ def _as_of(state: State, kept: Sequence[Candidate], until: datetime, rules: Chan
     if not others:
         return state
     nearest = max(others, key=_undated)
-    return _raised(state, nearest if later else _newest(others, state), best)
+    by_row = {each.id: each for each in others}
+    return _raised(state, nearest if later else by_row[_newest(by_row, state)], best)
 
 
-def _newest(candidates: Sequence[Candidate], state: State) -> Candidate:
-    return max(candidates, key=lambda each: (state.outlines[each.id].when, each.id))
+def _newest(rows: Iterable[int], state: State) -> int:
+    return max(rows, key=lambda row: (state.outlines[row].when, row))
 
 
 def _undated(candidate: Candidate) -> float:

@@ -94,8 +94,11 @@ def by_coverage(ranking: Ranking, rules: Fuse, *, length: float) -> Ranking:
         return ranking
 
     whole = max(1.0, length / rules.full_words)
-    shares = {row: coverage * whole for row, _, coverage, _ in (*ranking.hits, *ranking.by_id.values())}
-    return replace(ranking, strengths={row: share**2 if share < 1.0 else 1.0 for row, share in shares.items()})
+    strengths = {
+        row: share**2 if (share := coverage * whole) < 1.0 else 1.0
+        for row, _, coverage, _ in (*ranking.hits, *ranking.by_id.values())
+    }
+    return replace(ranking, strengths=strengths)
 
 
 def combine(rankings: Sequence[Ranking], rules: Fuse, *, words: int, fallback: bool = False) -> Candidates:
@@ -158,7 +161,8 @@ def _known(ranking: Ranking, everyone: Sequence[int]) -> tuple[dict[int, int], d
     ranks = dict(zip(rows, range(1, len(rows) + 1), strict=True))
     natives = dict(zip(rows, map(_SCORE, hits), strict=True))
     if by_id:
-        natives |= {row: by_id[row].score for row in everyone if row in by_id and row not in ranks}
+        others = by_id.keys() - ranks.keys()
+        natives |= {row: by_id[row].score for row in everyone if row in others}
     return ranks, natives
 
 

@@ -101,7 +101,8 @@ def mark_conflicts(state: State, context: SearchContext) -> State:
 def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
     """Return where the passage of each memory stands that is nearest in meaning, where vectors were asked."""
     near, shown = state.ranking("vector"), set(state.kept.ids)
-    return {row: span for row, _, _, span in (*near.by_id.values(), *near.hits) if row in shown and span is not None}
+    scored = [near.by_id[row] for row in shown if row in near.by_id]
+    return {row: span for row, _, _, span in (*scored, *near.hits) if row in shown and span is not None}
 
 
 def _snippet(candidate: Candidate, state: State, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> Snippet:

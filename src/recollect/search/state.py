@@ -3,7 +3,9 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from operator import itemgetter
 from time import perf_counter
+from typing import Final
 
 from recollect.embedders.contract import Embedder
 from recollect.errors import SearchCancelled, SearchTimeout
@@ -34,6 +36,7 @@ Outlined = Outline | Memory
 """What ranking looks at of a memory."""
 Boost = Callable[[Outlined, Sequence[Fact]], float]
 """What a lens makes of a memory and its facts."""
+_ID: Final = itemgetter(IndexHit._fields.index("id"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +74,11 @@ class Ranking:
 
     def find(self, memory_id: int) -> tuple[int | None, IndexHit | None]:
         """Return the rank and the entry of a memory, as far as this ranking knows them."""
-        ranked = ((rank, hit) for rank, hit in enumerate(self.hits, start=1) if hit.id == memory_id)
-        return next(ranked, (None, self.by_id.get(memory_id)))
+        rows = [*map(_ID, self.hits)]
+        if memory_id not in rows:
+            return None, self.by_id.get(memory_id)
+        at = rows.index(memory_id)
+        return at + 1, self.hits[at]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,8 @@
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
+from itertools import compress, pairwise
+from operator import attrgetter, not_
 from typing import Final, NamedTuple
 
 from recollect.lazy import regex
@@ -90,11 +91,13 @@ class _Finds(dict[str, frozenset[str]]):
         if not self._stems_alone:
             return {at: found for at, found in enumerate(map(self.__getitem__, words)) if found}
         stems = self._wanted.stems
-        elsewhere, analyses = stems.isdisjoint, map(WORDS.__getitem__, words)
+        held = list(map(_STEMS, map(WORDS.__getitem__, words)))
         # Hardly any word holds one: all that is done for each of them is to see that.
-        return {at: stems.intersection(each.stems) for at, each in enumerate(analyses) if not elsewhere(each.stems)}
+        found = compress(range(len(held)), map(not_, map(stems.isdisjoint, held)))
+        return {at: stems.intersection(held[at]) for at in found}
 
 
+_STEMS: Final = attrgetter("stems")
 _RUN: Final = frozenset({""})
 """What stands for a CJK run in which wanted tokens may be."""
 _finds: Final = lru_cache(maxsize=64)(_Finds)

@@ -22,8 +22,13 @@ class Counting:
         self.loaded: list[int] = []
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        self.asked[name] += 1
-        return getattr(self._store, name)
+        question = getattr(self._store, name)
+
+        def ask(*given: Any, **options: Any) -> Any:
+            self.asked[name] += 1
+            return question(*given, **options)
+
+        return ask
 
     def load_with_events(self, ids: Sequence[int], **options: Any) -> Any:
         self.asked["load_with_events"] += 1

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from recollect.records import (
     ALL_PROJECTS,
@@ -36,11 +36,31 @@ def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]
     return {row: found[row] for row in ids if row in found}
 
 
+KEPT: Final = 8_192
+"""How many outlines a connection keeps at most while the store is unchanged: searches of one store share most."""
+LONGEST: Final = 1_000
+"""Only what has at most so many characters is kept."""
+
+
 def outlines(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
     """Return what ranking looks at of *ids* in *scope*."""
-    where = db.engine.member("m.id", ids) & in_scope(db.engine, scope)
-    found = codec.outlines(ask(db, f"select {OUTLINED} from memory m", where))
-    return {row: found[row] for row in ids if row in found}
+    with db.engine.session() as session:
+        known = session.kept(_nothing_known)
+        missing, fresh = [row for row in ids if row not in known], dict[int, Outline]()
+        if missing:
+            where = db.engine.member("m.id", missing) & in_scope(db.engine, scope)
+            fresh = codec.outlines(ask(db, f"select {OUTLINED} from memory m", where))
+    every = [known[row] if row in known else fresh[row] for row in ids if row in known or row in fresh]
+    if fresh:
+        if len(known) + len(fresh) > KEPT:
+            known.clear()
+        known.update({row: each for row, each in fresh.items() if len(each.content) <= LONGEST})
+    projects = scope.projects
+    return {each.id: each for each in every if projects is None or each.project in projects}
+
+
+def _nothing_known(_: Session) -> dict[int, Outline]:
+    return {}
 
 
 def wordings(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:
