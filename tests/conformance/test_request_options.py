@@ -260,15 +260,20 @@ def test_a_search_can_be_cancelled_before_every_question_to_the_store(db: Recoll
 
 
 class Counting:
-    """A store that counts what it is asked."""
+    """A store that counts what it is asked: what is handed on without being called is no question."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.calls: Counter[str] = Counter()
 
     def __getattr__(self, name: str) -> Any:
-        self.calls[name] += 1
-        return getattr(self._store, name)
+        found = getattr(self._store, name)
+
+        def asked(*given: Any, **options: Any) -> Any:
+            self.calls[name] += 1
+            return found(*given, **options)
+
+        return asked if callable(found) else found
 
 
 ALWAYS = ("reading", "version", "nearest", "vectors", "outlines", "load_with_events", "facts")

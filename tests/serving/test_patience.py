@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -96,7 +97,7 @@ def test_a_body_that_ends_early_is_no_body() -> None:
 def test_a_search_ends_when_nobody_waits_for_it_any_more(server: Served) -> None:
     asked, told = threading.Event(), threading.Event()
 
-    def slow(request: Request, _: Profile, __: Search) -> Reply:
+    def slow(request: Request, _: Profile, __: Search, ___: Callable[[], int]) -> Reply:
         asked.set()
         until = time.monotonic() + 20
         while request.cancelled and not request.cancelled() and time.monotonic() < until:
@@ -119,7 +120,7 @@ def test_a_search_ends_when_nobody_waits_for_it_any_more(server: Served) -> None
 def test_the_time_that_a_request_allows_is_the_search_s(server: Served) -> None:
     allowed: list[object] = []
 
-    def noted(request: Request, _: Profile, __: Search) -> Reply:
+    def noted(request: Request, _: Profile, __: Search, ___: Callable[[], int]) -> Reply:
         allowed.append(request.timeout)
         raise SearchTimeout("given up")
 
