@@ -182,7 +182,7 @@ def writing(server: str) -> Iterator[Result]:
     schemas = [f"{address}{mark}schema=shard_{number}" for number in range(4)]
     for each in schemas:
         open_at(each).close()
-    yield from _alone(schemas[0])
+    yield from _alone(schemas[0], address)
     cases = [(f"{count} writers of one schema", schemas[:1], count, min(count, 4)) for count in WRITERS]
     for name, places, count, processes in [*cases, ("16 writers of four schemas", schemas, 16, 4)]:
         say(name)
@@ -191,18 +191,18 @@ def writing(server: str) -> Iterator[Result]:
         yield _quantiles(name, taken, len(taken) / WRITING, section="writing", threads=count)
 
 
-def _alone(address: str) -> Iterator[Result]:
-    """Yield how many statements a memory takes that is added by itself, and how long both ends compute."""
+def _alone(schema: str, server: str) -> Iterator[Result]:
+    """Yield how many statements a memory takes that is added by itself to *schema*, and how long both ends compute."""
     from benchmarks.postgres.latency import listened  # noqa: PLC0415  (clients have no need of it)
     from benchmarks.postgres.server import computed  # noqa: PLC0415
 
-    with recollect.open(address, model="none") as db:
+    with recollect.open(schema, model="none") as db:
         db.add("The first one opens connections")
-        before, here = computed(address), time.process_time()
+        before, here = computed(server), time.process_time()
         with listened() as told:
             for number in range(ADDED):
                 db.add(f"Memory number {number} is written by itself")
-        there, here = computed(address) - before, 1000 * (time.process_time() - here)
+        there, here = computed(server) - before, 1000 * (time.process_time() - here)
     count = len(told) / ADDED
     yield _value("statements of one add", round(count), "executemany apart", section="writing")
     yield _value("microseconds of computing of one add", round(1000 * here / ADDED), "client", section="writing")

@@ -37,6 +37,7 @@ def write_page(results: Sequence[Result], facts: Mapping[str, Any]) -> None:
         "clients": grid(["", "calls", "a second", "ms: median / 95% / 99%"], _times(results, "clients")),
         "exact": grid(["after it", "found", ""], _values(results, "clients")),
         "projects": grid(["", "asked", "", "ms: median / 95% / 99%"], _times(results, "projects")),
+        "adding": grid(["", "", ""], _values(results, "writing")),
         "writing": grid(["", "writes in 10 s", "a second", "ms: median / 95% / 99%"], _times(results, "writing")),
         "sizes": grid(["", "", ""], _values(results, "sizes")),
         "sizing": grid(["memories", "tables, GB", "graph, GB", "segments, GB", "shards", "machines"], sizing(lines)),
