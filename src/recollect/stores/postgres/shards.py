@@ -9,8 +9,6 @@ from contextlib import contextmanager, suppress
 from threading import Lock, RLock
 from typing import Any, Final, NoReturn, cast
 
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
-
 from recollect.errors import InputError, RecollectError
 from recollect.stores.contract import Store
 from recollect.stores.postgres.address import Address, read_address
@@ -18,7 +16,6 @@ from recollect.stores.postgres.directory import Directory, Shard, require_no_sec
 from recollect.stores.postgres.engine import PostgresEngine
 from recollect.stores.sql import SqlStore, ledger
 from recollect.stores.sql.engine import Database
-from recollect.values import replace
 
 WRITES: Final = frozenset(
     {
@@ -32,19 +29,8 @@ WRITES: Final = frozenset(
     }
 )
 """The questions that leave something behind: a project is placed by the first of them."""
-WAIT: Final = 5
-"""How many seconds a server may take to let somebody in, unless the address of the shard says."""
 KNOWN: Final = 10_000
 """How many projects a process remembers the place of."""
-
-
-def shard_at(address: str) -> Address:
-    """Return where a shard is; a server that nobody hears from is not waited for long."""
-    told = read_address(address)
-    given = conninfo_to_dict(told.server)
-    return (
-        told if "connect_timeout" in given else replace(told, server=make_conninfo(told.server, connect_timeout=WAIT))
-    )
 
 
 class ShardedStore:
@@ -89,7 +75,7 @@ class ShardedStore:
         with opening:
             held = self._stores.get(shard.number)
             if held is None:
-                held = self._stores[shard.number] = self._open_shard(shard_at(shard.address))
+                held = self._stores[shard.number] = self._open_shard(read_address(shard.address))
             return held
 
     def add(self, name: str, address: str) -> tuple[Shard, tuple[str, ...]]:
@@ -98,7 +84,7 @@ class ShardedStore:
         A process that has a shard open stays with the address that it had.
         """
         require_no_secret(address)
-        store = self._open_shard(shard_at(address))
+        store = self._open_shard(read_address(address))
         try:
             projects = tuple(filter(None, store.projects()))
             number = cast("PostgresEngine", store.engine).name
