@@ -76,12 +76,8 @@ class Names:
 
     def some(self, places: Whole) -> list[str]:
         """Return the texts at *places*, ascending."""
-        if not len(places):
-            return []
-        first, last = int(self.offsets[places[0]]), int(self.offsets[places[-1] + 1])
-        block = self.blob[first:last].tobytes()
-        starts, stops = (self.offsets[places] - first).tolist(), (self.offsets[places + 1] - first).tolist()
-        return [block[start:stop].decode("utf-8", "surrogatepass") for start, stop in zip(starts, stops, strict=True)]
+        block, starts, stops = self.blob.data, self.offsets[places].tolist(), self.offsets[places + 1].tolist()
+        return [str(block[start:stop], "utf-8", "surrogatepass") for start, stop in zip(starts, stops, strict=True)]
 
     def __getitem__(self, at: int) -> bytes:
         return self.raw(at)

@@ -106,9 +106,10 @@ class Parts:
     def near(self, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
         """Return words near others, and those that hold parts."""
         views = self._views(scope, [None] * len(self.pieces))
+        longer = containing(views, [part for part in holding if part])
         return NearWords(
             near={word: _words(near(views, word, reach) if word else ()) for word, reach in words.items()},
-            holding={part: _words(_longer(views, part) if part else ()) for part in holding},
+            holding={part: _words(_longer(part, longer.get(part, ()))) for part in holding},
         )
 
     def _asked(self, asked: WordQuestion, version: int) -> tuple[Searched, CollectionStats]:
@@ -147,8 +148,8 @@ def _words(found: Iterable[tuple[str, int, int]]) -> tuple[NearWord, ...]:
     )
 
 
-def _longer(views: Sequence[View], part: str) -> Iterator[tuple[str, int, int]]:
-    return ((term, len(term) - len(part), count) for term, count in containing(views, part))
+def _longer(part: str, found: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
+    return ((term, len(term) - len(part), count) for term, count in found)
 
 
 def mask_of(part: Part, ids: Collection[int]) -> Mask:
