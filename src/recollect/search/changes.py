@@ -11,7 +11,6 @@ from datetime import datetime
 from itertools import islice
 
 from recollect.profile import Changes
-from recollect.replies import Share
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Candidate, Candidates
 from recollect.search.parse import Query, query_length
@@ -126,7 +125,7 @@ def _raised(state: State, chosen: Candidate, best: Candidate) -> State:
     """Return *state* with *chosen* just above *best*, and the link between them told."""
     factor = chosen.score / chosen.fused if chosen.fused > 0 else 1.0
     points = (best.score * (1.0 + STEP)) / factor - chosen.fused if factor > 0 else 0.0
-    ordered = state.columns.lifted({chosen.id: Share("change", None, max(0.0, points))}).by_score()
+    ordered = state.columns.lifted("change", {chosen.id: max(0.0, points)}).by_score()
     newer, older = sorted((chosen.id, best.id), key=lambda row: (state.outlines[row].when, row), reverse=True)
     return replace(state, candidates=ordered, older={**state.older, newer: older})
 

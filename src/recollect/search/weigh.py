@@ -10,6 +10,7 @@ from recollect.decay import age_days, effective_confidence, half_life_decay
 from recollect.profile import Factor, Floor, Weigh
 from recollect.records import Fact, Usage
 from recollect.search.candidates import Candidate, Candidates, Drop, Factors
+from recollect.search.dialogue import REPLY
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
@@ -83,9 +84,8 @@ def _priors(memories: Mapping[int, Outlined], rules: Weigh, now: datetime) -> di
 def _subject(row: int, *, candidates: Candidates, state: State, replies: float) -> Subject:
     memory, facts = state.outlines[row], state.facts.get(row, ())
     lens = 1.0 if state.boost is None else state.boost(memory, facts)
-    # Only the last share may be a reply's: nothing else is given between that stage and this.
-    lifts = candidates.lifts.get(row)
-    least = replies if lifts and lifts[-1].ranking == "reply" else 0.0
+    answers = any(each.ranking == REPLY and row in each.points for each in candidates.given)
+    least = replies if answers else 0.0
     return Subject(memory, facts, state.usage.get(row, UNUSED), lens, least)
 
 

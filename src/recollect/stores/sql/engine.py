@@ -13,6 +13,7 @@ from recollect.records import (
     Filter,
     Form,
     NearWords,
+    Passage,
     Progress,
     Scope,
     TokenizedMemory,
@@ -300,6 +301,12 @@ class VectorScan(Protocol):
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the nearest among the memories that are *admitted*, exact cosines for those asked for by id."""
+        ...
+
+    def passages(
+        self, generation: int, stamp: int, memories: Sequence[int], *, scope: Scope, version: int
+    ) -> Mapping[int, tuple[Passage, ...]]:
+        """Return the passages of those of *memories* that need not be read; *scope* and *version* are as asked last."""
         ...
 
     def settle(self, engine: Engine, *, whole: bool = False, at_rest: bool = False) -> None:
