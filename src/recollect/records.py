@@ -120,6 +120,18 @@ class Outline(NamedTuple):
     superseded_by: int | None
 
 
+class Traits(NamedTuple):
+    """What weighing looks at of a memory whose text nobody reads; a named tuple, as hundreds are made for a search."""
+
+    id: int
+    project: str
+    type: str
+    confidence: float
+    pinned: bool
+    thread: str | None
+    created_at: datetime
+
+
 _BLANKS: Final = "".join(" " if chr(code).isspace() else chr(code) for code in range(128))
 
 

@@ -45,6 +45,7 @@ from recollect.records import (
     SourceHead,
     StoreStats,
     SubstringQuery,
+    Traits,
     Usage,
     VectorHits,
     WordHits,
@@ -146,6 +147,11 @@ class OracleStore:
         with self._lock:
             held = self._state.memories
             return {row: held[row] for row in ids if row in held and in_scope(held[row], scope)}
+
+    def traits(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Traits]:
+        held = self.load(ids, scope=scope)
+        found = {row: Traits._make(getattr(memory, name) for name in Traits._fields) for row, memory in held.items()}
+        return {row: each._replace(thread=each.thread or None) for row, each in found.items()}
 
     def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
         held = self.load(ids, scope=scope)

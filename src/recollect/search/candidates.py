@@ -100,12 +100,12 @@ class Candidates(Sequence[Candidate]):
         if isinstance(candidates, cls):
             return candidates
         factors: dict[str, dict[int, float]] = {}
-        shares: dict[str, dict[int, Share]] = {}
+        shares: dict[str, dict[int, Share]] = {name: {} for name in _rankings(candidates)}
         for each in candidates:
             for name, factor in each.factors.items():
                 factors.setdefault(name, {})[each.id] = factor
             for share in each.shares:
-                shares.setdefault(share.ranking, {})[each.id] = share
+                shares[share.ranking][each.id] = share
         return cls(
             [each.id for each in candidates],
             [each.fused for each in candidates],
@@ -238,3 +238,16 @@ class Candidates(Sequence[Candidate]):
         if self._kept is None:
             self._kept = self.picked([at for at, row in enumerate(self.ids) if row not in drops])
         return self._kept
+
+
+def _rankings(candidates: Sequence[Candidate]) -> list[str]:
+    """Return who gave *candidates* something, in the order of their shares; some were not given anything by some."""
+    found: list[str] = []
+    for each in sorted(candidates, key=lambda one: -len(one.shares)):
+        at = len(found)
+        for share in reversed(each.shares):
+            if share.ranking in found:
+                at = found.index(share.ranking)
+            else:
+                found.insert(at, share.ranking)
+    return found

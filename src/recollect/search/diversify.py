@@ -10,7 +10,8 @@ from typing import Final
 from recollect.lazy import regex
 from recollect.profile import Diversify
 from recollect.search.candidates import Candidate, Drop
-from recollect.search.state import Outlined, State
+from recollect.search.state import Outlined, SearchContext, State
+from recollect.search.texts import Texts
 from recollect.values import replace
 
 SHINGLE: Final = 5
@@ -21,13 +22,16 @@ _ASCII: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or
 Shingles = frozenset[tuple[str, ...]]
 
 
-def diversify(state: State, *, rules: Diversify, limit: int) -> State:
+def diversify(state: State, context: SearchContext, *, rules: Diversify, limit: int) -> State:
     """Keep the first *limit* candidates without near-repeats, in the order that a wish for diversity makes.
 
     Diversity is sought among twice as many; without it the first of a longer answer are those of a shorter one.
+    Texts are loaded as far down as they are looked at, and those of whoever is shown.
     """
     candidates = state.columns
-    chosen, repeats = choose(candidates.kept, state.outlines, rules, limit)
+    texts = Texts(state, context, candidates.kept.ids)
+    chosen, repeats = choose(candidates.kept, texts, rules, limit)
+    state = texts.loaded([each.id for each in chosen])
     shown = [each.id for each in chosen]
     ordered = candidates.led_by(shown)
     drops: dict[int, Drop] = dict.fromkeys(

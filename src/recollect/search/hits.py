@@ -6,9 +6,9 @@ from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Candidate
-from recollect.search.dialogue import exchanges_among
 from recollect.search.exchange import collapse, exchanges_told
 from recollect.search.state import SearchContext, State
+from recollect.search.texts import with_outlines
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
 from recollect.text.snippet import QueryTerms, Snippet, held, joined, marked_snippet, most_held
@@ -24,21 +24,11 @@ METADATA_SHOWN = 60
 """How many characters are shown of a value in the metadata that holds what was asked."""
 
 
-def load(state: State, context: SearchContext, *, usage: bool) -> State:
-    """Load what ranking looks at of the candidates, and how they were used where a factor looks at it."""
-    ids = state.columns.ids
-    if not ids:
-        return state
-    outlines = context.ask.outlines(ids, scope=state.scope)
-    used = context.ask.usage(scope=state.scope) if usage else {}
-    return replace(state, outlines=outlines, exchanges=exchanges_among(outlines), usage=used)
-
-
 def load_shown(state: State, context: SearchContext, *, pool: int) -> State:
     """Load the memories that are shown, and the first *pool* of those that would be in a longer answer."""
     near = state.in_reach.ids[:pool] if pool else ()
     ids = list(dict.fromkeys([*state.kept.ids, *near]))
-    return _with_memories(state, context, ids) if ids else state
+    return _with_memories(with_outlines(state, context, near), context, ids) if ids else state
 
 
 def _with_memories(state: State, context: SearchContext, ids: Sequence[int]) -> State:

@@ -10,6 +10,7 @@ from recollect.rerankers.contract import Reranker
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Candidate
 from recollect.search.state import Outlined, SearchContext, State
+from recollect.search.texts import with_outlines
 from recollect.text.snippet import MatchSpan, QueryTerms, match_spans
 from recollect.values import replace
 
@@ -28,6 +29,7 @@ def rerank(state: State, context: SearchContext, *, rules: Rerank) -> State:
     if reranker is None:
         return state
     context.watch.check()
+    state = with_outlines(state, context, [each.id for each in first])
     texts = evidence([state.outlines[each.id] for each in first], state, rules)
     try:
         read = mix_scores(state.candidates, texts, query=state.query.text, reranker=reranker, weight=rules.weight)

@@ -20,6 +20,7 @@ from recollect.records import (
     Outline,
     Scope,
     SubstringQuery,
+    Traits,
     Usage,
     WordQuery,
 )
@@ -111,8 +112,10 @@ class State:
     """The vector of the first passage of those candidates whose likeness stages look at."""
     candidates: Sequence[Candidate] = ()
     """Best first; what was dropped stays among them and says why."""
+    traits: Mapping[int, Traits] = field(default_factory=dict)
+    """What weighing looks at of the candidates."""
     outlines: Mapping[int, Outlined] = field(default_factory=dict)
-    """What ranking looks at of each candidate."""
+    """What ranking looks at of those candidates whose text it reads."""
     exchanges: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """The turns of the exchange that each candidate belongs to, the one that asks first, where there are several."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
@@ -146,6 +149,11 @@ class State:
     def where(self) -> Filter:
         """Which memories the request and the query admit."""
         return self.query.where
+
+    @property
+    def known(self) -> dict[int, Traits | Outlined]:
+        """What is known of each candidate, its text too where that was loaded."""
+        return {**self.traits, **self.outlines}
 
     @property
     def version(self) -> int | None:

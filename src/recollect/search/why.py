@@ -85,7 +85,7 @@ def _dropped(told: Why, drop: Drop, before: State, request: Request, context: Se
     """Say what a stage dropped a candidate for; beyond the limit, which rank it would have."""
     if drop.code == "limit":
         asked = as_asked(context.profile, request)
-        longer = diversify(before, rules=asked.diversify, limit=len(before.candidates))
+        longer = diversify(before, context, rules=asked.diversify, limit=len(before.candidates))
         rank = next((at for at, each in enumerate(longer.kept, start=1) if each.id == told.id), None)
         repeat = next((each.drop for each in longer.candidates if each.id == told.id and each.drop), None)
         drop = repeat or Drop(code="limit", surfaces_if=f"limit is at least {rank} (it is {asked.limit})")

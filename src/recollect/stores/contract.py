@@ -43,6 +43,7 @@ from recollect.records import (
     StoreStats,
     SubstringQuery,
     TokenizedMemory,
+    Traits,
     Usage,
     VectorHits,
     WordHits,
@@ -204,6 +205,10 @@ class WordIndex(Protocol):
         two or more, in title or body of live memories count. The nearest come first, then the most frequent, then
         by text. *tokens* counts the exact forms of the scope in every field, each time they stand.
         """
+        ...
+
+    def traits(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Traits]:
+        """Return the traits of the memories that `load` would return, in the same order; a blank thread is none."""
         ...
 
     def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:

@@ -297,6 +297,18 @@ class Part:
             return ()
         return Names(self.arrays[f"column.{column}.blob"], self.arrays[f"column.{column}.offsets"]).texts()
 
+    def labels(self, column: str, rows: Whole) -> list[str]:
+        """Return the names of *rows* in a column of names."""
+        held = Names(self.arrays[f"column.{column}.blob"], self.arrays[f"column.{column}.offsets"])
+        numbers: list[int] = self.column(column)[rows].tolist()
+        told = {number: held.text(number) for number in set(numbers)}
+        return [told[number] for number in numbers]
+
+    def projects_of(self, rows: Whole) -> list[str]:
+        """Return the projects of *rows*."""
+        numbers = self.arrays["project.starts"].searchsorted(rows, "right") - 1
+        return [self.projects[number] for number in numbers.tolist()]
+
     def close(self) -> None:
         """Let go of the file; the part must not be asked any more."""
         for name in ("ids", "pairs", "running", "_forms"):

@@ -17,6 +17,7 @@ from recollect.records import (
     Progress,
     Scope,
     TokenizedMemory,
+    Traits,
     VectorHits,
     WordHits,
     WordQuery,
@@ -249,6 +250,10 @@ class WordTable(WordRows, Protocol):
 
     def near(self, session: Session, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
         """Return the exact forms near *words* and those that hold a part."""
+        ...
+
+    def traits(self, session: Session, ids: Sequence[int]) -> Mapping[int, Traits]:
+        """Return what weighing looks at of those of *ids* whose rows need not be read."""
         ...
 
     def settle(self, engine: Engine, *, whole: bool = False) -> None:

@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from typing import Any, Final
 
+from recollect.errors import StoreDamaged
 from recollect.records import (
     ALL_PROJECTS,
     Event,
@@ -17,11 +19,11 @@ from recollect.records import (
     Page,
     Scope,
     StoreStats,
+    Traits,
 )
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
-from recollect.stores.sql import codec
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINED, moment
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINE, TRAITS, moment
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask, state_of
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
@@ -36,31 +38,38 @@ def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]
     return {row: found[row] for row in ids if row in found}
 
 
-KEPT: Final = 8_192
-"""How many outlines a connection keeps at most while the store is unchanged: searches of one store share most."""
-LONGEST: Final = 1_000
-"""Only what has at most so many characters is kept."""
+KEPT: Final = 16_384
+"""Of how many memories a connection keeps the traits while the store is unchanged: searches of one share most."""
+
+
+def traits(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Traits]:
+    """Return what weighing looks at of *ids* in *scope*: from the word index, or as the rows say."""
+    with db.engine.session() as session:
+        known = session.kept(_nothing_known)
+        if len(known) > KEPT:
+            known.clear()
+        missing = [row for row in ids if row not in known]
+        if missing:
+            with suppress(StoreDamaged):  # then the rows are asked
+                known.update(db.words.traits(session, missing))
+            missing = [row for row in missing if row not in known]
+        if missing:
+            found = ask(db, f"select {TRAITS.columns} from memory m", db.engine.member("m.id", missing))
+            known.update({row: each._replace(thread=each.thread or None) for row, each in TRAITS.read(found).items()})
+        projects = scope.projects
+        there = ((row, known[row]) for row in ids if row in known)
+        return {row: each for row, each in there if projects is None or each.project in projects}
+
+
+def _nothing_known(_: Session) -> dict[int, Traits]:
+    return {}
 
 
 def outlines(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
     """Return what ranking looks at of *ids* in *scope*."""
-    with db.engine.session() as session:
-        known = session.kept(_nothing_known)
-        missing, fresh = [row for row in ids if row not in known], dict[int, Outline]()
-        if missing:
-            where = db.engine.member("m.id", missing) & in_scope(db.engine, scope)
-            fresh = codec.outlines(ask(db, f"select {OUTLINED} from memory m", where))
-    every = [known[row] if row in known else fresh[row] for row in ids if row in known or row in fresh]
-    if fresh:
-        if len(known) + len(fresh) > KEPT:
-            known.clear()
-        known.update({row: each for row, each in fresh.items() if len(each.content) <= LONGEST})
-    projects = scope.projects
-    return {each.id: each for each in every if projects is None or each.project in projects}
-
-
-def _nothing_known(_: Session) -> dict[int, Outline]:
-    return {}
+    where = db.engine.member("m.id", ids) & in_scope(db.engine, scope)
+    found = OUTLINE.read(ask(db, f"select {OUTLINE.columns} from memory m", where))
+    return {row: found[row] for row in ids if row in found}
 
 
 def wordings(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:

@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from recollect.records import Form, NearWord, NearWords, Scope, WordHits, WordQuery
+from recollect.records import Form, NearWord, NearWords, Scope, Traits, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, stats_of
 from recollect.stores.segments import ranking
 from recollect.stores.segments.build import build
 from recollect.stores.segments.files import SegmentDamaged, load, verify
 from recollect.stores.segments.merge import merge
-from recollect.stores.segments.part import Mask, Part
+from recollect.stores.segments.part import Mask, Part, Whole
 from recollect.stores.segments.ranking import Searched, View
 from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
@@ -54,6 +54,12 @@ class Piece:
     name: str = ""
     alive: Mask | None = None
     dead: int = 0
+
+    def rows_of(self, ids: Whole) -> Whole:
+        """Return the rows of those of *ids* that are alive here."""
+        rows = self.part.rows_of(ids)
+        rows = rows[rows >= 0]
+        return rows if self.alive is None else rows[self.alive[rows]]
 
     @property
     def documents(self) -> int:
@@ -112,6 +118,11 @@ class Parts:
             holding={part: _words(_longer(part, longer.get(part, ()))) for part in holding},
         )
 
+    def traits(self, ids: Sequence[int]) -> Mapping[int, Traits]:
+        """Return what weighing looks at of those of *ids* that the parts hold."""
+        wanted = np.array(ids, dtype=np.int64)
+        return {each.id: each for piece in self.pieces for each in traits_in(piece.part, piece.rows_of(wanted))}
+
     def _asked(self, asked: WordQuestion, version: int) -> tuple[Searched, CollectionStats]:
         """Return what a question is about, and how much that is; what was forgotten is a part of its own."""
         found = self.memo.kept((asked.scope, asked.where, version), lambda: self._read(asked))
@@ -140,6 +151,22 @@ class Parts:
             for piece, mask in zip(self.pieces, admitted, strict=True)
             for start, stop in piece.part.ranges(scope.projects)
         ]
+
+
+def traits_in(part: Part, rows: Whole) -> Iterator[Traits]:
+    """Return what weighing looks at of *rows*, read off the columns."""
+    created: list[int] = part.column("created_at")[rows].tolist()
+    moments = {at: _EPOCH + at * _MICROSECOND for at in set(created)}
+    return map(
+        Traits,
+        part.ids[rows].tolist(),
+        part.projects_of(rows),
+        part.labels("type", rows),
+        part.column("confidence")[rows].tolist(),
+        part.column("pinned")[rows].tolist(),
+        (name or None for name in part.labels("thread", rows)),
+        map(moments.__getitem__, created),
+    )
 
 
 def _words(found: Iterable[tuple[str, int, int]]) -> tuple[NearWord, ...]:
