@@ -96,6 +96,7 @@ class FormIndex:
         "dense_codes",
         "dense_of",
         "digraphs",
+        "holding",
         "impacts",
         "kept",
         "keys",
@@ -131,6 +132,8 @@ class FormIndex:
         self.average = float(take("average")[0])
         self.kept: dict[Any, Any] = {}
         self._known: dict[str, int] = {}
+        self.holding: dict[str, list[tuple[int, str]]] = {}
+        """The longer terms of letters that hold a part, as far as somebody asked for them."""
 
     def term(self, text: str) -> int:
         """Return the number of a term, or -1."""

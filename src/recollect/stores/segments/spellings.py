@@ -14,6 +14,8 @@ from recollect.stores.segments.part import FormIndex, Whole, utf8
 from recollect.stores.segments.ranking import View, named
 from recollect.stores.segments.signatures import FOREIGN, LONGEST, bits_of, digraphs, letters
 
+KEPT_PARTS: Final = 4_096
+"""Of how many parts a form remembers the terms that hold them."""
 BYTES: Final = 4
 """How many bytes one letter may take."""
 
@@ -39,14 +41,26 @@ def containing(
     ordered = sorted(set(parts), key=len)
     counts: dict[str, dict[str, int]] = {part: {} for part in ordered}
     for view in views if ordered else ():
-        index = view.part.form(form)
-        for part, chosen in zip(ordered, _maybe_holding(index, ordered), strict=True):
-            pairs = zip(chosen.tolist(), index.names.some(chosen), strict=True)
-            for at, term in [pair for pair in pairs if part in pair[1]]:
-                rows = named(view, form, at) if term != part and term.isalpha() else 0
+        for part, terms in _holding(view.part.form(form), ordered).items():
+            for at, term in terms:
+                rows = named(view, form, at)
                 if rows:
                     counts[part][term] = counts[part].get(term, 0) + rows
     return {part: sorted(found.items()) for part, found in counts.items()}
+
+
+def _holding(index: FormIndex, parts: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
+    """Return the longer terms of letters that hold each of *parts*, which come by length; people ask by few words."""
+    held = {part: index.holding.get(part) for part in parts}
+    missing = [part for part, terms in held.items() if terms is None]
+    fresh: dict[str, list[tuple[int, str]]] = {}
+    for part, chosen in zip(missing, _maybe_holding(index, missing), strict=True) if missing else ():
+        pairs = zip(chosen.tolist(), index.names.some(chosen), strict=True)
+        fresh[part] = [(at, term) for at, term in pairs if part in term and term != part and term.isalpha()]
+    if len(index.holding) + len(fresh) > KEPT_PARTS:
+        index.holding = {}  # another one: who reads the old one is not disturbed
+    index.holding.update(fresh)
+    return {part: fresh[part] if terms is None else terms for part, terms in held.items()}
 
 
 def _counted(
