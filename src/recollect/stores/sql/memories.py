@@ -1,10 +1,10 @@
 """Questions about memories: what they say and state, what became of them, and what is known already."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from recollect.errors import StoreDamaged
 from recollect.records import (
@@ -28,6 +28,8 @@ from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask, st
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
 
+Told = TypeVar("Told", Traits, Outline)
+
 
 def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]:
     """Return the memories of *ids* in *scope*."""
@@ -38,38 +40,57 @@ def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]
     return {row: found[row] for row in ids if row in found}
 
 
-KEPT: Final = 16_384
-"""Of how many memories a connection keeps the traits while the store is unchanged: searches of one share most."""
+KEPT: Final = 8_192
+"""Of how many memories a connection keeps this while the store is unchanged: searches of one store share most."""
+LONGEST: Final = 1_000
+"""Only the outline of what has at most so many characters is kept."""
 
 
 def traits(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Traits]:
     """Return what weighing looks at of *ids* in *scope*: from the word index, or as the rows say."""
     with db.engine.session() as session:
-        known = session.kept(_nothing_known)
-        if len(known) > KEPT:
-            known.clear()
+        known = session.kept(_no_traits)
         missing = [row for row in ids if row not in known]
+        fresh: dict[int, Traits] = {}
         if missing:
             with suppress(StoreDamaged):  # then the rows are asked
-                known.update(db.words.traits(session, missing))
-            missing = [row for row in missing if row not in known]
-        if missing:
-            found = ask(db, f"select {TRAITS.columns} from memory m", db.engine.member("m.id", missing))
-            known.update({row: each._replace(thread=each.thread or None) for row, each in TRAITS.read(found).items()})
-        projects = scope.projects
-        there = ((row, known[row]) for row in ids if row in known)
-        return {row: each for row, each in there if projects is None or each.project in projects}
+                fresh |= db.words.traits(session, missing)
+            where = db.engine.member("m.id", [row for row in missing if row not in fresh])
+            found = ask(db, f"select {TRAITS.columns} from memory m", where) if len(fresh) < len(missing) else []
+            fresh |= {row: each._replace(thread=each.thread or None) for row, each in TRAITS.read(found).items()}
+    return _kept(ids, known, fresh, scope)
 
 
-def _nothing_known(_: Session) -> dict[int, Traits]:
+def _no_traits(_: Session) -> dict[int, Traits]:
     return {}
 
 
 def outlines(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
     """Return what ranking looks at of *ids* in *scope*."""
-    where = db.engine.member("m.id", ids) & in_scope(db.engine, scope)
-    found = OUTLINE.read(ask(db, f"select {OUTLINE.columns} from memory m", where))
-    return {row: found[row] for row in ids if row in found}
+    with db.engine.session() as session:
+        known = session.kept(_no_outlines)
+        missing = [row for row in ids if row not in known]
+        where = db.engine.member("m.id", missing) & in_scope(db.engine, scope)
+        found = ask(db, f"select {OUTLINE.columns} from memory m", where) if missing else []
+    fresh = OUTLINE.read(found)
+    long = {row: each for row, each in fresh.items() if len(each.content) > LONGEST}
+    told = _kept(ids, known, {row: each for row, each in fresh.items() if row not in long}, scope)
+    return {row: long[row] if row in long else told[row] for row in ids if row in long or row in told}
+
+
+def _no_outlines(_: Session) -> dict[int, Outline]:
+    return {}
+
+
+def _kept(ids: Sequence[int], known: dict[int, Told], fresh: Mapping[int, Told], scope: Scope) -> dict[int, Told]:
+    """Return what is *known* and what is *fresh* of *ids* in *scope*, and keep what is fresh."""
+    if fresh:
+        if len(known) + len(fresh) > KEPT:
+            fresh = {**{row: known[row] for row in ids if row in known}, **fresh}
+            known.clear()
+        known.update(fresh)
+    there, projects = ((row, known[row]) for row in ids if row in known), scope.projects
+    return {row: each for row, each in there if projects is None or each.project in projects}
 
 
 def wordings(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:
