@@ -5,7 +5,7 @@ A column is what a stage works on; a value is made of a candidate when somebody 
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from operator import mul
+from operator import add, mul
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, overload
 
@@ -120,8 +120,7 @@ class Candidates(Sequence[Candidate]):
         """Return what *given* gives *ids*, in their order."""
         every = [each.points for each in given]
         if len(every) == 2:
-            one, two = (points.get for points in every)
-            fused = [one(row, 0.0) + two(row, 0.0) for row in ids]
+            fused = list(map(add, _column(every[0], ids, 0.0), _column(every[1], ids, 0.0)))
         else:
             fused = [add_up([points[row] for points in every if row in points]) for row in ids]
         return cls(ids, fused, fused, given=tuple(given))
@@ -208,7 +207,7 @@ class Candidates(Sequence[Candidate]):
         ids, fused, product = self.ids, self.fused, list[float]()
         for each in factors.values():
             if not _EVEN.issuperset(each.values()):  # who has no such factor is as with one of 1
-                column = [each.get(row, 1.0) for row in ids]
+                column = _column(each, ids, 1.0)
                 product = list(map(mul, product, column)) if product else column
         return self._like(ids, fused, list(map(mul, fused, product)) if product else fused, factors=factors)
 
@@ -238,6 +237,14 @@ class Candidates(Sequence[Candidate]):
         if self._kept is None:
             self._kept = self.picked([at for at, row in enumerate(self.ids) if row not in drops])
         return self._kept
+
+
+def _column(held: Mapping[int, float], ids: Sequence[int], usual: float) -> list[float]:
+    """Return what is *held* of *ids*, in their order; most often it is of all."""
+    try:
+        return list(map(held.__getitem__, ids))
+    except KeyError:
+        return [held.get(row, usual) for row in ids]
 
 
 def _rankings(candidates: Sequence[Candidate]) -> list[str]:

@@ -89,8 +89,8 @@ def _kept(ids: Sequence[int], known: dict[int, Told], fresh: Mapping[int, Told],
             fresh = {**{row: known[row] for row in ids if row in known}, **fresh}
             known.clear()
         known.update(fresh)
-    there, projects = ((row, known[row]) for row in ids if row in known), scope.projects
-    return {row: each for row, each in there if projects is None or each.project in projects}
+    there, projects = {row: known[row] for row in ids if row in known}, scope.projects
+    return there if projects is None else {row: each for row, each in there.items() if each.project in projects}
 
 
 def wordings(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:

@@ -107,12 +107,17 @@ class View:
 
     def passages(self, memories: Sequence[int], scope: Scope, version: int) -> dict[int, tuple[Passage, ...]]:
         """Return what is held of *memories*, as far as a question in *scope* saw them at *version* of the store."""
-        known = (seen for key, seen in self._seen.items() if key[:2] == (version, scope) and key[3] is None)
+        asked = tuple(self._seen.items())  # other threads may admit others meanwhile
+        seen = next((seen for key, seen in asked if key[:2] == (version, scope) and key[3] is None), None)
+        if seen is None:
+            return {}
         wanted = np.array(sorted(set(memories)), dtype="i8")
+        every = [each for block, rows in seen.rows_of(wanted) for each in block.passages(rows)]
+        if seen.alone:
+            return {owner: (passage,) for owner, _, passage in every}
         found: dict[int, list[tuple[int, Passage]]] = {}
-        for block, rows in next((seen.rows_of(wanted) for seen in known), ()):
-            for owner, ordinal, passage in block.passages(rows):
-                found.setdefault(owner, []).append((ordinal, passage))
+        for owner, ordinal, passage in every:
+            found.setdefault(owner, []).append((ordinal, passage))
         return {
             owner: tuple(passage for _, passage in sorted(each, key=itemgetter(0))) for owner, each in found.items()
         }
