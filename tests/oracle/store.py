@@ -176,7 +176,9 @@ class OracleStore:
         self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
     ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
         with self._lock:
-            return self.load(ids, scope=scope), self.history(ids, scope=scope, verbs=verbs)
+            logs = self.history(ids, scope=scope, verbs=verbs)
+            told = {row: tuple(event for event in log if event.detail) for row, log in logs.items()}
+            return self.load(ids, scope=scope), {row: log for row, log in told.items() if log}
 
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
         with self._lock:

@@ -209,15 +209,18 @@ def _needle(word: QueryWord) -> str:
 
 def query_terms(tiers: Sequence[Tier]) -> QueryTerms:
     """Return the tokens that a snippet marks."""
-    leaves = [leaf for tier in tiers for leaf in _leaves(tier)]
-    words = [leaf for leaf in leaves if isinstance(leaf, Word)]
-    phrases = [leaf for leaf in leaves if isinstance(leaf, Phrase)]
-    return QueryTerms(
-        stems=frozenset(word.text for word in words if word.form == "stem"),
-        tokens=frozenset(word.text for word in words if word.form == "exact")
-        | frozenset(text for phrase in phrases for text in phrase.texts),
-        prefixes=tuple(leaf.text for leaf in leaves if isinstance(leaf, Prefix)),
-    )
+    stems, tokens, prefixes = list[str](), list[str](), list[str]()
+    for leaf in [leaf for tier in tiers for leaf in _leaves(tier)]:
+        match leaf:
+            case Word(form="stem"):
+                stems.append(leaf.text)
+            case Word():
+                tokens.append(leaf.text)
+            case Phrase():
+                tokens += leaf.texts
+            case Prefix():
+                prefixes.append(leaf.text)
+    return QueryTerms(stems=frozenset(stems), tokens=frozenset(tokens), prefixes=tuple(prefixes))
 
 
 def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
@@ -231,11 +234,11 @@ def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
 
 def _wanted(expression: Expression) -> list[Word | Prefix | Phrase]:
     match expression:
-        case AnyOf(parts=parts) | AllOf(parts=parts):
-            return [leaf for part in parts for leaf in _wanted(part)]
-        case AndNot(wanted=wanted):
-            return _wanted(wanted)
         case Word() | Prefix() | Phrase():
             return [expression]
         case Bigram():
             return []  # its words are there themselves
+        case AnyOf(parts=parts) | AllOf(parts=parts):
+            return [leaf for part in parts for leaf in _wanted(part)]
+        case AndNot(wanted=wanted):
+            return _wanted(wanted)

@@ -26,6 +26,7 @@ class Drop:
 
     code: DropCode
     surfaces_if: str
+    """Where it names {score} or {fused}, the candidate's own are meant: many are dropped, and hardly any is told of."""
 
 
 @dataclass(slots=True, kw_only=True)

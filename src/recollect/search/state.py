@@ -75,11 +75,8 @@ class Ranking:
 
     def find(self, memory_id: int) -> tuple[int | None, IndexHit | None]:
         """Return the rank and the entry of a memory, as far as this ranking knows them."""
-        rows = [*map(_ID, self.hits)]
-        if memory_id not in rows:
-            return None, self.by_id.get(memory_id)
-        at = rows.index(memory_id)
-        return at + 1, self.hits[at]
+        at = next((at for at, row in enumerate(map(_ID, self.hits)) if row == memory_id), None)
+        return (None, self.by_id.get(memory_id)) if at is None else (at + 1, self.hits[at])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +177,7 @@ class State:
 
     def ranking(self, name: str) -> Ranking:
         """Return the ranking *name*, empty if it was not asked for."""
-        return next((each for each in self.rankings if each.name == name), Ranking(name=name))
+        return next((each for each in self.rankings if each.name == name), None) or Ranking(name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

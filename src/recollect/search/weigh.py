@@ -284,24 +284,14 @@ def apply_floor(state: State, *, rules: Floor) -> State:
     relative = 0.0 if state.mode == "keyword" or state.query.tree is not None else rules.relative
     candidates = state.columns
     fused = relative * max(candidates.fused, default=0.0)
-    # A floor under which nobody lies, as most are, need not be held against each of them.
-    if min(candidates.scores, default=least) >= least and min(candidates.fused, default=fused) >= fused:
-        low: list[int] = []
-    else:
-        pairs = zip(candidates.scores, candidates.fused, strict=True)
-        low = [at for at, (score, own) in enumerate(pairs) if score < least or own < fused]
-    drops = {candidates.ids[at]: _under(candidates.scores[at], candidates.fused[at], least, fused) for at in low}
+    low = Drop(code="floor", surfaces_if=f"the floor is at most {{score:.4g}} (it is {least:.4g})")
+    far = Drop(code="floor", surfaces_if=f"the floor is at most {{fused:.4g}} before the factors (it is {fused:.4g})")
+    every = zip(candidates.ids, candidates.scores, candidates.fused, strict=True)
+    drops = {row: low if score < least else far for row, score, own in every if score < least or own < fused}
     if rules.min_confidence > 0:
         worths = {row: mean_confidence(state.facts.get(row, ()), state.now) for row in candidates.ids}
         drops = {**_unsure(worths, rules.min_confidence), **drops}
     return replace(state, candidates=candidates.dropped(drops)) if drops else state
-
-
-def _under(score: float, own: float, least: float, fused: float) -> Drop:
-    if score < least:
-        return Drop(code="floor", surfaces_if=f"the floor is at most {score:.4g} (it is {least:.4g})")
-    told = f"the floor is at most {own:.4g} before the factors (it is {fused:.4g})"
-    return Drop(code="floor", surfaces_if=told)
 
 
 def _unsure(worths: Mapping[int, float], sure: float) -> dict[int, Drop]:

@@ -55,7 +55,9 @@ def why(memory_id: int, request: Request, context: SearchContext) -> Why:
     if told.found:
         return told
     if mine is not None and mine.drop is not None:
-        return _dropped(told, mine.drop, states["rerank"], request, context)
+        weighed = next(each for each in states["floor"].candidates if each.id == memory_id)
+        helps = mine.drop.surfaces_if.format(score=weighed.score, fused=weighed.fused)
+        return _dropped(told, replace(mine.drop, surfaces_if=helps), states["rerank"], request, context)
     blocked, helps = _missing(told, final, request, watched)
     return replace(told, blocked_by=blocked, surfaces_if=helps)
 

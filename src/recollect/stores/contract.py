@@ -218,7 +218,7 @@ class WordIndex(Protocol):
     def load_with_events(
         self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
     ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
-        """Return what `load` returns of *ids*, and what `history` returns of them, at one go."""
+        """Return what `load` returns of *ids*, and of what `history` returns the events with details, at one go."""
         ...
 
     def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:

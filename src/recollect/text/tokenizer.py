@@ -134,7 +134,9 @@ def analyse_word(word: str) -> TokenAnalysis:
     return joined([_analyse_run(each) if is_cjk(each) else _analyse_compound(each) for each in segment(fold(word))])
 
 
-WORDS: Final = WordCache(analyse_word, max_words=1 << 16, max_length=48)
+_REPEATED: Final = 48
+"""Longer words hardly ever stand in two texts."""
+WORDS: Final = WordCache(analyse_word, max_words=1 << 16, max_length=_REPEATED)
 """The analysis of every word, by the word as `segment` found it."""
 
 _Plain = tuple[str, str, int | None]
@@ -155,9 +157,23 @@ def _read_chunk(chunk: str) -> _Plain | TokenAnalysis:
     return tokens[0], stems[0], None if stop else hashes[0]
 
 
-_READ: Final = WordCache(_read_chunk, max_words=1 << 17, max_length=48)
+_READ: Final = WordCache(_read_chunk, max_words=1 << 17, max_length=_REPEATED)
 """The analysis of what stands between two spaces, a word mostly, by the text of that."""
 _PLAIN: Final = 3
+SEVERAL: Final = ""
+"""What `SOLE_STEMS` says of a chunk that has several stems, or that takes longer to read."""
+
+
+def _sole_stem(chunk: str) -> str:
+    """Return the stem of a *chunk* that has one, a space where it has none."""
+    if not chunk.isascii() or len(chunk) > _REPEATED:
+        return SEVERAL
+    read = _READ[chunk]
+    return read[1] if len(read) == _PLAIN else SEVERAL if read.stems else " "
+
+
+SOLE_STEMS: Final = WordCache(_sole_stem, max_words=1 << 16, max_length=_REPEATED)
+"""The one stem of what stands between two spaces, for those who look for few stems in many texts."""
 # What can be in no word becomes a space; most words are told from those around them so.
 _SPACED: Final = "".join(chr(code) if chr(code).isalnum() or chr(code) in "-'_./@:+#" else " " for code in range(128))
 
@@ -225,9 +241,14 @@ _CLUSTER: Final = (
 )
 
 
+def is_plain_run(run: str) -> bool:
+    """Tell whether each character of a CJK *run* is the token that it gives."""
+    return compiled(_PLAIN_RUN).fullmatch(run) is not None
+
+
 def run_tokens(run: str) -> Iterable[tuple[int, int, str]]:
     """Return the tokens of a CJK *run* with their places; a character seldom gives none or two."""
-    if compiled(_PLAIN_RUN).fullmatch(run):
+    if is_plain_run(run):
         return zip(range(len(run)), range(1, len(run) + 1), run, strict=True)
     places = compiled(_CLUSTER).finditer(run)
     return ((place.start(), place.end(), token) for place in places for token in filter(str.isalnum, fold(place[0])))
@@ -235,7 +256,7 @@ def run_tokens(run: str) -> Iterable[tuple[int, int, str]]:
 
 def _analyse_run(run: str) -> TokenAnalysis:
     """Analyse a CJK *run*: its stems are each character, the pair it makes with the next, and its whole words."""
-    read = run if compiled(_PLAIN_RUN).fullmatch(run) else "".join(token for _, _, token in run_tokens(run))
+    read = run if is_plain_run(run) else "".join(token for _, _, token in run_tokens(run))
     tokens = tuple(read)
     stems = (*chain.from_iterable(zip(tokens, map(add, tokens, tokens[1:]), strict=False)), *tokens[-1:])
     if words := _whole_words(read):

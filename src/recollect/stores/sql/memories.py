@@ -112,22 +112,22 @@ def history(
 def load_with_events(
     db: Database, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
 ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
-    """Return the memories of *ids* and their events of some *verbs*, with one statement."""
+    """Return the memories of *ids* and their telling events of some *verbs*, with one statement."""
     where, of = db.engine.member("m.id", ids) & in_scope(db.engine, scope), db.engine.member("e.verb", verbs)
-    sql = (
-        f"select {MEMORY.columns('m')}, {EVENT.columns('e')} "
-        f"from memory m left join event e on e.memory_id = m.id and {of.sql} where {where.sql} order by e.id"
-    )
-    width, found, logs = len(MEMORY.names), dict[int, Memory](), defaultdict[int, list[Event]](list)
+    # Nearly all events only say that something was done, which is not read.
+    told = f"from memory m left join event e on e.memory_id = m.id and {of.sql} and e.detail <> '{{}}'"
+    width, place, found, logs = len(MEMORY.names), MEMORY.names.index("id"), dict[int, Memory](), list[Event]()
     with db.engine.session() as session:
-        for row in session.rows(sql, (*of.values, *where.values)):
-            memory_id = row[MEMORY.names.index("id")]
-            if memory_id not in found:
-                found[memory_id] = MEMORY.read(row[:width])
+        for row in session.rows(f"{_LOADED} {told} where {where.sql} order by e.id", (*of.values, *where.values)):
+            if row[place] not in found:
+                found[row[place]] = MEMORY.read(row[:width])
             if row[width] is not None:
-                logs[memory_id].append(EVENT.read(row[width:]))
+                logs.append(EVENT.read(row[width:]))
     loaded = {row: found[row] for row in ids if row in found}
-    return loaded, {row: tuple(events) for row, events in logs.items()}
+    return loaded, _grouped((event.memory_id, event) for event in logs)
+
+
+_LOADED: Final = f"select {MEMORY.columns('m')}, {EVENT.columns('e')}"
 
 
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
@@ -139,6 +139,13 @@ def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
 
 def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
     """Return the facts asked for, newest first."""
+    with db.engine.session() as session:
+        if not session.is_writing and state_of(session).counters.get("newest_fact") == 0:
+            return ()  # there never was one
+        return tuple(map(FACT.read, _facts(db, query, scope)))
+
+
+def _facts(db: Database, query: FactQuery, scope: Scope) -> list[Any]:
     table, superseded = (
         ("memory", "superseded_by is not null") if query.include_forgotten else ("document", "superseded")
     )
@@ -152,11 +159,7 @@ def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
     )
     tail = "order by f.id desc" + ("" if query.limit is None else " limit ?")
     values = () if query.limit is None else (query.limit,)
-    sql = f"select {FACT.columns('f')} from fact f join {table} d on d.id = f.memory_id"
-    with db.engine.session() as session:
-        if not session.is_writing and state_of(session).counters.get("newest_fact") == 0:
-            return ()  # there never was one
-        return tuple(map(FACT.read, ask(db, sql, where, tail, values)))
+    return ask(db, f"select {FACT.columns('f')} from fact f join {table} d on d.id = f.memory_id", where, tail, values)
 
 
 def known(
