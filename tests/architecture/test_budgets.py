@@ -20,7 +20,7 @@ CODE = {
     "search": 3_100,
     "stores": 9_840,
     "surfaces": 7_600,
-    "text": 2_630,
+    "text": 2_640,
     "upkeep": 1_180,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""

@@ -176,9 +176,13 @@ def calibration(model: str, rules: Answerability) -> Calibration | None:
     return rules.models[max(names, key=len)] if names else None
 
 
+_OTHER_WORDS = ("expansion", "vector")
+"""The kinds of ranking that say nothing of the asker's own words."""
+
+
 def _coverage(row: int, rankings: Sequence[Ranking]) -> float:
     """Return the most that *row* holds of what was asked, in the asker's own words."""
-    asked = (ranking.find(row)[1] for ranking in rankings if ranking.kind != "expansion")
+    asked = (ranking.find(row)[1] for ranking in rankings if ranking.kind not in _OTHER_WORDS)
     return max((hit.coverage for hit in asked if hit is not None), default=0.0)
 
 

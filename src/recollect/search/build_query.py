@@ -41,7 +41,9 @@ def within_limits(query: Query, words: Words) -> Query:
     """Return *query* with no more clauses than may be looked up: the first ones, and of a phrase its first words."""
     first = [replace(each, texts=each.texts[:MAX_PHRASE]) if isinstance(each, Phrase) else each for each in query.exact]
     exact, unwanted = (tuple(_first(each, words.max_terms, MAX_PREFIXES)) for each in (first, query.unwanted))
-    return replace(query, exact=exact, unwanted=unwanted)
+    return (
+        query if (exact, unwanted) == (query.exact, query.unwanted) else replace(query, exact=exact, unwanted=unwanted)
+    )
 
 
 def _first(clauses: Sequence[Clause], words: int, prefixes: int) -> Iterator[Clause]:
@@ -61,8 +63,12 @@ def _left_out(asked: Query, query: Query, words: Words) -> Degraded | None:
         return "prefixes_cut" if prefixes else "words_cut" if not _is_affordable(asked.tree, words) else None
     if sum(isinstance(each, Prefix) for each in asked.exact) > MAX_PREFIXES:
         return "prefixes_cut"
+    if asked.cut or query != asked:
+        return "words_cut"
+    if sum(1 + len(word.stems) for word in query.words) + len(query.exact) <= words.max_terms:
+        return None  # so few cannot be too many
     leaves = _or_leaves(query, words) if words.join == "or" else _and_leaves(query, words)
-    return "words_cut" if asked.cut or query != asked or len(leaves) > words.max_terms else None
+    return "words_cut" if len(leaves) > words.max_terms else None
 
 
 def drop_dates(state: State, context: SearchContext) -> State:

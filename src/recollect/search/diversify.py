@@ -86,8 +86,8 @@ def _without_repeats(
         shared = seen.intersection(mine)
         # Hardly any text shares so much with all the others together, which is quickly seen.
         near = kept.items() if len(shared) > max_overlap * min(len(mine), shortest) else ()
-        alike = (other for other, known in near if len(shared & known) / min(len(mine), len(known)) > max_overlap)
-        same = next((other for other in alike if _say_the_same(memory, memories[other])), None)
+        alike = [other for other, known in near if len(shared & known) / min(len(mine), len(known)) > max_overlap]
+        same = next((other for other in alike if _say_the_same(memory, memories[other])), None) if alike else None
         if same is not None:
             repeats[row] = same
             continue
@@ -112,7 +112,7 @@ def shingles(text: str) -> Shingles:
     words = text.lower().translate(_ASCII).split() if text.isascii() else _WORD.findall(text.casefold())
     if len(words) <= SHINGLE:
         return frozenset({tuple(words)})
-    return frozenset(zip(*(words[at:] for at in range(SHINGLE)), strict=False))
+    return frozenset(zip(*[words[at:] for at in range(SHINGLE)], strict=False))
 
 
 def overlap(one: Shingles, other: Shingles) -> float:

@@ -223,9 +223,16 @@ def _stretch(line: str, core: tuple[int, int], width: int) -> tuple[int, int]:
     first, last = core
     start = max(0, min(first - max(0, width - (last - first)) // 2, len(line) - width))
     end = limit = min(len(line), start + width)
+    if line.isascii() and start:  # a word ends at a space, which is sooner found than met
+        space = line.find(" ", start - 1, first)
+        start = first if space < 0 else max(start, space)
     while start < first and not _between_words(line, start):
         start += 1
-    while end > max(last, start) and not _between_words(line, end):
+    core_end = max(last, start)
+    if line.isascii() and core_end < end < len(line):
+        space = line.rfind(" ", core_end, end + 1)
+        end = core_end if space < 0 else min(end, space + 1)
+    while end > core_end and not _between_words(line, end):
         end -= 1
     if end <= start or end < last:
         end = _cut_word(line, start, limit)

@@ -430,4 +430,4 @@ def read_words(text: str) -> tuple[QueryWord, ...]:
 
 def significant(words: Sequence[QueryWord]) -> tuple[QueryWord, ...]:
     """Return *words* without stop words, or all of them when there are no others."""
-    return tuple(word for word in words if not word.stop) or tuple(words)
+    return tuple([word for word in words if not word.stop]) or tuple(words)
