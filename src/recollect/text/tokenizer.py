@@ -164,10 +164,23 @@ _SIGNS: Final = "".join(chr(code) for code in range(33, 127) if _SPACED[code] ==
 
 
 def analyse_text(text: str) -> TokenAnalysis:
-    """Analyse all words of *text*.
+    """Analyse all words of *text*."""
+    return _gathered(map(_READ.__getitem__, _chunks(text)))
 
-    No word holds a space, so that cutting there first finds the same words, many times sooner.
-    """
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the distinct folded words of *text*."""
+    found: set[str] = set()
+    for read in map(_READ.__getitem__, set(_chunks(text))):
+        if len(read) == _PLAIN:
+            found.add(read[0])
+        else:
+            found.update(read.tokens)
+    return frozenset(found)
+
+
+def _chunks(text: str) -> list[str]:
+    """Return what stands between spaces: no word holds one, so cutting there first finds its words much sooner."""
     if text.isascii():
         text = text.translate(_SPACED)
     else:
@@ -175,7 +188,7 @@ def analyse_text(text: str) -> TokenAnalysis:
             if sign in text:
                 text = text.replace(sign, " ")
     # A point before a space ends a sentence and belongs to no word.
-    return _gathered(map(_READ.__getitem__, text.replace(". ", " ").split()))
+    return text.replace(". ", " ").split()
 
 
 def _gathered(analyses: Iterable[_Plain | TokenAnalysis]) -> TokenAnalysis:
@@ -214,11 +227,6 @@ def joined(analyses: Sequence[TokenAnalysis]) -> TokenAnalysis:
         if more_alternatives:
             alternatives += more_alternatives
     return TokenAnalysis(tuple(tokens), tuple(alternatives), tuple(stems), tuple(hashes))
-
-
-def word_set(text: str) -> frozenset[str]:
-    """Return the distinct folded words of *text*."""
-    return frozenset(analyse_text(text).tokens)
 
 
 # --- runs of CJK characters -----------------------------------------------------------------
@@ -347,10 +355,14 @@ def _stemmed(
     tokens: tuple[str, ...], others: tuple[str, ...], parts: Sequence[str], wholes: Sequence[str], *, stop: bool
 ) -> TokenAnalysis:
     """Return the analysis of a compound by the stems of its *parts* and by the compounds in it."""
-    roots = list(map(_root, parts))
-    stems = (*(root for root, _ in roots), *wholes)
-    hashes = () if stop else (*(hashed for _, hashed in roots), *map(token_hash, wholes))
-    return TokenAnalysis(tokens, others, stems, hashes, stop=stop)
+    stems: list[str] = []
+    hashes: list[int] = []
+    for part in parts:
+        root, hashed = _root(part)
+        stems.append(root)
+        hashes.append(hashed)
+    hashes += map(token_hash, wholes)
+    return TokenAnalysis(tokens, others, (*stems, *wholes), () if stop else tuple(hashes), stop)
 
 
 def _root(token: str) -> tuple[str, int]:

@@ -12,7 +12,7 @@ from recollect.stores.segments import signatures
 from recollect.stores.segments.measures import USUAL, average_of, impacts
 from recollect.stores.segments.part import PAIR, Mask, Part, Rows, Whole, keys_of
 from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
-from recollect.stores.segments.sorting import narrow, ordered, runs_of, starts_of
+from recollect.stores.segments.sorting import narrow, places_by, runs_of, starts_of
 
 WIDTH: Final = len(FIELDS)
 DENSE: Final = 16
@@ -94,9 +94,10 @@ def _index(texts: Sequence[str], form: Form) -> dict[str, NDArray[Any]]:
     count, tokens = len(texts), ~marks
     row, field = place // WIDTH, place % WIDTH
     lengths = np.bincount(row[tokens], minlength=count).astype(np.int32)
-    found = _postings(numbers[tokens].astype(np.int64) * (count * WIDTH) + place[tokens], len(terms), count)
+    order = np.flatnonzero(tokens)[places_by(numbers[tokens], len(terms))]
+    found = _postings(numbers[order].astype(np.int64) * (count * WIDTH) + place[order], len(terms), count)
     extra = (
-        _pairs(numbers, marks, row, field, len(terms), lengths)
+        _pairs(numbers, marks, row, field, order, len(terms), lengths)
         if form == "stem"
         else _running(numbers, marks, row, field, count)
     )
@@ -171,17 +172,18 @@ def _first_alike(data: bytes, raw: NDArray[np.uint8], starts: Whole, sizes: Whol
     first = np.empty(len(starts), dtype=np.int32)
     bits = max(8, len(starts).bit_length() - 1)
     table = np.empty(1 << bits, dtype=np.int32)
-    left = np.flatnonzero(sizes <= 2 * WORD).astype(np.int32)
+    is_short = (sizes <= 2 * WORD) if b"\0" not in data else np.zeros(len(sizes), dtype=np.bool_)
+    left = np.flatnonzero(is_short).astype(np.int32)
     mixed = ahead[left] * SPREAD ^ behind[left]
     while len(left):
         mixed = (mixed ^ mixed >> np.uint64(29)) * SPREAD
         slots = mixed >> np.uint64(64 - bits)
         table[slots] = left
         held = table[slots]
-        alike = (ahead[held] == ahead[left]) & (behind[held] == behind[left]) & (sizes[held] == sizes[left])
+        alike = (ahead[held] == ahead[left]) & (behind[held] == behind[left])
         first[left[alike]] = held[alike]
         left, mixed = left[~alike], mixed[~alike]
-    longer = np.flatnonzero(sizes > 2 * WORD)
+    longer = np.flatnonzero(~is_short)
     met: dict[bytes, int] = {}
     for at, start, size in zip(longer.tolist(), starts[longer].tolist(), sizes[longer].tolist(), strict=True):
         first[at] = met.setdefault(data[start : start + size], at)
@@ -189,8 +191,7 @@ def _first_alike(data: bytes, raw: NDArray[np.uint8], starts: Whole, sizes: Whol
 
 
 def _postings(keys: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
-    """Return postings from where each token stands: (term x rows + row) x fields + field."""
-    keys.sort()
+    """Return postings from where each token stands, in order: (term x rows + row) x fields + field."""
     starts, counts = runs_of(keys)
     held, field = keys[starts] // WIDTH, keys[starts] % WIDTH
     firsts, _ = runs_of(held)
@@ -218,16 +219,21 @@ def _combined(counts: Whole, field: Whole, firsts: Whole) -> tuple[Rows, NDArray
         return combos, narrow(codes.reshape(-1), len(combos))
     shifts = starts_of(bits)[:-1]
     packed = np.add.reduceat(counts << shifts[field], firsts) if len(firsts) else counts
-    distinct = np.unique(packed)
+    distinct = np.sort(packed)  # `np.unique` would load ten milliseconds of NumPy
+    distinct = distinct[runs_of(distinct)[0]]
     combos = ((distinct[:, None] >> shifts) & ((1 << bits) - 1)).astype(np.int32)
     return combos, narrow(distinct.searchsorted(packed), len(combos))
 
 
-def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, terms: int, lengths: Rows) -> dict[str, NDArray[Any]]:
-    """Return which stems follow each other in a title or a body."""
-    both = ~marks[:-1] & ~marks[1:] & (field[:-1] < NAMED)
-    ahead, behind = numbers[:-1][both], numbers[1:][both]
-    ahead, behind, held = ordered((ahead, behind, row[:-1][both]), (terms, terms, len(lengths)))
+def _pairs(
+    numbers: Rows, marks: Mask, row: Whole, field: Whole, order: Whole, terms: int, lengths: Rows
+) -> dict[str, NDArray[Any]]:
+    """Return which stems follow each other in a title or a body; *order* is that of the tokens by their terms."""
+    both = np.zeros(len(marks), dtype=np.bool_)
+    both[1:] = ~marks[:-1] & ~marks[1:] & (field[:-1] < NAMED)
+    second = order[both[order]]
+    second = second[places_by(numbers[second - 1], terms)]
+    ahead, behind, held = numbers[second - 1].astype(np.int64), numbers[second], row[second]
     pair = ahead * terms + behind
     firsts, _ = runs_of(pair)
     fresh = np.ones(len(pair), dtype=np.bool_)
