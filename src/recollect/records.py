@@ -137,8 +137,11 @@ _BLANKS: Final = "".join(" " if chr(code).isspace() else chr(code) for code in r
 
 def digest(text: str) -> bytes:
     """Return what *text* is known by; runs of white space do not matter."""
-    words = text.translate(_BLANKS).strip(" ") if text.isascii() else "  "
-    if "  " in words:
+    if text.isascii():
+        words = text.translate(_BLANKS).strip(" ")
+        while "  " in words:
+            words = words.replace("  ", " ")
+    else:
         words = " ".join(text.split())
     from hashlib import blake2b  # noqa: PLC0415  (it loads OpenSSL, and a search needs none)
 

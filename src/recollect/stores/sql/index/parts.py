@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
@@ -274,10 +274,15 @@ def _column(name: str, value: Any) -> Any:
         return BLANK[kind]
     try:
         if name in _DATES:
-            return (datetime.fromisoformat(value) - _EPOCH) // _MICROSECOND
+            return _microseconds(value)
         return _TYPES[kind](value)
     except (TypeError, ValueError):  # it is told of as a memory
         return BLANK[kind]
+
+
+@lru_cache(maxsize=1024)  # those of one import have their dates from it
+def _microseconds(moment: str) -> int:
+    return (datetime.fromisoformat(moment) - _EPOCH) // _MICROSECOND
 
 
 def _without_removed(session: Session, held: Sequence[Piece], seen: int, base: Parts | None) -> list[Piece]:
