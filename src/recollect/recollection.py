@@ -540,7 +540,7 @@ class Recollection:
     ) -> Degraded | None:
         """Give what is stored by now its vectors; what prevents that is told and not raised."""
         if background or self.background:
-            self._writer.submit(lambda: self._embed_now(None, wanted))
+            self._writer.submit(lambda _: self._embed_now(None, wanted), None)
             return None
         return self._embed_now(progress, wanted)
 
@@ -567,10 +567,8 @@ class Recollection:
         profile = self.profile if name is None else load_profile(name)
         reply = self.answers(request, profile, self._answer, self.store.version)
         if request.session is not None:
-            asked, kept, told = self.now(), self.retention, _unquoted(reply)
-            self._writer.submit(
-                lambda: recall.log.log_reply(told, request, store=self.store, now=asked, retention=kept)
-            )
+            log = recall.log.RecallLog(store=self.store, retention=self.retention)
+            self._writer.submit(log, recall.log.Shown(reply=_unquoted(reply), request=request, at=self.now()))
         return reply
 
     def _request(self, text: str, options: Mapping[str, Any]) -> Request:

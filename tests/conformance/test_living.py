@@ -232,6 +232,19 @@ def test_the_log_tells_which_answers_used_a_fact(db: Recollection) -> None:
     assert recall.query == "database"
 
 
+@pytest.mark.req("C-25")
+def test_each_of_many_searches_in_a_row_lets_a_fact_fade_later(db: Recollection, clock: Clock) -> None:
+    db.add("Database: PostgreSQL")
+    clock.now += 10 * DAY
+    for _ in range(3):
+        db.search("database", session="s")
+    db.flush()
+
+    away = clock.now - db.facts()[0].last_reinforced
+    assert len(db.store.recalls(scope=ALL_PROJECTS, limit=9)) == 3
+    assert away / DAY == pytest.approx(10 * 0.7**3)
+
+
 @pytest.mark.req("C-24")
 def test_a_failing_log_never_fails_a_search(db: Recollection, monkeypatch: pytest.MonkeyPatch) -> None:
     db.add("Database: PostgreSQL")

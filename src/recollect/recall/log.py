@@ -2,17 +2,30 @@
 
 import os
 import threading
-from collections import deque
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import groupby
+from operator import itemgetter
 from types import MappingProxyType
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, TypeVar, get_args
 
 from recollect.errors import InputError
-from recollect.records import ALL_PROJECTS, Fact, Filter, Memory, Recall, Recalled, ReinforceFact, Scope, Usage
+from recollect.records import (
+    ALL_PROJECTS,
+    Fact,
+    FactQuery,
+    Filter,
+    Memory,
+    Recall,
+    Recalled,
+    ReinforceFact,
+    Scope,
+    Usage,
+)
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store, unknown_fact
-from recollect.values import dataclass
+from recollect.values import dataclass, replace
 
 Verdict = Literal["used", "useful", "wrong"]
 """What became of a recalled memory."""
@@ -26,53 +39,77 @@ OFTEN: Final = 3
 # --- writing --------------------------------------------------------------------------------
 
 
+PAUSE: Final = 0.5
+"""How many seconds lie between two turns of the writer: each takes a transaction, after which readers read anew."""
+
+Given = TypeVar("Given")
+Work = Callable[[list[Given]], object]
+
+
 class BackgroundWriter:
-    """A thread that does what it is given, one thing after the other; what fails there fails alone."""
+    """A thread that does what it is given, in turns: what comes first at once, what comes soon after it together.
+
+    What fails there fails alone.
+    """
 
     def __init__(self) -> None:
-        self._thread: threading.Thread | None = None
-        self._waiting: deque[Callable[[], object]] = deque()
-        self._lock = threading.Lock()
-        self._process = os.getpid()
         self._closed = False
+        self._rested = 0.0
         self.failures = 0
+        self._begin()
 
-    def submit(self, work: Callable[[], object]) -> None:
-        """Take *work* and return at once; after the end nothing is taken."""
+    def _begin(self) -> None:
+        self._process = os.getpid()
+        self._thread: threading.Thread | None = None
+        self._waiting: list[tuple[Work[Any], Any]] = []
+        self._hurried = False
+        self._changed = threading.Condition()
+
+    def submit(self, work: Work[Given], given: Given) -> None:
+        """Take *work* and return at once; it gets all that it was *given* in a row. After the end nothing is taken."""
         self._begin_anew_after_a_fork()
-        with self._lock:
+        with self._changed:
             if not self._closed:
-                self._take(work)
+                self._take(work, given)
 
-    def _take(self, work: Callable[[], object]) -> threading.Thread:
+    def _take(self, work: Work[Any], given: object) -> threading.Thread:
         """Put *work* behind what waits, and return the thread that does it; it ends when nothing waits any more."""
-        self._waiting.append(work)
+        self._waiting.append((work, given))
         if self._thread is None:
             self._thread = threading.Thread(target=self._work, name="recollect-writer")
             self._thread.start()
         return self._thread
 
     def _work(self) -> None:
-        while True:
-            with self._lock:
-                if not self._waiting:
-                    self._thread = None
-                    return
-                work = self._waiting.popleft()
-            try:
-                work()
-            except Exception:  # noqa: BLE001  (the log must never harm the search)
-                self.failures += 1
+        while turn := self._next_turn():
+            for work, given in groupby(turn, key=itemgetter(0)):
+                try:
+                    work([each for _, each in given])
+                except Exception:  # noqa: BLE001  (the log must never harm the search)
+                    self.failures += 1
+            self._rested = time.monotonic() + PAUSE
+
+    def _next_turn(self) -> list[tuple[Work[Any], Any]]:
+        """Return what waits when it is time for it; the thread that gets nothing has ended."""
+        with self._changed:
+            if self._waiting:
+                self._changed.wait_for(lambda: self._hurried, self._rested - time.monotonic())
+            else:
+                self._thread = None
+            turn, self._waiting, self._hurried = self._waiting, [], False
+            return turn
 
     def flush(self) -> None:
         """Wait until all that was given is done."""
         self._begin_anew_after_a_fork()
         done = threading.Event()
-        with self._lock:
+        with self._changed:
             thread = self._thread
             if thread is None:
                 return
-            self._take(done.set)
+            self._take(lambda _: done.set(), None)
+            self._hurried = True
+            self._changed.notify()
         done.wait()
         if self._closed:
             thread.join()
@@ -80,15 +117,14 @@ class BackgroundWriter:
     def close(self) -> None:
         """Finish, and take nothing more."""
         self._begin_anew_after_a_fork()
-        with self._lock:
+        with self._changed:
             self._closed = True
         self.flush()
 
     def _begin_anew_after_a_fork(self) -> None:
         """Leave the thread to the process that started it: it is not in a copy of that."""
         if self._process != os.getpid():
-            self._process, self._thread, self._lock = os.getpid(), None, threading.Lock()
-            self._waiting = deque()
+            self._begin()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,19 +142,51 @@ class Retention:
 
 
 SLICE: Final = 50
-"""How many of the oldest searches are looked at after each new one, so that a log too large shrinks bit by bit."""
+"""How many of the oldest searches more than there are new ones are looked at, so that a log too large shrinks."""
 
 
-def log_reply(
-    reply: Reply, request: Request, *, store: Store, now: datetime, retention: Retention | None = None
-) -> None:
-    """Write *reply* into the recall log, drop what is kept no longer, and let the facts that were shown fade later."""
-    store.log_recall([recall_of(reply, request, at=now)])
-    if retention is not None:
-        retention.prune(store, scope=ALL_PROJECTS, now=now, most=SLICE)
-    facts = [fact for hit in reply.hits for fact in hit.facts if now - fact.last_reinforced > FRESH]
-    if facts:
-        store.apply(reinforced(facts, "search", now=now), at=now)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a search showed, what was asked, and when."""
+
+    reply: Reply
+    request: Request
+    at: datetime
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """The facts of its hits."""
+        return tuple(fact for hit in self.reply.hits for fact in hit.facts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallLog:
+    """The recall log of a store, as work for the background."""
+
+    store: Store
+    retention: Retention
+
+    def __call__(self, shown: Sequence[Shown]) -> None:
+        """Write what was *shown*, drop what is kept no longer, and let the facts that were shown fade later."""
+        self.store.log_recall([recall_of(each.reply, each.request, at=each.at) for each in shown])
+        self.retention.prune(self.store, scope=ALL_PROJECTS, now=shown[-1].at, most=SLICE + len(shown))
+        faded = [fact for each in shown for fact in each.facts if each.at - fact.last_reinforced > FRESH]
+        if faded:
+            self._reinforce(shown, sorted({fact.memory_id for fact in faded}))
+
+    def _reinforce(self, shown: Sequence[Shown], rows: Sequence[int]) -> None:
+        """Move the facts of the memories *rows*, for each search from where the one before it left them."""
+        wanted = FactQuery(memory_ids=tuple(rows), include_superseded=True)
+        held = {fact.id: fact for fact in self.store.facts(wanted, scope=ALL_PROJECTS)}
+        for each in shown:
+            there = [held[fact.id] for fact in each.facts if fact.id in held]
+            if facts := [fact for fact in there if each.at - fact.last_reinforced > FRESH]:
+                writes = reinforced(facts, "search", now=each.at)
+                self.store.apply(writes, at=each.at)
+                held |= {
+                    fact.id: replace(fact, last_reinforced=write.last_reinforced)
+                    for fact, write in zip(facts, writes, strict=True)
+                }
 
 
 def recall_of(reply: Reply, request: Request, *, at: datetime) -> Recall:

@@ -240,15 +240,23 @@ def _pairs(
     fresh[1:] = (pair[1:] != pair[:-1]) | (held[1:] != held[:-1])
     starts = np.flatnonzero(fresh)
     sizes = np.diff(starts.searchsorted(firsts), append=len(starts))
-    return pair_arrays(pair[firsts], sizes, held[starts], np.diff(starts, append=len(pair)), lengths)
+    distinct = ahead[firsts], narrow(behind[firsts], terms)
+    return pair_arrays(*distinct, terms, sizes, held[starts], np.diff(starts, append=len(pair)), lengths)
 
 
 def pair_arrays(
-    distinct: Whole, sizes: Whole, rows: NDArray[Any], counts: NDArray[Any], lengths: Rows
+    ahead: NDArray[Any],
+    behind: NDArray[Any],
+    terms: int,
+    sizes: Whole,
+    rows: NDArray[Any],
+    counts: NDArray[Any],
+    lengths: Rows,
 ) -> dict[str, NDArray[Any]]:
-    """Return the arrays of pairs: *distinct* ones as first x terms + second, how many rows each has, and those."""
+    """Return the arrays of pairs: the first and the second of each, how many rows each has, and those."""
     return {
-        "pair.keys": distinct,
+        "pair.firsts": narrow(starts_of(np.bincount(ahead, minlength=terms)), len(ahead) + 1),
+        "pair.seconds": behind,
         "pair.pointers": narrow(starts_of(sizes), len(rows) + 1),
         "pair.rows": rows.astype(np.int32),
         "pair.counts": narrow(counts, int(counts.max(initial=0)) + 1),

@@ -7,6 +7,7 @@ import json
 import mmap
 import os
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,13 +17,15 @@ from numpy.typing import NDArray
 from recollect.errors import StoreError
 from recollect.stores.segments.part import Part
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Grows when arrays change their meaning: a folder of another format is built anew."""
 HEADER: Final = "header"
 """It has no ending, so that nobody takes it for a document."""
 BLOCK: Final = "arrays"
 ALIGNED: Final = 64
 CHUNK: Final = 1 << 24
+PIECE: Final = 1 << 16
+"""How many bytes are written at a time: what is written at once, a system may map as one for a single byte of it."""
 
 
 class SegmentDamaged(StoreError):
@@ -39,7 +42,8 @@ def save(part: Part, folder: Path, *, analyser: int) -> None:
         for name, values in part.arrays.items():
             plain = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False)
             file.seek(offset)
-            file.write(_bytes(plain))
+            for piece in _pieces(plain, PIECE):
+                file.write(piece)
             entries[name] = [plain.dtype.str, list(plain.shape), offset, _checksum(plain)]
             offset += -(-plain.nbytes // ALIGNED) * ALIGNED
         size = max(ALIGNED, offset)
@@ -61,15 +65,16 @@ def _flush(file: Any) -> None:
     os.fsync(file.fileno())
 
 
-def _bytes(values: NDArray[Any]) -> memoryview:
+def _pieces(values: NDArray[Any], size: int) -> Iterator[memoryview]:
     plain: Any = values.reshape(-1).view(np.uint8)
-    return memoryview(plain)
+    whole = memoryview(plain)
+    return (whole[start : start + size] for start in range(0, len(whole), size))
 
 
 def _checksum(values: NDArray[Any]) -> int:
-    found, whole = 0, _bytes(values)
-    for start in range(0, len(whole), CHUNK):
-        found = zlib.crc32(whole[start : start + CHUNK], found)
+    found = 0
+    for piece in _pieces(values, CHUNK):
+        found = zlib.crc32(piece, found)
     return found
 
 

@@ -201,7 +201,7 @@ def _pairs(
 ) -> dict[str, NDArray[Any]]:
     several = [part.pairs for part, _ in parts]
     most = 1 + max((int(each.counts.max(initial=0)) for each in several), default=0)
-    begins = [each.firsts() for each in several]
+    begins = [each.firsts.astype(np.int64) for each in several]
     sizes = [_sizes(each.pointers[first]) for each, first in zip(several, begins, strict=True)]
     outcome: list[Sequence[NDArray[Any]]] = []
     for start, stop in _chunks(sizes, numbers, terms):
@@ -214,14 +214,14 @@ def _pairs(
             width = np.diff(firsts[first : last + 1])
             ahead = np.repeat(number[first:last] - start, width)
             new = row[pairs.rows[here]]
-            behind = number[pairs.keys[low:high] - np.repeat(np.arange(first, last), width) * pairs.terms]
+            behind = number[pairs.seconds[low:high]]
             columns.append(_alive((np.repeat(ahead, held), np.repeat(behind, held), new, pairs.counts[here]), new >= 0))
         ahead, behind, new, counts = ordered(_columns(columns), (stop - start, terms, _count(rows), most))
-        pair = (ahead + start) * terms + behind
-        places, held = runs_of(pair)
-        outcome.append((pair[places], held, new.astype(np.int32), narrow(counts, most)))
-    distinct, held, found, counts = _columns(outcome) if outcome else (np.empty(0, dtype=np.int64),) * 4
-    return pair_arrays(distinct, held, found, counts, lengths)
+        places, held = runs_of(ahead * terms + behind)
+        distinct = ahead[places] + start, narrow(behind[places], terms)
+        outcome.append((*distinct, held, new.astype(np.int32), narrow(counts, most)))
+    firsts, seconds, held, found, counts = _columns(outcome) if outcome else (np.empty(0, dtype=np.int64),) * 5
+    return pair_arrays(firsts, narrow(seconds, terms), terms, held, found, counts, lengths)
 
 
 def _sizes(pointers: NDArray[Any]) -> Whole:

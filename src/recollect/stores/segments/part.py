@@ -171,13 +171,13 @@ class FormIndex:
 
 
 class Pairs:
-    """Which two stems follow each other in a title or a body, in which rows and how often; first x terms + second."""
+    """Which two stems follow each other in a title or a body, in which rows and how often: by the first, the second."""
 
-    __slots__ = ("counts", "keys", "most", "pointers", "rows", "single", "terms", "weighted")
+    __slots__ = ("counts", "firsts", "most", "pointers", "rows", "seconds", "single", "weighted")
 
-    def __init__(self, arrays: Arrays, terms: int) -> None:
-        self.terms = terms
-        self.keys: Whole = arrays["pair.keys"]
+    def __init__(self, arrays: Arrays) -> None:
+        self.firsts: NDArray[Any] = arrays["pair.firsts"]
+        self.seconds: NDArray[Any] = arrays["pair.seconds"]
         self.pointers: NDArray[Any] = arrays["pair.pointers"]
         self.rows: Rows = arrays["pair.rows"]
         self.counts: NDArray[Any] = arrays["pair.counts"]
@@ -187,21 +187,16 @@ class Pairs:
         self.weighted: Whole | None = np.arange(1 << 8 * size, dtype=np.int64) * PAIR if size <= 2 else None
 
     def find(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-        """Return from where to where the rows of each pair of terms stand."""
-        wanted = np.array([first * self.terms + second for first, second in pairs], dtype=np.int64)
-        if not len(self.keys) or not len(wanted):
-            return [(0, 0)] * len(wanted)
-        places = self.keys.searchsorted(wanted)
-        there = self.keys.take(places, mode="clip") == wanted
-        places[~there] = 0
-        starts, stops = self.pointers[places].tolist(), self.pointers[places + 1].tolist()
-        return [
-            (start, stop) if found else (0, 0) for start, stop, found in zip(starts, stops, there.tolist(), strict=True)
-        ]
-
-    def firsts(self) -> Whole:
-        """Return where the pairs of each first stem begin."""
-        return self.keys.searchsorted(np.arange(self.terms + 1, dtype=np.int64) * self.terms)
+        """Return from where to where the rows of each pair of terms stand; a pair with -1 stands nowhere."""
+        firsts, seconds, pointers = self.firsts.data, self.seconds.data, self.pointers.data
+        found = []
+        for first, second in pairs:
+            low, high = (firsts[first], firsts[first + 1]) if min(first, second) >= 0 else (0, 0)
+            behind = seconds[low:high]
+            at = bisect_left(behind, second)
+            there = at < len(behind) and behind[at] == second
+            found.append((pointers[low + at], pointers[low + at + 1]) if there else (0, 0))
+        return found
 
 
 class Running:
@@ -244,7 +239,7 @@ class Part:
         self.is_ascending = bool(arrays["ascending"][0])
         self.projects = Names(arrays["project.blob"], arrays["project.offsets"]).texts()
         self._forms = {form: FormIndex(arrays, form) for form in FORMS}
-        self.pairs = Pairs(arrays, len(self._forms["stem"].names))
+        self.pairs = Pairs(arrays)
         self.running = Running(arrays)
 
     def __len__(self) -> int:

@@ -145,8 +145,7 @@ def _of_pairs(part: Part, leaves: Sequence[Bigram], measure: Measure) -> list[Po
         return []
     term = part.form("stem").term
     wanted = [(term(leaf.first), term(leaf.second)) for leaf in leaves]
-    known = [pair if min(pair) >= 0 else (-1, 0) for pair in wanted]
-    return [_of_pair(part, start, stop, measure) if stop > start else NONE for start, stop in part.pairs.find(known)]
+    return [_of_pair(part, start, stop, measure) if stop > start else NONE for start, stop in part.pairs.find(wanted)]
 
 
 def _of_pair(part: Part, start: int, stop: int, measure: Measure) -> Postings:

@@ -35,7 +35,7 @@ SCRUB_PATIENCE = 5_000
 PRAGMAS = """
 pragma synchronous = full;
 pragma temp_store = memory;
-pragma cache_size = -32000;
+pragma cache_size = -8000;
 pragma journal_size_limit = 67108864;
 """
 

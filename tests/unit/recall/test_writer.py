@@ -1,0 +1,74 @@
+"""What is written in the background: in order, in few turns, and nothing is lost at the end."""
+
+import os
+import time
+
+from recollect.recall.log import PAUSE, BackgroundWriter
+
+
+def test_the_first_is_done_at_once_and_what_follows_together() -> None:
+    writer, turns = BackgroundWriter(), list[list[int]]()
+    writer.submit(turns.append, 1)
+    while not turns:
+        time.sleep(0.001)
+
+    for number in (2, 3, 4):
+        writer.submit(turns.append, number)
+    writer.flush()
+
+    assert turns == [[1], [2, 3, 4]]
+
+
+def test_what_follows_soon_is_done_without_being_asked_for() -> None:
+    writer, turns = BackgroundWriter(), list[list[int]]()
+    for number in (1, 2):
+        writer.submit(turns.append, number)
+
+    until = time.monotonic() + 20 * PAUSE
+    while sum(map(len, turns)) < 2 and time.monotonic() < until:
+        time.sleep(0.01)
+
+    assert turns in ([[1], [2]], [[1, 2]])
+
+
+def test_works_of_two_kinds_keep_their_order() -> None:
+    writer, done = BackgroundWriter(), list[tuple[str, list[int]]]()
+
+    def one(given: list[int]) -> None:
+        done.append(("one", given))
+
+    def other(given: list[int]) -> None:
+        done.append(("other", given))
+
+    writer.submit(one, 0)
+    writer.flush()
+    for work, number in ((one, 1), (one, 2), (other, 3), (one, 4)):
+        writer.submit(work, number)
+    writer.close()
+
+    assert done == [("one", [0]), ("one", [1, 2]), ("other", [3]), ("one", [4])]
+
+
+def test_a_failure_stays_alone() -> None:
+    writer, turns = BackgroundWriter(), list[list[int]]()
+    writer.submit(os.rmdir, "no such folder")  # type: ignore[arg-type]
+    writer.submit(turns.append, 1)
+    writer.close()
+
+    assert (turns, writer.failures) == ([[1]], 1)
+
+
+def test_the_end_waits_for_no_pause_and_takes_nothing_more() -> None:
+    writer, turns = BackgroundWriter(), list[list[int]]()
+    writer.submit(turns.append, 1)
+    writer.flush()
+    writer.submit(turns.append, 2)
+
+    began = time.monotonic()
+    writer.close()
+    took = time.monotonic() - began
+    writer.submit(turns.append, 3)
+    writer.flush()
+
+    assert turns == [[1], [2]]
+    assert took < PAUSE / 2
