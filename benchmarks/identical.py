@@ -59,8 +59,8 @@ def _small(seed: int, cases: int) -> Iterator[bool]:
     query = made_up_query(draw)
     for case in range(cases):
         if case % QUESTIONS == 0:
-            world = made_up_world(draw, most=draw.choice([3, 25, 25, 80]))
             searched.SPARSE, searched.FEW = draw.choice(SHAPES)
+            world = made_up_world(draw, most=draw.choice([3, 25, 25, 80]))
         if case % AGAIN:
             query = made_up_query(draw)
         limit, ids = draw.choice([0, 1, 3, 10, 100]), draw.sample(range(1, 320), 20)

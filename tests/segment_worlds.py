@@ -136,7 +136,7 @@ def views_of(
 
 
 def made_up_leaf(draw: random.Random, words: Sequence[str] = WORDS) -> Leaf:
-    weight, kind = draw.choice([1.0, 1.0, 0.5, 0.2, 0.0, 1e-20]), draw.randint(0, 5)
+    weight, kind = draw.choice([1.0, 1.0, 1.0, 0.5, 0.2, 0.0, 1e-20, 1e6]), draw.randint(0, 5)
     if kind <= 2:
         return Word(text=draw.choice([*words, "absent"]), form=draw.choice(["stem", "stem", "exact"]), weight=weight)
     if kind == 3:

@@ -16,7 +16,7 @@ from rapidfuzz.distance import OSA
 from recollect.profile import load_profile
 from recollect.records import FIELDS, AnyOf, Bigram, Phrase, TokenizedMemory, Word, WordQuery
 from recollect.stores import bm25
-from recollect.stores.segments import bounds, postings, ranking, scoring, searched, signatures
+from recollect.stores.segments import bounds, postings, scoring, searched, signatures
 from recollect.stores.segments.build import build
 from recollect.stores.segments.files import BLOCK, HEADER, SegmentDamaged, load, save, verify
 from recollect.stores.segments.measures import USUAL as MEASURE
@@ -131,9 +131,10 @@ def test_large_parts_are_answered_as_by_the_reference(seed: int, lines: int, mon
     monkeypatch.setattr(bounds, "SMALL", 64)
     monkeypatch.setattr(bounds, "LINES", lines)
     monkeypatch.setattr(bounds, "CACHED", 100)
-    monkeypatch.setattr(bounds, "WIDE", 4)
-    monkeypatch.setattr(ranking, "MANY", 16)
+    monkeypatch.setattr(bounds, "NARROW", (1 << 16) - 1 if seed % 3 else 2_000)
+    monkeypatch.setattr(bounds, "MORE", seed % 4)
     monkeypatch.setattr(searched, "SPARSE", 4)
+    monkeypatch.setattr(searched, "LONG", 30)
     monkeypatch.setattr(searched, "FEW", 12)
     monkeypatch.setattr(postings, "SCANNED", 40 if seed % 2 else 0)
     draw = random.Random(seed)

@@ -1,8 +1,8 @@
 """Which rows may be among the best: sums of bounds in small whole numbers, which leave few rows to be scored.
 
-Each leaf adds to a row at least what it adds to its score, in units of one scale, and at most a known error more. So
-no row whose sum is below that of the limit-th best, less the error, can be among the best; every row that holds a leaf
-has a sum of at least 1, which makes the number of sums above 0 the number of matches.
+Each leaf adds to a row at least what it adds to its score, in steps of one scale. So no row whose sum is below the
+score of the limit-th best can be among the best; every row that holds a leaf has a sum of at least 1, which makes the
+number of sums above 0 the number of matches.
 """
 
 import threading
@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from recollect.stores.segments.measures import STEPS
 from recollect.stores.segments.part import Mask, Rows, Whole
-from recollect.stores.segments.searched import Drifts, Place, Searched
+from recollect.stores.segments.searched import LARGEST, NARROW, SLACK, Drifts, Place, Searched, Stand, finer
 
-SLACK: Final = 1.0 + 1e-9
-"""More than the last digits of a sum of scores can be off."""
-WIDE: Final = 100
-"""From so many leaves on the sums need more than 16 bits."""
+MORE: Final = 8
+"""How many rows more than half of those wanted are scored at once beside these: most often no others are left."""
 LINES: Final = 128
 """Sums are looked at as a table of so many lines; of each column the largest is found first."""
 SMALL: Final = 1 << 15
@@ -28,65 +26,56 @@ CACHED: Final = 1 << 16
 """How many rows are added to at once: so few that their sums stay in the cache of the processor."""
 
 
-class Line(NamedTuple):
-    """A leaf that adds to a score: its gain, the number of its form, and where it stands."""
-
-    gain: float
-    form: int
-    places: tuple[Place, ...]
-
-
 class Together:
-    """The places of all lines, numbered in order: those of few rows as one list of rows, the others by view."""
+    """The places of all lines and what an impact of 1 is worth there: those of few rows in one list, others by view."""
 
-    __slots__ = ("_counts", "_few", "_lines", "_sizes", "others", "rows")
+    __slots__ = ("_counts", "_few", "_lines", "_rows", "_sizes", "others")
 
-    def __init__(self, lines: Sequence[Line], searched: Searched) -> None:
-        self._few: list[tuple[int, Place]] = []
-        lines_of_few: list[int] = []
-        self.others: list[list[tuple[int, int, Place]]] = [[] for _ in searched.views]
-        number = 0
+    def __init__(self, lines: Sequence[Stand], searched: Searched, drifts: Drifts) -> None:
+        self._few: list[tuple[Place, float]] = []
+        self.others: list[list[tuple[int, Place, float]]] = [[] for _ in searched.views]
+        numbers: list[int] = []
         for at, line in enumerate(lines):
+            step, mine = line.step, drifts[line.form]
             for place in line.places:
                 if place.counts is None:
-                    self.others[place.view].append((number, at, place))
+                    self.others[place.view].append((at, place, step * mine[place.view]))
                 else:
-                    self._few.append((number, place))
-                    lines_of_few.append(at)
-                number += 1
+                    self._few.append((place, step * mine[place.view]))
+                    numbers.append(at)
         if self._few:
-            self._sizes = [len(place.rows) for _, place in self._few]
-            self._lines = np.array(lines_of_few).repeat(self._sizes)
-            self.rows = np.concatenate([place.rows for _, place in self._few], dtype=np.int64)
-            self._counts = np.concatenate([place.counts for _, place in self._few if place.counts is not None])
+            self._sizes = [len(place.rows) for place, _ in self._few]
+            self._lines = np.array(numbers).repeat(self._sizes)
+            self._rows = np.concatenate([place.rows for place, _ in self._few], dtype=np.int64)
+            self._counts = np.concatenate([place.counts for place, _ in self._few if place.counts is not None])
             if len(searched.views) > 1 or searched.shifts[0]:
-                self.rows += np.array([searched.shifts[place.view] for _, place in self._few]).repeat(self._sizes)
+                self._rows += np.array([searched.shifts[place.view] for place, _ in self._few]).repeat(self._sizes)
 
-    def add_to(self, sums: NDArray[Any], factors: Sequence[int]) -> None:
-        """Add what leaves that few rows hold are worth at most."""
+    def add_to(self, sums: NDArray[Any]) -> None:
+        """Add the bounds of leaves that few rows hold."""
         if self._few:
-            worth = np.array([factors[number] for number, _ in self._few], dtype=sums.dtype).repeat(self._sizes)
-            worth *= np.concatenate([place.impacts for _, place in self._few])
-            np.add.at(sums, self.rows, worth)
+            worth = np.array([factor for _, factor in self._few]).repeat(self._sizes)
+            worth *= np.concatenate([place.impacts for place, _ in self._few])
+            steps = worth.astype(sums.dtype)
+            steps += 1
+            np.add.at(sums, self._rows, steps)
 
-    def counts_at(self, rows: Whole, slots: Rows, counts: NDArray[np.float64]) -> None:
-        """Put the counts in *rows* of leaves that few rows hold where they belong; *slots* say where a row stands."""
-        if self._few and len(rows):
-            columns = slots.take(self.rows)
-            here = (rows.take(columns, mode="clip") == self.rows).nonzero()[0]
-            counts[self._lines.take(here), columns.take(here)] = self._counts.take(here)
+    def put(self, rows: Whole, counts: NDArray[np.float64], size: int) -> None:
+        """Put the counts in *rows*, which are of *size*, where they belong: each leaf has a line."""
+        if self._few:
+            columns = columns_of(self._rows, rows, size)
+            here = columns.nonzero()[0]
+            counts[self._lines.take(here), columns.take(here) - 1] = self._counts.take(here)
 
 
 class Sums(NamedTuple):
-    """A sum for each row of the views, one view after another; what makes a score of one, and how far it may be off.
+    """A sum of steps for each row of the views, one view after another, and how many rows match.
 
-    *total* is how many rows match.
+    Where sums are no *bounds*, they only tell that.
     """
 
     values: NDArray[Any]
-    scale: float
-    error: float
-    ratio: float
+    are_bounds: bool
     total: int = 0
 
 
@@ -114,77 +103,80 @@ def remembered(question: object) -> Sums | None:
     return sums if last is question else None
 
 
-def _values(size: int, *, wide: bool) -> NDArray[Any]:
-    """Return room for sums, whatever is in it."""
+def _values(size: int, most: float) -> NDArray[Any]:
+    """Return room for sums up to *most*, whatever is in it."""
     _ROOM.kept = None, None
-    if wide:
-        return np.empty(size, dtype=np.uint32)
+    if most > NARROW:
+        return np.empty(size, dtype=np.uint32 if most < 1 << 32 else np.uint64)
     if len(_ROOM.narrow) < size:
         _ROOM.narrow = np.empty(size, dtype=np.uint16)
     return _ROOM.narrow[:size]
 
 
-def slots_of(rows: Whole, size: int) -> Rows:
-    """Return room for *size* rows in which each of *rows* has its place there, and others whatever was there."""
+def columns_of(some: Whole, rows: Whole, size: int) -> Rows:
+    """Return as the how manieth of *rows* each of *some* stands there, 0 for those that do not; all are of *size*."""
     if len(_ROOM.slots) < size:
         _ROOM.slots = np.zeros(size, dtype=np.int32)
-    _ROOM.slots[rows] = np.arange(len(rows), dtype=np.int32)
-    return _ROOM.slots
+    slots = _ROOM.slots
+    try:
+        slots[rows] = np.arange(1, len(rows) + 1, dtype=np.int32)
+        return slots.take(some)
+    finally:
+        slots[rows] = 0
 
 
-def add_up(lines: Sequence[Line], together: Together, searched: Searched, drifts: Drifts) -> Sums:
+def add_up(lines: Sequence[Stand], together: Together, searched: Searched, drifts: Drifts) -> Sums:
     """Return the sums of bounds; they are overwritten by the next question of the same thread."""
-    wide = len(lines) > WIDE
-    top = 0.0
-    for gain, form, places in lines:
-        mine = drifts[form]
-        top += max(0.0, gain) * max([place.most * mine[place.view][1] for place in places])
-    room = (1 << 31 if wide else (1 << 16) - 1) - (STEPS + 2) * len(lines)
-    unit = room / ((top or 1.0) * SLACK)
-    error, ratio = 0.0, 1.0
-    factors: list[int] = []
-    for gain, form, places in lines:
-        mine, off, worth = drifts[form], 0.0, max(0.0, gain) * unit
-        for place in places:
-            least, most = mine[place.view]
-            exact = worth * most
-            factor = int(exact * SLACK) + 1
-            factors.append(factor)
-            off = max(off, (factor - exact) * place.most + exact)
-            ratio = min(ratio, least / most)
-        error += off
-    values = _values(_padded(searched.offsets[-1]), wide=wide)
-    values[searched.offsets[-1] :] = 0
+    size, worst = len(searched), [max(each, default=1.0) for each in drifts]
+    most = sum([(line.step * worst[line.form] + 1.0) * STEPS for line in lines])
+    values = _values(_padded(size), most)
+    values[size:] = 0
     for at, others in enumerate(together.others):
-        sums = values[searched.offsets[at] : searched.offsets[at + 1]]
-        _add(sums, [(place, factors[number]) for number, _, place in others], searched.views[at].start)
-    together.add_to(values, factors)
-    return Sums(values, unit * STEPS, error, ratio)
+        _add(values[searched.offsets[at] : searched.offsets[at + 1]], others, searched.views[at].start)
+    together.add_to(values)
+    return Sums(values, all(line.gain < LARGEST for line in lines))
+
+
+def _add(sums: NDArray[Any], places: Sequence[tuple[int, Place, float]], start: int) -> None:
+    """Put into *sums* the bounds of leaves that many rows hold; the rows of the view begin at *start*."""
+    lines = [place.steps for _, place, _ in places if place.steps is not None]
+    long = [(place.dense, factor) for _, place, factor in places if place.dense is not None and place.steps is None]
+    if long:
+        _add_long(sums, long)
+    elif lines:
+        np.copyto(sums, lines.pop())
+    else:
+        sums.fill(0)
+    for line in lines:
+        np.add(sums, line, out=sums)
+    for _, place, factor in places:
+        if place.dense is None:
+            rows = place.rows - np.int32(start) if start else place.rows
+            steps = (place.impacts * factor).astype(sums.dtype)
+            steps += 1
+            np.add.at(sums, rows, steps)
+
+
+def _add_long(sums: NDArray[Any], places: Sequence[tuple[NDArray[np.uint8], float]]) -> None:
+    """Put the bounds of *places* into *sums*: in finer steps, as many as there is room for, made whole together."""
+    fine = finer(sum([factor for _, factor in places]), len(places), sums.dtype)
+    factors = [(line, int(factor * (1 << fine) * SLACK) + 1) for line, factor in places]
+    for first in range(0, len(sums), CACHED):
+        some = sums[first : first + CACHED]
+        product = some  # what is there is overwritten by the first line
+        for line, factor in factors:
+            np.multiply(line[first : first + CACHED], factor, out=product, dtype=sums.dtype)
+            if product is some:
+                product = _ROOM.product[: len(some)] if sums.dtype == np.uint16 else np.empty_like(some)
+            else:
+                np.add(some, product, out=some)
+        some += (1 << fine) - 1
+        some >>= fine
 
 
 def _padded(size: int) -> int:
     """Return at least *size*, so that the sums make a full table."""
     return size if size <= SMALL else -(-size // (LINES * 32)) * (LINES * 32)
-
-
-def _add(sums: NDArray[Any], places: Sequence[tuple[Place, int]], start: int) -> None:
-    """Put into *sums* what each leaf that many rows hold is worth at most; the rows of the view begin at *start*."""
-    dense = [(place.dense, factor) for place, factor in places if place.dense is not None and sums.dtype == np.uint16]
-    if not dense:
-        sums.fill(0)
-    for first in range(0, len(sums) if dense else 0, CACHED):
-        some = sums[first : first + CACHED]
-        product = some  # what is there is overwritten by the first line
-        for line, factor in dense:
-            np.multiply(line[first : first + CACHED], factor, out=product, dtype=np.uint16)
-            if product is some:
-                product = _ROOM.product[: len(some)]
-            else:
-                np.add(some, product, out=some)
-    for place, factor in places:
-        if place.dense is None or sums.dtype != np.uint16:
-            rows = place.rows - np.int32(start) if start else place.rows
-            np.add.at(sums, rows, np.multiply(place.impacts, factor, dtype=sums.dtype))
 
 
 def hide(sums: Sums, searched: Searched, found: Mask | None) -> Sums:
@@ -205,34 +197,33 @@ def _mask(values: NDArray[Any], may: Mask) -> None:
     np.multiply(values, may.view(np.uint8), out=values, dtype=values.dtype)
 
 
-def candidates(sums: Sums, limit: int) -> Whole:
-    """Return every row that may be among the best *limit*, ascending."""
-    values = sums.values
-    if sums.total <= limit:
-        return np.flatnonzero(values)
+def candidates(sums: Sums, limit: int) -> tuple[Whole, int]:
+    """Return the rows with the largest sums, ascending, some more than *limit*, and from which sum on these are all."""
+    values, wanted = sums.values, limit + limit // 2 + MORE
+    if sums.total <= wanted or not sums.are_bounds:
+        return np.flatnonzero(values), 1
     if len(values) <= SMALL:
-        return (values >= _least(sums, _kth(values, limit))).nonzero()[0]
-    table = values.reshape(LINES, -1)
-    highest = table.max(axis=0)
-    if limit * 2 > len(highest):
-        return np.flatnonzero(values >= _least(sums, _kth(values, limit)))
-    least = _least(sums, _kth(highest, limit))
-    columns = np.flatnonzero(highest >= least)
-    if len(columns) * 4 > len(highest):
+        least = _kth(values, wanted)
+        return (values >= least).nonzero()[0], least
+    highest = values.reshape(LINES, -1).max(axis=0)
+    least = _kth(values if wanted * 2 > len(highest) else highest, wanted)
+    return from_sum(sums, least, highest), least
+
+
+def from_sum(sums: Sums, least: int, highest: NDArray[Any] | None = None) -> Whole:
+    """Return the rows whose sum is *least* or more, ascending; *highest* are the largest sums of columns of a table."""
+    values = sums.values
+    columns = None if highest is None else (highest >= least).nonzero()[0]
+    if highest is None or columns is None or len(columns) * 4 > len(highest):
         return np.flatnonzero(values >= least)
-    lines, places = np.nonzero(table[:, columns] >= least)
+    lines, places = np.nonzero(values.reshape(LINES, -1)[:, columns] >= least)
     return lines * len(highest) + columns[places]
 
 
 def _kth(values: NDArray[Any], limit: int) -> int:
-    """Return a number that at least *limit* of *values* reach, if so many are above 0; nearly the largest there is."""
+    """Return a number above 0 that at least *limit* of *values* reach, if so many do; nearly the largest there is."""
     fold = len(values) // (16 * limit)
     if fold > 1:
         width = len(values) // fold
         values = values[: fold * width].reshape(fold, width).max(axis=0)
-    return int(np.partition(values, len(values) - limit)[len(values) - limit])
-
-
-def _least(sums: Sums, reached: int) -> int:
-    """Return the least sum of a row whose score may reach that of one with the sum *reached*."""
-    return max(1, int((reached - sums.error) * sums.ratio / SLACK))
+    return max(1, int(np.partition(values, len(values) - limit)[len(values) - limit]))

@@ -3,7 +3,6 @@
 For other weights, k1 or b they are made when a term is first asked for, and kept for a while.
 """
 
-import math
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -65,9 +64,9 @@ def impacts(counts: NDArray[Any], lengths: NDArray[Any], measure: Measure, avera
     return np.maximum(np.ceil(worth, out=worth), 1.0, out=worth).astype(np.uint8)
 
 
-def drift(measure: Measure, mine: float, asked: float) -> tuple[float, float]:
-    """Return between which factors a worth lies, where the average length asked about is not that of the part."""
-    if measure.b == 0.0 or mine == asked:
-        return 1.0, 1.0
-    ratio = asked / mine
-    return (min(1.0, ratio), max(1.0, ratio)) if math.isfinite(ratio) else (0.0, 1.0)
+def drift(measure: Measure, mine: float, asked: float) -> float:
+    """Return up to how many times larger than its bound a worth is where another average length is asked about.
+
+    None is above all steps, whatever the lengths.
+    """
+    return 1.0 if measure.b == 0.0 else min(float(STEPS), max(1.0, asked / mine))

@@ -1,5 +1,6 @@
 """What a question is about: runs of rows of several parts, one after another, and where leaves stand in them."""
 
+import math
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from typing import Any, Final, NamedTuple
@@ -8,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.records import Leaf
-from recollect.stores.segments.measures import Measure, drift
+from recollect.stores.bm25 import CollectionStats, form_of, idf
+from recollect.stores.segments.measures import STEPS, Measure, drift
 from recollect.stores.segments.part import Rows, Whole
 from recollect.stores.segments.postings import Postings, find
 from recollect.stores.segments.rows import FORMS
@@ -18,35 +20,58 @@ FEW: Final = 2048
 """Leaves in up to so many rows of a view are looked at together."""
 SPARSE: Final = 256
 """Up to so many rows are added one by one even where the leaf is kept by row as well."""
-MOST_KEPT: Final = 1 << 23
+LONG: Final = 1 << 17
+"""Up to so many rows of a view the bounds of leaves in many of them are remembered row by row."""
+SCALE: Final = 128.0
+"""How many steps of a bound make 1 in a score."""
+NARROW: Final = (1 << 16) - 1
+"""The largest sum that 16 bits hold."""
+SLACK: Final = 1.0 + 1e-9
+"""More than the last digits of a sum of scores can be off."""
+LARGEST: Final = 500.0
+"""Of leaves that may add more than so much bounds tell nothing but where they stand."""
+MOST_KEPT: Final = 1 << 24
 """How many bytes of what is known of leaves are remembered."""
-ENTRY: Final = 1024
-"""How many of them a leaf takes in one view, its counts aside."""
-Key = tuple[str | None, ...]
-Drifts = Sequence[Sequence[tuple[float, float]]]
-"""For each form and view, between which factors a worth lies."""
+ENTRY: Final = 512
+"""How many of them a leaf takes by itself, and again in each view that holds it."""
+Key = tuple[str | float | None, ...]
+Steps = NDArray[np.uint16]
+Drifts = Sequence[Sequence[float]]
+"""For each form and view, how many times larger than its bound a worth may be."""
+
+
+class Numbers(NamedTuple):
+    """What the worth of a leaf depends on, beside where it stands."""
+
+    measure: Measure
+    stats: CollectionStats
+    idf: str
 
 
 class Place(NamedTuple):
-    """The rows of one view that hold a leaf; where they are few, the counts in them."""
+    """The rows of one view that hold a leaf: where these are few the counts in them, where many bounds for all rows."""
 
     view: int
     rows: Rows
     impacts: NDArray[np.uint8]
-    most: int
     dense: NDArray[np.uint8] | None
     counts: NDArray[np.float64] | None
     postings: Postings
+    steps: Steps | None = None
 
 
 class Stand(NamedTuple):
-    """In how many living rows a leaf stands, and where in each view that holds it."""
+    """Where a leaf stands: in *size* living rows, so that it is worth *value* and adds less than *gain* to a score.
+
+    An impact of 1 is worth up to *step* steps of a bound; 0 where bounds tell nothing but where it stands.
+    """
 
     size: int
-    places: tuple[Place, ...]
-
-
-NOWHERE: Final = Stand(0, ())
+    value: float
+    gain: float
+    step: float
+    form: int
+    places: Sequence[Place]
 
 
 class Searched:
@@ -64,53 +89,74 @@ class Searched:
         self.is_ascending = len(views) == 1 and views[0].part.is_ascending
         self.last: Any = None
         self._drifts: tuple[Any, Drifts] = (None, ())
-        self._kept: dict[Measure, dict[Key, Stand]] = {}
+        self._kept: dict[Numbers, dict[Key, Stand]] = {}
         self._size = 0
 
-    def drifts(self, measure: Measure, averages: tuple[float, ...]) -> Drifts:
-        """Return how far the bounds of each form and view are off where rows have these lengths on the average."""
+    def __len__(self) -> int:
+        return self.offsets[-1]
+
+    def drifts(self, numbers: Numbers) -> Drifts:
+        """Return how far the bounds of each form and view may be off where rows have these lengths on the average."""
         known, found = self._drifts
-        if known != (measure, averages):
+        if known != numbers:
             found = [
-                [drift(measure, view.part.form(form).average, average) for view in self.views]
-                for form, average in zip(FORMS, averages, strict=True)
+                [drift(numbers.measure, view.part.form(form).average, average) for view in self.views]
+                for form, average in [(form, numbers.stats.average(form)) for form in FORMS]
             ]
-            self._drifts = (measure, averages), found
+            self._drifts = numbers, found
         return found
 
-    def stands(self, leaves: Sequence[Leaf], keys: Sequence[Key | None], measure: Measure) -> list[Stand]:
+    def stands(self, leaves: Sequence[Leaf], keys: Sequence[Key | None], numbers: Numbers) -> list[Stand]:
         """Return where each of *leaves* stands; those that have a key are remembered by it."""
-        kept: Mapping[Any, Stand] = self._kept.get(measure, {})
+        kept: Mapping[Any, Stand] = self._kept.get(numbers, {})
         found = [kept.get(key) for key in keys]
         if None in found:
             missing = [at for at, each in enumerate(found) if each is None]
-            read = self._read([leaves[at] for at in missing], measure)
+            places = self.places([leaves[at] for at in missing], numbers.measure)
+            read = [self._read(leaves[at], each, numbers) for at, each in zip(missing, places, strict=True)]
             for at, each in zip(missing, read, strict=True):
                 found[at] = each
-            self._keep(measure, [(keys[at], each) for at, each in zip(missing, read, strict=True)])
+            self._keep(numbers, [(keys[at], each) for at, each in zip(missing, read, strict=True)])
         return found  # type: ignore[return-value]
 
-    def _keep(self, measure: Measure, stands: Sequence[tuple[Key | None, Stand]]) -> None:
+    def _keep(self, numbers: Numbers, stands: Sequence[tuple[Key | None, Stand]]) -> None:
         if self._size > MOST_KEPT:  # another dictionary: readers of this one are not disturbed
             self._kept, self._size = {}, 0
-        kept, size = self._kept.setdefault(measure, {}), self._size
+        kept, size = self._kept.setdefault(numbers, {}), self._size
         for key, stand in stands:
             if key is not None:
                 kept[key] = stand
                 size += ENTRY
                 for place in stand.places:
-                    size += ENTRY if place.counts is None else ENTRY + place.counts.nbytes
+                    size += ENTRY + sum([each.nbytes for each in (place.counts, place.steps) if each is not None])
         self._size = size
 
-    def _read(self, leaves: Sequence[Leaf], measure: Measure) -> list[Stand]:
-        sizes, places = [0] * len(leaves), [list[Place]() for _ in leaves]
+    def places(self, leaves: Sequence[Leaf], measure: Measure) -> list[list[Place]]:
+        """Return where each of *leaves* stands in each view that holds it."""
+        found = [list[Place]() for _ in leaves]
         for number, view in enumerate(self.views):
             for at, postings in enumerate(find(view.part, leaves, measure)):
                 place = _place(number, view, postings) if postings.most else None
                 if place is not None:
-                    sizes[at] += len(place.rows) if view.alive is None else view.count(postings.rows, postings.dense)
-                    places[at].append(place)
-        return [Stand(size, tuple(each)) if each else NOWHERE for size, each in zip(sizes, places, strict=True)]
+                    found[at].append(place)
+        return found
+
+    def _read(self, leaf: Leaf, places: Sequence[Place], numbers: Numbers) -> Stand:
+        """Return what is known of a leaf that stands in *places*."""
+        size = 0
+        for place in places:
+            view, held = self.views[place.view], place.postings
+            size += len(place.rows) if view.alive is None else view.count(held.rows, held.dense)
+        value = idf(leaf, size, numbers.stats, numbers.idf)
+        gain, form = value * (numbers.measure.k1 + 1.0), FORMS.index(form_of(leaf))
+        step = gain * SCALE / STEPS if 0.0 < gain < LARGEST else 0.0
+        mine = self.drifts(numbers)[form]
+        return Stand(size, value, gain, step, form, [_with_steps(place, step * mine[place.view]) for place in places])
+
+    def rows_in(self, place: Place) -> Rows:
+        """Return the rows of *place*, counted through all views."""
+        shift = self.shifts[place.view]
+        return place.rows + np.int32(shift) if shift else place.rows
 
     def rows_of(self, ids: Whole) -> Whole:
         """Return the rows of *ids*, in their order, without those that no view has."""
@@ -139,4 +185,21 @@ def _place(number: int, view: View, postings: Postings) -> Place | None:
     counts: NDArray[np.float64] | None = None
     if dense is None and size <= FEW:
         counts = (codes if postings.counts is None else postings.counts.take(codes)).astype(np.float64)
-    return Place(number, rows, impacts, postings.most, dense, counts, postings)
+    return Place(number, rows, impacts, dense, counts, postings)
+
+
+def _with_steps(place: Place, factor: float) -> Place:
+    """Return *place* with bounds for all rows, its impacts times *factor*, where these are many and there is room."""
+    if place.dense is None or len(place.dense) > LONG or (factor + 2.0) * STEPS > NARROW:
+        return place
+    fine = finer(factor, 1, np.dtype(np.uint16))
+    steps = np.multiply(place.dense, int(factor * (1 << fine) * SLACK) + 1, dtype=np.uint16)
+    steps += (1 << fine) - 1
+    steps >>= fine
+    return place._replace(steps=steps)
+
+
+def finer(factors: float, count: int, kind: np.dtype[Any]) -> int:
+    """Return by how many bits steps can be finer where impacts are taken times *count* factors and added up."""
+    room = float(np.iinfo(kind).max) - (STEPS + 2) * count - STEPS
+    return min(8, max(0, math.frexp(room / (factors * STEPS + 1.0))[1] - 1))
