@@ -18,9 +18,9 @@ CODE = {
     "remember": 10_080,
     "rerankers": 200,
     "search": 3_100,
-    "stores": 9_720,
+    "stores": 9_765,
     "surfaces": 7_600,
-    "text": 2_625,
+    "text": 2_650,
     "upkeep": 1_180,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
