@@ -134,14 +134,13 @@ _DIGITS: Final = bytes(100 if chr(byte).isdigit() else 46 for byte in range(128)
 _NO_DIGITS: Final = bytes(byte for byte in range(256) if not 48 <= byte <= 57)
 _TOKEN_RUN: Final = b"x" * 20
 _CARD_RUN: Final = b"d" * 14
-_LONG_WORD: Final = re.compile(rb"\S{20,}+")
 
 
 def _long_words(plain: bytes) -> str:
     """Return the words that are long enough for a token; prose has few, so that little is left to search."""
     if _TOKEN_RUN not in plain.translate(_TOKEN_BYTES):
         return ""
-    long = b" ".join(_LONG_WORD.findall(plain)).decode()
+    long = b" ".join([word for word in plain.split() if len(word) >= len(_TOKEN_RUN)]).decode()
     return long if has_digit(long) else ""
 
 

@@ -347,8 +347,8 @@ def _analyse_compound(word: str) -> TokenAnalysis:
         return joined([WORDS[each] for each in shorter])
     bare = _CLITIC.sub("", word) if "'" in word else word
     pieces = _pieces(bare)
-    if bare is word and (bare.islower() or (bare.isascii() and bare == bare.lower())):
-        return _analyse_lower(word, pieces)
+    if bare is word and (bare.islower() or (bare.isascii() and not any(map(_humps, pieces)))):
+        return _analyse_lower(bare if bare.islower() else bare.lower())
     lowered = [_lower(piece)[:LONGEST] for piece in pieces]
     stemmed: list[str] = []
     parts: list[str] = []
@@ -364,11 +364,12 @@ def _analyse_compound(word: str) -> TokenAnalysis:
     return _stemmed(tokens, others, stemmed, wholes, stop=stop)
 
 
-def _analyse_lower(word: str, pieces: list[str]) -> TokenAnalysis:
+def _analyse_lower(word: str) -> TokenAnalysis:
     """Analyse a compound in small letters without an apostrophe, which nothing is to be taken from."""
-    tokens = tuple(piece[:LONGEST] for piece in pieces)
+    pieces = _pieces(word)
+    tokens = tuple(pieces) if len(word) <= LONGEST else tuple(piece[:LONGEST] for piece in pieces)
     wholes = _wholes(word) if pieces and pieces != [word] else []
-    others = tuple(whole for whole in wholes if whole not in tokens)
+    others = tuple([whole for whole in wholes if whole not in tokens])
     return _stemmed(tokens, others, tokens, wholes, stop=word in STOPWORDS)
 
 
@@ -413,7 +414,7 @@ def _lower(text: str) -> str:
 def _humps(piece: str) -> list[str]:
     """Return the parts of a camelCase *piece*, nothing when it is not one."""
     tail = piece[1:]
-    if tail == tail.lower() or len(piece) > _LONGEST_HUMPED:
+    if tail == tail.lower() or len(piece) > _LONGEST_HUMPED or (piece.isupper() and piece.isalpha()):
         return []
     humps = _HUMP.split(piece)
     return [hump.lower() for hump in humps] if len(humps) > 1 else []
