@@ -14,13 +14,13 @@ CODE = {
     ".": 2_940,
     "embedders": 1_410,
     "evaluate": 1_910,
-    "recall": 500,
+    "recall": 515,
     "remember": 10_080,
     "rerankers": 200,
     "search": 3_100,
     "stores": 9_720,
     "surfaces": 7_600,
-    "text": 2_625,
+    "text": 2_680,
     "upkeep": 1_180,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
