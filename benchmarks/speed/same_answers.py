@@ -33,7 +33,17 @@ from recollect.stores.bm25 import by_field, form_of, postings_of
 from recollect.stores.contract import Store
 from recollect.text.analyser import analyse
 
-SETS = ("locomo", "scifact", "cranfield", "code_cosqa", "zh_cmrc2018", "ja_jsquad", "locomo_typo", "scifact_typo")
+SETS = (
+    "everyday",
+    "locomo",
+    "scifact",
+    "cranfield",
+    "code_cosqa",
+    "zh_cmrc2018",
+    "ja_jsquad",
+    "locomo_typo",
+    "scifact_typo",
+)
 WAYS: tuple[tuple[str, Mode], ...] = (*((name, "keyword") for name in BUILT_IN), ("default", "hybrid"))
 """Profiles and modes: the words of a question are asked alike with and without vectors."""
 

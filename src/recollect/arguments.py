@@ -214,11 +214,16 @@ def _fields(record: type) -> tuple[tuple[str, Any, Any], ...]:
     return tuple((each.name, hints[each.name], each.default) for each in fields(record))
 
 
+# What a declared type is made of does not change, and every value asks for it.
+_origin: Final[Callable[[Any], Any]] = cache(get_origin)
+_args: Final[Callable[[Any], tuple[Any, ...]]] = cache(get_args)
+
+
 def fitted(value: Any, hint: Any, name: str) -> Any:
     """Return *value* as the type *hint* has it: texts storable, lists as declared; refuse what does not fit."""
     if hint is Any or hint is object:
         return value
-    arms = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    arms = _args(hint) if _origin(hint) in (Union, UnionType) else (hint,)
     if value is None and NoneType in arms:
         return None
     if Path in arms:
@@ -233,7 +238,7 @@ def fitted(value: Any, hint: Any, name: str) -> Any:
 
 
 def _fitted(value: Any, hint: Any, name: str) -> Any:
-    origin = get_origin(hint) or hint
+    origin = _origin(hint) or hint
     if origin is Literal:
         return value if isinstance(value, str) and value in get_args(hint) else _refuse(value, hint, name)
     if origin in _PLAIN:

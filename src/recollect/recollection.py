@@ -573,7 +573,7 @@ class Recollection:
 
     def _request(self, text: str, options: Mapping[str, Any]) -> Request:
         """Return what is asked within the scope; its session and lens are called as they are kept."""
-        request = request_from(text, options, scope=self.scope, now=self.now())
+        request = request_from(text, options, scope=self.scope, now=self._clock())
         session, lens = self._named(request.session), self._named(request.lens)
         named = (session, lens) != (request.session, request.lens)
         return replace(request, session=session, lens=lens) if named else request
@@ -591,7 +591,7 @@ class Recollection:
         return search.search(request, self._context(profile, request.mode))
 
     def _context(self, profile: Profile, mode: Mode = "hybrid") -> "SearchContext":
-        now, bounds = self.now(), profile.weigh.lens_bounds
+        now, bounds = self._clock(), profile.weigh.lens_bounds
         return search.SearchContext(
             store=self.store,
             profile=profile,

@@ -120,13 +120,28 @@ class Outline(NamedTuple):
     superseded_by: int | None
 
 
+class Traits(NamedTuple):
+    """What weighing looks at of a memory whose text nobody reads; a named tuple, as hundreds are made for a search."""
+
+    id: int
+    project: str
+    type: str
+    confidence: float
+    pinned: bool
+    thread: str | None
+    created_at: datetime
+
+
 _BLANKS: Final = "".join(" " if chr(code).isspace() else chr(code) for code in range(128))
 
 
 def digest(text: str) -> bytes:
     """Return what *text* is known by; runs of white space do not matter."""
-    words = text.translate(_BLANKS).strip(" ") if text.isascii() else "  "
-    if "  " in words:
+    if text.isascii():
+        words = text.translate(_BLANKS).strip(" ")
+        while "  " in words:
+            words = words.replace("  ", " ")
+    else:
         words = " ".join(text.split())
     from hashlib import blake2b  # noqa: PLC0415  (it loads OpenSSL, and a search needs none)
 

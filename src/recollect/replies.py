@@ -94,7 +94,8 @@ class Request:
                 raise QueryError(f"the ranking {name!r} cannot weigh {weight}", hint=hint)
         if self.embedding is not None:
             object.__setattr__(self, "embedding", _numbers(self.embedding))
-            if not any(self.embedding) or not all(map(math.isfinite, self.embedding)):
+            finite = math.isfinite(sum(self.embedding)) or all(map(math.isfinite, self.embedding))
+            if not finite or not any(self.embedding):
                 raise QueryError("the embedding has no direction", hint="give finite numbers that are not all 0")
 
     @property
@@ -111,7 +112,7 @@ class Request:
 
 def _numbers(embedding: Iterable[float]) -> tuple[float, ...]:
     try:
-        return tuple(float(number) for number in embedding)
+        return tuple(map(float, embedding))
     except (TypeError, ValueError, OverflowError) as error:
         raise QueryError("the embedding must be numbers", hint="give a list of floats") from error
 

@@ -86,8 +86,11 @@ class Matrix(Protocol):
         """Return the product of each of *rows* with *query* in double precision, rounded."""
         ...
 
-    def nearest_others(self, most: int) -> list[list[tuple[int, float]]]:
-        """Return for each row the *most* others with the largest products, ties by row."""
+    def leads(self, scores: Sequence[float], most: int) -> list[float]:
+        """Return how far the *most* others with the largest products, ties by row, are ahead of each by *scores*.
+
+        On the mean by the products: who is behind is ahead by nothing, and who points away does not count.
+        """
         ...
 
     def in_context(self, weights: Sequence[float]) -> list[bytes]:
@@ -127,15 +130,15 @@ class PlainMatrix:
         asked = unpack(query)
         return [round(sum(map(mul, self._rows[row], asked)), DIGITS) for row in rows]
 
-    def nearest_others(self, most: int) -> list[list[tuple[int, float]]]:
-        """Return the *most* others nearest to each row."""
-        lines = [[round(sum(map(mul, one, two)), DIGITS) for two in self._rows] for one in self._rows]
-        return [
-            sorted(((at, each) for at, each in enumerate(line) if at != own), key=lambda near: (-near[1], near[0]))[
-                :most
-            ]
-            for own, line in enumerate(lines)
-        ]
+    def leads(self, scores: Sequence[float], most: int) -> list[float]:
+        """Return how far those nearest to each row are ahead of it."""
+        found = []
+        for own, one in enumerate(self._rows):
+            products = [round(sum(map(mul, one, two)), DIGITS) for two in self._rows]
+            others = sorted((at for at in range(len(products)) if at != own), key=lambda at: (-products[at], at))[:most]
+            near = [(max(0.0, products[at]), max(0.0, scores[at] - scores[own])) for at in others]
+            found.append(_mean([cosine * lead for cosine, lead in near], [cosine for cosine, _ in near]))
+        return found
 
     def in_context(self, weights: Sequence[float]) -> list[bytes]:
         """Return each row with its neighbours mixed in."""
@@ -188,14 +191,15 @@ class NumpyMatrix:
         exact: list[float] = (self._block[list(rows)].astype("f8") @ asked).round(DIGITS).tolist()
         return exact
 
-    def nearest_others(self, most: int) -> list[list[tuple[int, float]]]:
-        """Return the *most* others nearest to each row."""
-        block = self._block.astype("f8")
+    def leads(self, scores: Sequence[float], most: int) -> list[float]:
+        """Return how far those nearest to each row are ahead of it."""
+        np, block, own = self._np, self._block.astype("f8"), self._np.array(scores)
         products = (block @ block.T).round(DIGITS)
-        self._np.fill_diagonal(products, -self._np.inf)
-        nearest = self._np.argsort(-products, axis=1, kind="stable")[:, : min(most, max(0, len(block) - 1))]
-        cosines = self._np.take_along_axis(products, nearest, axis=1)
-        return [list(zip(*pair, strict=True)) for pair in zip(nearest.tolist(), cosines.tolist(), strict=True)]
+        np.fill_diagonal(products, -np.inf)
+        nearest = np.argsort(-products, axis=1, kind="stable")[:, : min(most, len(block) - 1)]
+        cosines = np.maximum(np.take_along_axis(products, nearest, axis=1), 0.0)
+        ahead = cosines * np.maximum(own[nearest] - own[:, None], 0.0)
+        return list(map(_mean, ahead.tolist(), cosines.tolist()))
 
     def in_context(self, weights: Sequence[float]) -> list[bytes]:
         """Return each row with its neighbours mixed in."""
@@ -206,6 +210,12 @@ class NumpyMatrix:
         size = self._np.linalg.norm(mixed, axis=1, keepdims=True)
         mixed /= self._np.where(size > 0, size, 1)
         return [row.tobytes() for row in mixed.astype("<f4")]
+
+
+def _mean(weighed: Sequence[float], weights: Sequence[float]) -> float:
+    """Return the mean of values that are *weighed* already; of nothing 0."""
+    total = math.fsum(weighed)
+    return total / math.fsum(weights) if total > 0 else 0.0
 
 
 def matrix(vectors: Sequence[bytes], *, dimensions: int) -> Matrix:

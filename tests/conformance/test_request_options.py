@@ -276,7 +276,7 @@ class Counting:
         return asked if callable(found) else found
 
 
-ALWAYS = ("reading", "version", "nearest", "vectors", "outlines", "load_with_events", "facts")
+ALWAYS = ("reading", "version", "nearest", "vectors", "traits", "outlines", "load_with_events", "facts")
 
 
 @pytest.mark.parametrize(

@@ -565,3 +565,4 @@ def test_memories_can_be_loaded_with_their_events_at_one_go(store: Store) -> Non
     assert list(memories.items()) == list(store.load(asked, scope=own).items())
     assert events == store.history(asked, scope=own, verbs=verbs)
     assert [event.detail["content"] for event in events[one]] == ["a b", "a c"]
+    assert store.load_with_events(asked, scope=own, verbs=("add",))[1] == {}  # which have no details

@@ -45,6 +45,7 @@ from recollect.records import (
     SourceHead,
     StoreStats,
     SubstringQuery,
+    Traits,
     Usage,
     VectorHits,
     WordHits,
@@ -147,6 +148,11 @@ class OracleStore:
             held = self._state.memories
             return {row: held[row] for row in ids if row in held and in_scope(held[row], scope)}
 
+    def traits(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Traits]:
+        held = self.load(ids, scope=scope)
+        found = {row: Traits._make(getattr(memory, name) for name in Traits._fields) for row, memory in held.items()}
+        return {row: each._replace(thread=each.thread or None) for row, each in found.items()}
+
     def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
         held = self.load(ids, scope=scope)
         return {row: Outline._make(getattr(memory, name) for name in Outline._fields) for row, memory in held.items()}
@@ -170,7 +176,9 @@ class OracleStore:
         self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
     ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
         with self._lock:
-            return self.load(ids, scope=scope), self.history(ids, scope=scope, verbs=verbs)
+            logs = self.history(ids, scope=scope, verbs=verbs)
+            told = {row: tuple(event for event in log if event.detail) for row, log in logs.items()}
+            return self.load(ids, scope=scope), {row: log for row, log in told.items() if log}
 
     def facts(self, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
         with self._lock:

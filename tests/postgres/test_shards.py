@@ -36,7 +36,7 @@ from recollect.surfaces.serve.warm_store import WarmStore
 _READS = """
 backup browse check document_frequencies drop_vectors erase events facets facts generations history holders ids
 known load load_with_events match_words near_words nearest outlines pending pieces projects prune_recalls
-reading rebuild recalls scrub settle snapshot source_heads sources stats traces unanswered usage vectors
+reading rebuild recalls scrub settle snapshot source_heads sources stats traces traits unanswered usage vectors
 version wordings
 """
 READS = frozenset(_READS.split())

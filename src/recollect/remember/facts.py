@@ -7,6 +7,7 @@ it is, and the shape of the sentence. The first rule that fits a sentence has it
 
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Literal
 
@@ -174,6 +175,8 @@ _PRONOUN: Final = regex(
 )
 _USER: Final = frozenset({"i", "my", "me"})
 _BULLET: Final = regex(r"^\s{0,12}(?:[>*+•-]\s+){0,4}(?:\d{1,3}[.)]\s)?(?:\[[ xX]\]\s)?")
+_ARTICLE: Final = regex(r"^(?:the|a|an|our)\s+", re.IGNORECASE)
+_PREPOSITION: Final = regex(r"\s+(?:on|in|at|by|since|until|of)$")
 _LONGEST: Final = 500
 _END: Final = regex(r"[.!?]\s+")
 # As far as a rule can reach for its keyword: the subject, an adverb and the first words of the predicate hold no sign.
@@ -240,7 +243,7 @@ def _pair(text: str, about: str) -> Fact | None:
 
 def _from_sentence(text: str, sentence: str, words: frozenset[str], *, dated: bool) -> Iterator[Fact]:
     """Yield the fact that the *text* of a sentence states with its key *words*, and the date it names."""
-    likely = (rule for rule in _RULES if not rule.keywords.isdisjoint(words)) if words else ()
+    likely = _likely(words) if words else ()
     rule, match = next(((rule, match) for rule in likely if (match := rule.shape.fullmatch(text))), (None, None))
     subject = ""
     if rule is not None and match is not None and not _PRONOUN.match(match["s"]):
@@ -250,9 +253,13 @@ def _from_sentence(text: str, sentence: str, words: frozenset[str], *, dated: bo
     date = _DATE.search(text) if dated and _DIGIT.search(text) and _may_hold_date(text) else None
     if date is not None:
         what = subject or text[: date.start()].strip(" ,(")
-        yield _fact(
-            "temporal", 0.5, (re.sub(r"\s+(?:on|in|at|by|since|until|of)$", "", what), "dated", date.group()), sentence
-        )
+        yield _fact("temporal", 0.5, (_PREPOSITION.sub("", what), "dated", date.group()), sentence)
+
+
+@lru_cache(maxsize=1024)
+def _likely(words: frozenset[str]) -> tuple[_Rule, ...]:
+    """Return the rules that a sentence with these key *words* may fit."""
+    return tuple(rule for rule in _RULES if not rule.keywords.isdisjoint(words))
 
 
 def _head(text: str) -> str:
@@ -272,7 +279,7 @@ def _may_hold_date(text: str) -> bool:
 def _fact(kind: FactType, confidence: float, said: tuple[str, str, str], quote: str) -> Fact:
     """Return the fact, its parts trimmed to what they name."""
     subject, predicate, thing = said
-    named = re.sub(r"^(?:the|a|an|our)\s+", "", subject.strip(), flags=re.IGNORECASE)
+    named = _ARTICLE.sub("", subject.strip())
     return Fact(
         subject="user" if named.casefold() in _USER else named,
         predicate="is" if predicate in {"am", "m"} else " ".join(predicate.casefold().split()),

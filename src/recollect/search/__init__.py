@@ -54,7 +54,7 @@ def as_reply(state: State, context: SearchContext, *, milliseconds: float) -> Re
         suggestions=state.suggestions,
         facets=state.facets,
         total=state.total,
-        hidden=sum(drop.code == "imprecise" for drop in candidates.drops.values()),
+        hidden=[drop.code for drop in candidates.drops.values()].count("imprecise"),
         near_misses=tuple(islice(missed, NEAR_MISSES)) if state.hits else (),
         evidence=state.evidence,
         timings_ms={"total": round(milliseconds, 3)},

@@ -8,19 +8,20 @@ it holds no value of the kind asked for (search/details.py).
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from recollect.profile import Answerability, Calibration, LogisticModel
 from recollect.records import Filter
 from recollect.replies import Evidence, Reason
 from recollect.search.build_query import query_terms
-from recollect.search.candidates import Candidate, Drop
+from recollect.search.candidates import Drop
 from recollect.search.details import NO_DETAILS, Details, details_of
 from recollect.search.exchange import group
 from recollect.search.near_names import corrected
 from recollect.search.parse import query_length
 from recollect.search.state import Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
-from recollect.text.snippet import held
+from recollect.text.snippet import QueryTerms, held
 from recollect.values import replace
 
 STEEPEST = 30.0
@@ -48,28 +49,46 @@ def _silent(state: State) -> State:
     return replace(state, outcome="none", candidates=candidates.dropped(drops))
 
 
+class _Heard(NamedTuple):
+    """How much hits are about the query, in log odds, and what says so: words, and meaning.
+
+    They are one hit, or the turns of one exchange, which hold together what one of them holds.
+    """
+
+    rows: tuple[int, ...]
+    about: float
+    coverage: float | None
+    cosine: float | None
+
+
 def _best(state: State, rules: Answerability) -> Evidence | None:
     """Return what speaks for the likeliest of the first hits, of those that are nearly as much about it as the best."""
     length, table = query_length(state.query), calibration(next(iter(state.generations), ""), rules)
-    groups = group(state.kept, state.exchanges, most=rules.top_k)
-    told = [_evidence(each, state, length, table, rules) for each in groups]
+    terms, groups = query_terms(state.tiers), group(state.kept.ids, state.exchanges, most=rules.top_k)
+    told = (_hear(rows, state, terms, length, table, rules) for rows in groups)
     heard = [each for each in told if each is not None]
-    most = max((about for about, _ in heard), default=0.0)
-    near = (evidence for about, evidence in heard if about >= most - rules.reach)
-    return max(near, key=lambda each: each.probability, default=None)
+    most = max((each.about for each in heard), default=0.0)
+    near = (_evidence(each, state, length, rules) for each in heard if each.about >= most - rules.reach)
+    best = max(near, key=lambda each: each.probability, default=None)
+    meant = () if best is None else corrected(best.id, state)
+    return replace(best, near=meant) if best is not None and meant else best
 
 
-def _evidence(
-    hits: Sequence[Candidate], state: State, length: float, table: Calibration | None, rules: Answerability
-) -> tuple[float, Evidence] | None:
-    """Return how much *hits* are about the query, in log odds, and all that speaks for them and against them.
+def _hear(
+    rows: tuple[int, ...],
+    state: State,
+    terms: QueryTerms,
+    length: float,
+    table: Calibration | None,
+    rules: Answerability,
+) -> _Heard | None:
+    """Return how much the hits *rows* are about the query.
 
-    They are one hit, or the turns of one exchange, which hold together what one of them holds. Nothing can be told of
-    a cosine alone of which no one knows what it means. A hit that has no vector yet, or one of an unknown model, is
-    judged by its words: what is missing or means nothing does not speak against it, nor for it.
+    Nothing can be told of a cosine alone of which no one knows what it means. A hit that has no vector yet, or one of
+    an unknown model, is judged by its words: what is missing or means nothing does not speak against it, nor for it.
     """
-    coverage: float | None = max(_coverage(each.id, state.rankings) * _share_off_path(each.id, state) for each in hits)
-    shares = (share for each in hits for share in each.shares if share.ranking == "vector")
+    coverage: float | None = max(_coverage(row, state.rankings) * _share_off_path(row, state, terms) for row in rows)
+    shares = (share for row in rows for share in state.columns.shares(row) if share.ranking == "vector")
     near = [share.native for share in shares if share.native is not None]
     cosine = max(near, default=None) if table is not None and state.mode != "keyword" else None
     if state.mode == "semantic":
@@ -80,17 +99,21 @@ def _evidence(
         model = rules.words if table is None or cosine is None else table.hybrid
     held, searched = length_adjusted(coverage or 0.0, length=length, rules=rules), state.ranking("vector").total
     about = log_odds(model, coverage=held, cosine=cosine or 0.0, searched=searched)
-    taken, details = min((_taken(each.id, state, rules) for each in hits), key=lambda each: each[0])
-    return about, Evidence(
-        id=hits[0].id,
-        probability=logistic(min(rules.ceiling, about) - taken / stretch(length, rules)),
+    return _Heard(rows, about, coverage, cosine)
+
+
+def _evidence(heard: _Heard, state: State, length: float, rules: Answerability) -> Evidence:
+    """Return all that speaks for hits, and against them."""
+    taken, details = min((_taken(row, state, rules) for row in heard.rows), key=lambda each: each[0])
+    return Evidence(
+        id=heard.rows[0],
+        probability=logistic(min(rules.ceiling, heard.about) - taken / stretch(length, rules)),
         threshold=rules.threshold,
-        coverage=coverage,
-        cosine=cosine,
+        coverage=heard.coverage,
+        cosine=heard.cosine,
         absent=details.absent,
         lacks=details.lacks,
-        near=corrected(hits[0].id, state),
-        searched=searched,
+        searched=state.ranking("vector").total,
     )
 
 
@@ -153,18 +176,21 @@ def calibration(model: str, rules: Answerability) -> Calibration | None:
     return rules.models[max(names, key=len)] if names else None
 
 
+_OTHER_WORDS = ("expansion", "vector")
+"""The kinds of ranking that say nothing of the asker's own words."""
+
+
 def _coverage(row: int, rankings: Sequence[Ranking]) -> float:
     """Return the most that *row* holds of what was asked, in the asker's own words."""
-    asked = (ranking.find(row)[1] for ranking in rankings if ranking.kind != "expansion")
+    asked = (ranking.find(row)[1] for ranking in rankings if ranking.kind not in _OTHER_WORDS)
     return max((hit.coverage for hit in asked if hit is not None), default=0.0)
 
 
-def _share_off_path(row: int, state: State) -> float:
+def _share_off_path(row: int, state: State, terms: QueryTerms) -> float:
     """Return which share of the words that *row* holds stands elsewhere than in its path: no folder is an answer."""
     memory = state.memories.get(row)
     if memory is None or not memory.source:
         return 1.0
-    terms = query_terms(state.tiers)
     placed = held(telling_path(memory.source), terms)
     if not placed:
         return 1.0

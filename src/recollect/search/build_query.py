@@ -41,7 +41,9 @@ def within_limits(query: Query, words: Words) -> Query:
     """Return *query* with no more clauses than may be looked up: the first ones, and of a phrase its first words."""
     first = [replace(each, texts=each.texts[:MAX_PHRASE]) if isinstance(each, Phrase) else each for each in query.exact]
     exact, unwanted = (tuple(_first(each, words.max_terms, MAX_PREFIXES)) for each in (first, query.unwanted))
-    return replace(query, exact=exact, unwanted=unwanted)
+    return (
+        query if (exact, unwanted) == (query.exact, query.unwanted) else replace(query, exact=exact, unwanted=unwanted)
+    )
 
 
 def _first(clauses: Sequence[Clause], words: int, prefixes: int) -> Iterator[Clause]:
@@ -61,8 +63,12 @@ def _left_out(asked: Query, query: Query, words: Words) -> Degraded | None:
         return "prefixes_cut" if prefixes else "words_cut" if not _is_affordable(asked.tree, words) else None
     if sum(isinstance(each, Prefix) for each in asked.exact) > MAX_PREFIXES:
         return "prefixes_cut"
+    if asked.cut or query != asked:
+        return "words_cut"
+    if sum(1 + len(word.stems) for word in query.words) + len(query.exact) <= words.max_terms:
+        return None  # so few cannot be too many
     leaves = _or_leaves(query, words) if words.join == "or" else _and_leaves(query, words)
-    return "words_cut" if asked.cut or query != asked or len(leaves) > words.max_terms else None
+    return "words_cut" if len(leaves) > words.max_terms else None
 
 
 def drop_dates(state: State, context: SearchContext) -> State:
@@ -209,15 +215,18 @@ def _needle(word: QueryWord) -> str:
 
 def query_terms(tiers: Sequence[Tier]) -> QueryTerms:
     """Return the tokens that a snippet marks."""
-    leaves = [leaf for tier in tiers for leaf in _leaves(tier)]
-    words = [leaf for leaf in leaves if isinstance(leaf, Word)]
-    phrases = [leaf for leaf in leaves if isinstance(leaf, Phrase)]
-    return QueryTerms(
-        stems=frozenset(word.text for word in words if word.form == "stem"),
-        tokens=frozenset(word.text for word in words if word.form == "exact")
-        | frozenset(text for phrase in phrases for text in phrase.texts),
-        prefixes=tuple(leaf.text for leaf in leaves if isinstance(leaf, Prefix)),
-    )
+    stems, tokens, prefixes = list[str](), list[str](), list[str]()
+    for leaf in [leaf for tier in tiers for leaf in _leaves(tier)]:
+        match leaf:
+            case Word(form="stem"):
+                stems.append(leaf.text)
+            case Word():
+                tokens.append(leaf.text)
+            case Phrase():
+                tokens += leaf.texts
+            case Prefix():
+                prefixes.append(leaf.text)
+    return QueryTerms(stems=frozenset(stems), tokens=frozenset(tokens), prefixes=tuple(prefixes))
 
 
 def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
@@ -231,11 +240,11 @@ def _leaves(tier: Tier) -> list[Word | Prefix | Phrase]:
 
 def _wanted(expression: Expression) -> list[Word | Prefix | Phrase]:
     match expression:
-        case AnyOf(parts=parts) | AllOf(parts=parts):
-            return [leaf for part in parts for leaf in _wanted(part)]
-        case AndNot(wanted=wanted):
-            return _wanted(wanted)
         case Word() | Prefix() | Phrase():
             return [expression]
         case Bigram():
             return []  # its words are there themselves
+        case AnyOf(parts=parts) | AllOf(parts=parts):
+            return [leaf for part in parts for leaf in _wanted(part)]
+        case AndNot(wanted=wanted):
+            return _wanted(wanted)

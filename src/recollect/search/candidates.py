@@ -5,6 +5,7 @@ A column is what a stage works on; a value is made of a candidate when somebody 
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import add, mul
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, overload
 
@@ -15,6 +16,8 @@ DropCode = Literal["floor", "confidence", "near_repeat", "limit", "imprecise"]
 Factors = Mapping[str, Mapping[int, float]]
 """What each named factor is for each memory that it weighs."""
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
+_EVEN = frozenset({1.0})
+"""What a factor is to everybody, where it tells nobody from another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +26,7 @@ class Drop:
 
     code: DropCode
     surfaces_if: str
+    """Where it names {score} or {fused}, the candidate's own are meant: many are dropped, and hardly any is told of."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,18 +61,23 @@ class Given(NamedTuple):
     ranks: Mapping[int, int]
     natives: Mapping[int, float]
 
+    @classmethod
+    def of(cls, ranking: str, shares: Mapping[int, Share]) -> "Given":
+        """Return what *shares* tell."""
+        points = {row: share.points for row, share in shares.items()}
+        ranks = {row: share.rank for row, share in shares.items() if share.rank is not None}
+        natives = {row: share.native for row, share in shares.items() if share.native is not None}
+        return cls(ranking, points, ranks, natives)
+
     def share(self, row: int) -> Share:
         """Return what it gave *row*."""
         return Share(self.ranking, self.ranks.get(row), self.points[row], self.natives.get(row))
 
 
 class Candidates(Sequence[Candidate]):
-    """Candidates in columns, best first; never changed once made.
+    """Candidates in columns, best first; never changed once made. *drops* says who is not shown and why."""
 
-    *lifts* are shares beside those of the rankings, *drops* says who is not shown and why.
-    """
-
-    __slots__ = ("_kept", "_made", "drops", "factors", "fused", "given", "ids", "lifts", "scores")
+    __slots__ = ("_kept", "_made", "drops", "factors", "fused", "given", "ids", "scores")
 
     def __init__(
         self,
@@ -77,13 +86,12 @@ class Candidates(Sequence[Candidate]):
         scores: Sequence[float],
         *,
         given: tuple[Given, ...] = (),
-        lifts: Mapping[int, tuple[Share, ...]] = NOTHING,
         factors: Factors = NOTHING,
         drops: Mapping[int, Drop] = NOTHING,
         made: dict[int, Candidate] | None = None,
     ) -> None:
         self.ids, self.fused, self.scores = ids, fused, scores
-        self.given, self.lifts, self.factors, self.drops = given, lifts, factors, drops
+        self.given, self.factors, self.drops = given, factors, drops
         self._made: dict[int, Candidate] = {} if made is None else made
         self._kept: Candidates | None = None
 
@@ -93,14 +101,17 @@ class Candidates(Sequence[Candidate]):
         if isinstance(candidates, cls):
             return candidates
         factors: dict[str, dict[int, float]] = {}
+        shares: dict[str, dict[int, Share]] = {name: {} for name in _rankings(candidates)}
         for each in candidates:
             for name, factor in each.factors.items():
                 factors.setdefault(name, {})[each.id] = factor
+            for share in each.shares:
+                shares[share.ranking][each.id] = share
         return cls(
             [each.id for each in candidates],
             [each.fused for each in candidates],
             [each.score for each in candidates],
-            lifts={each.id: each.shares for each in candidates},
+            given=tuple(Given.of(name, held) for name, held in shares.items()),
             factors=factors,
             drops={each.id: each.drop for each in candidates if each.drop is not None},
         )
@@ -110,20 +121,13 @@ class Candidates(Sequence[Candidate]):
         """Return what *given* gives *ids*, in their order."""
         every = [each.points for each in given]
         if len(every) == 2:
-            one, two = (points.get for points in every)
-            fused = [one(row, 0.0) + two(row, 0.0) for row in ids]
+            fused = list(map(add, _column(every[0], ids, 0.0), _column(every[1], ids, 0.0)))
         else:
             fused = [add_up([points[row] for points in every if row in points]) for row in ids]
         return cls(ids, fused, fused, given=tuple(given))
 
     def _like(self, ids: Sequence[int], fused: Sequence[float], scores: Sequence[float], **other: Any) -> "Candidates":
-        same: dict[str, Any] = {
-            "given": self.given,
-            "lifts": self.lifts,
-            "factors": self.factors,
-            "drops": self.drops,
-            **other,
-        }
+        same: dict[str, Any] = {"given": self.given, "factors": self.factors, "drops": self.drops, **other}
         return Candidates(ids, fused, scores, **same)
 
     # --- as a sequence of values ----------------------------------------------------------
@@ -161,7 +165,7 @@ class Candidates(Sequence[Candidate]):
 
     def shares(self, row: int) -> tuple[Share, ...]:
         """Return what *row* was given."""
-        return (*[each.share(row) for each in self.given if row in each.points], *self.lifts.get(row, ()))
+        return tuple([each.share(row) for each in self.given if row in each.points])
 
     # --- as columns -----------------------------------------------------------------------
 
@@ -186,30 +190,27 @@ class Candidates(Sequence[Candidate]):
         others = taken if scores is fused else [scores[at] for at in places]
         return self._like([ids[at] for at in places], taken, others, made=self._made)
 
-    def lifted(self, shares: Mapping[int, Share]) -> "Candidates":
-        """Return them with a share more for some, where they stand."""
-        if not shares:
+    def lifted(self, name: str, points: Mapping[int, float]) -> "Candidates":
+        """Return them with a share more for some, given for the reason *name*, where they stand."""
+        if not points:
             return self
-        lifts = {**self.lifts, **{row: (*self.lifts.get(row, ()), share) for row, share in shares.items()}}
-        fused, scores = list(self.fused), list(self.scores)
-        for at, row in enumerate(self.ids):
-            if row in shares:
-                points = [each.points[row] for each in self.given if row in each.points]
-                fused[at] = add_up([*points, *[share.points for share in lifts[row]]])
-                scores[at] = _weighed(row, fused[at], self.factors) if self.factors else fused[at]
-        return self._like(self.ids, fused, scores, lifts=lifts)
+        given = (*self.given, Given(name, points, NOTHING, NOTHING))
+        every = [each.points for each in given]
+        fused = [
+            math.fsum([held[row] for held in every if row in held]) if row in points else own
+            for row, own in zip(self.ids, self.fused, strict=True)
+        ]
+        lifted = self._like(self.ids, fused, fused, given=given)
+        return lifted.weighed(self.factors) if self.factors else lifted
 
     def weighed(self, factors: Factors) -> "Candidates":
         """Return them with *factors* in the place of others, where they stand."""
-        if not factors:
-            scores = self.fused
-        elif all(each.keys() >= set(self.ids) for each in factors.values()):
-            columns = [map(each.__getitem__, self.ids) for each in factors.values()]
-            products = map(math.prod, zip(*columns, strict=True))
-            scores = [fused * product for fused, product in zip(self.fused, products, strict=True)]
-        else:
-            scores = [_weighed(row, fused, factors) for row, fused in zip(self.ids, self.fused, strict=True)]
-        return self._like(self.ids, self.fused, scores, factors=factors)
+        ids, fused, product = self.ids, self.fused, list[float]()
+        for each in factors.values():
+            if not _EVEN.issuperset(each.values()):  # who has no such factor is as with one of 1
+                column = _column(each, ids, 1.0)
+                product = list(map(mul, product, column)) if product else column
+        return self._like(ids, fused, list(map(mul, fused, product)) if product else fused, factors=factors)
 
     def dropped(self, drops: Mapping[int, Drop]) -> "Candidates":
         """Return them with *drops* for some more of them."""
@@ -239,6 +240,22 @@ class Candidates(Sequence[Candidate]):
         return self._kept
 
 
-def _weighed(row: int, fused: float, factors: Factors) -> float:
-    mine = [each[row] for each in factors.values() if row in each]
-    return fused * math.prod(mine) if mine else fused
+def _column(held: Mapping[int, float], ids: Sequence[int], usual: float) -> list[float]:
+    """Return what is *held* of *ids*, in their order; most often it is of all."""
+    try:
+        return list(map(held.__getitem__, ids))
+    except KeyError:
+        return [held.get(row, usual) for row in ids]
+
+
+def _rankings(candidates: Sequence[Candidate]) -> list[str]:
+    """Return who gave *candidates* something, in the order of their shares; some were not given anything by some."""
+    found: list[str] = []
+    for each in sorted(candidates, key=lambda one: -len(one.shares)):
+        at = len(found)
+        for share in reversed(each.shares):
+            if share.ranking in found:
+                at = found.index(share.ranking)
+            else:
+                found.insert(at, share.ranking)
+    return found

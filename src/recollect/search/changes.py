@@ -11,12 +11,12 @@ from datetime import datetime
 from itertools import islice
 
 from recollect.profile import Changes
-from recollect.replies import Share
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Candidate, Candidates
 from recollect.search.parse import Query, query_length
 from recollect.search.retrieve import with_vectors
 from recollect.search.state import Outlined, SearchContext, State
+from recollect.search.texts import with_outlines
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
 from recollect.text.snippet import held
@@ -32,17 +32,26 @@ def reaching_back(query: Query, rules: Changes, now: datetime) -> Query:
     return replace(query, where=replace(query.where, include_superseded=True))
 
 
-def compare_changes(state: State, context: SearchContext, *, rules: Changes) -> State:
-    """Load the vectors of what may follow the best hit, as far as they are not there, and put it above it."""
-    if rules.min_score > 0 and state.mode == "hybrid":
-        state = with_vectors(state, context, _comparable(state, rules).ids)
+def compare_changes(state: State, context: SearchContext, *, rules: Changes, shown: int) -> State:
+    """Load the texts and vectors of what may follow the best hit, and put it above it.
+
+    The texts of the first *shown* come with them: they are looked at next.
+    """
+    if rules.min_score > 0:
+        near = _comparable(state, rules)
+        least = rules.min_score * max(near.scores, default=0.0)
+        scored = zip(near.ids, near.scores, strict=True)
+        # Who asks for a time may be answered by what scores less.
+        ids = near.ids if state.query.dates else [row for row, score in scored if score >= least]
+        state = with_outlines(state, context, list(dict.fromkeys((*ids, *state.columns.ids[:shown]))))
+        state = with_vectors(state, context, ids) if state.mode == "hybrid" else state
     return order_changes(state, rules=rules)
 
 
 def _comparable(state: State, rules: Changes) -> Candidates:
     """Return the first candidates that are no turns of a conversation."""
-    candidates, outlines = state.columns, state.outlines
-    places = (at for at, row in enumerate(candidates.ids) if outlines[row].thread is None)
+    candidates, known = state.columns, state.known
+    places = (at for at, row in enumerate(candidates.ids) if known[row].thread is None)
     return candidates.picked(list(islice(places, rules.top_k)))
 
 
@@ -126,7 +135,7 @@ def _raised(state: State, chosen: Candidate, best: Candidate) -> State:
     """Return *state* with *chosen* just above *best*, and the link between them told."""
     factor = chosen.score / chosen.fused if chosen.fused > 0 else 1.0
     points = (best.score * (1.0 + STEP)) / factor - chosen.fused if factor > 0 else 0.0
-    ordered = state.columns.lifted({chosen.id: Share("change", None, max(0.0, points))}).by_score()
+    ordered = state.columns.lifted("change", {chosen.id: max(0.0, points)}).by_score()
     newer, older = sorted((chosen.id, best.id), key=lambda row: (state.outlines[row].when, row), reverse=True)
     return replace(state, candidates=ordered, older={**state.older, newer: older})
 

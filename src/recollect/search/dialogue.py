@@ -9,7 +9,6 @@ where both questions ask alike (who, where, how many). Who asks for a person, a 
 from collections.abc import Iterator, Mapping
 
 from recollect.profile import Dialogue
-from recollect.replies import Share
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import asks
 from recollect.text.questions import declines, question_words
@@ -17,6 +16,8 @@ from recollect.values import replace
 
 Turn = tuple[str, str, int]
 """A project, a conversation in it, and the place in that."""
+REPLY = "reply"
+"""What its share is called."""
 STEP = 0.05
 """How much more than the turn that declines the one after it gets."""
 
@@ -33,7 +34,7 @@ def lift_replies(state: State, *, rules: Dialogue) -> State:
     for row, score in _replies(found, state, question_words(state.query.text), rules):
         wanted[row] = max(score, wanted.get(row, 0.0))
     missing = {row: score - found[row] for row, score in wanted.items()}
-    lifted = candidates.lifted({row: Share("reply", None, points) for row, points in missing.items() if points > 0})
+    lifted = candidates.lifted(REPLY, {row: points for row, points in missing.items() if points > 0})
     return replace(state, candidates=lifted.by_fused())
 
 

@@ -9,8 +9,9 @@ from typing import Final
 
 from recollect.lazy import regex
 from recollect.profile import Diversify
-from recollect.search.candidates import Candidate, Drop
-from recollect.search.state import Outlined, State
+from recollect.search.candidates import Candidates, Drop
+from recollect.search.state import Outlined, SearchContext, State
+from recollect.search.texts import Texts
 from recollect.values import replace
 
 SHINGLE: Final = 5
@@ -21,14 +22,16 @@ _ASCII: Final = {code: " " for code in range(128) if not (chr(code).isalnum() or
 Shingles = frozenset[tuple[str, ...]]
 
 
-def diversify(state: State, *, rules: Diversify, limit: int) -> State:
+def diversify(state: State, context: SearchContext, *, rules: Diversify, limit: int) -> State:
     """Keep the first *limit* candidates without near-repeats, in the order that a wish for diversity makes.
 
     Diversity is sought among twice as many; without it the first of a longer answer are those of a shorter one.
+    Texts are loaded as far down as they are looked at, and those of whoever is shown.
     """
     candidates = state.columns
-    chosen, repeats = choose(candidates.kept, state.outlines, rules, limit)
-    shown = [each.id for each in chosen]
+    texts = Texts(state, context, candidates.kept.ids)
+    shown, repeats = choose(candidates.kept, texts, rules, limit)
+    state = texts.loaded(shown)
     ordered = candidates.led_by(shown)
     drops: dict[int, Drop] = dict.fromkeys(
         ordered.ids[len(shown) :], Drop(code="limit", surfaces_if=f"the limit is higher than {limit}")
@@ -44,55 +47,54 @@ def _repeat(of: int, rules: Diversify) -> Drop:
 
 
 def choose(
-    candidates: Sequence[Candidate], memories: Mapping[int, Outlined], rules: Diversify, limit: int
-) -> tuple[tuple[Candidate, ...], dict[int, int]]:
-    """Return those to show, and what each near-repeat that is left out repeats.
+    candidates: Candidates, memories: Mapping[int, Outlined], rules: Diversify, limit: int
+) -> tuple[list[int], dict[int, int]]:
+    """Return the ids of those to show, and what each near-repeat that is left out repeats.
 
     Who asks for more than a page is shown all the others behind it, near-repeats too.
     """
     if not 0 < rules.page < limit:
         return _choose(candidates, memories, rules, limit)
     first, _ = _choose(candidates, memories, rules, rules.page)
-    shown = {each.id for each in first}
-    return (*first, *(each for each in candidates if each.id not in shown))[:limit], {}
+    return [*first, *(row for row in candidates.ids if row not in first)][:limit], {}
 
 
 def _choose(
-    candidates: Sequence[Candidate], memories: Mapping[int, Outlined], rules: Diversify, limit: int
-) -> tuple[tuple[Candidate, ...], dict[int, int]]:
+    candidates: Candidates, memories: Mapping[int, Outlined], rules: Diversify, limit: int
+) -> tuple[list[int], dict[int, int]]:
     if rules.max_overlap >= 1.0 and rules.mmr_lambda >= 1.0:
-        return tuple(candidates[:limit]), {}
+        return [*candidates.ids[:limit]], {}
     most = limit if rules.mmr_lambda >= 1.0 else 2 * limit
-    kept, shingled, repeats = _without_repeats(candidates, memories, max_overlap=rules.max_overlap, most=most)
-    return maximal_marginal_relevance(kept, shingled, mmr_lambda=rules.mmr_lambda)[:limit], repeats
+    kept, repeats = _without_repeats(candidates.ids, memories, max_overlap=rules.max_overlap, most=most)
+    scores = dict(zip(candidates.ids, candidates.scores, strict=True)) if rules.mmr_lambda < 1.0 else {}
+    return maximal_marginal_relevance(kept, scores, mmr_lambda=rules.mmr_lambda)[:limit], repeats
 
 
 def _without_repeats(
-    candidates: Sequence[Candidate], memories: Mapping[int, Outlined], *, max_overlap: float, most: int
-) -> tuple[list[Candidate], dict[int, Shingles], dict[int, int]]:
-    kept: list[Candidate] = []
-    shingled: dict[int, Shingles] = {}
+    rows: Sequence[int], memories: Mapping[int, Outlined], *, max_overlap: float, most: int
+) -> tuple[dict[int, Shingles], dict[int, int]]:
+    """Return the first *most* of *rows* that repeat none before them, with their shingles, and who repeats whom."""
+    kept: dict[int, Shingles] = {}
     repeats: dict[int, int] = {}
     seen: set[tuple[str, ...]] = set()
     shortest = math.inf
-    for each in candidates:
+    for row in rows:
         if len(kept) == most:
             break
-        memory = memories[each.id]
+        memory = memories[row]
         mine = shingles(memory.content)
         shared = seen.intersection(mine)
         # Hardly any text shares so much with all the others together, which is quickly seen.
-        near = shingled.items() if len(shared) > max_overlap * min(len(mine), shortest) else ()
-        alike = (other for other, known in near if len(shared & known) / min(len(mine), len(known)) > max_overlap)
-        same = next((other for other in alike if _say_the_same(memory, memories[other])), None)
+        near = kept.items() if len(shared) > max_overlap * min(len(mine), shortest) else ()
+        alike = [other for other, known in near if len(shared & known) / min(len(mine), len(known)) > max_overlap]
+        same = next((other for other in alike if _say_the_same(memory, memories[other])), None) if alike else None
         if same is not None:
-            repeats[each.id] = same
+            repeats[row] = same
             continue
-        kept.append(each)
-        shingled[each.id] = mine
+        kept[row] = mine
         seen |= mine
         shortest = min(shortest, len(mine))
-    return kept, shingled, repeats
+    return kept, repeats
 
 
 def _say_the_same(one: Outlined, other: Outlined) -> bool:
@@ -110,7 +112,7 @@ def shingles(text: str) -> Shingles:
     words = text.lower().translate(_ASCII).split() if text.isascii() else _WORD.findall(text.casefold())
     if len(words) <= SHINGLE:
         return frozenset({tuple(words)})
-    return frozenset(zip(*(words[at:] for at in range(SHINGLE)), strict=False))
+    return frozenset(zip(*[words[at:] for at in range(SHINGLE)], strict=False))
 
 
 def overlap(one: Shingles, other: Shingles) -> float:
@@ -119,23 +121,23 @@ def overlap(one: Shingles, other: Shingles) -> float:
 
 
 def maximal_marginal_relevance(
-    candidates: Sequence[Candidate], shingled: Mapping[int, Shingles], *, mmr_lambda: float
-) -> tuple[Candidate, ...]:
+    shingled: Mapping[int, Shingles], scores: Mapping[int, float], *, mmr_lambda: float
+) -> list[int]:
     """Maximal marginal relevance (Carbonell & Goldstein, SIGIR 1998) over scores relative to the best."""
-    if mmr_lambda >= 1.0 or len(candidates) < 2:
-        return tuple(candidates)
-    top = candidates[0].score or 1.0
-    left, chosen = list(candidates), list[Candidate]()
+    left, chosen = list(shingled), list[int]()
+    if mmr_lambda >= 1.0 or len(left) < 2:
+        return left
+    top = scores[left[0]] or 1.0
 
-    def value(each: Candidate) -> tuple[float, float, int]:
-        likeness = max((overlap(shingled[each.id], shingled[other.id]) for other in chosen), default=0.0)
-        return marginal_relevance(each.score / top, likeness, mmr_lambda), each.score, -each.id
+    def value(row: int) -> tuple[float, float, int]:
+        likeness = max((overlap(shingled[row], shingled[other]) for other in chosen), default=0.0)
+        return marginal_relevance(scores[row] / top, likeness, mmr_lambda), scores[row], -row
 
     while left:
         best = max(left, key=value)
         chosen.append(best)
         left.remove(best)
-    return tuple(chosen)
+    return chosen
 
 
 def marginal_relevance(relevance: float, likeness: float, mmr_lambda: float) -> float:

@@ -9,7 +9,6 @@ from typing import Final
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.replies import Turn
-from recollect.search.candidates import Candidate
 from recollect.search.dialogue import exchanges_among, turn_of
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import asks
@@ -25,13 +24,15 @@ Exchanges = Mapping[int, tuple[int, ...]]
 """The rows of the exchange that each turn belongs to, in their order."""
 
 
-def group(candidates: Sequence[Candidate], exchanges: Exchanges, *, most: int) -> list[tuple[Candidate, ...]]:
-    """Return the first *most* of *candidates*, each with the others of its exchange, which take no place."""
-    groups: dict[tuple[int, ...], list[Candidate]] = {}
-    for each in candidates:
-        key = exchanges.get(each.id, (each.id,))
+def group(rows: Sequence[int], exchanges: Exchanges, *, most: int) -> list[tuple[int, ...]]:
+    """Return the first *most* of *rows*, each with the others of its exchange, which take no place."""
+    if not exchanges:
+        return [(row,) for row in rows[:most]]
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for row in rows:
+        key = exchanges.get(row, (row,))
         if key in groups or len(groups) < most:
-            groups.setdefault(key, []).append(each)
+            groups.setdefault(key, []).append(row)
     return [tuple(members) for members in groups.values()]
 
 
@@ -42,18 +43,19 @@ def collapse(state: State) -> State:
     """
     if not state.request.snippets or state.query.tree is not None:
         return state
-    exchanges = exchanges_among({row: state.outlines[row] for row in state.kept.ids}) if state.exchanges else {}
-    first = {members[0].id for members in group(state.kept, exchanges, most=PAGE)} if exchanges else set()
-    if not first:
+    rows = state.kept.ids
+    exchanges = exchanges_among({row: state.outlines[row] for row in rows}) if state.exchanges else {}
+    if not exchanges:
         return state
-    return replace(state, candidates=state.columns.led_by([row for row in state.kept.ids if row in first]))
+    first = [members[0] for members in group(rows, exchanges, most=PAGE)]
+    return replace(state, candidates=state.columns.led_by(first))
 
 
 def exchanges_told(state: State) -> dict[int, tuple[Turn, ...]]:
     """Return what was asked before each hit that is a turn, or answered after it."""
     if not state.request.snippets:
         return {}
-    return {each.id: tuple(_others(state.memories[each.id], state.exchanges, state.outlines)) for each in state.kept}
+    return {row: tuple(_others(state.memories[row], state.exchanges, state.outlines)) for row in state.kept.ids}
 
 
 def _others(memory: Memory, exchanges: Exchanges, outlines: Mapping[int, Outlined]) -> Iterator[Turn]:

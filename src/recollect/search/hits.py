@@ -1,14 +1,16 @@
 """The last stages: the best few as hits, with a snippet and the reason each was found; and the newest, for nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, count
 
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Candidate
-from recollect.search.dialogue import exchanges_among
 from recollect.search.exchange import collapse, exchanges_told
 from recollect.search.state import SearchContext, State
+from recollect.search.texts import with_outlines
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
 from recollect.text.snippet import QueryTerms, Snippet, held, joined, marked_snippet, most_held
@@ -24,21 +26,11 @@ METADATA_SHOWN = 60
 """How many characters are shown of a value in the metadata that holds what was asked."""
 
 
-def load(state: State, context: SearchContext, *, usage: bool) -> State:
-    """Load what ranking looks at of the candidates, and how they were used where a factor looks at it."""
-    ids = state.columns.ids
-    if not ids:
-        return state
-    outlines = context.ask.outlines(ids, scope=state.scope)
-    used = context.ask.usage(scope=state.scope) if usage else {}
-    return replace(state, outlines=outlines, exchanges=exchanges_among(outlines), usage=used)
-
-
 def load_shown(state: State, context: SearchContext, *, pool: int) -> State:
     """Load the memories that are shown, and the first *pool* of those that would be in a longer answer."""
     near = state.in_reach.ids[:pool] if pool else ()
     ids = list(dict.fromkeys([*state.kept.ids, *near]))
-    return _with_memories(state, context, ids) if ids else state
+    return _with_memories(with_outlines(state, context, near), context, ids) if ids else state
 
 
 def _with_memories(state: State, context: SearchContext, ids: Sequence[int]) -> State:
@@ -61,28 +53,29 @@ def load_facts(state: State, context: SearchContext) -> State:
 def build_hits(state: State) -> State:
     """Make hits of the candidates that are kept, in their order; those of one exchange take one place of the first."""
     state = collapse(state)
-    told, kept = exchanges_told(state), state.kept
-    terms, passages = query_terms(state.tiers), _best_passages(state)
-    shown = {each.id: _snippet(each, state, passages, terms) for each in kept if state.request.snippets}
-    hits = tuple(
-        Hit(
+    told, passages, terms = exchanges_told(state), _best_passages(state), query_terms(state.tiers)
+
+    def hit(rank: int, each: Candidate) -> Hit:
+        row, match_type, facts = each.id, _match_type(each), state.facts.get(each.id, ())
+        memory, by_words = state.memories[row], match_type != "semantic"
+        shown = _snippet(memory, passages.get(row), terms, by_words=by_words) if state.request.snippets else NO_SNIPPET
+        return Hit(
             rank=rank,
-            memory=state.memories[each.id],
+            memory=memory,
             score=each.score,
-            match_type=_match_type(each),
-            snippet=shown.get(each.id, NO_SNIPPET).text,
-            marks=shown.get(each.id, NO_SNIPPET).marks,
+            match_type=match_type,
+            snippet=shown.text,
+            marks=shown.marks,
             shares=each.shares,
             factors=each.factors,
-            facts=state.facts.get(each.id, ()) if state.request.include_facts else (),
-            effective_confidence=mean_confidence(state.facts.get(each.id, ()), state.now),
-            older=state.older.get(each.id),
-            probability=state.chances.get(each.id),
-            exchange=told.get(each.id, ()),
+            facts=facts if state.request.include_facts else (),
+            effective_confidence=mean_confidence(facts, state.now),
+            older=state.older.get(row),
+            probability=state.chances.get(row),
+            exchange=told.get(row, ()),
         )
-        for rank, each in enumerate(kept, start=1)
-    )
-    return replace(state, hits=hits, total=_total(state))
+
+    return replace(state, hits=tuple(map(hit, count(1), state.kept)), total=_total(state))
 
 
 def mark_conflicts(state: State, context: SearchContext) -> State:
@@ -102,19 +95,18 @@ def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:
     """Return where the passage of each memory stands that is nearest in meaning, where vectors were asked."""
     near, shown = state.ranking("vector"), set(state.kept.ids)
     scored = [near.by_id[row] for row in shown if row in near.by_id]
-    return {row: span for row, _, _, span in (*scored, *near.hits) if row in shown and span is not None}
+    return {row: span for row, _, _, span in chain(scored, near.hits) if row in shown and span is not None}
 
 
-def _snippet(candidate: Candidate, state: State, passages: Mapping[int, tuple[int, int]], terms: QueryTerms) -> Snippet:
+def _snippet(memory: Memory, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> Snippet:
     """Return where a memory speaks of what was asked: in its text, then in the metadata that hold what no text does."""
-    memory, by_words = state.memories[candidate.id], _match_type(candidate) != "semantic"
-    shown = _telling(memory.content, passages.get(memory.id), terms, by_words=by_words)
-    return joined((shown, *_metadata_snippets(memory, terms)), " · ")
+    shown, more = _telling(memory.content, passage, terms, by_words=by_words), [*_metadata_snippets(memory, terms)]
+    return joined((shown, *more), " · ") if more else shown
 
 
 def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
     lines = [f"{key}: {', '.join(plain_values(value))}" for key, value in memory.metadata.items()]
-    telling = {line: found for line in lines if (found := held(line, terms))}
+    telling = {line: found for line in lines if (found := _held_in_line(line, terms))}
     if not telling:
         return
     known = held(f"{memory.title}\n{memory.section or ''}\n{memory.content}", terms)
@@ -122,6 +114,10 @@ def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
         if not found <= known:
             yield marked_snippet(line, terms, width=METADATA_SHOWN)
             known |= found
+
+
+_held_in_line = lru_cache(maxsize=256)(held)
+"""What hits have in common, such as where they come from, stands in the same lines."""
 
 
 def _telling(content: str, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> Snippet:
@@ -150,7 +146,8 @@ def _match_type(candidate: Candidate) -> MatchType:
 def _total(state: State) -> int:
     """Return how many hits a long enough answer would have."""
     candidates = state.columns
-    passed = len(candidates) - sum(drop.code not in SHOWABLE for drop in candidates.drops.values())
+    codes: list[str] = [drop.code for drop in candidates.drops.values()]
+    passed = len(candidates) - len(codes) + sum(map(codes.count, SHOWABLE))
     whole = state.mode == "keyword" and passed == len(candidates)
     return max(state.ranking("words").total, passed) if whole else passed
 

@@ -4,6 +4,7 @@ Nothing here touches a question that is plainly English, nor one to a store that
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 from weakref import WeakKeyDictionary
 
@@ -82,11 +83,9 @@ def _with_compounds(
 ) -> tuple[QueryWord, ...]:
     """Return *words*, each with the compounds of the store that it is a part of, and with its own parts."""
     forms = {word.text: _forms(word) for word in words if _may_be_compound(word)}
-    splits = [split for word in words if word.text in forms for split in _splits(word.tokens[0])]
     holding = dict.fromkeys(form for each in forms.values() for form in each if len(form) >= SHORTEST_PART)
     near = context.ask.near_words({}, scope=scope, holding=list(holding)).holding if holding else {}
-    parts = list(dict.fromkeys(part for before, second in splits for part in (*_unlinked(before), second)))
-    known = context.ask.document_frequencies(words=parts, scope=scope) if parts else {}
+    known = _known_parts([word.tokens[0] for word in words if word.text in forms], context, scope)
     languages = [language for language in held if language in COMPOUNDING]
     return tuple(
         _with_parts(word, [*compounds(forms[word.text], near), *split_compound(word.tokens[0], known)], languages)
@@ -94,6 +93,18 @@ def _with_compounds(
         else word
         for word in words
     )
+
+
+def _known_parts(words: Iterable[str], context: SearchContext, scope: Scope) -> dict[str, int]:
+    """Return how many memories hold the parts that *words* may have; first parts only before a second one that is held.
+
+    Most words have no second part that anybody wrote.
+    """
+    splits = [split for word in words for split in _splits(word)]
+    seconds = list(dict.fromkeys(second for _, second in splits))
+    known = context.ask.document_frequencies(words=seconds, scope=scope) if seconds else {}
+    firsts = list(dict.fromkeys(first for firsts, second in splits if known.get(second) for first in firsts))
+    return {**known, **context.ask.document_frequencies(words=firsts, scope=scope)} if firsts else known
 
 
 def _may_be_compound(word: QueryWord) -> bool:
@@ -135,22 +146,21 @@ def _is_part(part: str, word: str) -> bool:
 
 def split_compound(word: str, known: Mapping[str, int]) -> tuple[str, ...]:
     """Return the two parts of *word* that are *known*, the second as long as can be; or nothing."""
-    for before, second in _splits(word):
-        first = next((each for each in _unlinked(before) if known.get(each)), "")
-        if first and known.get(second) and _FILLING.isdisjoint((first, second)):
+    for firsts, second in _splits(word):
+        first = next(filter(known.get, firsts), "") if known.get(second) else ""
+        if first and _FILLING.isdisjoint((first, second)):
             return first, second
     return ()
 
 
-def _splits(word: str) -> list[tuple[str, str]]:
-    """Return where *word* may be cut in two, the second part as long as can be first."""
+@lru_cache(maxsize=4096)
+def _splits(word: str) -> tuple[tuple[tuple[str, ...], str], ...]:
+    """Return how *word* may be cut in two: what the first part may be, and the second, as long as can be first."""
     places = range(SHORTEST_REST, len(word) - SHORTEST_REST + 1)
-    return [(word[:at], word[at:]) for at in places]
+    return tuple((_unlinked(word[:at]), word[at:]) for at in places)
 
 
-def _unlinked(part: str) -> Iterator[str]:
-    """Yield *part* without the letters that may join it to the next one."""
-    for link in _LINKS:
-        bare = part.removesuffix(link) if link else part
-        if part.endswith(link) and len(bare) >= SHORTEST_REST:
-            yield bare
+def _unlinked(part: str) -> tuple[str, ...]:
+    """Return *part* with and without the letters that may join it to the next one."""
+    bare = (part.removesuffix(link) for link in _LINKS if part.endswith(link))
+    return tuple(each for each in bare if len(each) >= SHORTEST_REST)

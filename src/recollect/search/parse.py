@@ -41,6 +41,8 @@ INSIDE: dict[str, tuple[Kind, tuple[str, ...]]] = {
     "close": ("close", ("close",)),
 }
 
+_SIGNS = frozenset('"():*-')
+"""Whatever is no word has one of these."""
 _TOKEN = regex(
     r"""
     (?P<filter>(?<!\S)(?P<key>[a-z_]+):(?:"(?P<quoted>[^"]+)"|(?P<value>[^\s"]+)))
@@ -71,6 +73,10 @@ def lex(text: str) -> list[Token]:
 
 def _lex(text: str) -> tuple[list[Token], bool]:
     """Return the first tokens of *text*, and whether there are more of them than are read."""
+    if _SIGNS.isdisjoint(text):  # it is words alone, as most are
+        words = text.split(maxsplit=MAX_TOKENS)
+        plain = [Token(kind=OPERATORS.get(word, "word"), text=word) for word in words[:MAX_TOKENS]]
+        return plain, len(words) > MAX_TOKENS
     found = _TOKEN.finditer(text)
     return [_token(match) for match in islice(found, MAX_TOKENS)], next(found, None) is not None
 
@@ -131,16 +137,18 @@ def parse(text: str, *, now: datetime, where: Filter = NO_FILTER) -> Query:
             spans.append((token.key, span))
         else:
             tokens.append(_literal(token) if token.kind == "filter" else token)
-    query = Query(
-        text=" ".join(_written(token) for token in tokens),
-        where=_bounded(_named(where, names), spans),
+    tree, written = _tree(tokens), " ".join([_written(token) for token in tokens])
+    return Query(
+        text=written,
+        words=_spoken(tokens) if tree else _words(tokens),
+        exact=() if tree else _clauses(tokens, ("phrase", "prefix")),
+        unwanted=() if tree else _clauses(tokens, ("exclude",)),
+        tree=tree,
+        where=_bounded(_named(where, names), spans) if names or spans else where,
         projects=frozenset(token.text for token in names if token.key == "project") or None,
         cut=cut,
+        dates=() if tree else find_dates(written, now=now),
     )
-    tree = _tree(tokens)
-    if tree:
-        return replace(query, words=_spoken(tokens), tree=tree)
-    return replace(_plain(query, tokens), dates=find_dates(query.text, now=now))
 
 
 def _written(token: Token) -> str:
@@ -177,17 +185,15 @@ def _spoken(tokens: Sequence[Token]) -> tuple[QueryWord, ...]:
     return read_words(text)
 
 
-def _plain(query: Query, tokens: Sequence[Token]) -> Query:
-    """Return *query* with *tokens* as plain words, phrases, prefixes and exclusions; operators are words here."""
-    words = read_words(" ".join(token.text for token in tokens if token.kind in ("word", "and", "or", "not")))
-    exact = [_leaf(token) for token in tokens if token.kind in ("phrase", "prefix")]
-    unwanted = [_leaf(token) for token in tokens if token.kind == "exclude"]
-    return replace(
-        query,
-        words=words,
-        exact=tuple(dict.fromkeys(leaf for leaf in exact if leaf is not None)),
-        unwanted=tuple(dict.fromkeys(leaf for leaf in unwanted if leaf is not None)),
-    )
+def _words(tokens: Sequence[Token]) -> tuple[QueryWord, ...]:
+    """Return the plain words of *tokens*, where operators are words as well."""
+    return read_words(" ".join([token.text for token in tokens if token.kind in ("word", "and", "or", "not")]))
+
+
+def _clauses(tokens: Sequence[Token], kinds: tuple[Kind, ...]) -> tuple[Phrase | Prefix | Word, ...]:
+    """Return those of *tokens* that are of some *kinds*, each once."""
+    leaves = [_leaf(token) for token in tokens if token.kind in kinds]
+    return tuple(dict.fromkeys(leaf for leaf in leaves if leaf is not None))
 
 
 def _leaf(token: Token) -> Phrase | Prefix | Word | None:

@@ -18,7 +18,7 @@ from recollect.search.dialogue import lift_replies
 from recollect.search.diversify import diversify
 from recollect.search.expand import expand
 from recollect.search.fuse import fuse
-from recollect.search.hits import browse, build_hits, count_facets, load, load_facts, load_shown, mark_conflicts
+from recollect.search.hits import browse, build_hits, count_facets, load_facts, load_shown, mark_conflicts
 from recollect.search.languages import add_languages
 from recollect.search.parse import Query, parse
 from recollect.search.precise import keep_answers
@@ -27,6 +27,7 @@ from recollect.search.retrieve import load_vectors, retrieve
 from recollect.search.smooth import smooth
 from recollect.search.spelling import suggest
 from recollect.search.state import SearchContext, State, Watch
+from recollect.search.texts import load
 from recollect.search.weigh import apply_floor, weigh
 from recollect.values import dataclass, fields, is_dataclass, replace
 
@@ -121,14 +122,14 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             Stage(name="fuse", step=partial(fuse, rules=asked.fuse, fallback=asked.retrieve.fallback)),
             *((AskingStage(name="vectors", step=near),) if asked.smooth.weight > 0 else ()),
             Stage(name="smooth", step=partial(smooth, rules=asked.smooth)),
-            AskingStage(name="load", step=partial(load, usage="importance" in asked.weigh.factors)),
+            AskingStage(name="load", step=partial(load, rules=asked.weigh)),
             *((facts,) if weighed else ()),
             Stage(name="replies", step=partial(lift_replies, rules=asked.dialogue)),
             Stage(name="weigh", step=partial(weigh, rules=asked.weigh, replies=asked.dialogue.min_informativeness)),
-            AskingStage(name="changes", step=partial(compare_changes, rules=asked.changes)),
+            AskingStage(name="changes", step=partial(compare_changes, rules=asked.changes, shown=asked.limit)),
             Stage(name="floor", step=partial(apply_floor, rules=asked.floor)),
             AskingStage(name="rerank", step=partial(rerank, rules=asked.rerank)),
-            Stage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),
+            AskingStage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),
             AskingStage(name="memories", step=partial(load_shown, pool=asked.precise.top_k if request.precise else 0)),
             *(() if weighed else (facts,)),  # only those that are shown, where nothing weighs by facts
             Stage(name="answerability", step=partial(judge, rules=asked.answerability)),

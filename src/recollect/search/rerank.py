@@ -10,6 +10,7 @@ from recollect.rerankers.contract import Reranker
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Candidate
 from recollect.search.state import Outlined, SearchContext, State
+from recollect.search.texts import with_outlines
 from recollect.text.snippet import MatchSpan, QueryTerms, match_spans
 from recollect.values import replace
 
@@ -23,12 +24,13 @@ def rerank(state: State, context: SearchContext, *, rules: Rerank) -> State:
     the order stays and the reply says so; where it cannot even be loaded, that is an error.
     """
     plain = state.query.tree is None and not state.query.is_blank
-    first = state.kept[: rules.top_k] if plain and rules.weight > 0 else ()
+    first = state.kept.ids[: rules.top_k] if plain and rules.weight > 0 else ()
     reranker = context.reranker() if first else None
     if reranker is None:
         return state
     context.watch.check()
-    texts = evidence([state.outlines[each.id] for each in first], state, rules)
+    state = with_outlines(state, context, first)
+    texts = evidence([state.outlines[row] for row in first], state, rules)
     try:
         read = mix_scores(state.candidates, texts, query=state.query.text, reranker=reranker, weight=rules.weight)
     except ModelError:

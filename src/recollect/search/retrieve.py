@@ -300,18 +300,20 @@ def search_vectors(
     depth = probe.depth if depth is None else depth
     asked = [_query_vector(probe, probe.context.embedder, corrected)]
     found = probe.nearest(asked[0], depth=depth, score_ids=score_ids)
-    missing = found.missing
+    top, missing = found.top, found.missing
     previous = previous_embedder(probe) if missing else None
     if previous is not None:
         asked.append(_query_vector(probe, previous, corrected))
         older = probe.nearest(asked[1], depth=depth, score_ids=score_ids, exclude=asked[0].generation)
         by_id, missing = {**older.by_id, **found.by_id}, older.missing
-        found = replace(found, top=(*found.top, *older.top), by_id=by_id, total=found.total + older.total)
+        found = replace(found, by_id=by_id, total=found.total + older.total)
+        top = tuple(sorted((*top, *older.top), key=lambda hit: (-hit.score, hit.id))[:depth])
     least = probe.rules.min_similarity if depth else -1.0
-    nearest = sorted(found.top, key=lambda hit: (-hit.score, hit.id))[:depth]
+    if top and top[-1].score < least:
+        top = tuple(hit for hit in top if hit.score >= least)
     ranking = Ranking(
         name="vector",
-        hits=tuple(hit for hit in nearest if hit.score >= least),
+        hits=top,
         by_id=found.by_id,
         total=found.total,
         degraded="vectors_pending" if missing else None,

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 
 from recollect.profile import Smooth
-from recollect.replies import Share
 from recollect.search.candidates import Candidate, Candidates
 from recollect.search.state import State
 from recollect.values import replace
@@ -23,44 +22,32 @@ def smooth(state: State, *, rules: Smooth) -> State:
         return state
     candidates = state.columns
     first = candidates[: rules.top_k]
-    vectors = {row: state.vectors[row] for row in first.ids if row in state.vectors}
-    near = neighbours(vectors, most=rules.max_neighbours)
-    lifted = lift(first, near, weight=rules.weight, most=rules.max_rise)
+    ahead = leads(first, state.vectors, most=rules.max_neighbours)
+    lifted = lift(first, ahead, weight=rules.weight, most=rules.max_rise)
     return replace(state, candidates=lifted.before(candidates[rules.top_k :]))
 
 
-def neighbours(vectors: Mapping[int, bytes], *, most: int) -> dict[int, dict[int, float]]:
-    """Return for each memory the *most* others nearest to it, nearest first, with their cosines."""
-    held = sorted(vectors)
+def leads(candidates: Candidates, vectors: Mapping[int, bytes], *, most: int) -> dict[int, float]:
+    """Return how far the *most* others nearest to each candidate are ahead of it, on the mean by their cosines."""
+    scores = {row: own for row, own in zip(candidates.ids, candidates.fused, strict=True) if row in vectors}
+    held = sorted(scores)  # of equally near ones the first
     if not held:
         return {}
     block = matrix([vectors[row] for row in held], dimensions=len(vectors[held[0]]) // WIDTH)
-    return {
-        row: {held[at]: cosine for at, cosine in others}
-        for row, others in zip(held, block.nearest_others(most), strict=True)
-    }
+    return dict(zip(held, block.leads([scores[row] for row in held], most), strict=True))
 
 
 def lift(
-    candidates: Sequence[Candidate],
-    near: Mapping[int, Mapping[int, float]],
-    *,
-    weight: float,
-    most: float = math.inf,
+    candidates: Sequence[Candidate], ahead: Mapping[int, float], *, weight: float, most: float = math.inf
 ) -> Candidates:
-    """Return *candidates*, each with so much of what its neighbours are ahead of it, on the mean by their cosines.
+    """Return *candidates*, each with so much of what its neighbours are *ahead* of it.
 
     Nobody gets more than *most* times what it has.
     """
     found = Candidates.of(candidates)
-    scores = dict(zip(found.ids, found.fused, strict=True))
-    ahead = {row: _ahead(own, near[row], scores) for row, own in scores.items() if row in near}
-    rises = {row: min(weight * mean, most * scores[row]) for row, mean in ahead.items()}
-    lifted = found.lifted({row: Share("neighbours", None, rise) for row, rise in rises.items() if rise > 0})
-    return lifted.by_fused()
-
-
-def _ahead(own: float, near: Mapping[int, float], scores: Mapping[int, float]) -> float:
-    """Return how far the neighbours that are *near* are ahead, on the mean by their cosines."""
-    ahead = [cosine * (score - own) for other, cosine in near.items() if (score := scores[other]) > own and cosine > 0]
-    return math.fsum(ahead) / math.fsum([cosine for cosine in near.values() if cosine > 0]) if ahead else 0.0
+    rises = {
+        row: min(weight * ahead[row], most * own)
+        for row, own in zip(found.ids, found.fused, strict=True)
+        if ahead.get(row, 0.0) > 0
+    }
+    return found.lifted("neighbours", {row: rise for row, rise in rises.items() if rise > 0}).by_fused()

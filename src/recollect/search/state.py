@@ -20,6 +20,7 @@ from recollect.records import (
     Outline,
     Scope,
     SubstringQuery,
+    Traits,
     Usage,
     WordQuery,
 )
@@ -74,11 +75,8 @@ class Ranking:
 
     def find(self, memory_id: int) -> tuple[int | None, IndexHit | None]:
         """Return the rank and the entry of a memory, as far as this ranking knows them."""
-        rows = [*map(_ID, self.hits)]
-        if memory_id not in rows:
-            return None, self.by_id.get(memory_id)
-        at = rows.index(memory_id)
-        return at + 1, self.hits[at]
+        at = next((at for at, row in enumerate(map(_ID, self.hits)) if row == memory_id), None)
+        return (None, self.by_id.get(memory_id)) if at is None else (at + 1, self.hits[at])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,8 +109,10 @@ class State:
     """The vector of the first passage of those candidates whose likeness stages look at."""
     candidates: Sequence[Candidate] = ()
     """Best first; what was dropped stays among them and says why."""
+    traits: Mapping[int, Traits] = field(default_factory=dict)
+    """What weighing looks at of the candidates."""
     outlines: Mapping[int, Outlined] = field(default_factory=dict)
-    """What ranking looks at of each candidate."""
+    """What ranking looks at of those candidates whose text it reads."""
     exchanges: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """The turns of the exchange that each candidate belongs to, the one that asks first, where there are several."""
     memories: Mapping[int, Memory] = field(default_factory=dict)
@@ -148,6 +148,11 @@ class State:
         return self.query.where
 
     @property
+    def known(self) -> dict[int, Traits | Outlined]:
+        """What is known of each candidate, its text too where that was loaded."""
+        return {**self.traits, **self.outlines}
+
+    @property
     def version(self) -> int | None:
         """The version of the store that the indexes answered at; None where none was asked."""
         return next((each.version for each in self.rankings if each.version is not None), None)
@@ -172,7 +177,7 @@ class State:
 
     def ranking(self, name: str) -> Ranking:
         """Return the ranking *name*, empty if it was not asked for."""
-        return next((each for each in self.rankings if each.name == name), Ranking(name=name))
+        return next((each for each in self.rankings if each.name == name), None) or Ranking(name=name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
 from recollect.profile import Factor, Floor, Weigh
-from recollect.records import Fact, Usage
+from recollect.records import Fact, Traits, Usage
 from recollect.search.candidates import Candidate, Candidates, Drop, Factors
+from recollect.search.dialogue import REPLY
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
@@ -26,15 +27,22 @@ DATE_TOP: Final = 10
 class Subject(NamedTuple):
     """What is weighed: a memory, its facts, how it was used, and what a lens makes of it; one for each candidate."""
 
-    memory: Outlined
+    memory: Traits | Outlined
     facts: tuple[Fact, ...] = ()
     usage: Usage = UNUSED
     lens: float = 1.0
     least: float = 0.0
     """What its factor `informativeness` is at least."""
 
+    @property
+    def text(self) -> Outlined:
+        """The memory with its text, for the factors that read it."""
+        return cast("Outlined", self.memory)
+
 
 Weigher = Callable[[Subject, Weigh, datetime], float]
+READING: Final[frozenset[Factor]] = frozenset({"dated", "importance"})
+"""The factors that look at more than the traits of every memory; `informativeness` only reads turns."""
 
 
 def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
@@ -42,18 +50,24 @@ def weigh(state: State, *, rules: Weigh, replies: float = 0.0) -> State:
 
     The factor `informativeness` of a turn that answers is at least *replies*.
     """
-    candidates, outlines = state.columns, state.outlines
-    if not outlines.keys() >= set(candidates.ids):
-        candidates = candidates.picked([at for at, row in enumerate(candidates.ids) if row in outlines])
+    candidates, known = state.columns, state.known
+    if not known.keys() >= set(candidates.ids):
+        candidates = candidates.picked([at for at, row in enumerate(candidates.ids) if row in known])
     of = partial(_subject, candidates=candidates, state=state, replies=replies)
-    memories = {row: outlines[row] for row in candidates.ids}
+    memories = {row: known[row] for row in candidates.ids}
     factors: Factors = {name: _column(name, memories, of, rules, state) for name in rules.factors}
     ordered = candidates.weighed(factors).by_score()
-    return replace(state, candidates=boost_dates(ordered, outlines, state.query.dates, rules))
+    return replace(state, candidates=boost_dates(ordered, state.outlines, state.query.dates, rules))
+
+
+def reads_texts(state: State, rules: Weigh) -> bool:
+    """Return whether weighing reads the texts of all candidates; those of turns it reads in any case."""
+    dated = rules.date_boost > 0 and bool(state.query.dates)
+    return dated or state.boost is not None or not READING.isdisjoint(rules.factors)
 
 
 def _column(
-    name: Factor, memories: Mapping[int, Outlined], of: Callable[[int], Subject], rules: Weigh, state: State
+    name: Factor, memories: Mapping[int, Traits | Outlined], of: Callable[[int], Subject], rules: Weigh, state: State
 ) -> dict[int, float]:
     """Return what a factor makes of each of *memories*; most of them have nothing that would make it other than 1."""
     if (name == "lens" and state.boost is None) or (name == "type_weight" and not rules.type_weights):
@@ -67,7 +81,7 @@ def _column(
     return {row: weigher(of(row), rules, now) for row in memories}
 
 
-def _priors(memories: Mapping[int, Outlined], rules: Weigh, now: datetime) -> dict[int, float]:
+def _priors(memories: Mapping[int, Traits | Outlined], rules: Weigh, now: datetime) -> dict[int, float]:
     """Return the factor `prior` of each of *memories*, found once for those that came together."""
     known: dict[tuple[float, bool, datetime], float] = {}
     column: dict[int, float] = {}
@@ -81,11 +95,11 @@ def _priors(memories: Mapping[int, Outlined], rules: Weigh, now: datetime) -> di
 
 
 def _subject(row: int, *, candidates: Candidates, state: State, replies: float) -> Subject:
-    memory, facts = state.outlines[row], state.facts.get(row, ())
-    lens = 1.0 if state.boost is None else state.boost(memory, facts)
-    # Only the last share may be a reply's: nothing else is given between that stage and this.
-    lifts = candidates.lifts.get(row)
-    least = replies if lifts and lifts[-1].ranking == "reply" else 0.0
+    facts, loaded = state.facts.get(row, ()), state.outlines.get(row)
+    memory = state.traits[row] if loaded is None else loaded
+    lens = 1.0 if state.boost is None or loaded is None else state.boost(loaded, facts)
+    answers = any(each.ranking == REPLY and row in each.points for each in candidates.given)
+    least = replies if answers else 0.0
     return Subject(memory, facts, state.usage.get(row, UNUSED), lens, least)
 
 
@@ -105,7 +119,7 @@ def half_life(subject: Subject, rules: Weigh, now: datetime) -> float:
 
 def dated(subject: Subject, rules: Weigh, now: datetime) -> float:
     """Boocode: a file named by its day ages from that day; any other file never does."""
-    day = file_date(subject.memory.source)
+    day = file_date(subject.text.source)
     if day is None or subject.memory.pinned:
         return 1.0
     begun = datetime(day.year, day.month, day.day, tzinfo=UTC)
@@ -149,7 +163,7 @@ def informativeness(subject: Subject, rules: Weigh, _: datetime) -> float:
     """Default: a turn of a conversation that states little counts less; what is no turn is as it is."""
     if subject.memory.thread is None:
         return 1.0
-    words = informative_words(subject.memory.content)
+    words = informative_words(subject.text.content)
     return max(subject.least, 1.0 - rules.informativeness_shift * math.exp(-words / rules.informativeness_words))
 
 
@@ -158,7 +172,7 @@ def importance(subject: Subject, rules: Weigh, now: datetime) -> float:
 
     Feedback is good or bad by the majority of the verdicts; the tags are the concepts; being shown is being retrieved.
     """
-    of, memory, verdicts = rules.importance, subject.memory, subject.usage.verdicts
+    of, memory, verdicts = rules.importance, subject.text, subject.usage.verdicts
     decay = half_life_decay(age_days(memory.created_at, now), of.half_life_days)
     votes = verdicts.get("used", 0) + verdicts.get("useful", 0) - verdicts.get("wrong", 0)
     learned = of.feedback_weight * max(-1, min(1, votes))
@@ -270,24 +284,14 @@ def apply_floor(state: State, *, rules: Floor) -> State:
     relative = 0.0 if state.mode == "keyword" or state.query.tree is not None else rules.relative
     candidates = state.columns
     fused = relative * max(candidates.fused, default=0.0)
-    # A floor under which nobody lies, as most are, need not be held against each of them.
-    if min(candidates.scores, default=least) >= least and min(candidates.fused, default=fused) >= fused:
-        low: list[int] = []
-    else:
-        pairs = zip(candidates.scores, candidates.fused, strict=True)
-        low = [at for at, (score, own) in enumerate(pairs) if score < least or own < fused]
-    drops = {candidates.ids[at]: _under(candidates.scores[at], candidates.fused[at], least, fused) for at in low}
+    low = Drop(code="floor", surfaces_if=f"the floor is at most {{score:.4g}} (it is {least:.4g})")
+    far = Drop(code="floor", surfaces_if=f"the floor is at most {{fused:.4g}} before the factors (it is {fused:.4g})")
+    every = zip(candidates.ids, candidates.scores, candidates.fused, strict=True)
+    drops = {row: low if score < least else far for row, score, own in every if score < least or own < fused}
     if rules.min_confidence > 0:
         worths = {row: mean_confidence(state.facts.get(row, ()), state.now) for row in candidates.ids}
         drops = {**_unsure(worths, rules.min_confidence), **drops}
     return replace(state, candidates=candidates.dropped(drops)) if drops else state
-
-
-def _under(score: float, own: float, least: float, fused: float) -> Drop:
-    if score < least:
-        return Drop(code="floor", surfaces_if=f"the floor is at most {score:.4g} (it is {least:.4g})")
-    told = f"the floor is at most {own:.4g} before the factors (it is {fused:.4g})"
-    return Drop(code="floor", surfaces_if=told)
 
 
 def _unsure(worths: Mapping[int, float], sure: float) -> dict[int, Drop]:

@@ -55,7 +55,9 @@ def why(memory_id: int, request: Request, context: SearchContext) -> Why:
     if told.found:
         return told
     if mine is not None and mine.drop is not None:
-        return _dropped(told, mine.drop, states["rerank"], request, context)
+        weighed = next(each for each in states["floor"].candidates if each.id == memory_id)
+        helps = mine.drop.surfaces_if.format(score=weighed.score, fused=weighed.fused)
+        return _dropped(told, replace(mine.drop, surfaces_if=helps), states["rerank"], request, context)
     blocked, helps = _missing(told, final, request, watched)
     return replace(told, blocked_by=blocked, surfaces_if=helps)
 
@@ -85,7 +87,7 @@ def _dropped(told: Why, drop: Drop, before: State, request: Request, context: Se
     """Say what a stage dropped a candidate for; beyond the limit, which rank it would have."""
     if drop.code == "limit":
         asked = as_asked(context.profile, request)
-        longer = diversify(before, rules=asked.diversify, limit=len(before.candidates))
+        longer = diversify(before, context, rules=asked.diversify, limit=len(before.candidates))
         rank = next((at for at, each in enumerate(longer.kept, start=1) if each.id == told.id), None)
         repeat = next((each.drop for each in longer.candidates if each.id == told.id and each.drop), None)
         drop = repeat or Drop(code="limit", surfaces_if=f"limit is at least {rank} (it is {asked.limit})")

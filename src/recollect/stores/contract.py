@@ -43,6 +43,7 @@ from recollect.records import (
     StoreStats,
     SubstringQuery,
     TokenizedMemory,
+    Traits,
     Usage,
     VectorHits,
     WordHits,
@@ -206,6 +207,10 @@ class WordIndex(Protocol):
         """
         ...
 
+    def traits(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Traits]:
+        """Return the traits of the memories that `load` would return, in the same order; a blank thread is none."""
+        ...
+
     def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
         """Return the outlines of the memories that `load` would return, in the same order."""
         ...
@@ -213,7 +218,7 @@ class WordIndex(Protocol):
     def load_with_events(
         self, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
     ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
-        """Return what `load` returns of *ids*, and what `history` returns of them, at one go."""
+        """Return what `load` returns of *ids*, and of what `history` returns the events with details, at one go."""
         ...
 
     def facets(self, *, query: WordQuery | None, scope: Scope, where: Filter) -> dict[str, dict[str, int]]:

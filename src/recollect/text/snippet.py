@@ -4,13 +4,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import compress, pairwise
-from operator import attrgetter, not_
 from typing import Final, NamedTuple
 
 from recollect.lazy import regex
 from recollect.text.languages import language_of, stems_in
 from recollect.text.normalise import is_cjk
-from recollect.text.tokenizer import WORDS, TokenAnalysis, run_tokens, segment
+from recollect.text.tokenizer import SEVERAL, SOLE_STEMS, WORDS, TokenAnalysis, is_plain_run, run_tokens, segment
 from recollect.values import dataclass, replace
 
 WIDTH: Final = 160
@@ -40,16 +39,13 @@ def match_spans(text: str, wanted: QueryTerms) -> list[MatchSpan]:
 
     CJK characters of a wanted pair count only together, unless nothing else is found: alone they are anywhere.
     """
-    whole = _without_halves(wanted)
-    return _match(text, wanted) if whole is None else _match(text, whole) or _match(text, wanted)
+    return _match(text, text.split(), wanted)
 
 
 def held(text: str, wanted: QueryTerms) -> frozenset[str]:
     """Return the wanted tokens that *text* holds."""
-    finds = _finds(wanted, language_of(text))
-    if finds.cjk:  # which of these count depends on where they stand
-        return frozenset[str]().union(*{span.found for span in match_spans(text, wanted)})
-    return frozenset[str]().union(*finds.places(segment(text)).values())
+    found = _found_among(text.split(), wanted, language_of(text))
+    return frozenset[str]().union(*[span.found for _, spans in found for span in spans])
 
 
 def most_held(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> int:
@@ -60,66 +56,76 @@ def most_held(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> int:
     return len(frozenset[str]().union(*inside))
 
 
+def _match(text: str, chunks: Sequence[str], wanted: QueryTerms) -> list[MatchSpan]:
+    """Return where *text* holds what is wanted, whose *chunks* are what stands between its spaces."""
+    found = _found_among(chunks, wanted, language_of(text))
+    single = found and len(text) == sum(map(len, chunks)) + len(chunks) - 1
+    spans: list[MatchSpan] = []
+    start, after = 0, 0
+    for at, inside in found:
+        if single:  # one space between each two, so that nothing need be looked for
+            start += sum(map(len, chunks[after:at])) + at - after
+        else:
+            for chunk in chunks[after:at]:
+                start = text.index(chunk, start) + len(chunk)
+            start = text.index(chunks[at], start)
+        after = at
+        spans += [MatchSpan(start + first, start + last, tokens, cjk) for first, last, tokens, cjk in inside]
+    return spans
+
+
+def _found_among(chunks: Sequence[str], wanted: QueryTerms, language: str) -> list[tuple[int, list[MatchSpan]]]:
+    """Return which of *chunks* hold what is wanted, by their numbers, and where in them."""
+    return next(filter(None, (finds.among(chunks) for finds in _finds(wanted, language))), [])
+
+
 @lru_cache(maxsize=64)
-def _without_halves(wanted: QueryTerms) -> QueryTerms | None:
-    """Return *wanted* without the CJK characters that a wanted pair holds, if there is such a pair."""
+def _finds(wanted: QueryTerms, language: str) -> "tuple[_Finds, ...]":
+    """Return what looks for *wanted*, first of all without the CJK characters that a wanted pair holds."""
     pairs = "".join(stem for stem in wanted.stems if len(stem) == 2 and is_cjk(stem))
-    if not pairs:
-        return None
-    return replace(wanted, stems=wanted.stems.difference(pairs), tokens=wanted.tokens.difference(pairs))
+    whole = replace(wanted, stems=wanted.stems.difference(pairs), tokens=wanted.tokens.difference(pairs))
+    return tuple(_Finds(each, language) for each in ((whole, wanted) if pairs else (wanted,)))
 
 
-class _Finds(dict[str, frozenset[str]]):
-    """Which of the wanted tokens each word holds, remembered: the texts that answer a question share most words."""
+class _Finds(dict[str, list[MatchSpan]]):
+    """Where each chunk holds what is wanted, remembered: the texts that answer a question share most words.
+
+    No word holds a space, so that the words of the chunks are those of the text.
+    """
 
     def __init__(self, wanted: QueryTerms, language: str) -> None:
         super().__init__()
         self._wanted, self._language = wanted, language
         every = (*wanted.stems, *wanted.tokens, *wanted.prefixes)
-        self.cjk = {token: frozenset({token}) for token in every if is_cjk(token)}
-        self._stems_alone = not (self.cjk or wanted.tokens or wanted.prefixes or language)
+        self._cjk = {token: frozenset({token}) for token in every if is_cjk(token)}
+        self._stems = None if self._cjk or wanted.tokens or wanted.prefixes or language else wanted.stems | {SEVERAL}
 
-    def __missing__(self, word: str) -> frozenset[str]:
-        if is_cjk(word):  # a run holds its tokens at places of their own, and hardly ever repeats
-            return _RUN if self.cjk else frozenset()
-        found = _found(WORDS[word], self._wanted) or _found_in(word, self._language, self._wanted)
-        self[word] = found
-        return found
+    def __missing__(self, chunk: str) -> list[MatchSpan]:
+        spans: list[MatchSpan] = []
+        present, end = [token for token in self._cjk if token in chunk], 0
+        for word in segment(chunk):
+            start = chunk.index(word, end)
+            end = start + len(word)
+            if not is_cjk(word):
+                found = _found(WORDS[word], self._wanted) or _found_in(word, self._language, self._wanted)
+                spans += [MatchSpan(start, end, found, cjk=False)] if found else []
+            elif any(map(word.__contains__, present)) or not is_plain_run(word):
+                spans += _match_run(word, start, self._cjk)
+        if len(chunk) <= _REPEATED:
+            self[chunk] = spans
+        return spans
 
-    def places(self, words: Sequence[str]) -> dict[int, frozenset[str]]:
-        """Return which of *words* hold wanted tokens, by their numbers, and which ones."""
-        if not self._stems_alone:
-            return {at: found for at, found in enumerate(map(self.__getitem__, words)) if found}
-        stems = self._wanted.stems
-        held = list(map(_STEMS, map(WORDS.__getitem__, words)))
-        # Hardly any word holds one: all that is done for each of them is to see that.
-        found = compress(range(len(held)), map(not_, map(stems.isdisjoint, held)))
-        return {at: stems.intersection(held[at]) for at in found}
+    def among(self, chunks: Sequence[str]) -> list[tuple[int, list[MatchSpan]]]:
+        """Return which of *chunks* hold what is wanted, by their numbers, and where in them."""
+        places: Iterable[int] = range(len(chunks))
+        if self._stems is not None:
+            # Hardly any chunk holds a wanted stem: all that is done for each of them is to see that.
+            places = compress(places, map(self._stems.__contains__, map(SOLE_STEMS.__getitem__, chunks)))
+        return [(at, spans) for at in places if (spans := self[chunks[at]])]
 
 
-_STEMS: Final = attrgetter("stems")
-_RUN: Final = frozenset({""})
-"""What stands for a CJK run in which wanted tokens may be."""
-_finds: Final = lru_cache(maxsize=64)(_Finds)
-
-
-def _match(text: str, wanted: QueryTerms) -> list[MatchSpan]:
-    words, finds = segment(text), _finds(wanted, language_of(text))
-    places = finds.places(words)
-    spans: list[MatchSpan] = []
-    end, after = 0, 0
-    for at, tokens in places.items():
-        # No word stands before its place again: its first character would have begun a word there.
-        for word in words[after:at]:
-            end = text.index(word, end) + len(word)
-        word, after = words[at], at + 1
-        start = text.index(word, end)
-        end = start + len(word)
-        if tokens is _RUN:
-            spans += _match_run(word, start, finds.cjk)
-        else:
-            spans.append(MatchSpan(start, end, tokens, cjk=False))
-    return spans
+_REPEATED: Final = 48
+"""Longer chunks hardly ever stand in two texts."""
 
 
 def _match_run(run: str, at: int, cjk: Mapping[str, frozenset[str]]) -> Iterator[MatchSpan]:
@@ -161,21 +167,16 @@ _CONTINUING: Final = frozenset({"Mn", "Mc", "Me", "Cf"})
 _LATER_JAMO: Final = regex("[\u1160-\u11ff\uff9e\uff9f]")
 
 
-def snippet(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> str:
+def marked_snippet(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> Snippet:
     """Return at most *width* characters of *text* on one line, found words as [word], cuts as "…".
 
     The stretch holds the most distinct wanted tokens, the earliest of the best; the beginning when
     there are none. Marks and cut signs are not counted. A word is cut only when it alone is too long.
     """
-    return marked_snippet(text, wanted, width=width).text
-
-
-def marked_snippet(text: str, wanted: QueryTerms, *, width: int = 160) -> Snippet:
-    """Return what `snippet` returns, and where its marks are: brackets of the text itself are none."""
-    line = " ".join((text if text.isprintable() else _CONTROL.sub(" ", _HALF.sub("\ufffd", text))).split())
-    width = max(width, 1)
-    spans = match_spans(line, wanted)
-    start, end = _stretch(line, _densest(spans, width), width)
+    chunks = (text if text.isprintable() else _CONTROL.sub(" ", _HALF.sub("\ufffd", text))).split()
+    line, width = " ".join(chunks), max(width, 1)
+    spans = _match(line, chunks, wanted)
+    start, end = (0, len(line)) if len(line) <= width else _stretch(line, _densest(spans, width), width)
     shown, marks = "…" if start else "", []
     at = start
     for first, last in _merged(spans, start, end):
@@ -222,9 +223,16 @@ def _stretch(line: str, core: tuple[int, int], width: int) -> tuple[int, int]:
     first, last = core
     start = max(0, min(first - max(0, width - (last - first)) // 2, len(line) - width))
     end = limit = min(len(line), start + width)
+    if line.isascii() and start:  # a word ends at a space, which is sooner found than met
+        space = line.find(" ", start - 1, first)
+        start = first if space < 0 else max(start, space)
     while start < first and not _between_words(line, start):
         start += 1
-    while end > max(last, start) and not _between_words(line, end):
+    core_end = max(last, start)
+    if line.isascii() and core_end < end < len(line):
+        space = line.rfind(" ", core_end, end + 1)
+        end = core_end if space < 0 else min(end, space + 1)
+    while end > core_end and not _between_words(line, end):
         end -= 1
     if end <= start or end < last:
         end = _cut_word(line, start, limit)

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from operator import add
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar, cast
 
 import Stemmer  # type: ignore[import-not-found]  # the wheel brings no types
 
@@ -134,7 +134,9 @@ def analyse_word(word: str) -> TokenAnalysis:
     return joined([_analyse_run(each) if is_cjk(each) else _analyse_compound(each) for each in segment(fold(word))])
 
 
-WORDS: Final = WordCache(analyse_word, max_words=1 << 16, max_length=48)
+_REPEATED: Final = 48
+"""Longer words hardly ever stand in two texts."""
+WORDS: Final = WordCache(analyse_word, max_words=1 << 16, max_length=_REPEATED)
 """The analysis of every word, by the word as `segment` found it."""
 
 _Plain = tuple[str, str, int | None]
@@ -143,8 +145,8 @@ _Plain = tuple[str, str, int | None]
 
 def _read_chunk(chunk: str) -> _Plain | TokenAnalysis:
     """Return the analysis of the words of a *chunk*, in short where it is one token and one stem: most words are."""
-    if chunk.isascii() and chunk.isalnum() and not _humps(chunk):
-        return _read_plain(chunk)
+    if chunk.isascii() and chunk.isalnum() and (chunk.islower() or not _humps(chunk)):
+        return _read_plain(chunk) if len(chunk) > LONGEST or chunk.lower() == chunk else _READ[chunk.lower()]
     words = segment(chunk)
     if words != [chunk]:
         return _READ[words[0]] if len(words) == 1 else _gathered(map(_READ.__getitem__, words))
@@ -155,21 +157,54 @@ def _read_chunk(chunk: str) -> _Plain | TokenAnalysis:
     return tokens[0], stems[0], None if stop else hashes[0]
 
 
-_READ: Final = WordCache(_read_chunk, max_words=1 << 17, max_length=48)
+_READ: Final = WordCache(_read_chunk, max_words=1 << 17, max_length=_REPEATED)
 """The analysis of what stands between two spaces, a word mostly, by the text of that."""
 _PLAIN: Final = 3
+SEVERAL: Final = ""
+"""What `SOLE_STEMS` says of a chunk that has several stems, or that takes longer to read."""
+
+
+def _sole_stem(chunk: str) -> str:
+    """Return the stem of a *chunk* that has one, a space where it has none."""
+    if not chunk.isascii() or len(chunk) > _REPEATED:
+        return SEVERAL
+    read = _READ[chunk]
+    return read[1] if len(read) == _PLAIN else SEVERAL if read.stems else " "
+
+
+SOLE_STEMS: Final = WordCache(_sole_stem, max_words=1 << 16, max_length=_REPEATED)
+"""The one stem of what stands between two spaces, for those who look for few stems in many texts."""
 # What can be in no word becomes a space; most words are told from those around them so.
 _SPACED: Final = "".join(chr(code) if chr(code).isalnum() or chr(code) in "-'_./@:+#" else " " for code in range(128))
+_SIGNS: Final = "".join(chr(code) for code in range(33, 127) if _SPACED[code] == " ")
 
 
 def analyse_text(text: str) -> TokenAnalysis:
-    """Analyse all words of *text*.
+    """Analyse all words of *text*."""
+    return _gathered(map(_READ.__getitem__, _chunks(text)))
 
-    No word holds a space, so that cutting there first finds the same words, many times sooner.
-    """
-    spaced = text.translate(_SPACED) if text.isascii() else text.replace(", ", " ")
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the distinct folded words of *text*."""
+    found: set[str] = set()
+    for read in map(_READ.__getitem__, set(_chunks(text))):
+        if len(read) == _PLAIN:
+            found.add(read[0])
+        else:
+            found.update(read.tokens)
+    return frozenset(found)
+
+
+def _chunks(text: str) -> list[str]:
+    """Return what stands between spaces: no word holds one, so cutting there first finds its words much sooner."""
+    if text.isascii():
+        text = text.translate(_SPACED)
+    else:
+        for sign in _SIGNS:
+            if sign in text:
+                text = text.replace(sign, " ")
     # A point before a space ends a sentence and belongs to no word.
-    return _gathered(map(_READ.__getitem__, spaced.replace(". ", " ").split()))
+    return text.replace(". ", " ").split()
 
 
 def _gathered(analyses: Iterable[_Plain | TokenAnalysis]) -> TokenAnalysis:
@@ -210,11 +245,6 @@ def joined(analyses: Sequence[TokenAnalysis]) -> TokenAnalysis:
     return TokenAnalysis(tuple(tokens), tuple(alternatives), tuple(stems), tuple(hashes))
 
 
-def word_set(text: str) -> frozenset[str]:
-    """Return the distinct folded words of *text*."""
-    return frozenset(analyse_text(text).tokens)
-
-
 # --- runs of CJK characters -----------------------------------------------------------------
 
 _PLAIN_RUN: Final = f"[{CJK_PLAIN}]+"
@@ -225,9 +255,14 @@ _CLUSTER: Final = (
 )
 
 
+def is_plain_run(run: str) -> bool:
+    """Tell whether each character of a CJK *run* is the token that it gives."""
+    return compiled(_PLAIN_RUN).fullmatch(run) is not None
+
+
 def run_tokens(run: str) -> Iterable[tuple[int, int, str]]:
     """Return the tokens of a CJK *run* with their places; a character seldom gives none or two."""
-    if compiled(_PLAIN_RUN).fullmatch(run):
+    if is_plain_run(run):
         return zip(range(len(run)), range(1, len(run) + 1), run, strict=True)
     places = compiled(_CLUSTER).finditer(run)
     return ((place.start(), place.end(), token) for place in places for token in filter(str.isalnum, fold(place[0])))
@@ -235,7 +270,7 @@ def run_tokens(run: str) -> Iterable[tuple[int, int, str]]:
 
 def _analyse_run(run: str) -> TokenAnalysis:
     """Analyse a CJK *run*: its stems are each character, the pair it makes with the next, and its whole words."""
-    read = run if compiled(_PLAIN_RUN).fullmatch(run) else "".join(token for _, _, token in run_tokens(run))
+    read = run if is_plain_run(run) else "".join(token for _, _, token in run_tokens(run))
     tokens = tuple(read)
     stems = (*chain.from_iterable(zip(tokens, map(add, tokens, tokens[1:]), strict=False)), *tokens[-1:])
     if words := _whole_words(read):
@@ -312,24 +347,21 @@ def _analyse_compound(word: str) -> TokenAnalysis:
         return joined([WORDS[each] for each in shorter])
     bare = _CLITIC.sub("", word) if "'" in word else word
     pieces = _pieces(bare)
-    if bare.islower() and bare is word:
+    if bare is word and (bare.islower() or (bare.isascii() and bare == bare.lower())):
         return _analyse_lower(word, pieces)
     lowered = [_lower(piece)[:LONGEST] for piece in pieces]
-    stems: list[str] = []
+    stemmed: list[str] = []
     parts: list[str] = []
     for piece, token in zip(pieces, lowered, strict=True):
-        if humps := _humps(piece):
-            stems += map(stem, dict.fromkeys([token, *humps]))
-            parts += humps
-        else:
-            stems.append(stem(token))
+        humps = _humps(piece)
+        stemmed += dict.fromkeys([token, *humps]) if humps else [token]
+        parts += humps
     plain = _lower(bare)
     wholes = _wholes(plain) if pieces and pieces != [bare] else []
     tokens = tuple(lowered) if bare == word else tuple(_lower(piece)[:LONGEST] for piece in _pieces(word))
     others = tuple(part for part in dict.fromkeys([*parts, *wholes]) if part not in tokens)
     stop = plain in STOPWORDS or _lower(word) in STOPWORDS
-    every = (*stems, *wholes)
-    return TokenAnalysis(tokens, others, every, () if stop else tuple(map(token_hash, every)), stop=stop)
+    return _stemmed(tokens, others, stemmed, wholes, stop=stop)
 
 
 def _analyse_lower(word: str, pieces: list[str]) -> TokenAnalysis:
@@ -337,9 +369,30 @@ def _analyse_lower(word: str, pieces: list[str]) -> TokenAnalysis:
     tokens = tuple(piece[:LONGEST] for piece in pieces)
     wholes = _wholes(word) if pieces and pieces != [word] else []
     others = tuple(whole for whole in wholes if whole not in tokens)
-    every = (*map(stem, tokens), *wholes)
-    stop = word in STOPWORDS
-    return TokenAnalysis(tokens, others, every, () if stop else tuple(map(token_hash, every)), stop=stop)
+    return _stemmed(tokens, others, tokens, wholes, stop=word in STOPWORDS)
+
+
+def _stemmed(
+    tokens: tuple[str, ...], others: tuple[str, ...], parts: Sequence[str], wholes: Sequence[str], *, stop: bool
+) -> TokenAnalysis:
+    """Return the analysis of a compound by the stems of its *parts* and by the compounds in it."""
+    stems: list[str] = []
+    hashes: list[int] = []
+    for part in parts:
+        root, hashed = _root(part)
+        stems.append(root)
+        hashes.append(hashed)
+    hashes += map(token_hash, wholes)
+    return TokenAnalysis(tokens, others, (*stems, *wholes), () if stop else tuple(hashes), stop)
+
+
+def _root(token: str) -> tuple[str, int]:
+    """Return the stem of a token and the hash of that; most parts of compounds are words that were read before."""
+    if token.isascii() and token.isalnum():
+        _, root, hashed = cast("_Plain", _READ[token])
+        return root, token_hash(root) if hashed is None else hashed
+    root = stem(token)
+    return root, token_hash(root)
 
 
 def _pieces(word: str) -> list[str]:
@@ -409,4 +462,4 @@ def read_words(text: str) -> tuple[QueryWord, ...]:
 
 def significant(words: Sequence[QueryWord]) -> tuple[QueryWord, ...]:
     """Return *words* without stop words, or all of them when there are no others."""
-    return tuple(word for word in words if not word.stop) or tuple(words)
+    return tuple([word for word in words if not word.stop]) or tuple(words)

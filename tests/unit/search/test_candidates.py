@@ -5,7 +5,6 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.replies import Share
 from recollect.search.candidates import Candidate, Candidates, Drop, Given
 
 POINTS = st.floats(0, 1)
@@ -29,7 +28,7 @@ def worth(candidate: Candidate) -> tuple[float, float]:
 def test_what_a_column_holds_is_what_the_shares_and_factors_of_its_value_make(
     table: dict[int, tuple[float | None, float | None]], lifts: dict[int, float], boosts: dict[int, float]
 ) -> None:
-    found = columns(table).lifted({row: Share("reply", None, points) for row, points in lifts.items()})
+    found = columns(table).lifted("reply", lifts)
     weighed = found.weighed({"prior": dict.fromkeys(found.ids, 0.9), "date_boost": boosts}).by_score()
 
     assert [(each.fused, each.score) for each in weighed] == list(map(worth, weighed))

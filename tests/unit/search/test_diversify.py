@@ -8,27 +8,23 @@ from hypothesis import strategies as st
 
 from recollect.profile import Diversify
 from recollect.records import Memory
-from recollect.replies import Share
-from recollect.search.candidates import Candidate
+from recollect.search.candidates import Candidates
 from recollect.search.diversify import choose, marginal_relevance, maximal_marginal_relevance, overlap, shingles
 from recollect.text.differences import differences
 
 LONG = "the nightly job copies every table to the archive and then checks the row counts of each of them"
 
 
-def candidates(*scores: float) -> list[Candidate]:
-    return [
-        Candidate(id=row, shares=(Share(ranking="words", rank=row, points=score),))
-        for row, score in enumerate(scores, start=1)
-    ]
+def candidates(*scores: float) -> Candidates:
+    return Candidates(range(1, len(scores) + 1), scores, scores)
 
 
 def memories(texts: dict[int, str]) -> dict[int, Memory]:
     return {row: Memory(id=row, content=text) for row, text in texts.items()}
 
 
-def kept(found: list[Candidate], texts: dict[int, str], *, limit: int = 9, **rules: Any) -> list[int]:
-    return [each.id for each in choose(found, memories(texts), Diversify(**rules), limit)[0]]
+def kept(found: Candidates, texts: dict[int, str], *, limit: int = 9, **rules: Any) -> list[int]:
+    return choose(found, memories(texts), Diversify(**rules), limit)[0]
 
 
 @pytest.mark.case(95)
@@ -38,7 +34,7 @@ def test_of_four_results_two_sharing_a_long_run_of_words_three_remain() -> None:
 
     chosen, repeats = choose(candidates(0.9, 0.8, 0.7, 0.6), memories(texts), Diversify(max_overlap=0.6), 9)
 
-    assert [each.id for each in chosen] == [1, 2, 4]
+    assert chosen == [1, 2, 4]
     assert repeats == {3: 1}
 
 
@@ -60,7 +56,7 @@ def test_what_another_project_says_is_no_repeat() -> None:
 
     chosen, repeats = choose(candidates(0.9, 0.8, 0.7), {1: mine, 2: again, 3: theirs}, Diversify(max_overlap=0.9), 9)
 
-    assert [each.id for each in chosen] == [1, 3]
+    assert chosen == [1, 3]
     assert repeats == {2: 1}
 
 
@@ -72,12 +68,12 @@ def test_numbers_make_a_difference() -> None:
 
 @pytest.mark.case(80)
 def test_full_relevance_keeps_the_order_and_few_candidates_stay_as_they_are() -> None:
-    found = candidates(0.9, 0.8, 0.7)
-    runs = {each.id: shingles("same text") for each in found}
+    scores = {1: 0.9, 2: 0.8, 3: 0.7}
+    runs = dict.fromkeys(scores, shingles("same text"))
 
-    assert maximal_marginal_relevance(found, runs, mmr_lambda=1.0) == tuple(found)
-    assert maximal_marginal_relevance([], {}, mmr_lambda=0.5) == ()
-    assert maximal_marginal_relevance(found[:1], runs, mmr_lambda=0.5) == tuple(found[:1])
+    assert maximal_marginal_relevance(runs, scores, mmr_lambda=1.0) == [1, 2, 3]
+    assert maximal_marginal_relevance({}, {}, mmr_lambda=0.5) == []
+    assert maximal_marginal_relevance({1: runs[1]}, scores, mmr_lambda=0.5) == [1]
 
 
 @pytest.mark.case(81)

@@ -48,9 +48,9 @@ def test_a_question_and_its_reply_are_one_exchange() -> None:
 def test_an_exchange_takes_one_place() -> None:
     state = found(REPLY, NOTE, ASKED, OTHER)
 
-    groups = group(state.kept, exchanges_among(state.memories), most=2)
+    groups = group(state.kept.ids, exchanges_among(state.memories), most=2)
 
-    assert [[each.id for each in members] for members in groups] == [[2, 1], [4]]
+    assert groups == [(2, 1), (4,)]
 
 
 def test_the_other_turn_of_an_exchange_stands_behind_the_others() -> None:

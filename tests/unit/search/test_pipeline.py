@@ -57,7 +57,7 @@ def test_who_wants_only_what_answers_gets_a_stage_more() -> None:
 def test_only_some_stages_ask_the_store_or_a_model() -> None:
     asking = [stage.name for stage in built(facets=True).stages if isinstance(stage, AskingStage)]
 
-    loading = ["vectors", "load", "changes", "rerank", "memories", "facts", "conflicts"]
+    loading = ["vectors", "load", "changes", "rerank", "diversify", "memories", "facts", "conflicts"]
     assert asking == ["languages", "retrieve", *loading, "facets", "suggest", "reason"]
 
 

@@ -62,7 +62,8 @@ def test_a_search_asks_each_question_once_and_loads_only_what_is_shown(
     reply = db.search("when is the harbour ferry", mode=mode, limit=3)
 
     assert len(reply.hits) == 3
-    assert counting.asked == {**indexes, "reading": 1, "outlines": 1, "load_with_events": 1, "facts": 1}
+    loading = {"traits": 1, "outlines": 1, "load_with_events": 1, "facts": 1}
+    assert counting.asked == {**indexes, "reading": 1, **loading}
     assert counting.loaded == [3]
 
 

@@ -1,6 +1,7 @@
 """A candidate is known by its company: who rises, by how much, and what never happens."""
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -28,6 +29,18 @@ TEXTS = (
 )
 
 
+def ahead(crowd: Sequence[Candidate], kin: Mapping[int, Mapping[int, float]]) -> dict[int, float]:
+    """Return how far the neighbours of each are ahead of it, on the mean by their cosines."""
+    scores = {each.id: each.fused for each in crowd}
+    near = {row: {other: cosine for other, cosine in others.items() if cosine > 0} for row, others in kin.items()}
+    return {
+        row: math.fsum(cosine * max(0.0, scores[other] - scores[row]) for other, cosine in others.items())
+        / math.fsum(others.values())
+        for row, others in near.items()
+        if row in scores and others
+    }
+
+
 def candidate(row: int, score: float) -> Candidate:
     return Candidate(id=row, shares=(Share(ranking="words", rank=row, points=score, native=score),))
 
@@ -36,7 +49,7 @@ def test_a_candidate_rises_by_how_far_its_neighbours_are_ahead_and_is_never_lowe
     crowd = [candidate(1, 0.9), candidate(2, 0.6), candidate(3, 0.5)]
     kin = {1: {2: 0.9, 3: 0.9}, 2: {1: 0.75, 3: 0.25}, 3: {1: -0.2}}
 
-    lifted = {each.id: each for each in lift(crowd, kin, weight=0.4)}
+    lifted = {each.id: each for each in lift(crowd, ahead(crowd, kin), weight=0.4)}
 
     assert lifted[2].fused == pytest.approx(0.6 + 0.4 * 0.75 * (0.9 - 0.6))
     assert [(share.ranking, share.rank) for share in lifted[2].shares] == [("words", 2), ("neighbours", None)]
@@ -46,7 +59,7 @@ def test_a_candidate_rises_by_how_far_its_neighbours_are_ahead_and_is_never_lowe
 def test_what_is_itself_unrelated_stays_where_it_is() -> None:
     crowd = [candidate(1, 0.9), candidate(2, 0.02)]
 
-    lifted = {each.id: each.fused for each in lift(crowd, {2: {1: 0.9}}, weight=0.8, most=0.5)}
+    lifted = {each.id: each.fused for each in lift(crowd, ahead(crowd, {2: {1: 0.9}}), weight=0.8, most=0.5)}
 
     assert lifted == {1: 0.9, 2: pytest.approx(0.03)}
 
@@ -63,7 +76,7 @@ def test_nobody_is_added_lost_or_lowered_and_nobody_rises_above_the_best(
     known = set(range(1, len(crowd) + 1))
     kin = {row: {other: cosine for other, cosine in others.items() if other in known} for row, others in near.items()}
 
-    lifted = lift(crowd, kin, weight=weight)
+    lifted = lift(crowd, ahead(crowd, kin), weight=weight)
 
     assert {each.id for each in lifted} == known
     for each in lifted:

@@ -50,13 +50,23 @@ def test_growing_keeps_the_rows_told_and_adds_the_new_below(vectors: list[list[f
 @given(VECTORS, st.integers(1, 12))
 def test_both_matrices_know_equally_near_rows(vectors: list[list[float]], most: int) -> None:
     rows = [packed(vector) for vector in vectors]
-    fast = matrix(rows, dimensions=3).nearest_others(most)
-    plain = PlainMatrix().grown([], rows).nearest_others(most)
+    scores = [float(at % 3) for at in range(len(rows))]
+    products = PlainMatrix().grown([], rows)
+    near = [products.products(row, range(len(rows))) for row in rows]
+    ties = any(len(set(line)) < len(line) for line in near)  # of equally near ones each takes its own
 
-    for own, (one, two) in enumerate(zip(fast, plain, strict=True)):
-        assert len(one) == len(two) == min(most, len(rows) - 1)
-        assert own not in {at for at, _ in (*one, *two)}
-        assert [product for _, product in one] == pytest.approx([product for _, product in two], abs=1e-6)
+    fast = matrix(rows, dimensions=3).leads(scores, len(rows) if ties else most)
+    plain = products.leads(scores, len(rows) if ties else most)
+
+    assert fast == pytest.approx(plain, abs=1e-5)
+
+
+def test_those_ahead_count_by_how_near_they_are_and_those_behind_not_at_all() -> None:
+    rows = [packed([1.0, 0.0, 0.0]), packed([0.8, 0.6, 0.0]), packed([0.0, 1.0, 0.0]), packed([-1.0, 0.0, 0.0])]
+
+    for table in (matrix(rows, dimensions=3), PlainMatrix().grown([], rows)):
+        assert table.leads([0.2, 0.5, 0.4, 0.9], 2) == pytest.approx([0.3, 0.0, 0.1, 0.0])
+        assert table.leads([0.5, 0.2, 0.4, 0.9], 2) == pytest.approx([0.0, (0.8 * 0.3 + 0.6 * 0.2) / 1.4, 0.0, 0.0])
 
 
 @given(VECTORS, st.lists(st.floats(0, 1, width=32), max_size=4))

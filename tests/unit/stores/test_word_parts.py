@@ -210,14 +210,18 @@ def test_near_words_are_those_of_a_plain_scan(words: list[str], asked: str, reac
     assert found == sorted(alike, key=lambda each: (each[1], each[0]))
 
 
-@given(words=st.lists(LETTERS, min_size=1, max_size=40), part=st.text(alphabet="abcdé日", min_size=1, max_size=3))
-def test_words_that_hold_a_part_are_those_of_a_plain_scan(words: list[str], part: str) -> None:
-    views = [View(part=build([row(number, word) for number, word in enumerate(words)]))]
+PIECES = st.lists(st.text(alphabet="abcdé日", min_size=1, max_size=3), max_size=5)
 
-    found = containing(views, part)
 
-    held = {word for word in words if part in word and word != part and word.isalpha()}
-    assert found == [(word, words.count(word)) for word in sorted(held)]
+@given(words=st.lists(LETTERS, min_size=1, max_size=40), pieces=PIECES, cut=st.integers(0, 40))
+def test_words_that_hold_a_part_are_those_of_a_plain_scan(words: list[str], pieces: list[str], cut: int) -> None:
+    parts = [build([row(number, word) for number, word in enumerate(some)]) for some in (words[:cut], words[cut:])]
+
+    found = containing([View(part=part) for part in parts], pieces)
+
+    for piece in pieces:
+        held = {word for word in words if piece in word and word != piece and word.isalpha()}
+        assert found[piece] == [(word, words.count(word)) for word in sorted(held)]
 
 
 def test_bits_are_counted_without_the_newest_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recollect.text.snippet import QueryTerms, match_spans, snippet
+from recollect.text.snippet import QueryTerms, marked_snippet, match_spans
 from recollect.text.tokenizer import read_words, significant
 
 FILLER = "lorem ipsum dolor sit amet "
@@ -13,6 +13,10 @@ TEXTS = st.text(st.sampled_from("ab é\u0301漢字\n\t-.'ｶﾞ한\u1100\u1161�
 
 def _wanted(question: str) -> QueryTerms:
     return QueryTerms(stems=frozenset(stem for word in significant(read_words(question)) for stem in word.stems))
+
+
+def snippet(text: str, wanted: QueryTerms, *, width: int = 160) -> str:
+    return marked_snippet(text, wanted, width=width).text
 
 
 def _bare(shown: str) -> str:

@@ -46,6 +46,11 @@ class Admission:
     def __len__(self) -> int:
         return len(self.block) if self.rows is None else int(np.count_nonzero(self.rows))
 
+    def rows_of(self, memories: Any) -> Any:
+        """Return the rows of *memories* that are admitted."""
+        rows = self.block.rows_of(memories)
+        return rows if self.rows is None else rows[self.rows[rows]]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
@@ -217,8 +222,7 @@ def speakers(admissions: Sequence[Admission], query: Any, memories: Any, *, in_c
     """Return the passages of *memories* that are admitted, with their cosines."""
     parts = []
     for each in admissions:
-        rows = each.block.rows_of(memories)
-        rows = rows if each.rows is None else rows[each.rows[rows]]
+        rows = each.rows_of(memories)
         if len(rows):
             vectors = each.block.vectors(rows, in_context=in_context)
             parts.append(_passages(each.block, rows, _cosines(vectors, query)))

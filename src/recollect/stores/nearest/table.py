@@ -2,12 +2,13 @@
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from recollect.records import Passage
 from recollect.stores.nearest.codes import Codes
 from recollect.values import dataclass
 
@@ -99,3 +100,21 @@ class Block:
             held = self.in_context[at] == rows
             found[held] = self.context.rows(at[held])
         return found
+
+    def passages(self, rows: Any) -> Iterator[tuple[int, int, Passage]]:
+        """Yield the passages of *rows*, each with its memory and its place in that."""
+        plain, mixed = self.plain.rows(rows), {}
+        if len(self.in_context) and len(rows):
+            at = np.searchsorted(self.in_context, rows)
+            held = np.flatnonzero(self.in_context.take(at, mode="clip") == rows)
+            mixed = dict(zip(held.tolist(), self.context.rows(at[held]), strict=True))
+        numbers = zip(
+            self.memories[rows].tolist(), self.ordinals[rows].tolist(), self.spans[rows].tolist(), strict=True
+        )
+        for place, (owner, ordinal, (start, stop)) in enumerate(numbers):
+            context = mixed[place].tobytes() if place in mixed else None
+            yield (
+                owner,
+                ordinal,
+                Passage(start=start, stop=stop, vector=plain[place].tobytes(), context_vector=context),
+            )

@@ -14,7 +14,7 @@ from typing import Final
 from psycopg import DataError, adapters, pq
 from psycopg.adapt import Dumper
 
-from recollect.records import IndexHit, VectorHits
+from recollect.records import IndexHit, Passage, Scope, VectorHits
 from recollect.stores.sql.engine import OPEN, Admitted, Clause, Engine, Session, VectorQuestion
 from recollect.vectors import matrix, unpack
 
@@ -59,6 +59,18 @@ class HalfPrecisionScan:
     def __init__(self, *, few: int = FEW, graph: int = GRAPH) -> None:
         self._few, self._graph = few, graph
         self._walked: set[tuple[int, str]] = set()
+
+    def passages(
+        self,
+        generation: int,  # noqa: ARG002
+        stamp: int,  # noqa: ARG002
+        memories: Sequence[int],  # noqa: ARG002
+        *,
+        scope: Scope,  # noqa: ARG002
+        version: int,  # noqa: ARG002
+    ) -> Mapping[int, tuple[Passage, ...]]:
+        """Return nothing: the vectors are where the rows are."""
+        return {}
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the nearest among the memories that are *admitted*."""

@@ -1,6 +1,6 @@
 """Documents into the arrays of a part: one sort of whole numbers for each form, no loop over tokens in Python."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final
 
@@ -12,32 +12,27 @@ from recollect.stores.segments import signatures
 from recollect.stores.segments.measures import USUAL, average_of, impacts
 from recollect.stores.segments.part import PAIR, Mask, Part, Rows, Whole, keys_of
 from recollect.stores.segments.rows import BLANK, COLUMNS, FORMS, ColumnKind, IndexRow, Value
-from recollect.stores.segments.sorting import narrow, ordered, runs_of, starts_of
+from recollect.stores.segments.sorting import narrow, places_by, runs_of, starts_of
 
 WIDTH: Final = len(FIELDS)
 DENSE: Final = 16
 """A term in more than one of so many rows is kept by row as well."""
 CHUNK: Final = 1 << 20
 """How many postings are looked at at once."""
-BREAK: Final = 0
-"""The number of the mark behind each field."""
-NOTHING: Final = 1
-"""The number of the empty text that a field without tokens leaves."""
+SPACE, BREAK = b" \n"
+"""The bytes behind a token, and behind the last one of a field."""
 NAMED: Final = 2
 """In how many fields, from the first on, pairs are looked for: title and body."""
-BATCH: Final = 128
-"""How many texts are split at once: so few that their tokens stay in the cache of the processor."""
+BATCH: Final = 1 << 21
+"""How many characters of texts are split at once: so few that their tokens stay in the cache of the processor."""
+WORD: Final = 8
+"""How many bytes of a token are compared at once; tokens of up to two such words are told apart by them alone."""
+SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number whose multiples are spread evenly (Knuth's multiplicative hashing)."""
 PACKED: Final = 62
 """How many bits the counts of all fields may take in one number."""
+_MASKS: Final = np.array([(1 << 8 * size) - 1 for size in range(WORD + 1)], dtype=np.uint64)
 KINDS: Final = {"whole": np.int64, "real": np.float64, "flag": np.bool_}
-
-
-class _Numbers(dict[str, int]):
-    """A number for each token, given when it is first met."""
-
-    def __missing__(self, token: str) -> int:
-        number = self[token] = len(self)
-        return number
 
 
 def build(rows: Sequence[IndexRow]) -> Part:
@@ -99,9 +94,10 @@ def _index(texts: Sequence[str], form: Form) -> dict[str, NDArray[Any]]:
     count, tokens = len(texts), ~marks
     row, field = place // WIDTH, place % WIDTH
     lengths = np.bincount(row[tokens], minlength=count).astype(np.int32)
-    found = _postings(numbers[tokens].astype(np.int64) * (count * WIDTH) + place[tokens], len(terms), count)
+    order = np.flatnonzero(tokens)[places_by(numbers[tokens], len(terms))]
+    found = _postings(numbers[order].astype(np.int64) * (count * WIDTH) + place[order], len(terms), count)
     extra = (
-        _pairs(numbers, marks, row, field, len(terms), lengths)
+        _pairs(numbers, marks, row, field, order, len(terms), lengths)
         if form == "stem"
         else _running(numbers, marks, row, field, count)
     )
@@ -113,30 +109,89 @@ def _read(texts: Sequence[str]) -> tuple[Rows, Mask, Whole, list[str]]:
 
     A mark stands behind each field that has tokens; a place is row x fields + field.
     """
-    known = _Numbers({"\n": BREAK, "": NOTHING})
-    raw = np.concatenate([_numbered(texts[at : at + BATCH], known) for at in range(0, max(1, len(texts)), BATCH)])
-    breaks = raw == BREAK
-    place = np.cumsum(breaks) - breaks
-    if place[-1] != len(texts) * WIDTH:
-        raise ValueError(f"a document has {len(FIELDS)} fields, one a line")
-    kept = raw > NOTHING
-    ends = breaks.copy()
-    ends[1:] &= kept[:-1]
-    terms = sorted(list(known)[NOTHING + 1 :])
-    order = np.zeros(len(known), dtype=np.int32)
+    known: dict[str, int] = {}
+    found = [_numbered(texts[start:stop], start * WIDTH, known) for start, stop in _batches(texts)]
+    numbers, marks, places = (np.concatenate(each) for each in zip(*found, strict=True))
+    terms = sorted(known)
+    order = np.empty(len(known), dtype=np.int32)
     order[np.fromiter(map(known.__getitem__, terms), dtype=np.int64, count=len(terms))] = np.arange(len(terms))
-    chosen = kept | ends
-    return order[raw[chosen]], ends[chosen], place[chosen], terms
+    return order[numbers], marks, places, terms
 
 
-def _numbered(texts: Sequence[str], known: _Numbers) -> Rows:
-    words = "".join(text + "\n" for text in texts).replace("\n", " \n ").replace("  ", " ").split(" ")
-    return np.fromiter(map(known.__getitem__, words), dtype=np.int32, count=len(words))
+def _batches(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield where stretches of *texts* begin and end that have about as many characters."""
+    start = size = 0
+    for stop, text in enumerate(texts, start=1):
+        size += len(text)
+        if size >= BATCH:
+            yield start, stop
+            start, size = stop, 0
+    yield start, len(texts)
+
+
+def _numbered(texts: Sequence[str], place: int, known: dict[str, int]) -> tuple[Rows, Mask, Whole]:
+    """Return the tokens of *texts*, from *place* on, and their marks as `_read` does; *known* gives them numbers.
+
+    Each token is looked up once, however often it stands there.
+    """
+    whole = "".join([f"{text}\n" for text in texts])
+    data = whole.encode("utf-8", "surrogatepass")
+    raw = np.frombuffer(data + bytes(2 * WORD), dtype=np.uint8)
+    stops = np.flatnonzero((raw == SPACE) | (raw == BREAK))
+    breaks = raw[stops] == BREAK
+    if np.count_nonzero(breaks) != len(texts) * WIDTH:
+        raise ValueError(f"a document has {len(FIELDS)} fields, one a line")
+    starts = np.zeros_like(stops)
+    starts[1:] = stops[:-1] + 1
+    kept = np.flatnonzero(stops > starts)
+    places = (np.cumsum(breaks) - breaks + place)[kept]
+    starts, stops, breaks = starts[kept], stops[kept], breaks[kept]
+    first = _first_alike(data, raw, starts, stops - starts)
+    fresh = np.flatnonzero(first == np.arange(len(first)))
+    spans = zip(starts[fresh].tolist(), stops[fresh].tolist(), strict=True)
+    if whole.isascii():
+        terms = [whole[start:stop] for start, stop in spans]
+    else:
+        terms = [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in spans]
+    numbers = np.empty(len(first), dtype=np.int32)
+    numbers[fresh] = [known.setdefault(term, len(known)) for term in terms]
+    twice = np.repeat(np.arange(len(first)), 1 + breaks)
+    marks = np.zeros(len(twice), dtype=np.bool_)
+    marks[1:] = twice[1:] == twice[:-1]
+    return numbers[first][twice], marks, places[twice]
+
+
+def _first_alike(data: bytes, raw: NDArray[np.uint8], starts: Whole, sizes: Whole) -> Rows:
+    """Return for each token of *data* the place of one that is spelt alike, the same for all that are.
+
+    Tokens are put into a table by their bytes, the last stays, and those that find another one there try again.
+    """
+    words = np.ndarray((len(raw) - WORD + 1,), dtype="<u8", buffer=raw.data, strides=(1,))
+    ahead = words[starts] & _MASKS[np.minimum(sizes, WORD)]
+    behind = words[starts + np.minimum(sizes, WORD)] & _MASKS[np.clip(sizes - WORD, 0, WORD)]
+    first = np.empty(len(starts), dtype=np.int32)
+    bits = max(8, len(starts).bit_length() - 1)
+    table = np.empty(1 << bits, dtype=np.int32)
+    is_short = (sizes <= 2 * WORD) if b"\0" not in data else np.zeros(len(sizes), dtype=np.bool_)
+    left = np.flatnonzero(is_short).astype(np.int32)
+    mixed = ahead[left] * SPREAD ^ behind[left]
+    while len(left):
+        mixed = (mixed ^ mixed >> np.uint64(29)) * SPREAD
+        slots = mixed >> np.uint64(64 - bits)
+        table[slots] = left
+        held = table[slots]
+        alike = (ahead[held] == ahead[left]) & (behind[held] == behind[left])
+        first[left[alike]] = held[alike]
+        left, mixed = left[~alike], mixed[~alike]
+    longer = np.flatnonzero(~is_short)
+    met: dict[bytes, int] = {}
+    for at, start, size in zip(longer.tolist(), starts[longer].tolist(), sizes[longer].tolist(), strict=True):
+        first[at] = met.setdefault(data[start : start + size], at)
+    return first
 
 
 def _postings(keys: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
-    """Return postings from where each token stands: (term x rows + row) x fields + field."""
-    keys.sort()
+    """Return postings from where each token stands, in order: (term x rows + row) x fields + field."""
     starts, counts = runs_of(keys)
     held, field = keys[starts] // WIDTH, keys[starts] % WIDTH
     firsts, _ = runs_of(held)
@@ -164,16 +219,21 @@ def _combined(counts: Whole, field: Whole, firsts: Whole) -> tuple[Rows, NDArray
         return combos, narrow(codes.reshape(-1), len(combos))
     shifts = starts_of(bits)[:-1]
     packed = np.add.reduceat(counts << shifts[field], firsts) if len(firsts) else counts
-    distinct = np.unique(packed)
+    distinct = np.sort(packed)  # `np.unique` would load ten milliseconds of NumPy
+    distinct = distinct[runs_of(distinct)[0]]
     combos = ((distinct[:, None] >> shifts) & ((1 << bits) - 1)).astype(np.int32)
     return combos, narrow(distinct.searchsorted(packed), len(combos))
 
 
-def _pairs(numbers: Rows, marks: Mask, row: Whole, field: Whole, terms: int, lengths: Rows) -> dict[str, NDArray[Any]]:
-    """Return which stems follow each other in a title or a body."""
-    both = ~marks[:-1] & ~marks[1:] & (field[:-1] < NAMED)
-    ahead, behind = numbers[:-1][both], numbers[1:][both]
-    ahead, behind, held = ordered((ahead, behind, row[:-1][both]), (terms, terms, len(lengths)))
+def _pairs(
+    numbers: Rows, marks: Mask, row: Whole, field: Whole, order: Whole, terms: int, lengths: Rows
+) -> dict[str, NDArray[Any]]:
+    """Return which stems follow each other in a title or a body; *order* is that of the tokens by their terms."""
+    both = np.zeros(len(marks), dtype=np.bool_)
+    both[1:] = ~marks[:-1] & ~marks[1:] & (field[:-1] < NAMED)
+    second = order[both[order]]
+    second = second[places_by(numbers[second - 1], terms)]
+    ahead, behind, held = numbers[second - 1].astype(np.int64), numbers[second], row[second]
     pair = ahead * terms + behind
     firsts, _ = runs_of(pair)
     fresh = np.ones(len(pair), dtype=np.bool_)

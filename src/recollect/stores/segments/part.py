@@ -76,12 +76,8 @@ class Names:
 
     def some(self, places: Whole) -> list[str]:
         """Return the texts at *places*, ascending."""
-        if not len(places):
-            return []
-        first, last = int(self.offsets[places[0]]), int(self.offsets[places[-1] + 1])
-        block = self.blob[first:last].tobytes()
-        starts, stops = (self.offsets[places] - first).tolist(), (self.offsets[places + 1] - first).tolist()
-        return [block[start:stop].decode("utf-8", "surrogatepass") for start, stop in zip(starts, stops, strict=True)]
+        block, starts, stops = self.blob.data, self.offsets[places].tolist(), self.offsets[places + 1].tolist()
+        return [str(block[start:stop], "utf-8", "surrogatepass") for start, stop in zip(starts, stops, strict=True)]
 
     def __getitem__(self, at: int) -> bytes:
         return self.raw(at)
@@ -100,6 +96,7 @@ class FormIndex:
         "dense_codes",
         "dense_of",
         "digraphs",
+        "holding",
         "impacts",
         "kept",
         "keys",
@@ -135,6 +132,8 @@ class FormIndex:
         self.average = float(take("average")[0])
         self.kept: dict[Any, Any] = {}
         self._known: dict[str, int] = {}
+        self.holding: dict[str, list[tuple[int, str]]] = {}
+        """The longer terms of letters that hold a part, as far as somebody asked for them."""
 
     def term(self, text: str) -> int:
         """Return the number of a term, or -1."""
@@ -295,6 +294,18 @@ class Part:
         if COLUMNS[column] != "text":
             return ()
         return Names(self.arrays[f"column.{column}.blob"], self.arrays[f"column.{column}.offsets"]).texts()
+
+    def labels(self, column: str, rows: Whole) -> list[str]:
+        """Return the names of *rows* in a column of names."""
+        held = Names(self.arrays[f"column.{column}.blob"], self.arrays[f"column.{column}.offsets"])
+        numbers: list[int] = self.column(column)[rows].tolist()
+        told = {number: held.text(number) for number in set(numbers)}
+        return [told[number] for number in numbers]
+
+    def projects_of(self, rows: Whole) -> list[str]:
+        """Return the projects of *rows*."""
+        numbers = self.arrays["project.starts"].searchsorted(rows, "right") - 1
+        return [self.projects[number] for number in numbers.tolist()]
 
     def close(self) -> None:
         """Let go of the file; the part must not be asked any more."""

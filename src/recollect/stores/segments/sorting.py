@@ -29,6 +29,17 @@ def narrow(values: NDArray[Any], size: int) -> NDArray[Any]:
     return values.astype(np.min_scalar_type(max(1, size) - 1))
 
 
+def places_by(numbers: NDArray[Any], size: int) -> Whole:
+    """Return the places of whole *numbers* below *size* in the order of these, equal ones as they stand.
+
+    NumPy sorts numbers of two bytes digit by digit, four times as fast as larger ones: so they are sorted in two goes.
+    """
+    order = np.argsort(numbers.astype(np.uint16), kind="stable")
+    for shift in range(16, max(1, size - 1).bit_length(), 16):
+        order = order[np.argsort((numbers[order] >> shift).astype(np.uint16), kind="stable")]
+    return order
+
+
 def ordered(columns: Sequence[NDArray[Any]], sizes: Sequence[int]) -> list[NDArray[Any]]:
     """Sort several columns of numbers below *sizes* by the first, then the second, and so on.
 

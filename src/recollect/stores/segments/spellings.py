@@ -3,8 +3,8 @@
 The lengths, letters and pairs of letters of all terms leave a few of them to be read and compared.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from recollect.stores.segments.part import FormIndex, Whole, utf8
 from recollect.stores.segments.ranking import View, named
 from recollect.stores.segments.signatures import FOREIGN, LONGEST, bits_of, digraphs, letters
 
+KEPT_PARTS: Final = 4_096
+"""Of how many parts a form remembers the terms that hold them."""
 BYTES: Final = 4
 """How many bytes one letter may take."""
 
@@ -32,13 +34,33 @@ def near(views: Sequence[View], word: str, reach: int, *, form: Form = "exact") 
     return sorted(((term, OSA.distance(word, term), rows) for term, rows in found.items()), key=lambda one: one[1::-1])
 
 
-def containing(views: Sequence[View], part: str, *, form: Form = "exact") -> list[tuple[str, int]]:
-    """Return the words of letters that hold *part* and more, by spelling, each with its rows."""
+def containing(
+    views: Sequence[View], parts: Iterable[str], *, form: Form = "exact"
+) -> dict[str, list[tuple[str, int]]]:
+    """Return for each of *parts* the words of letters that hold it and more, by spelling, each with its rows."""
+    ordered = sorted(set(parts), key=len)
+    counts: dict[str, dict[str, int]] = {part: {} for part in ordered}
+    for view in views if ordered else ():
+        for part, terms in _holding(view.part.form(form), ordered).items():
+            for at, term in terms:
+                rows = named(view, form, at)
+                if rows:
+                    counts[part][term] = counts[part].get(term, 0) + rows
+    return {part: sorted(found.items()) for part, found in counts.items()}
 
-    def fits(term: str) -> bool:
-        return part in term and term != part and term.isalpha()
 
-    return sorted(_counted(views, form, lambda index: _maybe_holding(index, part), fits).items())
+def _holding(index: FormIndex, parts: Sequence[str]) -> dict[str, list[tuple[int, str]]]:
+    """Return the longer terms of letters that hold each of *parts*, which come by length; people ask by few words."""
+    held = {part: index.holding.get(part) for part in parts}
+    missing = [part for part, terms in held.items() if terms is None]
+    fresh: dict[str, list[tuple[int, str]]] = {}
+    for part, chosen in zip(missing, _maybe_holding(index, missing), strict=True) if missing else ():
+        pairs = zip(chosen.tolist(), index.names.some(chosen), strict=True)
+        fresh[part] = [(at, term) for at, term in pairs if part in term and term != part and term.isalpha()]
+    if len(index.holding) + len(fresh) > KEPT_PARTS:
+        index.holding = {}  # another one: who reads the old one is not disturbed
+    index.holding.update(fresh)
+    return {part: fresh[part] if terms is None else terms for part, terms in held.items()}
 
 
 def _counted(
@@ -61,21 +83,28 @@ def _maybe_near(index: FormIndex, word: str, reach: int) -> Whole:
     low, high = index.beginning(word[:1])
     chars = index.chars[low:high]
     alike = np.flatnonzero((chars >= max(0, len(word) - reach)) & (chars <= min(LONGEST, len(word) + reach)))
-    mine, asked = index.letters[low:high][alike], _signature(letters, word)
+    mine, asked = index.letters[low:high][alike], letters(*_spelt([word]))
     changed = np.maximum(bits_of(mine & ~asked), bits_of(asked & ~mine))
     allowed = np.where(((mine | asked) & FOREIGN) != 0, BYTES * reach + 1, reach)
     return alike[changed <= allowed] + low
 
 
-def _maybe_holding(index: FormIndex, part: str) -> Whole:
-    """Return the terms that may hold *part*: all its pairs of letters, or its one letter."""
-    if len(utf8(part)) > 1:
-        pairs = _signature(digraphs, part)
-        return np.flatnonzero((index.digraphs & pairs) == pairs)
-    asked = _signature(letters, part)
-    return np.flatnonzero((index.letters & asked) == asked)
+def _maybe_holding(index: FormIndex, parts: Sequence[str]) -> Iterator[Whole]:
+    """Yield the longer terms that have all letters, and pairs of them, of each of *parts*, which come by length."""
+    spelt = _spelt(parts)
+    known: dict[str, Whole] = {}
+    for part, pairs, single in zip(parts, digraphs(*spelt), letters(*spelt), strict=True):
+        within = next((known[shorter] for shorter in reversed(known) if shorter in part), None)
+        if within is None:
+            near = np.flatnonzero((index.digraphs & pairs) == pairs)
+        else:  # who may hold it may hold each of its parts
+            near = within[(index.digraphs[within] & pairs) == pairs]
+        known[part] = near
+        near = near[(index.letters[near] & single) == single]
+        yield near[index.chars[near] >= min(LONGEST, len(part) + 1)]
 
 
-def _signature(of: Callable[[NDArray[np.uint8], Whole], NDArray[Any]], text: str) -> NDArray[Any]:
-    raw = np.frombuffer(utf8(text), dtype=np.uint8)
-    return of(raw, np.array([0, len(raw)], dtype=np.int64))
+def _spelt(texts: Sequence[str]) -> tuple[NDArray[np.uint8], Whole]:
+    """Return the bytes of *texts*, and where each begins and the last ends."""
+    raw = [*map(utf8, texts)]
+    return np.frombuffer(b"".join(raw), dtype=np.uint8), np.cumsum([0, *map(len, raw)])

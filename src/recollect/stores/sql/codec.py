@@ -2,7 +2,7 @@
 
 import json
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import lru_cache
 from itertools import compress
@@ -11,7 +11,7 @@ from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
 from recollect.errors import RowDamaged
-from recollect.records import NOTHING, Context, Event, Fact, Memory, Outline, Piece, Recall, Recalled, Scope
+from recollect.records import NOTHING, Context, Event, Fact, Memory, Outline, Piece, Recall, Recalled, Scope, Traits
 from recollect.stores.change import folded
 from recollect.values import MISSING, Field, fields
 
@@ -139,6 +139,22 @@ def _allowed(kind: Any) -> tuple[type, ...]:
     return tuple(each for one in found for each in (one if isinstance(one, tuple) else (one,)))
 
 
+def _decoded(
+    row: Sequence[Any], allowed: Sequence[tuple[type, ...]], decoders: Sequence[tuple[int, Callable[[Any], object]]]
+) -> list[Any] | None:
+    """Return the values of a row, None where one cannot be read."""
+    if not all(map(isinstance, row, allowed)):
+        return None
+    values = list(row)
+    try:
+        for at, decode in decoders:
+            if values[at] is not None:
+                values[at] = decode(values[at])
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return values
+
+
 class Codec(Generic[Record]):
     """The rows of one kind of value, *without* a field kept elsewhere; *derived* columns are written and never read.
 
@@ -208,15 +224,9 @@ class Codec(Generic[Record]):
 
     def read(self, row: Sequence[Any], **more: object) -> Record:
         """Return what a row of `columns` holds, and *more* that it does not."""
-        if not all(map(isinstance, row, self._allowed)):
+        values = _decoded(row, self._allowed, self._decode)
+        if values is None:
             raise self._damaged(row)
-        values = list(row)
-        try:
-            for at, decode in self._decode:
-                if values[at] is not None:
-                    values[at] = decode(values[at])
-        except (ValueError, TypeError, RecursionError) as error:
-            raise self._damaged(row) from error
         return self._record(**dict(zip(self.names, values, strict=True), **more))
 
     def mended(self, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -249,39 +259,28 @@ RECALL = Codec(Recall, without="hits")
 HIT = Codec(Recalled)
 PIECE = Codec(Piece)
 
-OUTLINED = ", ".join(f"m.{'happened_at' if name == 'when' else name}" for name in Outline._fields)
-"""The columns of `memory m` that `outline` reads."""
-_OUTLINE_TYPES = tuple(_allowed(kind) for kind in get_type_hints(Outline).values())
-_SOUND = tuple(map(frozenset, _OUTLINE_TYPES))
-_TAGS, _CREATED, _WHEN = map(Outline._fields.index, ("tags", "created_at", "when"))
+
+class Excerpt(Generic[Record]):
+    """Named tuples of some fields of a memory, by its id."""
+
+    def __init__(self, record: type[Record]) -> None:
+        kinds = get_type_hints(record)
+        self._record = record
+        self.columns = ", ".join(f"m.{'happened_at' if name == 'when' else name}" for name in kinds)
+        """What is to be selected from `memory m`."""
+        self._allowed = tuple(map(_allowed, kinds.values()))
+        self._decode = tuple((at, _CODES[kind][1]) for at, kind in enumerate(kinds.values()) if kind in _CODES)
+
+    def read(self, rows: Iterable[Sequence[Any]]) -> dict[int, Record]:
+        """Return what *rows* of `columns` hold, by id."""
+        return {row[0]: self._one(row) for row in rows}
+
+    def _one(self, row: Sequence[Any]) -> Record:
+        values = _decoded(row, self._allowed, self._decode)
+        if values is None:
+            raise damaged("the memory", row[0])
+        return self._record(*values)
 
 
-def outlines(rows: Sequence[Sequence[Any]]) -> dict[int, Outline]:
-    """Return what rows of OUTLINED hold, by id; column by column, as they are read for every candidate of a search."""
-    if not rows:
-        return {}
-    columns: list[Any] = list(zip(*rows, strict=True))
-    if not all(map(frozenset.issuperset, _SOUND, (map(type, column) for column in columns))):
-        for row in rows:  # another type may stand for one of these
-            if not all(map(isinstance, row, _OUTLINE_TYPES)):
-                raise damaged("the memory", row[0])
-    try:
-        columns[_TAGS] = [() if text == "[]" else _load_list(text) for text in columns[_TAGS]]
-        moments = {text: datetime.fromisoformat(text) for text in {*columns[_CREATED], *columns[_WHEN]}}
-    except (ValueError, TypeError, RecursionError):
-        for row in rows:
-            _require_readable(row)
-        raise
-    columns[_CREATED] = [moments[text] for text in columns[_CREATED]]
-    columns[_WHEN] = [moments[text] for text in columns[_WHEN]]
-    return dict(zip(columns[0], map(Outline._make, zip(*columns, strict=True)), strict=True))
-
-
-def _require_readable(row: Sequence[Any]) -> None:
-    """Refuse a row of OUTLINED whose tags or dates are none."""
-    try:
-        _load_list(row[_TAGS])
-        datetime.fromisoformat(row[_CREATED])
-        datetime.fromisoformat(row[_WHEN])
-    except (ValueError, TypeError, RecursionError) as error:
-        raise damaged("the memory", row[0]) from error
+OUTLINE = Excerpt(Outline)
+TRAITS = Excerpt(Traits)

@@ -13,9 +13,11 @@ from recollect.records import (
     Filter,
     Form,
     NearWords,
+    Passage,
     Progress,
     Scope,
     TokenizedMemory,
+    Traits,
     VectorHits,
     WordHits,
     WordQuery,
@@ -250,6 +252,10 @@ class WordTable(WordRows, Protocol):
         """Return the exact forms near *words* and those that hold a part."""
         ...
 
+    def traits(self, session: Session, ids: Sequence[int]) -> Mapping[int, Traits]:
+        """Return what weighing looks at of those of *ids* whose rows need not be read."""
+        ...
+
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
         """Prepare answers from what was written last: a bounded part of it, or the *whole*. It is never needed."""
         ...
@@ -300,6 +306,12 @@ class VectorScan(Protocol):
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the nearest among the memories that are *admitted*, exact cosines for those asked for by id."""
+        ...
+
+    def passages(
+        self, generation: int, stamp: int, memories: Sequence[int], *, scope: Scope, version: int
+    ) -> Mapping[int, tuple[Passage, ...]]:
+        """Return the passages of those of *memories* that need not be read; *scope* and *version* are as asked last."""
         ...
 
     def settle(self, engine: Engine, *, whole: bool = False, at_rest: bool = False) -> None:

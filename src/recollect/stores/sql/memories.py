@@ -1,10 +1,12 @@
 """Questions about memories: what they say and state, what became of them, and what is known already."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from recollect.errors import StoreDamaged
 from recollect.records import (
     ALL_PROJECTS,
     Event,
@@ -17,14 +19,16 @@ from recollect.records import (
     Page,
     Scope,
     StoreStats,
+    Traits,
 )
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
-from recollect.stores.sql import codec
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINED, moment
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINE, TRAITS, moment
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask, state_of
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
+
+Told = TypeVar("Told", Traits, Outline)
 
 
 def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]:
@@ -37,30 +41,56 @@ def load(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Memory]
 
 
 KEPT: Final = 8_192
-"""How many outlines a connection keeps at most while the store is unchanged: searches of one store share most."""
+"""Of how many memories a connection keeps this while the store is unchanged: searches of one store share most."""
 LONGEST: Final = 1_000
-"""Only what has at most so many characters is kept."""
+"""Only the outline of what has at most so many characters is kept."""
+
+
+def traits(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Traits]:
+    """Return what weighing looks at of *ids* in *scope*: from the word index, or as the rows say."""
+    with db.engine.session() as session:
+        known = session.kept(_no_traits)
+        missing = [row for row in ids if row not in known]
+        fresh: dict[int, Traits] = {}
+        if missing:
+            with suppress(StoreDamaged):  # then the rows are asked
+                fresh |= db.words.traits(session, missing)
+            where = db.engine.member("m.id", [row for row in missing if row not in fresh])
+            found = ask(db, f"select {TRAITS.columns} from memory m", where) if len(fresh) < len(missing) else []
+            fresh |= {row: each._replace(thread=each.thread or None) for row, each in TRAITS.read(found).items()}
+    return _kept(ids, known, fresh, scope)
+
+
+def _no_traits(_: Session) -> dict[int, Traits]:
+    return {}
 
 
 def outlines(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
     """Return what ranking looks at of *ids* in *scope*."""
     with db.engine.session() as session:
-        known = session.kept(_nothing_known)
-        missing, fresh = [row for row in ids if row not in known], dict[int, Outline]()
-        if missing:
-            where = db.engine.member("m.id", missing) & in_scope(db.engine, scope)
-            fresh = codec.outlines(ask(db, f"select {OUTLINED} from memory m", where))
-    every = [known[row] if row in known else fresh[row] for row in ids if row in known or row in fresh]
+        known = session.kept(_no_outlines)
+        missing = [row for row in ids if row not in known]
+        where = db.engine.member("m.id", missing) & in_scope(db.engine, scope)
+        found = ask(db, f"select {OUTLINE.columns} from memory m", where) if missing else []
+    fresh = OUTLINE.read(found)
+    long = {row: each for row, each in fresh.items() if len(each.content) > LONGEST}
+    told = _kept(ids, known, {row: each for row, each in fresh.items() if row not in long}, scope)
+    return {row: long[row] if row in long else told[row] for row in ids if row in long or row in told}
+
+
+def _no_outlines(_: Session) -> dict[int, Outline]:
+    return {}
+
+
+def _kept(ids: Sequence[int], known: dict[int, Told], fresh: Mapping[int, Told], scope: Scope) -> dict[int, Told]:
+    """Return what is *known* and what is *fresh* of *ids* in *scope*, and keep what is fresh."""
     if fresh:
         if len(known) + len(fresh) > KEPT:
+            fresh = {**{row: known[row] for row in ids if row in known}, **fresh}
             known.clear()
-        known.update({row: each for row, each in fresh.items() if len(each.content) <= LONGEST})
-    projects = scope.projects
-    return {each.id: each for each in every if projects is None or each.project in projects}
-
-
-def _nothing_known(_: Session) -> dict[int, Outline]:
-    return {}
+        known.update(fresh)
+    there, projects = {row: known[row] for row in ids if row in known}, scope.projects
+    return there if projects is None else {row: each for row, each in there.items() if each.project in projects}
 
 
 def wordings(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, tuple[str, ...]]:
@@ -82,22 +112,22 @@ def history(
 def load_with_events(
     db: Database, ids: Sequence[int], *, scope: Scope, verbs: Sequence[str]
 ) -> tuple[dict[int, Memory], dict[int, tuple[Event, ...]]]:
-    """Return the memories of *ids* and their events of some *verbs*, with one statement."""
+    """Return the memories of *ids* and their telling events of some *verbs*, with one statement."""
     where, of = db.engine.member("m.id", ids) & in_scope(db.engine, scope), db.engine.member("e.verb", verbs)
-    sql = (
-        f"select {MEMORY.columns('m')}, {EVENT.columns('e')} "
-        f"from memory m left join event e on e.memory_id = m.id and {of.sql} where {where.sql} order by e.id"
-    )
-    width, found, logs = len(MEMORY.names), dict[int, Memory](), defaultdict[int, list[Event]](list)
+    # Nearly all events only say that something was done, which is not read.
+    told = f"from memory m left join event e on e.memory_id = m.id and {of.sql} and e.detail <> '{{}}'"
+    width, place, found, logs = len(MEMORY.names), MEMORY.names.index("id"), dict[int, Memory](), list[Event]()
     with db.engine.session() as session:
-        for row in session.rows(sql, (*of.values, *where.values)):
-            memory_id = row[MEMORY.names.index("id")]
-            if memory_id not in found:
-                found[memory_id] = MEMORY.read(row[:width])
+        for row in session.rows(f"{_LOADED} {told} where {where.sql} order by e.id", (*of.values, *where.values)):
+            if row[place] not in found:
+                found[row[place]] = MEMORY.read(row[:width])
             if row[width] is not None:
-                logs[memory_id].append(EVENT.read(row[width:]))
+                logs.append(EVENT.read(row[width:]))
     loaded = {row: found[row] for row in ids if row in found}
-    return loaded, {row: tuple(events) for row, events in logs.items()}
+    return loaded, _grouped((event.memory_id, event) for event in logs)
+
+
+_LOADED: Final = f"select {MEMORY.columns('m')}, {EVENT.columns('e')}"
 
 
 def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
@@ -109,6 +139,13 @@ def _grouped(pairs: Iterable[tuple[Any, Any]]) -> dict[Any, tuple[Any, ...]]:
 
 def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
     """Return the facts asked for, newest first."""
+    with db.engine.session() as session:
+        if not session.is_writing and state_of(session).counters.get("newest_fact") == 0:
+            return ()  # there never was one
+        return tuple(map(FACT.read, _facts(db, query, scope)))
+
+
+def _facts(db: Database, query: FactQuery, scope: Scope) -> list[Any]:
     table, superseded = (
         ("memory", "superseded_by is not null") if query.include_forgotten else ("document", "superseded")
     )
@@ -122,11 +159,7 @@ def facts(db: Database, query: FactQuery, *, scope: Scope) -> tuple[Fact, ...]:
     )
     tail = "order by f.id desc" + ("" if query.limit is None else " limit ?")
     values = () if query.limit is None else (query.limit,)
-    sql = f"select {FACT.columns('f')} from fact f join {table} d on d.id = f.memory_id"
-    with db.engine.session() as session:
-        if not session.is_writing and state_of(session).counters.get("newest_fact") == 0:
-            return ()  # there never was one
-        return tuple(map(FACT.read, ask(db, sql, where, tail, values)))
+    return ask(db, f"select {FACT.columns('f')} from fact f join {table} d on d.id = f.memory_id", where, tail, values)
 
 
 def known(

@@ -68,6 +68,7 @@ class SqlStore:
     match_words = again(words.match_words)
     document_frequencies = again(words.document_frequencies)
     near_words = again(words.near_words)
+    traits = again(memories.traits)
     outlines = again(memories.outlines)
     facets = again(words.facets)
 

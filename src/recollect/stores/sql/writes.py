@@ -1,8 +1,8 @@
 """Writing: the rows of one transaction, gathered so that each table is written in one go."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from operator import add
 from typing import Any, assert_never
 
 from recollect.records import (
@@ -69,7 +69,7 @@ class Writer:
         self._session = session
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
         self._tokens: list[tuple[int, TokenizedMemory]] = []
-        self._growth: dict[str, list[int]] = {}
+        self._growth: dict[str, list[tuple[int, ...]]] = defaultdict(list)
         newest = dict(session.rows("select key, value from meta where key in ('newest', 'newest_fact')"))
         self._newest, self._newest_fact = newest["newest"], newest["newest_fact"]
 
@@ -98,8 +98,8 @@ class Writer:
         if self._tokens:
             self._db.words.add(self._session, self._tokens)
             self._tokens = []
-        self._session.many(GROW, [(name, *grown) for name, grown in self._growth.items()])
-        self._growth = {}
+        self._session.many(GROW, [(name, *map(sum, zip(*sizes, strict=True))) for name, sizes in self._growth.items()])
+        self._growth.clear()
         newest = [(self._newest, "newest"), (self._newest_fact, "newest_fact")]
         self._session.many("update meta set value = ? where key = ?", newest)
 
@@ -110,7 +110,7 @@ class Writer:
         self._rows["document"].append((row, memory.project, superseded, stems, exacts, int(tokens.code)))
         self._rows["minhash"] += [(key, row) for key in tokens.minhash]
         self._tokens.append((row, tokens))
-        self._grow(memory.project, (1, stems, exacts, int(tokens.code)))
+        self._growth[memory.project].append((1, stems, exacts, int(tokens.code)))
 
     def renew(self, memory: Memory) -> None:
         """Make what is derived from *memory* anew, which may be forgotten; its wordings are read."""
@@ -241,11 +241,7 @@ class Writer:
             self._session.many(
                 "delete from minhash where key = ? and memory_id = ?", [(key, memory.id) for key in keys]
             )
-            self._grow(memory.project, (-1, -stems, -exacts, -code))
-
-    def _grow(self, project: str, sizes: Sequence[int]) -> None:
-        grown = self._growth.get(project)
-        self._growth[project] = list(sizes) if grown is None else list(map(add, grown, sizes))
+            self._growth[memory.project].append((-1, -stems, -exacts, -code))
 
 
 def _wording(row: int, ordinal: int, text: str) -> tuple[Any, ...]:

@@ -6,13 +6,14 @@ read is read from the file.
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from recollect.errors import StoreDamaged
-from recollect.records import VectorHits
+from recollect.records import Filter, Passage, Scope, VectorHits
 from recollect.stores.nearest.files import load, verify
 from recollect.stores.nearest.rank import Admission, Column, Passages, columns, hits, nearest, speakers
 from recollect.stores.nearest.table import Block, Table
@@ -25,6 +26,8 @@ MASKS: Final = 32
 SLICE: Final = 4_096
 """How many rows are read from the file at a time."""
 _LAST: Final = 2**62
+Key: TypeAlias = tuple[int, Scope, Filter, str | None]
+"""A version of the store, and who a question is about: a scope, a filter, and a generation that they are not of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,11 @@ class Seen:
     """Whether each of them has one passage."""
     columns: dict[bool, list[Column]] = field(default_factory=dict)
 
+    def rows_of(self, memories: Any) -> Iterator[tuple[Block, Any]]:
+        """Yield the rows of *memories* that are admitted, by their blocks."""
+        for each in self.admissions:
+            yield each.block, each.rows_of(memories)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
@@ -75,7 +83,7 @@ class View:
     segments: dict[str, Block] = field(default_factory=dict)
     loose: tuple[Loose, ...] = ()
     present: tuple[Admission, ...] = ()
-    _seen: dict[object, Seen] = field(default_factory=dict)
+    _seen: dict[Key, Seen] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, quantised: int) -> "View":
@@ -97,6 +105,23 @@ class View:
             version=asked.version,
         )
 
+    def passages(self, memories: Sequence[int], scope: Scope, version: int) -> dict[int, tuple[Passage, ...]]:
+        """Return what is held of *memories*, as far as a question in *scope* saw them at *version* of the store."""
+        asked = tuple(self._seen.items())  # other threads may admit others meanwhile
+        seen = next((seen for key, seen in asked if key[:2] == (version, scope) and key[3] is None), None)
+        if seen is None:
+            return {}
+        wanted = np.array(sorted(set(memories)), dtype="i8")
+        every = [each for block, rows in seen.rows_of(wanted) for each in block.passages(rows)]
+        if seen.alone:
+            return {owner: (passage,) for owner, _, passage in every}
+        found: dict[int, list[tuple[int, Passage]]] = {}
+        for owner, ordinal, passage in every:
+            found.setdefault(owner, []).append((ordinal, passage))
+        return {
+            owner: tuple(passage for _, passage in sorted(each, key=itemgetter(0))) for owner, each in found.items()
+        }
+
     def _best(self, seen: Seen, query: Any, asked: VectorQuestion) -> list[Passages]:
         """Return passages, among them the best of each of the nearest memories."""
         among = self._columns(seen, in_context=asked.in_context)
@@ -112,7 +137,7 @@ class View:
             seen.columns[in_context] = columns(seen.admissions, in_context=in_context)
         return seen.columns[in_context]
 
-    def _admit(self, key: object, admitted: Callable[[], Admitted]) -> Seen:
+    def _admit(self, key: Key, admitted: Callable[[], Admitted]) -> Seen:
         """Return who is admitted; that is asked once for each *key*."""
         seen = self._seen.get(key)
         if seen is None:

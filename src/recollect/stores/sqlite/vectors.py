@@ -1,13 +1,13 @@
 """The nearest vectors of a SQLite file: mapped segments, what was written since in memory, and everything in step."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from recollect.records import VectorHits
+from recollect.records import Passage, Scope, VectorHits
 from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestion
 from recollect.stores.sql.index.folder import VECTORS
 from recollect.stores.sqlite.plain_vectors import PlainScan
@@ -53,6 +53,13 @@ class SegmentScan:
         if not _has_numpy():
             return self._plain.nearest(session, asked, admitted)
         return self._view(session, asked).nearest(asked, admitted)
+
+    def passages(
+        self, generation: int, stamp: int, memories: Sequence[int], *, scope: Scope, version: int
+    ) -> Mapping[int, tuple[Passage, ...]]:
+        """Return the passages of those of *memories* that a question saw in *scope*, as they are in memory."""
+        view = self._views.get(generation)
+        return {} if view is None or view.stamp != stamp else view.passages(memories, scope, version)
 
     def _view(self, session: Session, asked: VectorQuestion) -> "View":
         view = self._views.get(asked.generation)

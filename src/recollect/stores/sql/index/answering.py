@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final, Protocol, TypeVar
 
-from recollect.records import NO_FILTER, Form, NearWords, Scope, WordHits, WordQuery
+from recollect.records import NO_FILTER, Form, NearWords, Scope, Traits, WordHits, WordQuery
 from recollect.stores.bm25 import matching, rank, stats_of, thousandths
 from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sql.index.folder import SegmentFolder
@@ -54,6 +54,10 @@ class Answering(Protocol):
 
     def near(self, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
         """Return words near others, and those that hold parts."""
+        ...
+
+    def traits(self, ids: Sequence[int]) -> Mapping[int, Traits]:
+        """Return what weighing looks at of those of *ids* of which it is known here."""
         ...
 
 
@@ -113,6 +117,10 @@ class Texts:
         documents, weights = self._searched(asked), thousandths(query.weights)
         found = matching(query, read=lambda leaf: postings_in(leaf, documents, weights))
         return self._admitted(found, asked)
+
+    def traits(self, ids: Sequence[int]) -> Mapping[int, Traits]:  # noqa: ARG002
+        """Return nothing: texts have no columns."""
+        return {}
 
     def _searched(self, asked: WordQuestion) -> Mapping[int, TokenText]:
         return {**self._of(asked.scope), **{row: TokenText.of(each) for row, each in asked.forgotten.items()}}

@@ -1,19 +1,20 @@
 """Parts of arrays that answer for the rows: mapped segments, and in memory what no segment holds yet."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
 
-from recollect.records import Form, NearWord, NearWords, Scope, WordHits, WordQuery
+from recollect.records import Form, NearWord, NearWords, Scope, Traits, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, stats_of
 from recollect.stores.segments import ranking
 from recollect.stores.segments.build import build
 from recollect.stores.segments.files import SegmentDamaged, load, verify
 from recollect.stores.segments.merge import merge
-from recollect.stores.segments.part import Mask, Part
+from recollect.stores.segments.part import Mask, Part, Whole
 from recollect.stores.segments.ranking import Searched, View
 from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
@@ -44,6 +45,10 @@ VERIFIED: Final = 8_192
 """Up to how many documents a segment is compared with its checksums whenever it is opened."""
 
 
+_traits: Callable[[Any], Traits] = partial(tuple.__new__, Traits)
+"""Traits from all their fields; `Traits._make` takes twice as long."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piece:
     """A part that holds the rows numbered after *after* up to *upto*; a segment has a name."""
@@ -54,6 +59,12 @@ class Piece:
     name: str = ""
     alive: Mask | None = None
     dead: int = 0
+
+    def rows_of(self, ids: Whole) -> Whole:
+        """Return the rows of those of *ids* that are alive here."""
+        rows = self.part.rows_of(ids)
+        rows = rows[rows >= 0]
+        return rows if self.alive is None else rows[self.alive[rows]]
 
     @property
     def documents(self) -> int:
@@ -106,10 +117,16 @@ class Parts:
     def near(self, words: Mapping[str, int], holding: Sequence[str], *, scope: Scope) -> NearWords:
         """Return words near others, and those that hold parts."""
         views = self._views(scope, [None] * len(self.pieces))
+        longer = containing(views, [part for part in holding if part])
         return NearWords(
             near={word: _words(near(views, word, reach) if word else ()) for word, reach in words.items()},
-            holding={part: _words(_longer(views, part) if part else ()) for part in holding},
+            holding={part: _words(_longer(part, longer.get(part, ()))) for part in holding},
         )
+
+    def traits(self, ids: Sequence[int]) -> Mapping[int, Traits]:
+        """Return what weighing looks at of those of *ids* that the parts hold."""
+        wanted = np.array(ids, dtype=np.int64)
+        return {each.id: each for piece in self.pieces for each in traits_in(piece.part, piece.rows_of(wanted))}
 
     def _asked(self, asked: WordQuestion, version: int) -> tuple[Searched, CollectionStats]:
         """Return what a question is about, and how much that is; what was forgotten is a part of its own."""
@@ -141,14 +158,30 @@ class Parts:
         ]
 
 
+def traits_in(part: Part, rows: Whole) -> Iterator[Traits]:
+    """Return what weighing looks at of *rows*, read off the columns."""
+    created: list[int] = part.column("created_at")[rows].tolist()
+    moments = {at: _EPOCH + at * _MICROSECOND for at in set(created)}
+    columns = (
+        part.ids[rows].tolist(),
+        part.projects_of(rows),
+        part.labels("type", rows),
+        part.column("confidence")[rows].tolist(),
+        part.column("pinned")[rows].tolist(),
+        (name or None for name in part.labels("thread", rows)),
+        map(moments.__getitem__, created),
+    )
+    return map(_traits, zip(*columns, strict=True))
+
+
 def _words(found: Iterable[tuple[str, int, int]]) -> tuple[NearWord, ...]:
     return nearest(
         NearWord(text=term, distance=distance, frequency=count) for term, distance, count in found if len(term) >= LEAST
     )
 
 
-def _longer(views: Sequence[View], part: str) -> Iterator[tuple[str, int, int]]:
-    return ((term, len(term) - len(part), count) for term, count in containing(views, part))
+def _longer(part: str, found: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
+    return ((term, len(term) - len(part), count) for term, count in found)
 
 
 def mask_of(part: Part, ids: Collection[int]) -> Mask:
@@ -241,10 +274,15 @@ def _column(name: str, value: Any) -> Any:
         return BLANK[kind]
     try:
         if name in _DATES:
-            return (datetime.fromisoformat(value) - _EPOCH) // _MICROSECOND
+            return _microseconds(value)
         return _TYPES[kind](value)
     except (TypeError, ValueError):  # it is told of as a memory
         return BLANK[kind]
+
+
+@lru_cache(maxsize=1024)  # those of one import have their dates from it
+def _microseconds(moment: str) -> int:
+    return (datetime.fromisoformat(moment) - _EPOCH) // _MICROSECOND
 
 
 def _without_removed(session: Session, held: Sequence[Piece], seen: int, base: Parts | None) -> list[Piece]:

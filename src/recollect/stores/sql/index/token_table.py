@@ -8,7 +8,7 @@ import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from recollect.records import Form, NearWords, Scope, TokenizedMemory, WordHits, WordQuery
+from recollect.records import Form, NearWords, Scope, TokenizedMemory, Traits, WordHits, WordQuery
 from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
 from recollect.stores.sql.index.answering import Answering, Cache
 from recollect.stores.sql.index.folder import SegmentFolder
@@ -105,6 +105,11 @@ class TokenTable:
         """Return the exact forms near *words* and those that hold a part."""
         answering, _ = self._answering(session)
         return answering.near(words, holding, scope=scope)
+
+    def traits(self, session: Session, ids: Sequence[int]) -> Mapping[int, Traits]:
+        """Return what weighing looks at of those of *ids* that are in memory."""
+        answering, _ = self._answering(session)
+        return answering.traits(ids)
 
     def _answering(self, session: Session) -> tuple[Answering, Mark]:
         """Return what answers as the open transaction sees the rows."""
