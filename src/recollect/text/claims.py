@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from recollect.lazy import regex
 from recollect.text.changes import is_exception, is_report, is_uncertain, states_change, states_event
-from recollect.text.differences import NEGATORS, OPPOSITES, Said, root, said
+from recollect.text.differences import NEGATORS, OPPOSITES, Said, paired, root, said
 from recollect.text.tokenizer import analyse_word, read_words
 from recollect.values import dataclass
 
@@ -371,8 +371,9 @@ def _has_own_name(terms: Iterable[Term]) -> bool:
 
 def _turns_round(term: Term, other: Claim) -> bool:
     """Return whether a word denies, or says the opposite of a word of *other*: it tells no topic from another."""
-    opposites = {word for pair in _OPPOSITES if root(term.text) in pair for word in pair}
-    return term.text in NEGATORS or not opposites.isdisjoint(map(root, other.words - {term.text}))
+    opposed = _OPPOSED.get(root(term.text))
+    turned = opposed is not None and not opposed.isdisjoint(map(root, other.words - {term.text}))
+    return turned or term.text in NEGATORS
 
 
 def _numbers(terms: Iterable[Term], other: Claim) -> list[Term]:
@@ -528,10 +529,10 @@ def _are_opposed(later: Claim, earlier: Claim) -> bool:
     """Return whether a word of one stands against a word of the other."""
     roots, others = ({root(word) for word in claim.words - {"of"}} for claim in (later, earlier))
     mine, theirs = roots - others, others - roots
-    return any((one in mine and two in theirs) or (two in mine and one in theirs) for one, two in _OPPOSITES)
+    return any(not _OPPOSED[word].isdisjoint(theirs) for word in mine if word in _OPPOSED)
 
 
-_OPPOSITES: Final = tuple(pair for pair in OPPOSITES if NEGATORS.isdisjoint(pair))
+_OPPOSED: Final = paired(pair for pair in OPPOSITES if NEGATORS.isdisjoint(pair))
 """A negation is looked at by what it denies."""
 
 

@@ -7,7 +7,8 @@ case counts as a difference: telling two memories apart costs a row, merging the
 
 import re
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -27,6 +28,7 @@ class Said(NamedTuple):
     text: str
 
 
+@lru_cache(maxsize=256)
 def differences(a: str, b: str) -> tuple[Kind, ...]:
     """Return the kinds of meaning-bearing words in which *a* and *b* differ, in the order of `KINDS`."""
     left, right = _read(a), _read(b)
@@ -346,8 +348,23 @@ def _day(folded: str) -> str:
 @lru_cache(maxsize=8192)
 def root(word: str) -> str:
     """Return the part of *word* that its forms share; only good for comparing."""
-    stem = re.sub(r"(?<=\w{3})(?:ing|ed|es|(?<!s)s)$", "", word)
-    return re.sub(r"y$", "i", re.sub(r"(\w)\1$", r"\1", stem.removesuffix("e")))
+    stem = _without_ending(word).removesuffix("e")
+    if stem[-2:-1] == stem[-1:] and _is_word(stem[-1:]):
+        stem = stem[:-1]
+    return stem[:-1] + "i" if stem.endswith("y") else stem
+
+
+def _without_ending(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        stem = word.removesuffix(ending)
+        if stem != word and len(stem) > 2 and _is_word(stem[-3:]) and not (ending == "s" and stem.endswith("s")):
+            return stem
+    return word
+
+
+def _is_word(text: str) -> bool:
+    """Return whether *text* is letters, digits and underscores."""
+    return text.replace("_", "a").isalnum()
 
 
 _READERS: Final[Mapping[str, Callable[[_Reading, str, _At], _Next | None]]] = {
@@ -370,6 +387,18 @@ OPPOSITES: Final = tuple(
 """The roots of words that say the opposite of each other."""
 
 
+def paired(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    """Return each word of *pairs* with all that it is paired with, and itself."""
+    found: dict[str, set[str]] = {}
+    for pair in pairs:
+        for word in pair:
+            found.setdefault(word, set()).update(pair)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+_OPPOSED: Final = paired(OPPOSITES)
+
+
 def _values(reading: _Reading, kind: Kind) -> list[str]:
     """Return the values of one kind in their order: 4 of 6 is not 6 of 4."""
     return [word.text for word in reading.said if word.kind == kind]
@@ -377,11 +406,21 @@ def _values(reading: _Reading, kind: Kind) -> list[str]:
 
 def _opposed(left: _Reading, right: _Reading) -> bool:
     """Return whether a word of one text stands against a word of the other."""
-    sides = (left.roots - right.roots, right.roots - left.roots)
+    mine, others = left.roots - right.roots, right.roots - left.roots
+    return (
+        any(not _OPPOSED[word].isdisjoint(others) for word in mine if word in _OPPOSED)
+        or _negates(mine, others)
+        or _negates(others, mine)
+    )
+
+
+def _negates(words: AbstractSet[str], others: AbstractSet[str]) -> bool:
+    """Return whether one of *words* is one of *others* behind a prefix that turns it round."""
     return any(
-        any(one in mine and other in others for one, other in OPPOSITES)
-        or any(prefix + word in mine for word in others for prefix in NEGATING)
-        for mine, others in (sides, sides[::-1])
+        word.startswith(prefix) and word[len(prefix) :] in others
+        for word in words
+        if word.startswith(NEGATING)
+        for prefix in NEGATING
     )
 
 
