@@ -21,7 +21,7 @@ from recollect.search.near_names import corrected
 from recollect.search.parse import query_length
 from recollect.search.state import Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
-from recollect.text.snippet import QueryTerms, held
+from recollect.text.snippet import QueryTerms, held, held_in_line
 from recollect.values import replace
 
 STEEPEST = 30.0
@@ -191,7 +191,7 @@ def _share_off_path(row: int, state: State, terms: QueryTerms) -> float:
     memory = state.memories.get(row)
     if memory is None or not memory.source:
         return 1.0
-    placed = held(telling_path(memory.source), terms)
+    placed = held_in_line(telling_path(memory.source), terms)
     if not placed:
         return 1.0
     texts = (text for field, text in field_texts(memory) if field != "path")

@@ -1,7 +1,6 @@
 """The last stages: the best few as hits, with a snippet and the reason each was found; and the newest, for nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import chain, count
 
 from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
@@ -13,7 +12,7 @@ from recollect.search.state import SearchContext, State
 from recollect.search.texts import with_outlines
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
-from recollect.text.snippet import QueryTerms, Snippet, held, joined, marked_snippet, most_held
+from recollect.text.snippet import QueryTerms, Snippet, held, held_in_line, joined, marked_snippet, most_held
 from recollect.trust import DECIDING, conflicts_among
 from recollect.values import replace
 
@@ -106,7 +105,7 @@ def _snippet(memory: Memory, passage: tuple[int, int] | None, terms: QueryTerms,
 
 def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
     lines = [f"{key}: {', '.join(plain_values(value))}" for key, value in memory.metadata.items()]
-    telling = {line: found for line in lines if (found := _held_in_line(line, terms))}
+    telling = {line: found for line in lines if (found := held_in_line(line, terms))}
     if not telling:
         return
     known = held(f"{memory.title}\n{memory.section or ''}\n{memory.content}", terms)
@@ -114,10 +113,6 @@ def _metadata_snippets(memory: Memory, terms: QueryTerms) -> Iterator[Snippet]:
         if not found <= known:
             yield marked_snippet(line, terms, width=METADATA_SHOWN)
             known |= found
-
-
-_held_in_line = lru_cache(maxsize=256)(held)
-"""What hits have in common, such as where they come from, stands in the same lines."""
 
 
 def _telling(content: str, passage: tuple[int, int] | None, terms: QueryTerms, *, by_words: bool) -> Snippet:

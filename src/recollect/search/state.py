@@ -185,19 +185,19 @@ class Watch:
     """When to give up: at a moment of `perf_counter`, or when the caller says so."""
 
     until: float = math.inf
-    cancelled: Callable[[], bool] = lambda: False
+    cancelled: Callable[[], bool] | None = None
 
     @classmethod
     def over(cls, request: Request) -> "Watch":
         """Return a watch that starts now."""
         until = math.inf if request.timeout is None else perf_counter() + request.timeout
-        return cls(until=until) if request.cancelled is None else cls(until=until, cancelled=request.cancelled)
+        return cls(until=until, cancelled=request.cancelled)
 
     def check(self) -> None:
         """Raise if it is time to give up."""
-        if self.cancelled():
+        if self.cancelled is not None and self.cancelled():
             raise SearchCancelled("the search was cancelled", hint="ask again when you need the answer")
-        if perf_counter() >= self.until:
+        if self.until < math.inf and perf_counter() >= self.until:
             raise SearchTimeout("the search took longer than it was given", hint="give it more time, or narrow it")
 
 

@@ -48,6 +48,10 @@ def held(text: str, wanted: QueryTerms) -> frozenset[str]:
     return frozenset[str]().union(*[span.found for _, spans in found for span in spans])
 
 
+held_in_line: Final = lru_cache(maxsize=256)(held)
+"""What `held` returns, remembered: where memories come from stands in the same lines."""
+
+
 def most_held(text: str, wanted: QueryTerms, *, width: int = WIDTH) -> int:
     """Return how many different wanted tokens a stretch of *width* characters of *text* holds at most."""
     spans = match_spans(text, wanted)

@@ -18,6 +18,7 @@ from recollect.values import MISSING, Field, fields
 Record = TypeVar("Record")
 _ALONE = Memory(content="").context
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=str)
+_load = json.JSONDecoder().decode
 
 
 @lru_cache(maxsize=64)
@@ -26,9 +27,8 @@ def moment(at: datetime) -> str:
     return at.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def instant(text: str) -> datetime:
-    """Return the moment that `moment` wrote."""
-    return datetime.fromisoformat(text)
+instant = datetime.fromisoformat
+"""Reads the moment that `moment` wrote."""
 
 
 def dump(value: object) -> str:
@@ -41,7 +41,7 @@ def _dump_list(values: tuple[object, ...]) -> str:
 
 
 def _load_list(text: str) -> tuple[Any, ...]:
-    return () if text == "[]" else tuple(json.loads(text))
+    return () if text == "[]" else tuple(_load(text))
 
 
 def _dump_mapping(value: Mapping[str, object]) -> str:
@@ -49,7 +49,7 @@ def _dump_mapping(value: Mapping[str, object]) -> str:
 
 
 def _load_mapping(text: str) -> Mapping[str, object]:
-    return NOTHING if text == "{}" else json.loads(text)
+    return NOTHING if text == "{}" else _load(text)
 
 
 def _dump_context(context: Context) -> str:
@@ -60,7 +60,7 @@ def _dump_context(context: Context) -> str:
 
 
 def _load_context(text: str) -> Context:
-    return _ALONE if text == "{}" else Context(**json.loads(text))
+    return _ALONE if text == "{}" else Context(**_load(text))
 
 
 def _dump_scope(scope: Scope) -> str:
@@ -68,7 +68,7 @@ def _dump_scope(scope: Scope) -> str:
 
 
 def _load_scope(text: str) -> Scope:
-    projects = json.loads(text)
+    projects = _load(text)
     return Scope(projects=None if projects is None else frozenset(projects))
 
 

@@ -159,7 +159,10 @@ def _facts(db: Database, query: FactQuery, scope: Scope) -> list[Any]:
     )
     tail = "order by f.id desc" + ("" if query.limit is None else " limit ?")
     values = () if query.limit is None else (query.limit,)
-    return ask(db, f"select {FACT.columns('f')} from fact f join {table} d on d.id = f.memory_id", where, tail, values)
+    return ask(db, f"{_STATED} join {table} d on d.id = f.memory_id", where, tail, values)
+
+
+_STATED: Final = f"select {FACT.columns('f')} from fact f"
 
 
 def known(
