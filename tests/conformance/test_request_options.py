@@ -402,6 +402,14 @@ def blocked(db: Recollection, row: int, query: str, **how: Any) -> str | None:
     return explained.blocked_by
 
 
+def test_why_tells_how_far_below_the_floor_a_memory_lies(db: Recollection) -> None:
+    row = ids(db.search("deploy docker service", mode="keyword"))[-1]
+
+    told = db.why(row, "deploy docker service", mode="keyword", min_score=1000.0)
+
+    assert told.surfaces_if == f"the floor is at most {told.score:.4g} (it is 1000)"
+
+
 def test_why_names_the_stage_at_which_a_memory_left(db: Recollection) -> None:
     repeat = db.add("deploy the SERVICE, with docker, on fridays!", external_id="again").id
     db.keep_lens(Lens(name="decided", types=("decision",)))
