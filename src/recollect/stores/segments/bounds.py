@@ -18,7 +18,7 @@ from recollect.stores.segments.searched import LARGEST, NARROW, SLACK, Drifts, P
 
 MORE: Final = 8
 """How many rows more than half of those wanted are scored at once beside these: most often no others are left."""
-LINES: Final = 128
+LINES: Final = 32
 """Sums are looked at as a table of so many lines; of each column the largest is found first."""
 SMALL: Final = 1 << 15
 """Up to so many rows one look at all of them is faster."""
@@ -134,7 +134,7 @@ def add_up(lines: Sequence[Stand], together: Together, searched: Searched, drift
     for at, others in enumerate(together.others):
         _add(values[searched.offsets[at] : searched.offsets[at + 1]], others, searched.views[at].start)
     together.add_to(values)
-    return Sums(values, all(line.gain < LARGEST for line in lines))
+    return Sums(values, max([line.gain for line in lines], default=0.0) < LARGEST)
 
 
 def _add(sums: NDArray[Any], places: Sequence[tuple[int, Place, float]], start: int) -> None:
