@@ -27,6 +27,10 @@ BATCH: Final = 1 << 21
 """How many characters of texts are split at once: so few that their tokens stay in the cache of the processor."""
 WORD: Final = 8
 """How many bytes of a token are compared at once; tokens of up to two such words are told apart by them alone."""
+FEW: Final = 512
+"""Up to how many tokens a dictionary alone is sooner."""
+ROUNDS: Final = 8
+"""How often a token tries to find its place in the table of tokens."""
 SPREAD: Final = np.uint64(0x9E3779B97F4A7C15)
 """An odd number whose multiples are spread evenly (Knuth's multiplicative hashing)."""
 PACKED: Final = 62
@@ -162,20 +166,29 @@ def _numbered(texts: Sequence[str], place: int, known: dict[str, int]) -> tuple[
 
 
 def _first_alike(data: bytes, raw: NDArray[np.uint8], starts: Whole, sizes: Whole) -> Rows:
-    """Return for each token of *data* the place of one that is spelt alike, the same for all that are.
+    """Return for each token of *data* the place of one that is spelt alike, the same for all that are."""
+    first = np.empty(len(starts), dtype=np.int32)
+    is_tabled = len(starts) > FEW and b"\0" not in data
+    others = _tabled(raw, starts, sizes, first) if is_tabled else np.arange(len(starts))
+    met: dict[bytes, int] = {}
+    for at, start, size in zip(others.tolist(), starts[others].tolist(), sizes[others].tolist(), strict=True):
+        first[at] = met.setdefault(data[start : start + size], at)
+    return first
+
+
+def _tabled(raw: NDArray[np.uint8], starts: Whole, sizes: Whole, first: Rows) -> Whole:
+    """Fill *first* for tokens of up to two words without NULs; return the others, and what was made to meet.
 
     Tokens are put into a table by their bytes, the last stays, and those that find another one there try again.
     """
     words = np.ndarray((len(raw) - WORD + 1,), dtype="<u8", buffer=raw.data, strides=(1,))
     ahead = words[starts] & _MASKS[np.minimum(sizes, WORD)]
     behind = words[starts + np.minimum(sizes, WORD)] & _MASKS[np.clip(sizes - WORD, 0, WORD)]
-    first = np.empty(len(starts), dtype=np.int32)
-    bits = max(8, len(starts).bit_length() - 1)
+    bits = len(starts).bit_length() - 1
     table = np.empty(1 << bits, dtype=np.int32)
-    is_short = (sizes <= 2 * WORD) if b"\0" not in data else np.zeros(len(sizes), dtype=np.bool_)
-    left = np.flatnonzero(is_short).astype(np.int32)
+    left = np.flatnonzero(sizes <= 2 * WORD).astype(np.int32)
     mixed = ahead[left] * SPREAD ^ behind[left]
-    while len(left):
+    for _ in range(ROUNDS):
         mixed = (mixed ^ mixed >> np.uint64(29)) * SPREAD
         slots = mixed >> np.uint64(64 - bits)
         table[slots] = left
@@ -183,11 +196,7 @@ def _first_alike(data: bytes, raw: NDArray[np.uint8], starts: Whole, sizes: Whol
         alike = (ahead[held] == ahead[left]) & (behind[held] == behind[left])
         first[left[alike]] = held[alike]
         left, mixed = left[~alike], mixed[~alike]
-    longer = np.flatnonzero(~is_short)
-    met: dict[bytes, int] = {}
-    for at, start, size in zip(longer.tolist(), starts[longer].tolist(), sizes[longer].tolist(), strict=True):
-        first[at] = met.setdefault(data[start : start + size], at)
-    return first
+    return np.concatenate((left, np.flatnonzero(sizes > 2 * WORD)))
 
 
 def _postings(keys: Whole, terms: int, rows: int) -> dict[str, NDArray[Any]]:
