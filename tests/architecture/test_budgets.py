@@ -20,7 +20,7 @@ CODE = {
     "search": 3_100,
     "stores": 9_960,
     "surfaces": 7_600,
-    "text": 2_680,
+    "text": 2_700,
     "upkeep": 1_180,
 }
 """How many lines of code each package may have, docstrings and comments aside; whoever needs more says why."""
