@@ -10,11 +10,13 @@ LEAST = 2
 
 def near_among(vocabulary: Mapping[str, int], word: str, reach: int) -> tuple[NearWord, ...]:
     """Return the words of *vocabulary* that begin as *word* does, at most *reach* edits away."""
+    sizes = range(max(LEAST, len(word) - reach), len(word) + reach + 1)
+    terms = [term for term in vocabulary if len(term) in sizes and term[0] == word[:1] and term.isalpha()]
+    if not terms:
+        return ()
     from rapidfuzz import process  # noqa: PLC0415 (30 ms, paid only by a mistyped query)
     from rapidfuzz.distance import OSA  # noqa: PLC0415
 
-    sizes = range(max(LEAST, len(word) - reach), len(word) + reach + 1)
-    terms = [term for term in vocabulary if len(term) in sizes and term[0] == word[:1] and term.isalpha()]
     found = process.extract(word, terms, scorer=OSA.distance, score_cutoff=reach, limit=None)
     return nearest(NearWord(text=term, distance=int(far), frequency=vocabulary[term]) for term, far, _ in found)
 

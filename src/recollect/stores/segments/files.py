@@ -7,7 +7,7 @@ import json
 import mmap
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -93,11 +93,28 @@ def load(folder: Path, *, analyser: int) -> Part:
             if os.fstat(file.fileno()).st_size != header["size"]:
                 raise _damaged(folder, "a file has another size than its header says")
             block = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            excerpts = _Excerpts(file.fileno(), header["arrays"]) if hasattr(os, "pread") else None
         arrays = {name: _array(block, *entry[:3]) for name, entry in header["arrays"].items()}
         checksums = {name: entry[3] for name, entry in header["arrays"].items()}
-        return Part(arrays, block, checksums)
+        return Part(arrays, block, checksums, excerpts)
     except (OSError, ValueError, TypeError, KeyError, AttributeError, IndexError) as error:
         raise _damaged(folder, str(error)) from error
+
+
+class _Excerpts:
+    """A few values of an array, read from the file: of a mapping a system holds sixteen pages for each one touched."""
+
+    def __init__(self, handle: int, entries: Mapping[str, Sequence[Any]]) -> None:
+        self._handle = os.dup(handle)
+        self._places = {name: (np.dtype(kind), offset) for name, (kind, _, offset, _) in entries.items()}
+
+    def __call__(self, name: str, start: int, stop: int) -> NDArray[Any]:
+        kind, offset = self._places[name]
+        size = kind.itemsize
+        return np.frombuffer(os.pread(self._handle, (stop - start) * size, offset + start * size), kind)
+
+    def __del__(self) -> None:
+        os.close(self._handle)
 
 
 def _damaged(folder: Path, reason: str) -> SegmentDamaged:

@@ -2,7 +2,7 @@
 
 import mmap
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any, Final
@@ -176,12 +176,17 @@ class FormIndex:
         return found
 
 
+Excerpt = Callable[[str, int, int], NDArray[Any]]
+"""Returns a few values of an array: from one place up to another."""
+
+
 class Pairs:
     """Which two stems follow each other in a title or a body, in which rows and how often: by the first, the second."""
 
-    __slots__ = ("counts", "firsts", "most", "pointers", "rows", "seconds", "single", "weighted")
+    __slots__ = ("_excerpt", "counts", "firsts", "most", "pointers", "rows", "seconds", "single", "weighted")
 
-    def __init__(self, arrays: Arrays) -> None:
+    def __init__(self, arrays: Arrays, excerpt: Excerpt) -> None:
+        self._excerpt = excerpt
         self.firsts: NDArray[Any] = arrays["pair.firsts"]
         self.seconds: NDArray[Any] = arrays["pair.seconds"]
         self.pointers: NDArray[Any] = arrays["pair.pointers"]
@@ -194,15 +199,20 @@ class Pairs:
 
     def find(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return from where to where the rows of each pair of terms stand; a pair with -1 stands nowhere."""
-        firsts, seconds, pointers = self.firsts.data, self.seconds.data, self.pointers.data
+        firsts, seconds = self.firsts.data, self.seconds.data
         found = []
         for first, second in pairs:
             low, high = (firsts[first], firsts[first + 1]) if min(first, second) >= 0 else (0, 0)
             behind = seconds[low:high]
             at = bisect_left(behind, second)
             there = at < len(behind) and behind[at] == second
-            found.append((pointers[low + at], pointers[low + at + 1]) if there else (0, 0))
+            start, stop = self._excerpt("pair.pointers", low + at, low + at + 2).tolist() if there else (0, 0)
+            found.append((start, stop))
         return found
+
+    def between(self, start: int, stop: int) -> tuple[Rows, NDArray[Any]]:
+        """Return the rows from one place up to another, and how often the pair is in each."""
+        return self._excerpt("pair.rows", start, stop), self._excerpt("pair.counts", start, stop)
 
 
 class Running:
@@ -237,6 +247,7 @@ class Part:
         arrays: dict[str, NDArray[Any]],
         block: mmap.mmap | None = None,
         checksums: Mapping[str, int] | None = None,
+        excerpt: Excerpt | None = None,
     ) -> None:
         self.arrays = arrays
         self.checksums = checksums or {}
@@ -245,7 +256,7 @@ class Part:
         self.is_ascending = bool(arrays["ascending"][0])
         self.projects = Names(arrays["project.blob"], arrays["project.offsets"]).texts()
         self._forms = {form: FormIndex(arrays, form) for form in FORMS}
-        self.pairs = Pairs(arrays)
+        self.pairs = Pairs(arrays, excerpt or (lambda name, start, stop: arrays[name][start:stop]))
         self.running = Running(arrays)
 
     def __len__(self) -> int:

@@ -150,7 +150,7 @@ def _of_pairs(part: Part, leaves: Sequence[Bigram], measure: Measure) -> list[Po
 
 def _of_pair(part: Part, start: int, stop: int, measure: Measure) -> Postings:
     stems = part.form("stem")
-    rows, times, weighted = part.pairs.rows[start:stop], part.pairs.counts[start:stop], part.pairs.weighted
+    (rows, times), weighted = part.pairs.between(start, stop), part.pairs.weighted
     codes = times * np.int64(PAIR) if weighted is None else times
     if (measure.k1, measure.b) != (USUAL.k1, USUAL.b):
         worth = impacts(times * np.int64(PAIR), stems.lengths[rows], measure, stems.average)
