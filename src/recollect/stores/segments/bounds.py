@@ -17,7 +17,7 @@ from recollect.stores.segments.part import Mask, Rows, Whole
 from recollect.stores.segments.searched import LARGEST, NARROW, SLACK, Drifts, Place, Searched, Stand, finer
 
 MORE: Final = 8
-"""How many rows more than half of those wanted are scored at once beside these: most often no others are left."""
+"""How many rows more than an eighth of those wanted are scored at once beside these: most often no others are left."""
 LINES: Final = 32
 """Sums are looked at as a table of so many lines; of each column the largest is found first."""
 SMALL: Final = 1 << 15
@@ -199,7 +199,7 @@ def _mask(values: NDArray[Any], may: Mask) -> None:
 
 def candidates(sums: Sums, limit: int) -> tuple[Whole, int]:
     """Return the rows with the largest sums, ascending, some more than *limit*, and from which sum on these are all."""
-    values, wanted = sums.values, limit + limit // 2 + MORE
+    values, wanted = sums.values, limit + limit // 8 + MORE
     if sums.total <= wanted or not sums.are_bounds:
         return np.flatnonzero(values), 1
     if len(values) <= SMALL:
