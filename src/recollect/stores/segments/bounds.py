@@ -56,9 +56,8 @@ class Together:
         if self._few:
             worth = np.array([factor for _, factor in self._few]).repeat(self._sizes)
             worth *= np.concatenate([place.impacts for place, _ in self._few])
-            steps = worth.astype(sums.dtype)
-            steps += 1
-            np.add.at(sums, self._rows, steps)
+            worth += 1.0
+            np.add.at(sums, self._rows, worth.astype(sums.dtype))
 
     def put(self, rows: Whole, counts: NDArray[np.float64], size: int) -> None:
         """Put the counts in *rows*, which are of *size*, where they belong: each leaf has a line."""
@@ -152,9 +151,7 @@ def _add(sums: NDArray[Any], places: Sequence[tuple[int, Place, float]], start: 
     for _, place, factor in places:
         if place.dense is None:
             rows = place.rows - np.int32(start) if start else place.rows
-            steps = (place.impacts * factor).astype(sums.dtype)
-            steps += 1
-            np.add.at(sums, rows, steps)
+            np.add.at(sums, rows, (place.impacts * factor + 1.0).astype(sums.dtype))
 
 
 def _add_long(sums: NDArray[Any], places: Sequence[tuple[NDArray[np.uint8], float]]) -> None:
