@@ -17,7 +17,7 @@ from recollect.stores.segments.part import Mask, Rows, Whole
 from recollect.stores.segments.searched import LARGEST, NARROW, SLACK, Drifts, Place, Searched, Stand, finer
 
 MORE: Final = 8
-"""How many rows more than half of those wanted are scored at once beside these: most often no others are left."""
+"""How many rows more than an eighth of those wanted are scored at once beside these: most often no others are left."""
 LINES: Final = 32
 """Sums are looked at as a table of so many lines; of each column the largest is found first."""
 SMALL: Final = 1 << 15
@@ -56,9 +56,8 @@ class Together:
         if self._few:
             worth = np.array([factor for _, factor in self._few]).repeat(self._sizes)
             worth *= np.concatenate([place.impacts for place, _ in self._few])
-            steps = worth.astype(sums.dtype)
-            steps += 1
-            np.add.at(sums, self._rows, steps)
+            worth += 1.0
+            np.add.at(sums, self._rows, worth.astype(sums.dtype))
 
     def put(self, rows: Whole, counts: NDArray[np.float64], size: int) -> None:
         """Put the counts in *rows*, which are of *size*, where they belong: each leaf has a line."""
@@ -152,9 +151,7 @@ def _add(sums: NDArray[Any], places: Sequence[tuple[int, Place, float]], start: 
     for _, place, factor in places:
         if place.dense is None:
             rows = place.rows - np.int32(start) if start else place.rows
-            steps = (place.impacts * factor).astype(sums.dtype)
-            steps += 1
-            np.add.at(sums, rows, steps)
+            np.add.at(sums, rows, (place.impacts * factor + 1.0).astype(sums.dtype))
 
 
 def _add_long(sums: NDArray[Any], places: Sequence[tuple[NDArray[np.uint8], float]]) -> None:
@@ -199,7 +196,7 @@ def _mask(values: NDArray[Any], may: Mask) -> None:
 
 def candidates(sums: Sums, limit: int) -> tuple[Whole, int]:
     """Return the rows with the largest sums, ascending, some more than *limit*, and from which sum on these are all."""
-    values, wanted = sums.values, limit + limit // 2 + MORE
+    values, wanted = sums.values, limit + limit // 8 + MORE
     if sums.total <= wanted or not sums.are_bounds:
         return np.flatnonzero(values), 1
     if len(values) <= SMALL:

@@ -145,11 +145,8 @@ class FormIndex:
         return found
 
     def _find(self, term: bytes) -> int:
-        key = key_of(term)
-        at = int(self.keys.searchsorted(np.uint64(key)))
-        if at == len(self.keys) or int(self.keys[at]) != key:
-            return -1
-        if self.names.raw(at) == term:  # as it is, unless a shorter one begins alike
+        at = int(self.keys.searchsorted(np.uint64(key_of(term))))
+        if at < len(self.names) and self.names.raw(at) == term:  # as it is, unless a lesser one begins alike
             return at
         at = self._first_from(term)
         return at if at < len(self.names) and self.names.raw(at) == term else -1
