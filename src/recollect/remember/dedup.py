@@ -295,8 +295,9 @@ def _word_jaccard(a: str, b: str) -> float:
 
 def _jaccard(ours: Iterable[Hashable], theirs: Iterable[Hashable]) -> float:
     """Return how many of the distinct words of both are in both; 0 when there are none."""
-    left, right = set(ours), set(theirs)
-    return len(left & right) / max(1, len(left | right))
+    left, right = frozenset(ours), frozenset(theirs)
+    shared = len(left & right)
+    return shared / max(1, len(left) + len(right) - shared)
 
 
 def _is_question(text: str) -> bool:

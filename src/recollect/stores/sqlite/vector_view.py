@@ -15,7 +15,7 @@ import numpy as np
 from recollect.errors import StoreDamaged
 from recollect.records import Filter, Passage, Scope, VectorHits
 from recollect.stores.nearest.files import load, verify
-from recollect.stores.nearest.rank import Admission, Column, Passages, columns, hits, nearest, speakers
+from recollect.stores.nearest.rank import Admission, Column, Passages, columns, distinct, hits, nearest, speakers
 from recollect.stores.nearest.table import Block, Table
 from recollect.stores.sql.engine import Admitted, Session, VectorQuestion
 from recollect.values import dataclass, field
@@ -129,7 +129,7 @@ class View:
         found = nearest(among, query, asked.limit, quantised=quantised, alone=seen.alone)
         if found.is_whole:
             return found.passages
-        memories = np.unique(np.concatenate([owners for owners, *_ in found.passages]))
+        memories = distinct(np.concatenate([owners for owners, *_ in found.passages]))
         return speakers(seen.admissions, query, memories, in_context=asked.in_context)
 
     def _columns(self, seen: Seen, *, in_context: bool) -> list[Column]:
@@ -170,15 +170,9 @@ def _narrowed(present: Admission, everyone: Admitted) -> Admission:
 
 def _count_memories(admissions: Sequence[Admission]) -> int:
     several = [
-        _distinct(each.block.memories if each.rows is None else each.block.memories[each.rows]) for each in admissions
+        distinct(each.block.memories if each.rows is None else each.block.memories[each.rows]) for each in admissions
     ]
-    if len(several) < 2:
-        return sum(map(len, several))
-    return len(_distinct(np.sort(np.concatenate(several))))
-
-
-def _distinct(ordered: Any) -> Any:
-    return ordered[np.concatenate([np.ones(min(1, len(ordered)), dtype=bool), ordered[1:] != ordered[:-1]])]
+    return sum(map(len, several)) if len(several) < 2 else len(distinct(np.concatenate(several)))
 
 
 # --- looking --------------------------------------------------------------------------------
