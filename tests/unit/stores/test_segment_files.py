@@ -20,6 +20,7 @@ from recollect.stores.contract import Store
 from recollect.stores.sql.index import sealing
 from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sqlite import open_sqlite
+from recollect.text.analyser import analyse
 
 SECRETS = ("xylophonist", "quetzalcoatl")
 
@@ -85,6 +86,18 @@ def test_a_small_store_has_none(tmp_path: Path) -> None:
     filled(tmp_path / "notes.db", 8).rebuild()
 
     assert not folder_of(tmp_path / "notes.db").exists()
+
+
+def test_a_sound_segment_of_words_in_several_fields_is_found_sound(tmp_path: Path) -> None:
+    store = open_sqlite(tmp_path / "notes.db", analyse)
+    for number in range(40):
+        words = " ".join(["cat"] * (number % 4) + ["dog"] * (number % 3))
+        memory = Memory(content=f"{words} note", title="cat " * (number % 3), source=f"dog/cat{number % 5}.md")
+        store.apply([Insert(memory=memory)], at=NOON)
+    store.settle()
+
+    assert segments(tmp_path / "notes.db")
+    assert store.check(deep=True) == ()
 
 
 def test_an_erasure_leaves_no_word_in_any_segment(tmp_path: Path) -> None:

@@ -226,7 +226,7 @@ def _combined(counts: Whole, field: Whole, firsts: Whole) -> tuple[Rows, NDArray
         whole[posting, field] = counts
         combos, codes = np.unique(whole, axis=0, return_inverse=True)
         return combos, narrow(codes.reshape(-1), len(combos))
-    shifts = starts_of(bits)[:-1]
+    shifts = starts_of(bits[::-1])[:-1][::-1]  # the first field counts most, as where rows are sorted
     packed = np.add.reduceat(counts << shifts[field], firsts) if len(firsts) else counts
     distinct = np.sort(packed)  # `np.unique` would load ten milliseconds of NumPy
     distinct = distinct[runs_of(distinct)[0]]
