@@ -124,10 +124,12 @@ def lend(db: "Recollection", settings: Settings) -> "Iterator[Recollection]":
     view = copy(db)
     view.profile, view.address, view.background = load_profile(settings.profile), settings.db, False
     view._choose(settings.project or None)  # noqa: SLF001
-    view.models, view._writer = db.models.lent(), recall.log.BackgroundWriter()  # noqa: SLF001
+    view.models = db.models.lent()
+    view._writer, view._log = recall.log.BackgroundWriter(), recall.log.BackgroundWriter()  # noqa: SLF001
     try:
         yield view
     finally:
+        view._log.close()  # noqa: SLF001
         view._writer.close()  # noqa: SLF001
 
 
@@ -179,7 +181,7 @@ class Recollection:
         self.address, self.background = address, background
         self.retention = retention or recall.log.Retention()
         self._clock, self.answers = clock, answers
-        self._writer = recall.log.BackgroundWriter()
+        self._writer, self._log = recall.log.BackgroundWriter(), recall.log.BackgroundWriter()
         self._tuned = evaluate.tuning.TunedProfiles(store)
         self._choose(project)
 
@@ -195,6 +197,7 @@ class Recollection:
         Example:
             >>> db.close()
         """
+        self._log.close()
         self._writer.close()
         self.models.close()
         self.rerankers.close()
@@ -210,6 +213,7 @@ class Recollection:
             >>> [each.query for each in db.recalls(session="tuesday")]
             ['port']
         """
+        self._log.flush()
         self._writer.flush()
 
     def in_project(self, name: str) -> "Recollection":
@@ -568,7 +572,7 @@ class Recollection:
         reply = self.answers(request, profile, self._answer, self.store.version)
         if request.session is not None:
             log = recall.log.RecallLog(store=self.store, retention=self.retention)
-            self._writer.submit(log, recall.log.Shown(reply=_unquoted(reply), request=request, at=self.now()))
+            self._log.submit(log, recall.log.Shown(reply=_unquoted(reply), request=request, at=self.now()))
         return reply
 
     def _request(self, text: str, options: Mapping[str, Any]) -> Request:
@@ -1053,6 +1057,7 @@ class Recollection:
             >>> [(each.query, each.outcome) for each in db.recalls(session="friday")]
             [('deploy', 'answered')]
         """
+        self._log.flush()  # what was recalled until now belongs to it
         return self.store.recalls(
             scope=self.scope, session=self._named(session), fact_id=fact, memory_id=memory, limit=limit
         )
@@ -1064,6 +1069,7 @@ class Recollection:
             >>> [(entry.what, entry.ids) for entry in db.activity(limit=2)]
             [('recalled', (1,)), ('learned', (3,))]
         """
+        self._log.flush()  # what was recalled until now belongs to it
         most, asked = max(0, min(limit, 10_000)), self._named(session)
         return upkeep.activity.activity(self.store, scope=self.scope, project=self._notes, session=asked, limit=most)
 
@@ -1117,6 +1123,7 @@ class Recollection:
             >>> [memory.id for memory in db.never_recalled()]
             [2, 3]
         """
+        self._log.flush()  # what was recalled until now belongs to it
         return recall.log.never_recalled(self.store, scope=self.scope, limit=None if limit is None else max(0, limit))
 
     def never_used(self) -> "tuple[recall.log.MemoryUse, ...]":
@@ -1126,6 +1133,7 @@ class Recollection:
             >>> db.never_used()
             ()
         """
+        self._log.flush()  # what was recalled until now belongs to it
         return recall.log.never_used(self.store, scope=self.scope)
 
     def unanswered(self, *, limit: int = 20) -> tuple[tuple[str, int], ...]:
@@ -1134,10 +1142,10 @@ class Recollection:
         Example:
             >>> db.search("dentist", session="friday", mode="keyword").outcome
             'none'
-            >>> db.flush()
             >>> db.unanswered()
             (('dentist', 1),)
         """
+        self._log.flush()  # what was recalled until now belongs to it
         return self.store.unanswered(scope=self.scope, limit=limit)
 
     def keep_lens(self, lens: "recall.lens.Lens") -> None:
@@ -1414,6 +1422,7 @@ class Recollection:
             >>> stats.memories, stats.types
             (3, {'config': 1, 'decision': 1, 'note': 1})
         """
+        self._log.flush()  # what was recalled until now belongs to it
         return self.store.stats(scope=self.scope)
 
     def doctor(self, *, deep: bool = False) -> Health:

@@ -258,7 +258,7 @@ def test_a_failing_log_never_fails_a_search(db: Recollection, monkeypatch: pytes
     db.flush()
 
     assert reply.hits
-    assert db._writer.failures == 1  # noqa: SLF001
+    assert db._log.failures == 1  # noqa: SLF001
 
 
 def test_feedback_is_counted_and_moves_the_facts(db: Recollection, clock: Clock) -> None:
@@ -641,3 +641,12 @@ def test_a_memory_dated_by_its_writer_is_found_as_of_then(db: Recollection) -> N
     believed = [found(db, "office", where=Filter(as_of=NOON - days * DAY)) for days in (100, 60, 10)]
 
     assert believed == [[], ["The office is in Berlin."], ["The office has moved to Lisbon."]]
+
+
+def test_what_was_recalled_a_moment_ago_is_told(db: Recollection) -> None:
+    for query in ("harbour", "ferry", "lighthouse"):
+        db.search(query, session="now")
+
+    assert [each.query for each in db.recalls(session="now")] == ["lighthouse", "ferry", "harbour"]
+    assert db.stats().log.recalls == 3
+    assert {query for query, _ in db.unanswered()} == {"harbour", "ferry", "lighthouse"}
