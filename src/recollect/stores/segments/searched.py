@@ -30,7 +30,7 @@ SLACK: Final = 1.0 + 1e-9
 """More than the last digits of a sum of scores can be off."""
 LARGEST: Final = 500.0
 """Of leaves that may add more than so much bounds tell nothing but where they stand."""
-MOST_KEPT: Final = 1 << 24
+MOST_KEPT: Final = 10 << 20
 """How many bytes of what is known of leaves are remembered."""
 ENTRY: Final = 512
 """How many of them a leaf takes by itself, and again in each view that holds it."""
