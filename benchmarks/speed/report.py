@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.common import ROOT
 from benchmarks.speed import bars
 from benchmarks.speed.material import JITTER, SAMPLE
-from benchmarks.speed.results import Result, as_line
+from benchmarks.speed.results import Result, as_line, earlier
 from benchmarks.speed.worker import PYTHON
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -102,9 +102,9 @@ def _bold(rows: Iterable[Sequence[str]]) -> list[list[str]]:
 def _summary(results: Sequence[Result], by: bars.By) -> str:
     verdicts = [bar.verdict for bar in bars.bars(results, by)]
     held, missed = verdicts.count("PASS"), verdicts.count("MISS")
-    return (
-        f"{held} of {held + missed} measured bars hold; {verdicts.count('not measured')} were not measured in this run."
-    )
+    told = f"{held} of {held + missed} measured bars hold; {verdicts.count('not measured')} were not measured."
+    older = earlier()
+    return f"{told} Of an earlier state of the code, not measured again: {', '.join(older)}." if older else told
 
 
 def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
