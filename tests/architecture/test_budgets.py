@@ -11,7 +11,7 @@ import pytest
 from sourcetree import Module, modules, parse
 
 CODE = {
-    ".": 2_960,
+    ".": 2_965,
     "embedders": 1_410,
     "evaluate": 1_910,
     "recall": 515,
