@@ -16,7 +16,7 @@ from recollect.embedders.contract import Embedder
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.models import Models
 from recollect.profile import load_profile
-from recollect.records import Recall
+from recollect.records import ALL_PROJECTS, Recall
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
 from recollect.surfaces.operations import OPERATIONS
@@ -252,7 +252,7 @@ def test_a_search_answers_before_its_entry_in_the_log_is_written(
     monkeypatch.setattr(type(db.store), "log_recall", slow)
 
     reply = db.search("ship", session="s")
-    before = db.recalls(session="s")
+    before = db.store.recalls(scope=ALL_PROJECTS, limit=9)
     gate.set()
     db.flush()
 
