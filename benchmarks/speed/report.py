@@ -59,11 +59,13 @@ def ratios(results: Sequence[Result], facts: Mapping[str, Any], by: bars.By) -> 
 
 
 def page(results: Sequence[Result], facts: Mapping[str, Any], by: bars.By) -> str:
-    """Return the text of the page."""
+    """Return the text of the page; a bar is held against what was measured with one code."""
+    older = earlier()
+    present = [each for each in results if each.group not in older]
     parts = {
         "by": "by the clock" if by == "wall" else "of computing",
-        "bars": _grid(["what", "found", "bar", "", "times"], _bold(bars.rows(results, by))),
-        "summary": _summary(results, by),
+        "bars": _grid(["what", "found", "bar", "", "times"], _bold(bars.rows(present, by))),
+        "summary": _summary(present, by, older),
         "headline": _headline(results, by),
         "latency": "\n\n".join(filter(None, (_latency(results, section) for section in ("words", "hybrid")))),
         "vectors": _latency(results, "vectors"),
@@ -99,12 +101,12 @@ def _bold(rows: Iterable[Sequence[str]]) -> list[list[str]]:
     return [[f"**{cell}**" if cell == "MISS" else cell for cell in row] for row in rows]
 
 
-def _summary(results: Sequence[Result], by: bars.By) -> str:
+def _summary(results: Sequence[Result], by: bars.By, older: Sequence[tuple[str, str, int]]) -> str:
     verdicts = [bar.verdict for bar in bars.bars(results, by)]
     held, missed = verdicts.count("PASS"), verdicts.count("MISS")
     told = f"{held} of {held + missed} measured bars hold; {verdicts.count('not measured')} were not measured."
-    older = earlier()
-    return f"{told} Of an earlier state of the code, not measured again: {', '.join(older)}." if older else told
+    names = (f"{section} {text} {size:,}" if size else section for section, text, size in older)
+    return f"{told} Tables below are of an earlier state of the code for {', '.join(names)}." if older else told
 
 
 def _grid(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -154,18 +154,14 @@ def read(*, path: Path = FILE, of_any_code: bool = False) -> list[Result]:
     return [each for _, group in found.values() for each in group]
 
 
-def earlier(path: Path = FILE) -> list[str]:
-    """Return what the newest run of which was of other code, by section, text and size."""
+def earlier(path: Path = FILE) -> list[tuple[str, str, int]]:
+    """Return the groups whose newest run was of other code: with those of this code they make no ratio."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     newest = {
         from_line({name: each[name] for name in each if name != "run"}).group: each["run"]["source"]
         for each in map(json.loads, lines)
     }
-    return [
-        " ".join(filter(None, (section, text, f"{size:,}" if size else "")))
-        for (section, text, size), source in newest.items()
-        if source != source_mark()
-    ]
+    return [group for group, source in newest.items() if source != source_mark()]
 
 
 def from_line(known: Mapping[str, Any]) -> Result:
