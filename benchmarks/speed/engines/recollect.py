@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ class Recorder:
         return getattr(self.store, name)
 
 
-def asked_of_index(db: recollect.Recollection, question: str, vector: tuple[float, ...]) -> list[Any]:
+def asked_of_index(db: recollect.Recollection, question: str, vector: list[float]) -> list[Any]:
     """Return what the default profile asks of the word index for *question*."""
     recorder = Recorder(db.store)
     db.store = recorder  # type: ignore[assignment]
@@ -140,14 +141,12 @@ def searches(material: Path, home: Path) -> dict[str, Callable[[int], Any]]:
     os.environ.update(PLAIN)
     db = recollect.open(home / "notes.db", model="none")
     questions, vectors = read_questions(material), read_vectors(material, "questions")
-    numbers = [tuple(map(float, each)) for each in vectors]
-    packed = [each.tobytes() for each in vectors]
-    simple = [or_of(question) for question in questions]
+    simple = cache(lambda at: or_of(questions[at]))
     recorded: dict[int, list[Any]] = {}
     store, everywhere = db.store, {"scope": ALL_PROJECTS, "where": NO_FILTER}
 
     def words(at: int) -> list[int]:
-        return [hit.id for hit in store.match_words(simple[at], limit=10, **everywhere).top]
+        return [hit.id for hit in store.match_words(simple(at), limit=10, **everywhere).top]
 
     def question(at: int) -> int:
         for given, options in recorded[at]:
@@ -155,13 +154,13 @@ def searches(material: Path, home: Path) -> dict[str, Callable[[int], Any]]:
         return len(recorded[at])
 
     def prepare(at: int) -> None:
-        recorded.setdefault(at, asked_of_index(db, questions[at], numbers[at]))
+        recorded.setdefault(at, asked_of_index(db, questions[at], vectors[at].tolist()))
 
     question.prepare = prepare  # type: ignore[attr-defined]
     first = next(iter(store.ids(scope=ALL_PROJECTS, limit=1)), 1)
 
     def near(at: int) -> list[int]:
-        found = store.nearest(EXTERNAL, packed[at], limit=100, **everywhere)
+        found = store.nearest(EXTERNAL, vectors[at].tobytes(), limit=100, **everywhere)
         return [hit.id - first for hit in found.top]
 
     return {
@@ -169,7 +168,7 @@ def searches(material: Path, home: Path) -> dict[str, Callable[[int], Any]]:
         "question": question,
         "keyword": lambda at: _shown(db.search(questions[at], mode="keyword", limit=10)),
         "vectors": near,
-        "hybrid": lambda at: _shown(db.search(questions[at], embedding=numbers[at], limit=10)),
+        "hybrid": lambda at: _shown(db.search(questions[at], embedding=vectors[at].tolist(), limit=10)),
         "add": lambda at: db.add(f"{questions[at]} was noted by run {os.urandom(6).hex()}").id,
         "add and find": lambda at: _added(db, questions[at]),
         "keyword, logged": lambda at: _shown(db.search(questions[at], mode="keyword", limit=10, session="bench")),

@@ -211,6 +211,16 @@ def test_a_large_segment_that_a_disk_changed_is_found_in_the_background_and_made
         assert store.check(deep=True) == ()
 
 
+def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    store = filled(path, 400)
+    during = len(SegmentFolder(folder_of(path)).names())
+    store.close()
+
+    assert SegmentFolder(folder_of(path)).names() == {name for name, _ in segments(path)}
+    assert during > len(segments(path))
+
+
 def test_folders_that_nobody_names_any_more_go_when_they_are_old(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     filled(path).close()

@@ -1,6 +1,8 @@
 """Vectors in segments: scanned by codes where they are many, ignored where damaged, gone where erased."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -201,6 +203,44 @@ def test_pieces_of_an_import_get_codes_when_they_are_many_and_are_one_when_the_s
 
     assert (few, many, made_of(again)) == ([(1_100, False)], [(1_100, True), (400, False)], [(1_500, True)])
     assert ask(again, vectors[7]).top == expected
+
+
+def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(tmp_path: Path, vectors: Any) -> None:
+    store = opened(tmp_path / "notes.db", Sizes(quantised=1_300, sealed=256))
+    for some in np.array_split(noted(store, ROWS), 5):
+        put(store, some.tolist(), vectors[some - 1])
+    during = len(segments(store))
+    store.close()
+
+    assert during > len(segments(store)) == 1
+    assert made_of(opened(tmp_path / "notes.db")) == [(ROWS, True)]
+
+
+def test_what_a_killed_process_left_goes_with_the_next_write_of_another(store: SqlStore) -> None:
+    store.close()
+    left = store.engine.segments / "vectors" / ("0" * 32)
+    left.mkdir()
+    os.utime(left, (0, 0))
+
+    opened(store.engine.segments.with_name("notes.db")).apply([Insert(memory=Memory(content="m"))], at=NOON)
+
+    assert not left.exists()
+
+
+def test_who_finds_a_segment_gone_asks_the_rows_and_then_for_the_one_in_its_place(
+    store: SqlStore, vectors: Any
+) -> None:
+    expected = ask(store, vectors[5], exact=True).top
+    store.close()
+    path, (folder,) = store.engine.segments.with_name("notes.db"), segments(store)
+    writer, reader = opened(path), opened(path)
+    shutil.rmtree(folder)
+    first = ask(reader, vectors[5]).top
+    assert reader.scan._views[1].segments == {}
+    writer.settle()
+
+    assert first == ask(reader, vectors[5], exact=True).top == expected
+    assert list(reader.scan._views[1].segments) == [each.name for each in segments(store)]
 
 
 def made_of(store: SqlStore) -> list[tuple[int, bool]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,10 +20,8 @@ from recollect.stores.nearest.table import Block
 from recollect.stores.sql.engine import Engine, Session
 from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sqlite.vector_view import Segment, gone_from, left_of, read_loose, segments_of, uncovered
+from recollect.stores.sqlite.vectors import Sizes, named_by
 from recollect.values import dataclass
-
-if TYPE_CHECKING:
-    from recollect.stores.sqlite.vectors import Sizes
 
 ALIKE: Final = 2
 """A segment is joined with those behind it when it is less than so many times as large, while more may come."""
@@ -63,7 +61,7 @@ class Part:
 class Sealer:
     """Makes the segments of one store, one process at a time."""
 
-    def __init__(self, engine: Engine, path: Path, sizes: "Sizes", *, at_rest: bool) -> None:
+    def __init__(self, engine: Engine, path: Path, sizes: Sizes, *, at_rest: bool) -> None:
         """Begin; *at_rest* says that nothing more is on its way, so that work is worth while."""
         self._engine, self._folder, self._sizes = engine, SegmentFolder(path), sizes
         self._at_rest, self._alike = at_rest, ALIKE_AT_REST if at_rest else ALIKE
@@ -79,21 +77,19 @@ class Sealer:
                 with self._folder.locked() as ours:
                     if ours:
                         self._make_all(whole=whole)
+            elif whole:
+                self._folder.tidy(lambda: named_by(self._engine), at_once=self._at_rest)
 
     def _make_all(self, *, whole: bool) -> None:
         for each in self._generations():
             while self._make(*each, whole=whole) and whole:
                 pass
-        self._folder.sweep(self._named())
+        self._folder.sweep(named_by(self._engine), at_once=self._at_rest)
 
     def _generations(self) -> list[tuple[int, int]]:
         with self._engine.session() as session:
             rows = session.rows("select id, dimensions from generation order by id")
         return [(number, width) for number, width in rows if isinstance(width, int)]
-
-    def _named(self) -> set[str]:
-        with self._engine.session() as session:
-            return {name for (name,) in session.rows("select name from vector_segment")}
 
     def _next(self, generation: int, dimensions: int, *, whole: bool) -> "Task | None":
         with self._engine.session() as session:
@@ -108,7 +104,7 @@ class Sealer:
                 session.rows("delete from vector_segment where generation_id not in (select id from generation)")
             for each in self._generations():
                 self._drop_dirty(*each)
-            left = self._folder.sweep(self._named(), at_once=True)
+            left = self._folder.sweep(named_by(self._engine), at_once=True)
         self.settle(whole=True)
         return tuple(f"cannot remove the segment {name}; later run: recollect purge --verify" for name in left)
 

@@ -83,12 +83,21 @@ class View:
     segments: dict[str, Block] = field(default_factory=dict)
     loose: tuple[Loose, ...] = ()
     present: tuple[Admission, ...] = ()
+    lacks: frozenset[str] = frozenset()
+    """The segments that could not be read: others may have come in their place since their names were read."""
     _seen: dict[Key, Seen] = field(default_factory=dict)
 
     @classmethod
     def empty(cls, quantised: int) -> "View":
         """Return what is seen before anything was looked at."""
         return cls(stamp=-1, dimensions=-1, quantised=quantised)
+
+    def is_of(self, session: Session, asked: VectorQuestion) -> bool:
+        """Return whether this is what *session* sees."""
+        if (self.stamp, self.dimensions) != (asked.stamp, asked.dimensions):
+            return False
+        named = segments_of(session, asked.generation, asked.dimensions) if self.lacks else ()
+        return self.lacks <= {each.name for each in named}
 
     def nearest(self, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the admitted memories nearest to the vector asked about."""
@@ -192,6 +201,7 @@ def look(session: Session, asked: VectorQuestion, known: View, folder: Path | No
         segments=blocks,
         loose=tuple(each for each, _ in loose),
         present=(*present, *(Admission(block=each.block, rows=rows) for each, rows in loose)),
+        lacks=frozenset(each.name for each in named if each.name not in blocks),
     )
 
 

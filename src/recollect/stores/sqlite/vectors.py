@@ -2,14 +2,16 @@
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from recollect.errors import StoreError
 from recollect.records import Passage, Scope, VectorHits
 from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestion
-from recollect.stores.sql.index.folder import VECTORS
+from recollect.stores.sql.index.folder import VECTORS, SegmentFolder
 from recollect.stores.sqlite.plain_vectors import PlainScan
 from recollect.values import dataclass
 
@@ -34,6 +36,12 @@ class Sizes:
     """So many are written into one segment at most while somebody waits."""
 
 
+def named_by(engine: Engine) -> set[str]:
+    """Return the names of the segments of a store."""
+    with engine.session() as session:
+        return {name for (name,) in session.rows("select name from vector_segment")}
+
+
 class SegmentScan:
     """What is known of each generation, shared by the threads of a process; only reading on is for one at a time."""
 
@@ -45,7 +53,7 @@ class SegmentScan:
         self._lock = threading.Lock()
         self._sealing = threading.Lock()
         self._waiting: bool | None = None
-        self._is_unfinished = False
+        self._is_unfinished = self._is_swept = False
         self._views: dict[int, View] = {}
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
@@ -63,13 +71,13 @@ class SegmentScan:
 
     def _view(self, session: Session, asked: VectorQuestion) -> "View":
         view = self._views.get(asked.generation)
-        if view is not None and (view.stamp, view.dimensions) == (asked.stamp, asked.dimensions):
+        if view is not None and view.is_of(session, asked):
             return view
         from recollect.stores.sqlite.vector_view import View, look  # noqa: PLC0415  (loads NumPy)
 
         with self._lock:
             view = self._views.get(asked.generation) or View.empty(self._sizes.quantised)
-            if (view.stamp, view.dimensions) == (asked.stamp, asked.dimensions):
+            if view.is_of(session, asked):
                 return view
             known = view if view.dimensions == asked.dimensions else View.empty(self._sizes.quantised)
             view = look(session, asked, known, self._folder)
@@ -95,7 +103,11 @@ class SegmentScan:
             self._sealing.release()
 
     def resume(self, engine: Engine) -> None:
-        """Settle what had to wait for the end of a transaction."""
+        """Settle what had to wait for the end of a transaction; once, look for what others left behind."""
+        if self._folder is not None and self._is_writable and not self._is_swept:
+            self._is_swept = True
+            with suppress(OSError, StoreError):
+                SegmentFolder(self._folder).tidy(lambda: named_by(engine))
         if self._waiting is not None:
             whole, self._waiting = self._waiting, None
             self.settle(engine, whole=whole)

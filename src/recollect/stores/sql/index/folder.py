@@ -118,6 +118,13 @@ class SegmentFolder:
                 left.append(each.name)
         return left
 
+    def tidy(self, named: Callable[[], Collection[str]], *, at_once: bool = False) -> None:
+        """Sweep where there is something that is not *named*: what was left to others, or by a process that died."""
+        if self.names().difference(named()):
+            with self.locked() as ours:
+                if ours:
+                    self.sweep(named(), at_once=at_once)
+
     def names(self) -> set[str]:
         """Return the names of what is there, whoever put it there."""
         if self.path.is_symlink() or not self.path.is_dir():

@@ -67,32 +67,25 @@ class Sealer:
                 self._settle(engine, most=LARGEST if whole else max(INLINE, FAN * self._sealed), all_rows=whole)
                 self._again = 0.0
             elif not self._is_swept or whole:
-                self._tidy(engine)
+                self._folder.tidy(lambda: _names(engine))
             self._is_swept = True
             if whole and not self._is_verified:
                 self._is_verified = True
                 self._verify(engine)
 
     def finish(self, engine: Engine) -> None:
-        """Seal what was left for later while a lot was written."""
+        """Seal what was left for later while a lot was written, and leave nothing behind that is not needed."""
         with suppress(OSError, StoreError):
             if self._sealed and self._is_due(engine, whole=True):
                 self._settle(engine, most=FAN * self._sealed, all_rows=True)
+            if self._sealed:
+                self._folder.tidy(lambda: _names(engine), at_once=True)
 
     def _least(self, mark: Mark, *, whole: bool) -> int:
         """Return how many documents are sealed at a time: the more, the more this process writes in a short time."""
         if time.monotonic() - self._last > PAUSE:
             self._sealed = 0
         return max(SEAL if mark.segments else FIRST, 0 if whole else min(self._sealed, BULK))
-
-    def _tidy(self, engine: Engine) -> None:
-        """Remove what a process left that was killed or had to leave it to others."""
-        with engine.session() as session:
-            named = {each.name for each in read_mark(session).segments}
-        if self._folder.names() - named:
-            with self._folder.locked() as ours:
-                if ours:
-                    self._sweep(engine)
 
     def _settle(self, engine: Engine, *, most: int, all_rows: bool) -> None:
         """Seal some rows or all, then merge segments into ones of at most so many documents."""
@@ -103,7 +96,7 @@ class Sealer:
                     pass
                 while self._merge(engine, most=most, fan=2 if most == LARGEST else FAN):
                     pass
-                self._sweep(engine)
+                self._folder.sweep(_names(engine))
 
     def _is_due(self, engine: Engine, *, whole: bool) -> bool:
         """Tell whether enough documents wait; where many numbers are used up by few, their notes are let go of."""
@@ -243,7 +236,7 @@ class Sealer:
             if not ours:
                 return ("another process makes segments of the word index; later run: recollect purge --verify",)
             self._rewrite(engine)
-            left = self._sweep(engine, at_once=True)
+            left = self._folder.sweep(_names(engine), at_once=True)
         told = "old segments of the word index are still in use; later run: recollect purge --verify"
         return (told,) if left else ()
 
@@ -258,10 +251,10 @@ class Sealer:
             elif self._dead(each, noted):
                 self._join(engine, mark, [each], noted)
 
-    def _sweep(self, engine: Engine, *, at_once: bool = False) -> list[str]:
-        with engine.session() as session:
-            mark = read_mark(session)
-        return self._folder.sweep([each.name for each in mark.segments], at_once=at_once)
+
+def _names(engine: Engine) -> list[str]:
+    with engine.session() as session:
+        return [each.name for each in read_mark(session).segments]
 
 
 def _spans(mark: Mark) -> list[tuple[int, int]]:
