@@ -5,9 +5,9 @@ import tempfile
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from unittest.mock import patch
 
 import apsw
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -85,6 +85,7 @@ ASKED = (
     AnyOf(parts=(Word(text="cat"), Word(text="ß"), Bigram(first="cat", second="dog"))),
     AndNot(wanted=Prefix(text="c"), unwanted=Phrase(texts=("cat", "fox"))),
 )
+SIZES = {"SEAL": 3, "FIRST": 3, "SLICE": 5, "CHUNK": 4, "FAN": 3, "INLINE": 40}
 DAMAGE = st.sampled_from(["folder", "row", "array", "header", "half", "stray", "link"])
 
 
@@ -92,10 +93,11 @@ class Segments(RuleBasedStateMachine):
     @initialize()
     def open(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
-        self.small = patch.multiple(sealing, SEAL=3, FIRST=3, SLICE=5, CHUNK=4, FAN=3, INLINE=40)
-        self.tiny = patch.multiple(answering, TINY=-1, SMALL=-1)
-        self.small.start()
-        self.tiny.start()
+        self.sizes = pytest.MonkeyPatch()
+        for name, value in SIZES.items():
+            self.sizes.setattr(sealing, name, value)
+        for name in ("TINY", "SMALL"):
+            self.sizes.setattr(answering, name, -1)
         self.oracle = OracleStore(plain)
         self.path = self.folder / "notes.db"
         self.long_open = open_sqlite(self.path, plain)
@@ -106,8 +108,7 @@ class Segments(RuleBasedStateMachine):
     def teardown(self) -> None:
         self.long_open.close()
         self.writing.close()
-        self.small.stop()
-        self.tiny.stop()
+        self.sizes.undo()
         shutil.rmtree(self.folder)
 
     def write(self, *writes: Write) -> tuple[int, ...]:

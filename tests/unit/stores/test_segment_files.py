@@ -6,11 +6,11 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
-from unittest.mock import patch
 
 import apsw
+import powerless
 import pytest
 
 import recollect
@@ -26,9 +26,9 @@ SECRETS = ("xylophonist", "quetzalcoatl")
 
 
 @pytest.fixture(autouse=True)
-def _seal_soon() -> Iterator[None]:
-    with patch.multiple(sealing, SEAL=8, FIRST=16, SLICE=16, CHUNK=32):
-        yield
+def _seal_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"SEAL": 8, "FIRST": 16, "SLICE": 16, "CHUNK": 32}.items():
+        monkeypatch.setattr(sealing, name, value)
 
 
 def filled(path: Path, count: int = 40) -> Store:
@@ -50,6 +50,18 @@ def folder_of(path: Path) -> Path:
 
 def asked(store: Store, word: str = "cat") -> WordHits:
     return store.match_words(asking(word, "dog1"), scope=ALL_PROJECTS, where=Filter(), limit=9)
+
+
+def holds_in_a_child(work: Callable[[], bool]) -> bool:
+    """Return what *work* returns in a copy of this process, so that what it gives up is not given up here."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            status = 0 if work() else 2
+        finally:
+            os._exit(status)
+    return os.waitpid(child, 0)[1] == 0
 
 
 def words_in(folder: Path) -> set[str]:
@@ -193,22 +205,24 @@ def test_missing_and_damaged_segments_are_told_of_and_made_again_by_a_write(tmp_
     assert store.check() == ()
 
 
-def test_a_large_segment_that_a_disk_changed_is_found_in_the_background_and_made_anew(tmp_path: Path) -> None:
+def test_a_large_segment_that_a_disk_changed_is_found_in_the_background_and_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = tmp_path / "notes.db"
     store = filled(path)
     wanted = asked(store)
     store.settle()
     store.close()
-    with patch("recollect.stores.sql.index.parts.VERIFIED", 0):
-        (arrays,) = folder_of(path).glob(f"{segments(path)[0][0]}/arrays")
-        arrays.write_bytes(bytes(255 - byte for byte in arrays.read_bytes()))
-        store = open_sqlite(path, plain)
+    monkeypatch.setattr("recollect.stores.sql.index.parts.VERIFIED", 0)
+    (arrays,) = folder_of(path).glob(f"{segments(path)[0][0]}/arrays")
+    arrays.write_bytes(bytes(255 - byte for byte in arrays.read_bytes()))
+    store = open_sqlite(path, plain)
 
-        store.settle()
-        store.settle()
+    store.settle()
+    store.settle()
 
-        assert asked(store) == wanted
-        assert store.check(deep=True) == ()
+    assert asked(store) == wanted
+    assert store.check(deep=True) == ()
 
 
 def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(tmp_path: Path) -> None:
@@ -234,15 +248,13 @@ def test_folders_that_nobody_names_any_more_go_when_they_are_old(tmp_path: Path)
     assert (young.exists(), old.exists()) == (True, False)
 
 
-def test_without_numpy_the_rows_answer_and_nothing_is_sealed(tmp_path: Path) -> None:
+def test_without_numpy_the_rows_answer_and_nothing_is_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "notes.db"
     wanted = asked(filled(path))
-    with (
-        patch("recollect.stores.sql.index.answering.find_spec", lambda _: None),
-        patch("recollect.stores.sql.index.sealing.find_spec", lambda _: None),
-    ):
+    before = segments(path)
+    with monkeypatch.context() as missing:
+        missing.setitem(sys.modules, "numpy", None)  # as where it is not installed: it can neither be found nor loaded
         store = open_sqlite(path, plain)
-        before = segments(path)
 
         found = asked(store)
         store.apply([Insert(memory=Memory(content=f"cat{number}")) for number in range(40)], at=NOON)
@@ -279,14 +291,17 @@ def test_a_store_that_can_only_be_read_uses_segments_and_makes_none(tmp_path: Pa
     wanted = asked(store)
     store.close()
     before = sorted(path.parent.rglob("*"))
-    with patch("recollect.stores.sqlite.place.os.access", lambda _, right: right != os.W_OK):
-        reading = open_sqlite(path, plain)
+    path.chmod(0o400)
 
+    def read() -> bool:
+        powerless.give_up_privileges()
+        reading = open_sqlite(path, plain)
         found = asked(reading)
         reading.settle()
         reading.close()
+        return found == wanted and not os.access(path, os.W_OK)
 
-    assert found == wanted
+    assert holds_in_a_child(read)
     assert sorted(path.parent.rglob("*")) == before
 
 
@@ -337,16 +352,18 @@ def test_a_recovered_store_has_its_segments_beside_it(tmp_path: Path) -> None:
     ]
 
 
-def test_a_full_disk_leaves_every_write_and_answer_as_they_are(tmp_path: Path) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError(28, "No space left on device")
+def test_a_folder_that_takes_nothing_leaves_every_write_and_answer_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "notes.db"
+    folder_of(path).mkdir(mode=0o500)
 
-    with patch("recollect.stores.segments.files.save", refuse):
-        store = filled(tmp_path / "notes.db")
+    def write() -> bool:
+        powerless.give_up_privileges()
+        store = filled(path)
+        return asked(store).total == 40 and store.check(deep=True) == ()
 
-        assert asked(store).total == 40
-        assert segments(tmp_path / "notes.db") == []
-    assert store.check(deep=True) == ()
+    assert holds_in_a_child(write)
+    assert segments(path) == []
+    assert list(folder_of(path).iterdir()) == []
 
 
 def test_readers_in_many_threads_see_whole_states_while_others_write_and_seal(tmp_path: Path) -> None:
@@ -379,30 +396,27 @@ def test_a_forked_copy_answers_and_writes(tmp_path: Path) -> None:
     store = filled(tmp_path / "notes.db")
     wanted = asked(store)
 
-    child = os.fork()
-    if child == 0:
+    def write() -> bool:
         same = asked(store) == wanted
         store.apply([Insert(memory=Memory(content="cat of the child"))], at=NOON)
-        os._exit(0 if same and asked(store).total == wanted.total + 1 else 1)
-    _, status = os.waitpid(child, 0)
+        return same and asked(store).total == wanted.total + 1
 
-    assert status == 0
+    assert holds_in_a_child(write)
     assert asked(store).total == wanted.total + 1
 
 
 WRITER = """
 import sys
 from pathlib import Path
-from unittest.mock import patch
 from kit import NOON, plain
 from recollect.records import Insert, Memory
 from recollect.stores.sql.index import sealing
 from recollect.stores.sqlite import open_sqlite
-with patch.multiple(sealing, SEAL=8, FIRST=16, SLICE=16):
-    store = open_sqlite(Path(sys.argv[1]), plain)
-    for number in range(100_000):
-        store.apply([Insert(memory=Memory(content=f"cat number{number} {at}")) for at in range(4)], at=NOON)
-        print(number, flush=True)
+sealing.SEAL, sealing.FIRST, sealing.SLICE = 8, 16, 16
+store = open_sqlite(Path(sys.argv[1]), plain)
+for number in range(100_000):
+    store.apply([Insert(memory=Memory(content=f"cat number{number} {at}")) for at in range(4)], at=NOON)
+    print(number, flush=True)
 """
 
 
