@@ -230,9 +230,14 @@ def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(tmp_pat
     store = filled(path, 400)
     during = len(SegmentFolder(folder_of(path)).names())
     store.close()
+    after, named = SegmentFolder(folder_of(path)).names(), segments(path)
+    merging = open_sqlite(path, plain)
+    merging.settle()
+    merging.close()
 
+    assert during > len(named) > len(segments(path)) == 1
+    assert after == {name for name, _ in named}
     assert SegmentFolder(folder_of(path)).names() == {name for name, _ in segments(path)}
-    assert during > len(segments(path))
 
 
 def test_folders_that_nobody_names_any_more_go_when_they_are_old(tmp_path: Path) -> None:

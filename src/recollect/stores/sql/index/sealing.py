@@ -52,7 +52,7 @@ class Sealer:
         self._folder, self._analyser = folder, analyser
         self._sealed = 0
         self._last = self._again = 0.0
-        self._is_swept = self._is_verified = False
+        self._is_swept = self._is_verified = self._has_replaced = False
 
     def settle(self, engine: Engine, *, whole: bool = False, mends: bool = False) -> None:
         """Seal what was written last, where there is enough of it, and anew what was met damaged.
@@ -78,7 +78,7 @@ class Sealer:
         with suppress(OSError, StoreError):
             if self._sealed and self._is_due(engine, whole=True):
                 self._settle(engine, most=FAN * self._sealed, all_rows=True)
-            if self._sealed:
+            if self._has_replaced:
                 self._folder.tidy(lambda: _names(engine), at_once=True)
 
     def _least(self, mark: Mark, *, whole: bool) -> int:
@@ -187,6 +187,7 @@ class Sealer:
             session.rows("delete from removed where seq <= (select min(upto) from segment)")
         for each in instead_of:
             self._folder.let_go(each.name)
+            self._has_replaced = True
 
     # --- merging ----------------------------------------------------------------------------
 
