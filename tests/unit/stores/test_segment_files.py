@@ -230,6 +230,7 @@ def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(tmp_pat
     store = filled(path, 400)
     during = len(SegmentFolder(folder_of(path)).names())
     store.close()
+    filled(path, 24).close()
     after, named = SegmentFolder(folder_of(path)).names(), segments(path)
     merging = open_sqlite(path, plain)
     merging.settle()
