@@ -133,8 +133,8 @@ class Models:
 
             breaker = Breaker()
             self._breaker = breaker if name == self.name else self._breaker
-            return CachedEmbedder(RemoteEmbedder(read_remote(name, key=self._key), breaker))
-        return CachedEmbedder(load(name, self._folder), ahead=name != HASHING)
+            return CachedEmbedder(RemoteEmbedder(read_remote(name, key=self._key), breaker), ahead=True)
+        return CachedEmbedder(load(name, self._folder))  # what computes here gains nothing by another thread
 
 
 NO_MODELS: Final = Models()

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,24 @@ def test_the_question_has_the_shape_the_server_expects() -> None:
     assert heard[0].path == "/v1/embeddings"
     assert heard[0].headers["Authorization"] == "Bearer secret"
     assert json.loads(heard[0].body) == {"model": "small", "input": ["one", "three"]}
+
+
+def test_a_server_that_reads_ahead_is_asked_once_for_the_question_of_a_search(tmp_path: Path) -> None:
+    heard: list[list[str]] = []
+
+    def answer(asked: Asked) -> Answer:
+        heard.append(json.loads(asked.body)["input"])
+        return by_length(asked)
+
+    with serving(answer) as url:
+        model = f"{url}#model=small&dimensions=2"
+        with recollect.open(tmp_path / "notes.db", model=model) as db:
+            db.add("cats sleep")
+            heard.clear()
+            reply = db.search("where do cats sleep")
+
+    assert heard == [["where do cats sleep"]]
+    assert [hit.memory.content for hit in reply.hits] == ["cats sleep"]
 
 
 def test_without_a_key_none_is_sent() -> None:
