@@ -18,7 +18,7 @@ CODE = {
     "remember": 10_080,
     "rerankers": 200,
     "search": 3_100,
-    "stores": 9_980,
+    "stores": 9_995,
     "surfaces": 7_600,
     "text": 2_700,
     "upkeep": 1_180,

@@ -102,20 +102,25 @@ def remembered(question: object) -> Sums | None:
     return sums if last is question else None
 
 
+def _with_room(size: int) -> int:
+    """Return *size* and some more: the next write adds a row, and memory is not to be had anew after each."""
+    return size + size // 16
+
+
 def _values(size: int, most: float) -> NDArray[Any]:
     """Return room for sums up to *most*, whatever is in it."""
     _ROOM.kept = None, None
     if most > NARROW:
         return np.empty(size, dtype=np.uint32 if most < 1 << 32 else np.uint64)
     if len(_ROOM.narrow) < size:
-        _ROOM.narrow = np.empty(size, dtype=np.uint16)
+        _ROOM.narrow = np.empty(_with_room(size), dtype=np.uint16)
     return _ROOM.narrow[:size]
 
 
 def columns_of(some: Whole, rows: Whole, size: int) -> Rows:
     """Return as the how manieth of *rows* each of *some* stands there, 0 for those that do not; all are of *size*."""
     if len(_ROOM.slots) < size:
-        _ROOM.slots = np.zeros(size, dtype=np.int32)
+        _ROOM.slots = np.zeros(_with_room(size), dtype=np.int32)
     slots = _ROOM.slots
     try:
         slots[rows] = np.arange(1, len(rows) + 1, dtype=np.int32)

@@ -178,10 +178,15 @@ def _narrowed(present: Admission, everyone: Admitted) -> Admission:
 
 
 def _count_memories(admissions: Sequence[Admission]) -> int:
-    several = [
-        distinct(each.block.memories if each.rows is None else each.block.memories[each.rows]) for each in admissions
-    ]
-    return sum(map(len, several)) if len(several) < 2 else len(distinct(np.concatenate(several)))
+    """Return how many memories are admitted; one may have passages in several blocks."""
+    held = [each.block.memories if each.rows is None else each.block.memories[each.rows] for each in admissions]
+    several = sorted((distinct(each) for each in held if len(each)), key=len, reverse=True)
+    total = 0
+    for at, mine in enumerate(several):
+        for larger in several[:at]:
+            mine = mine[larger.take(larger.searchsorted(mine), mode="clip") != mine]  # noqa: PLW2901
+        total += len(mine)
+    return total
 
 
 # --- looking --------------------------------------------------------------------------------

@@ -31,12 +31,12 @@ def by_columns(part: Part, where: Filter) -> Mask | None:
     if not where.include_superseded and part.superseded.any():
         masks.append(~part.superseded)
     if where.types is not None:
-        masks.append(_named(part, "type", [name in where.types for name in part.names("type")]))
+        masks += _named(part, "type", [name in where.types for name in part.names("type")])
     if where.kinds is not None:
-        masks.append(_named(part, "kind", [name in where.kinds for name in part.names("kind")]))
+        masks += _named(part, "kind", [name in where.kinds for name in part.names("kind")])
     if where.sources is not None:
         wishes = [writable(wish) for wish in where.sources]
-        masks.append(_named(part, "source", [_lies_in(name, wishes) for name in part.names("source")]))
+        masks += _named(part, "source", [_lies_in(name, wishes) for name in part.names("source")])
     if where.since is not None:
         masks.append(part.column("happened_at") >= _number(where.since))
     if where.until is not None:
@@ -44,9 +44,9 @@ def by_columns(part: Part, where: Filter) -> Mask | None:
     return np.logical_and.reduce(masks) if masks else None
 
 
-def _named(part: Part, column: str, admitted: Sequence[bool]) -> Mask:
-    found: Mask = np.array(admitted, dtype=np.bool_)[part.column(column)]
-    return found
+def _named(part: Part, column: str, admitted: Sequence[bool]) -> list[Mask]:
+    """Return a mask of the rows whose name is *admitted*; none where every name is, as that of all notes is."""
+    return [] if all(admitted) else [np.array(admitted, dtype=np.bool_)[part.column(column)]]
 
 
 def _lies_in(source: str, wishes: Sequence[str]) -> bool:
