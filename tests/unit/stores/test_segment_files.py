@@ -225,7 +225,10 @@ def test_a_large_segment_that_a_disk_changed_is_found_in_the_background_and_made
     assert store.check(deep=True) == ()
 
 
-def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(tmp_path: Path) -> None:
+def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sealing, "SOON", 0.0)
     path = tmp_path / "notes.db"
     store = filled(path, 400)
     during = len(SegmentFolder(folder_of(path)).names())

@@ -18,7 +18,7 @@ from recollect.records import ALL_PROJECTS, EmbeddedMemory, Filter, Generation, 
 from recollect.stores.nearest.codes import read_codes, write_codes
 from recollect.stores.nearest.files import has_codes
 from recollect.stores.sql import SqlStore
-from recollect.stores.sqlite import open_sqlite
+from recollect.stores.sqlite import open_sqlite, vector_sealing
 from recollect.stores.sqlite.vectors import SegmentScan, Sizes
 
 ROWS, WIDTH = 1_500, 32
@@ -205,7 +205,10 @@ def test_pieces_of_an_import_get_codes_when_they_are_many_and_are_one_when_the_s
     assert ask(again, vectors[7]).top == expected
 
 
-def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(tmp_path: Path, vectors: Any) -> None:
+def test_when_a_store_is_closed_no_segment_is_left_that_another_replaced(
+    tmp_path: Path, vectors: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_sealing, "SOON", 0.0)
     store = opened(tmp_path / "notes.db", Sizes(quantised=1_300, sealed=256))
     for some in np.array_split(noted(store, ROWS), 5):
         put(store, some.tolist(), vectors[some - 1])

@@ -18,7 +18,7 @@ from recollect.stores.nearest.codes import fits
 from recollect.stores.nearest.files import Columns, Writer, is_encoded, load, portions
 from recollect.stores.nearest.table import Block
 from recollect.stores.sql.engine import Engine, Session
-from recollect.stores.sql.index.folder import SegmentFolder
+from recollect.stores.sql.index.folder import AGE, AT_ONCE, SOON, SegmentFolder
 from recollect.stores.sqlite.vector_view import Segment, gone_from, left_of, read_loose, segments_of, uncovered
 from recollect.stores.sqlite.vectors import Sizes, named_by
 from recollect.values import dataclass
@@ -65,6 +65,7 @@ class Sealer:
         """Begin; *at_rest* says that nothing more is on its way, so that work is worth while."""
         self._engine, self._folder, self._sizes = engine, SegmentFolder(path), sizes
         self._at_rest, self._alike = at_rest, ALIKE_AT_REST if at_rest else ALIKE
+        self._age = SOON if at_rest else AGE
 
     def settle(self, *, whole: bool) -> None:
         """Make the segments that are due; unless the *whole* is asked for, one at most, and no large one.
@@ -78,13 +79,13 @@ class Sealer:
                     if ours:
                         self._make_all(whole=whole)
             elif whole:
-                self._folder.tidy(lambda: named_by(self._engine), at_once=self._at_rest)
+                self._folder.tidy(lambda: named_by(self._engine), age=self._age)
 
     def _make_all(self, *, whole: bool) -> None:
         for each in self._generations():
             while self._make(*each, whole=whole) and whole:
                 pass
-        self._folder.sweep(named_by(self._engine), at_once=self._at_rest)
+        self._folder.sweep(named_by(self._engine), age=self._age)
 
     def _generations(self) -> list[tuple[int, int]]:
         with self._engine.session() as session:
@@ -104,7 +105,7 @@ class Sealer:
                 session.rows("delete from vector_segment where generation_id not in (select id from generation)")
             for each in self._generations():
                 self._drop_dirty(*each)
-            left = self._folder.sweep(named_by(self._engine), at_once=True)
+            left = self._folder.sweep(named_by(self._engine), age=AT_ONCE)
         self.settle(whole=True)
         return tuple(f"cannot remove the segment {name}; later run: recollect purge --verify" for name in left)
 

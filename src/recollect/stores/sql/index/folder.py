@@ -1,5 +1,6 @@
 """The folder of segments beside a store: made for its owner alone, written by one process at a time, never followed."""
 
+import math
 import os
 import sys
 import time
@@ -17,6 +18,10 @@ VECTORS: Final = "vectors"
 """The folder of the segments of vectors, which has its own lock and names."""
 AGE: Final = 60.0
 """How many seconds a folder that nobody names any more is left to those who may just be opening it."""
+SOON: Final = 5.0
+"""The same where a process ends that wrote much, and will not be there to remove it later."""
+AT_ONCE: Final = -math.inf
+"""The same where something is erased."""
 PAUSE: Final = 0.05
 
 if sys.platform == "win32":  # pragma: no cover - one of the two runs on any machine
@@ -103,14 +108,14 @@ class SegmentFolder:
         with suppress(OSError):
             os.utime(self.path / name)
 
-    def sweep(self, named: Collection[str], *, at_once: bool = False) -> list[str]:
-        """Remove what is not *named* any more, the young only *at_once*; return what could not be removed."""
+    def sweep(self, named: Collection[str], *, age: float = AGE) -> list[str]:
+        """Remove what has not been *named* for so many seconds; return what could not be removed."""
         os.utime(self.path / LOCK)
         now = (self.path / LOCK).stat().st_mtime
         kept = {LOCK, VECTORS, *named}
         left = []
         for each in list(self.path.iterdir()):
-            if each.name in kept or not (at_once or now - _changed(each) > AGE):
+            if each.name in kept or now - _changed(each) < age:
                 continue
             with suppress(OSError):
                 _remove(each)
@@ -118,12 +123,12 @@ class SegmentFolder:
                 left.append(each.name)
         return left
 
-    def tidy(self, named: Callable[[], Collection[str]], *, at_once: bool = False) -> None:
+    def tidy(self, named: Callable[[], Collection[str]], *, age: float = AGE) -> None:
         """Sweep where there is something that is not *named*: what was left to others, or by a process that died."""
         if self.names().difference(named()):
             with self.locked() as ours:
                 if ours:
-                    self.sweep(named(), at_once=at_once)
+                    self.sweep(named(), age=age)
 
     def names(self) -> set[str]:
         """Return the names of what is there, whoever put it there."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from recollect.errors import StoreError
 from recollect.stores.sql.engine import Engine, Session
-from recollect.stores.sql.index.folder import SegmentFolder
+from recollect.stores.sql.index.folder import AT_ONCE, SOON, SegmentFolder
 from recollect.stores.sql.index.marks import Mark, Segment, read_mark, uncovered
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class Sealer:
             if self._sealed and self._is_due(engine, whole=True):
                 self._settle(engine, most=FAN * self._sealed, all_rows=True)
             if self._has_replaced:
-                self._folder.tidy(lambda: _names(engine), at_once=True)
+                self._folder.tidy(lambda: _names(engine), age=SOON)
 
     def _least(self, mark: Mark, *, whole: bool) -> int:
         """Return how many documents are sealed at a time: the more, the more this process writes in a short time."""
@@ -237,7 +237,7 @@ class Sealer:
             if not ours:
                 return ("another process makes segments of the word index; later run: recollect purge --verify",)
             self._rewrite(engine)
-            left = self._folder.sweep(_names(engine), at_once=True)
+            left = self._folder.sweep(_names(engine), age=AT_ONCE)
         told = "old segments of the word index are still in use; later run: recollect purge --verify"
         return (told,) if left else ()
 
