@@ -92,6 +92,7 @@ def test_supersede_finds_the_newer_one_by_its_words(visit: Visit, server: Served
     page.locator(".pick", has_text="does not expire").first.click()
     page.get_by_role("dialog").get_by_role("button", name="Supersede").click()
 
+    expect(page.locator(".badge.gone").first).to_have_text("Superseded")
     expect(page.locator(".chain li")).to_have_count(2)
     assert server.db.show(11).memory.superseded_by == 12
 
