@@ -62,8 +62,10 @@ def test_a_server_that_reads_ahead_is_asked_once_for_the_question_of_a_search(tm
             db.add("cats sleep")
             heard.clear()
             reply = db.search("where do cats sleep")
+            threads = [each.name for each in threading.enumerate()]
 
     assert heard == [["where do cats sleep"]]
+    assert [name for name in threads if name.startswith("recollect-embedder")] != []
     assert [hit.memory.content for hit in reply.hits] == ["cats sleep"]
 
 

@@ -74,7 +74,7 @@ class Sealer:
                 self._verify(engine)
 
     def finish(self, engine: Engine) -> None:
-        """Seal what was left for later while a lot was written, and leave nothing behind that is not needed."""
+        """Seal what was left for later while a lot was written, and remove what was replaced meanwhile."""
         with suppress(OSError, StoreError):
             if self._sealed and self._is_due(engine, whole=True):
                 self._settle(engine, most=FAN * self._sealed, all_rows=True)
