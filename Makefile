@@ -35,7 +35,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 CHROMIUM := build/chromium
 AXE := build/axe/.installed
 
-.PHONY: help demo test check docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers bench-postgres bench-failover clean
+.PHONY: help demo test check size docs screenshots mcp-check requirements mutants-profiles certificate lock eval bench bench-1m bench-check bench-identical bench-parts bench-quality bench-peers bench-postgres bench-failover clean
 .DELETE_ON_ERROR:
 
 help: ## list what can be made
@@ -54,6 +54,9 @@ check: $(TO_TEST) ## lint, format, types, direction of imports, architecture
 	$(RUN) mypy
 	$(VENV)/bin/lint-imports
 	$(RUN) pytest -q tests/architecture
+
+size: ## print files and lines of code of each package
+	@$(PYTHON) scripts/size.py
 
 docs: $(TO_TEST) ## write the API and HTTP references, the JSON Schema and the man page from the code
 	@$(VENV)/bin/python scripts/docs.py
