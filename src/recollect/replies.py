@@ -27,14 +27,14 @@ Degraded = Literal[
 
 WEIGHTED: Final = ("words", "vector", "expansion")
 """The kinds of ranking that `Request.weights` may name."""
-_RANGES: Final = {
+RANGES: Final[Mapping[str, tuple[float, float | None]]] = {
     "alpha": (0.0, 1.0),
     "min_confidence": (0.0, 1.0),
-    "recency_weight": (0.0, math.inf),
+    "recency_weight": (0.0, None),
     "min_similarity": (-1.0, 1.0),
-    "rrf_k": (0.0, math.inf),
-    "min_score": (0.0, math.inf),
-    "timeout": (0.0, math.inf),
+    "rrf_k": (0.0, None),
+    "min_score": (0.0, None),
+    "timeout": (0.0, None),
 }
 
 
@@ -83,10 +83,10 @@ class Request:
             fit(self)
         except InputError as error:
             raise QueryError(str(error), hint=error.hint) from error
-        for name, (least, most) in _RANGES.items():
+        for name, (least, most) in RANGES.items():
             value = getattr(self, name)
-            if value is not None and not (least <= value <= most and math.isfinite(value)):
-                bounds = f"from {least:g} to {most:g}" if math.isfinite(most) else f"at least {least:g}"
+            if value is not None and not (least <= value < math.inf and (most is None or value <= most)):
+                bounds = f"at least {least:g}" if most is None else f"from {least:g} to {most:g}"
                 raise QueryError(f"{name} cannot be {value}", hint=f"give a number {bounds}")
         for name, weight in (self.weights or {}).items():
             if name not in WEIGHTED or not (weight >= 0 and math.isfinite(weight)):

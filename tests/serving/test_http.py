@@ -68,7 +68,7 @@ def _taken(verb: str) -> set[str]:
         ("GET", "/api/v1/search", None, 400, "bad_input"),
         ("GET", "/api/v1/search?query=a&limit=many", None, 400, "bad_input"),
         ("GET", "/api/v1/search?query=a&query=b", None, 400, "bad_input"),
-        ("GET", "/api/v1/search?query=a&alpha=7", None, 400, "bad_query"),
+        ("GET", "/api/v1/search?query=a&alpha=7", None, 400, "bad_input"),
         ("GET", "/api/v1/search?query=a&colour=red", None, 400, "bad_input"),
         ("GET", "/api/v1/search?query=a&lens=none", None, 400, "bad_input"),
         ("POST", "/api/v1/search", "{", 400, "bad_input"),

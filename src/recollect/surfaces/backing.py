@@ -25,7 +25,7 @@ def bytes_of(address: str) -> int:
 @operation(
     Parameter(name="path", place=True, optional=True, about="the file to write"),
     Parameter(name="to", about="a folder instead, where the file is named by its time"),
-    Parameter(name="keep", kind="number", about="with --to: keep so many, remove older ones of this store"),
+    Parameter(name="keep", kind="number", least=1, about="with --to: keep this many, remove older ones of this store"),
     Parameter(name="force", kind="flag", about="replace a file that is there"),
     slow=True,
     group="care",

@@ -57,7 +57,7 @@ def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "Abst
 
 def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
     session.admit(operation, given, chosen)
-    form = "json" if chosen["as_json"] else given.get("format") or "text"
+    form = "json" if chosen["as_json"] else given.get("format", "text")
     _read_input(given)
     if form == "text" and is_screen(session.stdout()) and not (given.get("limit") or given.get("all", True)):
         given["brief"] = True

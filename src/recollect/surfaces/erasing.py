@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 NOTHING_LEFT: Final = "nothing of it is left in the files of the store"
 PRUNED_BY: Final = (
     Parameter(name="older_than", about="prune: what is older than this: 90d, 2026-05-01, …"),
-    Parameter(name="max_size", kind="share", about="prune: the oldest, until the log has so many MB"),
+    Parameter(name="max_size", kind="share", least=0, about="prune: the oldest, until the log has this many MB"),
 )
 
 
@@ -33,11 +33,11 @@ PRUNED_BY: Final = (
 def purge(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Erase memories for good, with all that speaks of them, every byte; --verify looks for what is left."""
     chosen: dict[str, Any] = given.chosen(("source", "project", "older_than"))
-    ids = [read_id(each) for each in given.get("ids") or ()]
+    ids = [read_id(each) for each in given["ids"]]
     dry = bool(given.get("dry_run"))
     if (ids or chosen) and not (dry or given.get("yes")):
         raise InputError("what is purged cannot be brought back", hint="look with --dry-run, then add --yes")
-    verify, traces = bool(given.get("verify")), tuple(given.get("trace") or ())
+    verify, traces = bool(given.get("verify")), tuple(given["trace"])
     report = db.purge(ids or None, **chosen, dry_run=dry, verify=verify, trace=traces)
     return Answer(
         value=report,

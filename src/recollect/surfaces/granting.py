@@ -32,7 +32,7 @@ def _create(db: Recollection, given: Given) -> Answer:
         name=given.get("name"),
         project=given.get("project"),
         read_only=bool(given.get("read_only")),
-        trust=given.get("trust") or "agent",
+        trust=given["trust"],
         lifetime=None if expires is None else timedelta(seconds=seconds_of(expires)),
     )
     text = f"{made.secret}\nKept as a digest only: this is the one time that it is shown.\n{token_line(made.token)}"
@@ -72,7 +72,11 @@ ACTIONS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
     Parameter(name="project", about="the one project that it sees and writes to (all)"),
     Parameter(name="read_only", kind="flag", about="it may read and not write"),
     Parameter(
-        name="trust", kind="choice", choices=("owner", "agent", "untrusted"), about="whose word it writes (agent)"
+        name="trust",
+        kind="choice",
+        choices=("owner", "agent", "untrusted"),
+        default="agent",
+        about="whose word it writes (agent)",
     ),
     Parameter(name="expires", about="how long it holds: 12h, 30d, … (without end)"),
     group="agents",

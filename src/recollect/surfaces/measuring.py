@@ -33,7 +33,7 @@ SPLITS: Final = ("dev", "test", "all")
         default="document",
         about="what counts as a find: a document, or the session it was said in (document)",
     ),
-    Parameter(name="queries", kind="number", about="ask only so many queries of each set"),
+    Parameter(name="queries", kind="number", least=1, about="ask only this many queries of each set"),
     Parameter(name="run_file", kind="texts", about="NAME=PATH: score another tool's ranking (may be repeated)"),
     Parameter(name="export", about="write every ranking into this folder, in the format of TREC"),
     Parameter(name="output", kind="texts", about="write a report: report.md or report.html (may be repeated)"),
@@ -45,14 +45,14 @@ SPLITS: Final = ("dev", "test", "all")
 )
 def eval_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
     """Measure how well judged questions are answered; your own store is not touched."""
-    outputs, exports = _outputs(given.get("output") or ()), _folder(given.get("export"))
-    modes = tuple(dict.fromkeys(mode_from(name) for name in given.get("mode") or (None,)))
+    outputs, exports = _outputs(given["output"]), _folder(given.get("export"))
+    modes = tuple(dict.fromkeys(map(mode_from, given["mode"]))) or ("hybrid",)
     found = db.eval(
         *given["datasets"],
-        profile=tuple(given.get("profile") or ()),
+        profile=tuple(given["profile"]),
         mode=modes,
-        split=_split(given),
-        by=given.get("by") or "document",
+        split=given["split"],
+        by=given["by"],
         queries=given.get("queries"),
         run_file=given.pairs("run_file", form="NAME=PATH", example="bm25=bm25.trec"),
         vectors=given.get("vectors"),
@@ -63,16 +63,12 @@ def eval_(db: Recollection, given: Given, progress: Progress | None) -> Answer:
         write_file(path, [write(evaluate.report.report_of(found, facts))])
     written = [*outputs, *(_exported(found, exports) if exports else ())]
     return Answer(
-        value={**evaluate.report.as_value(found, split=_split(given), facts=facts), "written": written},
+        value={**evaluate.report.as_value(found, split=given["split"], facts=facts), "written": written},
         text=lambda: "\n".join([evaluate.report.as_text(found, facts), *(f"written: {path}" for path in written)]),
     )
 
 
 # --- what is asked for ----------------------------------------------------------------------
-
-
-def _split(given: Given) -> Any:
-    return given.get("split") or "all"
 
 
 def _outputs(texts: Sequence[str]) -> Mapping[Path, "Callable[[evaluate.markup.Report], str]"]:
@@ -107,8 +103,8 @@ def _facts(db: Recollection, given: Given, modes: Sequence[Mode]) -> Mapping[str
     model = db.models.required() if evaluate.plan.needs_model(db.models, modes) else None
     return {
         "date": db.now().date().isoformat(),
-        "split": _split(given) + (f", the first {most} queries of each set only" if most else ""),
-        "scored by": given.get("by") or "document",
+        "split": given["split"] + (f", the first {most} queries of each set only" if most else ""),
+        "scored by": given["by"],
         "model": "none" if model is None else f"{db.models.name} ({model.fingerprint})",
         "latency": evaluate.report.TIMED,
         **evaluate.report.machine(),

@@ -87,7 +87,7 @@ def _told(record: Mapping[str, Any], kinds: Counter[str]) -> str:
 @operation(
     DRY_RUN,
     Parameter(name="undo", kind="flag", about="bring back what was merged away"),
-    Parameter(name="floor", kind="share", least=0, most=1, about="also forget what has faded below this"),
+    Parameter(name="floor", kind="share", least=0, most=1, default=0.0, about="also forget what has faded below this"),
     group="care",
 )
 def consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
@@ -95,7 +95,7 @@ def consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
     if given.get("undo"):
         back = db.undo_consolidation()
         return Answer(value={"restored": back}, text=lambda: f"{len(back)} memories are back")
-    done = db.consolidate(apply=not given.get("dry_run"), floor=given.get("floor") or 0.0)
+    done = db.consolidate(apply=not given.get("dry_run"), floor=given["floor"])
     return Answer(
         value={
             **{name: getattr(done, name) for name in ("applied", "merges", "links", "faded")},
@@ -133,7 +133,8 @@ def _list_models(_: Recollection, __: Given, ___: Progress | None) -> Answer:
 def _install(_: Recollection, given: Given, progress: Progress | None) -> Answer:
     from recollect.embedders.install import SOURCES, install_from_any  # noqa: PLC0415
 
-    name, sources = given.get("name") or "minilm", (given["source"],) if given.get("source") else SOURCES
+    name = "minilm" if given["name"] is None else given["name"]
+    sources = SOURCES if given["source"] is None else (given["source"],)
     place = install_from_any(name, models_folder(read_settings()), sources=sources, progress=progress)
     return Answer(value={"name": name, "path": place}, text=lambda: f"{name} is installed in {place}")
 
@@ -142,7 +143,7 @@ def _verify(_: Recollection, given: Given, __: Progress | None) -> Answer:
     from recollect.embedders.install import verify  # noqa: PLC0415
 
     settings = read_settings()
-    name = given.get("name") or settings.model
+    name = settings.model if given["name"] is None else given["name"]
     problems = verify(name, models_folder(settings))
     return Answer(
         value={"name": name, "healthy": not problems, "problems": problems},

@@ -6,7 +6,7 @@ from typing import Any, Final
 from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.records import Fact, Progress
-from recollect.replies import Reply
+from recollect.replies import RANGES, Reply
 from recollect.stores.choice import shown_address
 from recollect.surfaces import pages, text
 from recollect.surfaces.erasing import PRUNED_BY, prune_log
@@ -31,25 +31,31 @@ from recollect.surfaces.table import (
 from recollect.values import replace
 
 LENS: Final = Parameter(name="lens", about="look through this lens")
+BUDGET: Final = Parameter(name="budget", kind="number", least=1, default=500, about="how many tokens at most (500)")
 
 # --- searches -------------------------------------------------------------------------------
 
 NUMBERS: Final = (
     replace(LIMIT, about="how many hits (5 on a terminal, else what the profile says)"),
-    Parameter(name="alpha", kind="share", about="0 asks words alone, 1 meaning alone"),
-    Parameter(name="min_confidence", kind="share", about="drop hits whose facts are less sure than this"),
-    Parameter(name="recency_weight", kind="share", about="how much newer memories are preferred; 0 not at all"),
-    Parameter(name="min_similarity", kind="share", about="how near in meaning a memory must be to be found by it"),
-    Parameter(name="min_score", kind="share", about="drop hits that score less than this"),
-    Parameter(name="rrf_k", kind="share", about="the k of reciprocal rank fusion"),
-    Parameter(name="timeout", kind="share", about="give up after so many seconds"),
+    *(
+        Parameter(name=name, kind="share", least=RANGES[name][0], most=RANGES[name][1], about=about)
+        for name, about in {
+            "alpha": "0 asks words alone, 1 meaning alone",
+            "min_confidence": "drop hits whose facts are less sure than this",
+            "recency_weight": "how much newer memories are preferred; 0 not at all",
+            "min_similarity": "how near in meaning a memory must be to be found by it",
+            "min_score": "drop hits that score less than this",
+            "rrf_k": "the k of reciprocal rank fusion",
+            "timeout": "give up after this many seconds",
+        }.items()
+    ),
 )
 """Numbers of a search; those that are not given are the profile's."""
 ASKED: Final = (
     Parameter(
         name="query", kind="words", place=True, about="words, '\"a phrase\"', OR, AND, prefix*, type:decision, -not"
     ),
-    Parameter(name="mode", kind="choice", choices=tuple(MODES), about="how to look (hybrid)"),
+    Parameter(name="mode", kind="choice", choices=tuple(MODES), default="hybrid", about="how to look (hybrid)"),
     *NUMBERS,
     Parameter(name="weight", kind="texts", about="words=N, vector=N or expansion=N (may be repeated)"),
     *FILTERS,
@@ -66,6 +72,7 @@ SEARCH: Final = (
         name="without_model",
         kind="choice",
         choices=("keyword", "fail"),
+        default="keyword",
         about="what a search for meaning does when there is no model (keyword)",
     ),
     Parameter(name="session", about="write the answer into the recall log of this session"),
@@ -109,14 +116,16 @@ def how_it_works(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 def _search(db: Recollection, given: Given, ask: Callable[..., Reply]) -> Answer:
     explain, brief = bool(given.get("explain")), bool(given.get("brief"))
-    most = given.get("limit") or (BRIEF if brief else EVERY if given.get("all") else None)
+    most = given["limit"]
+    if most is None:
+        most = BRIEF if brief else EVERY if given["all"] else None
     reply = ask(
         given["query"],
         **{**_asked(given), "limit": most},
         session=given.get("session"),
         facets=bool(given.get("facets")),
         include_facts=given.get("include_facts") is not False,
-        without_model=given.get("without_model") or "keyword",
+        without_model=given["without_model"],
     )
 
     def page() -> Page:
@@ -130,10 +139,10 @@ def _search(db: Recollection, given: Given, ask: Callable[..., Reply]) -> Answer
 def _asked(given: Given) -> dict[str, Any]:
     """Return the options of a search that the parameters of ASKED describe."""
     options = given.chosen([*(each.name for each in NUMBERS), "lens", "intent", "cancelled", "profile"])
-    if given.get("weight"):
+    if given["weight"]:
         options["weights"] = given.numbers("weight", form="RANKING=NUMBER", example="vector=0.5")
     shown = {"precise": bool(given.get("precise"))}
-    return {"mode": mode_from(given.get("mode")), "where": given.where(), **shown, **options}
+    return {"mode": mode_from(given["mode"]), "where": given.where(), **shown, **options}
 
 
 @operation(ID, *ASKED)
@@ -154,12 +163,14 @@ def related(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 @operation(
     Parameter(name="task", kind="words", place=True, about="the title of the task"),
-    Parameter(name="description", about="what it is about"),
+    Parameter(name="description", default="", about="what it is about"),
     Parameter(name="tag", kind="texts", about="a tag of the task (may be repeated)"),
     SESSION,
-    Parameter(name="style", kind="choice", choices=("markdown", "compact", "xml"), about="how (markdown)"),
-    Parameter(name="budget", kind="number", least=1, about="how many tokens at most (500)"),
-    replace(LIMIT, about="how many memories at most (5)"),
+    Parameter(
+        name="style", kind="choice", choices=("markdown", "compact", "xml"), default="markdown", about="how (markdown)"
+    ),
+    BUDGET,
+    replace(LIMIT, default=5, about="how many memories at most (5)"),
     LENS,
     Parameter(
         name="precise", kind="flag", default=True, off="no_precise", about="tell only what probably answers (on)"
@@ -171,12 +182,12 @@ def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Print the memories that help with a task, for an agent's prompt, within a token budget."""
     told = db.inject(
         given["task"],
-        description=given.get("description") or "",
-        tag=tuple(given.get("tag") or ()),
+        description=given["description"],
+        tag=tuple(given["tag"]),
         session=given.get("session"),
-        style=given.get("style") or "markdown",
-        budget=given.get("budget") or 500,
-        limit=given.get("limit") or 5,
+        style=given["style"],
+        budget=given["budget"],
+        limit=given["limit"],
         lens=given.get("lens"),
         precise=given.get("precise") is not False,
         where=given.where(tag="only_tag"),
@@ -186,13 +197,13 @@ def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 @operation(
     SESSION,
-    Parameter(name="limit", kind="number", about="how many memories at most (8)"),
-    Parameter(name="budget", kind="number", about="how many tokens at most (500)"),
+    replace(LIMIT, default=8, about="how many memories at most (8)"),
+    BUDGET,
     group="agents",
 )
 def brief(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Print what a new session should know before anything is asked: what is pinned, decided, preferred."""
-    told = db.brief(session=given.get("session"), limit=given.get("limit") or 8, budget=given.get("budget") or 500)
+    told = db.brief(session=given.get("session"), limit=given["limit"], budget=given["budget"])
     return Answer(value=told, text=lambda: told.text)
 
 
@@ -231,8 +242,8 @@ def open_(db: Recollection, given: Given, _: Progress | None) -> Answer:
 )
 def list_(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """List memories, newest first."""
-    limit, offset = given.get("limit") or 20, given.get("offset") or 0
-    listing = db.list(where=given.where(), limit=limit, offset=offset)
+    offset = given["offset"]
+    listing = db.list(where=given.where(), limit=given["limit"], offset=offset)
     return paged(
         listing,
         lambda: pages.listing_page(listing, offset=offset),
@@ -242,36 +253,38 @@ def list_(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 
 @operation(
-    Parameter(name="query", kind="words", place=True, optional=True, about="what about (everything)"),
-    replace(LIMIT, about="how many (50)"),
+    Parameter(name="query", kind="words", place=True, optional=True, default="", about="what about (everything)"),
+    replace(LIMIT, default=50, about="how many (50)"),
     FORMAT,
 )
 def timeline(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Show memories oldest first, superseded ones too."""
-    found = db.timeline(given.get("query") or "", limit=given.get("limit") or 50)
+    found = db.timeline(given["query"], limit=given["limit"])
     return paged({"memories": found}, lambda: pages.timeline_page(found), rows=found, found=bool(found))
 
 
 @operation(
     Parameter(name="subject", about="only about this subject"),
     Parameter(name="type", kind="texts", about="only of this type (may be repeated)"),
-    replace(LIMIT, about="how many (100)"),
+    replace(LIMIT, default=100, about="how many (100)"),
     group="agents",
 )
 def facts(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """List the facts that memories state: subject, predicate, object."""
-    types = tuple(given["type"]) if given.get("type") else None
-    return _stated(db.facts(subject=given.get("subject"), type=types, limit=given.get("limit") or 100))
+    types = tuple(given["type"]) or None
+    return _stated(db.facts(subject=given.get("subject"), type=types, limit=given["limit"]))
 
 
 @operation(
-    Parameter(name="below", kind="share", least=0, most=1, about="those with less confidence than this (0.5)"),
-    Parameter(name="days", kind="number", least=0, about="those not confirmed for so many days (30)"),
+    Parameter(
+        name="below", kind="share", least=0, most=1, default=0.5, about="those with less confidence than this (0.5)"
+    ),
+    Parameter(name="days", kind="number", least=0, default=30, about="those not confirmed for this many days (30)"),
     group="agents",
 )
 def stale(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """List facts whose confidence has faded, or that nobody confirmed for long."""
-    return _stated(db.stale(below=given.get("below") or 0.5, days=given.get("days") or 30))
+    return _stated(db.stale(below=given["below"], days=given["days"]))
 
 
 def _stated(found: tuple[Fact, ...]) -> Answer:
@@ -289,10 +302,10 @@ def conflicts(db: Recollection, _: Given, __: Progress | None) -> Answer:
 # --- what happened, and what needs a person -------------------------------------------------
 
 
-@operation(SESSION, replace(LIMIT, about="how many (50)"), group="agents")
+@operation(SESSION, replace(LIMIT, default=50, about="how many (50)"), group="agents")
 def activity(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Show what happened lately: what was learned, changed, recalled, or told to an agent."""
-    found = db.activity(session=given.get("session"), limit=given.get("limit") or 50)
+    found = db.activity(session=given.get("session"), limit=given["limit"])
     return listed(found, text.entry_line, empty="Nothing happened yet.", entries=found)
 
 
@@ -332,9 +345,7 @@ def review(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 
 def _recent(db: Recollection, given: Given, *, fact: int | None = None) -> Answer:
-    found = db.recalls(
-        session=given.get("session"), fact=fact, memory=given.get("memory"), limit=given.get("limit") or 20
-    )
+    found = db.recalls(session=given.get("session"), fact=fact, memory=given.get("memory"), limit=given["limit"])
     return listed(found, text.recall_line, empty="Nothing was recalled yet.", recalls=found)
 
 
@@ -345,7 +356,7 @@ def _provenance(db: Recollection, given: Given) -> Answer:
 
 
 def _never_recalled(db: Recollection, given: Given) -> Answer:
-    found = db.never_recalled(limit=given.get("limit"))
+    found = db.never_recalled(limit=given["limit"])
     return listed(found, text.one_line, empty="Every memory was recalled.", ids=[memory.id for memory in found])
 
 
@@ -355,7 +366,7 @@ def _never_used(db: Recollection, _: Given) -> Answer:
 
 
 def _unanswered(db: Recollection, given: Given) -> Answer:
-    found, empty = db.unanswered(limit=given.get("limit") or 20), "Every query found something."
+    found, empty = db.unanswered(limit=given["limit"]), "Every query found something."
     queries = [{"query": query, "times": times} for query, times in found]
     return listed(queries, text.unanswered_line, empty=empty, queries=queries)
 
@@ -382,7 +393,7 @@ LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
     SESSION,
     Parameter(name="fact", kind="id", about="the id of a fact"),
     Parameter(name="memory", kind="id", about="only searches that found this memory"),
-    replace(LIMIT, about="how many (20)"),
+    replace(LIMIT, default=20, about="how many (20)"),
     *PRUNED_BY,
     group="agents",
 )

@@ -66,7 +66,13 @@ ACTIONS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 
 @operation(
     Parameter(
-        name="action", kind="choice", choices=tuple(ACTIONS), place=True, optional=True, about="what to do (list)"
+        name="action",
+        kind="choice",
+        choices=tuple(ACTIONS),
+        place=True,
+        optional=True,
+        default="list",
+        about="what to do (list)",
     ),
     Parameter(name="name", place=True, optional=True, about="the name of a shard; of a project to place"),
     Parameter(name="where", place=True, optional=True, about="the address to add; the shard to place it on"),
@@ -75,4 +81,4 @@ ACTIONS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 )
 def shards(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """List the shards of a store that is spread over several, add one, place a project on one."""
-    return ACTIONS[given.get("action") or "list"](db, given)
+    return ACTIONS[given["action"]](db, given)

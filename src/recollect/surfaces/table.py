@@ -48,6 +48,10 @@ class Parameter:
     most: float | None = None
     """What a number lies between, if anything."""
 
+    def otherwise(self) -> Any:
+        """Return the value of a parameter that is not given: its default, or the empty value of its kind."""
+        return _EMPTY.get(self.kind) if self.default is None else self.default
+
     def refuse(self, value: Any) -> None:
         """Refuse a number out of bounds."""
         least, most = self.least, self.most
@@ -57,6 +61,9 @@ class Parameter:
             bounds = f"of at least {least:g}" if most is None else f"from {least or 0:g} to {most:g}"
             what = "a whole number" if self.kind == "number" else "a number"
             raise InputError(f"{self.name} cannot be {value}", hint=f"give {what} {bounds}")
+
+
+_EMPTY: Final[Mapping[str, Any]] = {"flag": False, "texts": (), "paths": ()}
 
 
 class Later(Sequence[str]):
@@ -163,7 +170,7 @@ class Given:
     def pairs(self, name: str, *, form: str, example: str) -> dict[str, str]:
         """Return the texts that were given as *name*, which all have the *form* KEY=VALUE, as a mapping."""
         pairs = {}
-        for text in self.get(name) or ():
+        for text in self[name]:
             key, sign, value = (part.strip() for part in text.partition("="))
             if not (sign and key):
                 raise _not_of_form(name, text, form=form, example=example)
@@ -173,7 +180,7 @@ class Given:
     def numbers(self, name: str, *, form: str, example: str) -> dict[str, float]:
         """Return the texts that were given as *name*, which all have the *form* KEY=NUMBER, as a mapping."""
         numbers = {}
-        for text in self.get(name) or ():
+        for text in self[name]:
             key, _, number = (part.strip() for part in text.rpartition("="))
             try:
                 numbers[key] = float(number)
@@ -198,9 +205,9 @@ def read_id(text: str, *, see: str = "recollect list") -> int:
     return number
 
 
-def mode_from(text: str | None) -> Mode:
+def mode_from(text: str) -> Mode:
     """Return the mode that *text* names, in any case."""
-    mode = "hybrid" if text is None else MODES.get(text.lower())
+    mode = MODES.get(text.lower())
     if mode is None:
         raise QueryError(f"no mode is called {text!r}", hint=f"one of {', '.join(MODES)}")
     return mode
@@ -231,9 +238,14 @@ class Operation:
     """What is told when it is stopped half way: what was kept, and how to go on; {done} and {total} are known."""
 
     def answer(self, db: Recollection, values: Mapping[str, Any], progress: Progress | None = None) -> Answer:
-        """Do it, in the project that comes with the request if one does; numbers out of bounds are refused."""
+        """Do it, in the project that comes with the request if one does; numbers out of bounds are refused.
+
+        This is the one place that fills in defaults: a verb reads `given[name]`, and 0 is a value like any other.
+        """
         for each in self.parameters:
             each.refuse(values.get(each.name))
+        absent = {each.name: each.otherwise() for each in self.parameters if values.get(each.name) is None}
+        values = {**values, **absent}
         project = values.get("project")
         return self.run(db.in_project(project) if project else db, Given(values=values, now=db.now()), progress)
 
@@ -278,7 +290,11 @@ IDS: Final = Parameter(name="id", kind="ids", place=True, about="the id of a mem
 LIMIT: Final = Parameter(name="limit", kind="number", short="n", least=1, about="how many")
 FORMATS: Final = ("text", "json", "jsonl", "ids", "paths", "csv", "md")
 FORMAT: Final = Parameter(
-    name="format", kind="choice", choices=FORMATS, about="how to write what is found (text); --json is short for json"
+    name="format",
+    kind="choice",
+    choices=FORMATS,
+    default="text",
+    about="how to write what is found (text); --json is short for json",
 )
 SESSION: Final = Parameter(name="session", about="the session it belongs to")
 DRY_RUN: Final = Parameter(name="dry_run", kind="flag", about="only say what would be done")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from recollect.errors import InputError
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
-from recollect.records import Progress, Trust
+from recollect.records import Progress
 from recollect.surfaces import text
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import (
@@ -75,7 +75,7 @@ FIELDS: Final = (
 def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Remember one text."""
     about = given.chosen(each.name for each in FIELDS)
-    about["tags"] = _tags(given.get("tag") or ())
+    about["tags"] = _tags(given["tag"])
     if given.get("metadata"):
         about["metadata"] = given.pairs("metadata", form="KEY=VALUE", example="team=search")
     if (observed := given.moment("date")) is not None:
@@ -105,10 +105,9 @@ def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer
     """Import notes, documents, chats, exports and sessions of agents; only what changed is written."""
     redact, embed = not given.get("keep_secrets"), not given.get("no_embed")
     prune, follow = bool(given.get("prune")), bool(given.get("follow_links"))
-    trust: Trust = given.get("trust") or "owner"
     dry, verbose = bool(given.get("dry_run")), bool(given.get("verbose"))
-    how = {"trust": trust, "redact": redact, "follow_links": follow, **given.chosen(("as_", "from_"))}
-    paths = given.get("paths") or ()
+    how = {"redact": redact, "follow_links": follow, **given.chosen(("trust", "as_", "from_"))}
+    paths = given["paths"]
     if paths or given.get("from_"):
         report = db.import_(*paths, **how, dry_run=dry, embed=embed, prune=prune, defer=True, progress=progress)
     else:
@@ -197,7 +196,7 @@ def import_value(report: "ImportReport") -> dict[str, Any]:
 
 def _keep(db: Recollection, given: Given) -> Answer:
     how = given.chosen(("trust", "follow_links", "as_", "from_"))
-    kept = db.keep_root(given.get("path") or "", **how)
+    kept = db.keep_root(given["path"], **how)
     return Answer(value=kept, text=lambda: f"{kept.name} is a root now; import it with: recollect import")
 
 
@@ -229,7 +228,7 @@ ROOTS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 
 @operation(
     Parameter(name="action", kind="choice", choices=tuple(ROOTS), place=True, about="what to do"),
-    Parameter(name="path", place=True, optional=True, about="a file or folder"),
+    Parameter(name="path", place=True, optional=True, default="", about="a file or folder"),
     FROM,
     AS,
     TRUST,
@@ -338,7 +337,7 @@ def _tags(told: Iterable[str]) -> tuple[str, ...]:
 )
 def tag(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Give memories tags, or take tags away."""
-    more, less = _tags(given.get("add") or ()), _tags(given.get("remove") or ())
+    more, less = _tags(given["add"]), _tags(given["remove"])
     if not (more or less):
         raise InputError("no tag is given", hint="such as: recollect tag 26 27 --add release --remove draft")
     done = {each.id: each for each in db.tag(*given.ids, add=more, remove=less)}
@@ -390,7 +389,7 @@ def _lens_name(given: Given) -> str:
 def _create(db: Recollection, given: Given) -> Answer:
     made = Lens(
         name=_lens_name(given),
-        projects=tuple(given.get("only_project") or ()) or None,
+        projects=tuple(given["only_project"]) or None,
         since=given.get("since"),
         until=given.get("until"),
         boosts=given.numbers("boost", form="KIND:NAME=FACTOR", example="type:decision=1.5"),

@@ -224,7 +224,7 @@ def test_a_backup_is_written_told_and_put_back(run: Run, tmp_path: Path) -> None
         (("backup",), "name one file, or one folder with --to"),
         (("backup", "a.db", "--to", "b"), "name one file, or one folder with --to"),
         (("backup", "a.db", "--keep", "3"), "--keep needs --to"),
-        (("backup", "--to", "kept", "--keep", "0"), "cannot keep 0 backups"),
+        (("backup", "--to", "kept", "--keep", "0"), "keep cannot be 0"),
         (("restore-backup", "absent.db"), "is no backup"),
     ],
 )

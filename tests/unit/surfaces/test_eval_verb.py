@@ -313,7 +313,7 @@ def test_a_baseline_that_found_nothing_fails_loudly(evaluate: Run, tmp_path: Pat
         (["--profile", "nobody"], "no profile is called 'nobody'"),
         (["--mode", "psychic"], "no mode is called 'psychic'"),
         (["--by", "session"], "birds has no sessions"),
-        (["--queries", "0"], "--queries 0 asks nothing"),
+        (["--queries", "0"], "queries cannot be 0"),
         (["--run-file", "bm25"], "--run-file 'bm25' is not NAME=PATH"),
         (["--run-file", "x=nowhere.trec"], "cannot read nowhere.trec"),
         (["--output", "report.pdf"], "--output report.pdf: a report is Markdown or HTML"),

@@ -151,3 +151,19 @@ def test_old_vectors_are_pruned_after_a_look(run: Run) -> None:
     assert (without.code, without.error["code"]) == (3, "model")
     assert run("model", "prune", "--dry-run", "--model", "hashing", "--json").value == {"dropped": [], "dry_run": True}
     assert "advice" not in run("doctor", "--model", "hashing", "--json").value
+
+
+def test_zero_is_a_value_and_not_a_request_for_the_default(run: Run) -> None:
+    run("add", "Database: PostgreSQL")
+
+    assert run("stale", "--days", "0", "--json").value["facts"]
+    assert run("stale", "--below", "0", "--days", "9999", "--json").value["facts"] == []
+    assert run("stale", "--days", "9999", "--json").value["facts"] == []
+
+
+@pytest.mark.parametrize("words", [("brief", "--limit", "-1"), ("brief", "--budget", "0"), ("brief", "-n", "0")])
+def test_a_brief_of_less_than_one_memory_or_token_is_refused(run: Run, words: tuple[str, ...]) -> None:
+    done = run(*words)
+
+    assert done.code == 2
+    assert "give a whole number of at least 1" in done.err
