@@ -1,6 +1,7 @@
-"""Files and folders for their owner alone: what somebody remembers is nobody else's to read."""
+"""What this program leaves on a machine: files and folders that only their owner may read, and processes of its own."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +26,16 @@ def write_private(path: Path, text: str) -> None:
     make_folder(path.parent)
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE), "w", encoding="utf-8") as file:
         file.write(text)
+
+
+def python_command(module: str, *words: str) -> list[str]:
+    """Return the command that runs *module* in this Python; `-P` keeps the current folder out of its import path."""
+    return [sys.executable, "-P", "-m", module, *words]
+
+
+def neutral_folder() -> str:
+    """Return the working folder for processes of ours: the one that Python is installed in, never the caller's."""
+    return sys.prefix
 
 
 def readable_by_others(path: Path) -> str:

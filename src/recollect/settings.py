@@ -17,6 +17,9 @@ MOST = 1_000_000
 """What no bound reaches."""
 DAEMON = ("use", "off", "auto")
 """What commands may do about the server of a store."""
+PATH_VARIABLES = ("RECOLLECT_DB", "RECOLLECT_CONFIG", "RECOLLECT_MODELS")
+NAME_OR_PATH = ("RECOLLECT_MODEL", "RECOLLECT_RERANKER", "RECOLLECT_PROFILE")
+"""Variables that hold the name of something, or the path of a folder or a .toml file."""
 _GIVEN: ContextVar[Mapping[str, str] | None] = ContextVar("environment", default=None)
 """The variables of whoever a server works for at the moment."""
 
@@ -124,9 +127,27 @@ def environment_of(*names: str) -> Mapping[str, str]:
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
-def environment_naming(db: str) -> Mapping[str, str]:
-    """Return the variables of a process that works on the store *db*: its address is nobody else's to see."""
-    return {**os.environ, "RECOLLECT_DB": db}
+def child_environment(db: str | None = None) -> dict[str, str]:
+    """Return the variables of a process of ours that runs in another folder, for the store *db* where one is named.
+
+    It imports nothing from the folder it runs in, and relative paths in our own variables keep their meaning.
+    """
+    given = {**os.environ, **({} if db is None else {"RECOLLECT_DB": db})}
+    paths = {name: absolute_path(given[name]) for name in PATH_VARIABLES if name in given}
+    names = {name: absolute_path(given[name]) for name in NAME_OR_PATH if is_path(given.get(name, ""))}
+    return {**given, **paths, **names, "PYTHONSAFEPATH": "1"}
+
+
+def absolute_path(address: str) -> str:
+    """Return *address* as it reads from any folder; what is no path of a file stays as it is."""
+    if not address or "://" in address or address == ":memory:":
+        return address
+    return os.path.abspath(os.path.expanduser(address))  # noqa: PTH100, PTH111  (a link stays a link)
+
+
+def is_path(text: str) -> bool:
+    """Tell whether the name of a model, a reranker or a profile is the path of one."""
+    return bool({"/", os.sep} & set(text)) or text.endswith(".toml")
 
 
 def segments_folder() -> Path:

@@ -26,6 +26,20 @@ READERS = {
     ),
     **dict.fromkeys(CLOCK, ("recollection.py", "surfaces/")),
 }
+# Starting a process is safe only with a command and a folder that no caller chooses; `python_command` makes ours.
+STARTERS = {
+    "sys.executable": ("files.py",),
+    **dict.fromkeys(
+        ("subprocess.Popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output"),
+        ("surfaces/children.py", "embedders/install.py", "remember/formats/git_log.py", "surfaces/editing.py"),
+    ),
+    **dict.fromkeys(
+        ("os.execv", "os.execve", "os.execvp", "os.execvpe", "os.execl", "os.execle", "os.execlp", "os.execlpe"),
+        ("surfaces/children.py",),
+    ),
+    **dict.fromkeys(("os.system", "os.popen", "os.posix_spawn", "os.posix_spawnp", "os.spawnv", "os.startfile"), ()),
+    **dict.fromkeys(("asyncio.create_subprocess_exec", "asyncio.create_subprocess_shell", "multiprocessing"), ()),
+}
 DRIVERS = {
     "apsw": ("stores/sqlite/", "remember/formats/sqlite_file.py"),
     "click": ("surfaces/",),
@@ -63,6 +77,10 @@ def world_read(module: Module) -> list[str]:
     return trespasses(module, uses(module), READERS)
 
 
+def processes_started(module: Module) -> list[str]:
+    return trespasses(module, uses(module), STARTERS)
+
+
 def drivers_imported(module: Module) -> list[str]:
     roots = [(line, name.partition(".")[0]) for line, name in imports(module)]
     return trespasses(module, roots, DRIVERS)
@@ -88,6 +106,25 @@ def test_only_the_settings_read_the_environment_and_only_the_facade_reads_the_cl
     found = [line for module in modules() for line in world_read(module)]
 
     assert found == []
+
+
+def test_only_one_module_starts_this_python_and_few_start_another_program() -> None:
+    found = [line for module in modules() for line in processes_started(module)]
+
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import sys\ncommand = [sys.executable, '-m', 'recollect']",
+        "import subprocess\nsubprocess.Popen(['python'])",
+        "from subprocess import run as do\ndo(['python'])",
+        "import os\nos.execv('/usr/bin/python', [])",
+    ],
+)
+def test_a_process_started_elsewhere_is_seen(text: str) -> None:
+    assert len(processes_started(parse(text, path="surfaces/front.py"))) == 1
 
 
 def test_each_driver_stays_in_its_room() -> None:

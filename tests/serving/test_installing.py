@@ -14,7 +14,7 @@ HELD = '{\n    "theme": "dark",\n    "mcpServers": {"other": {"command": "x"}},\
 
 
 def at(folder: Path, platform: str = "linux") -> Place:
-    return Place(home=folder, folder=folder, command=("/opt/bin/recollect",), environment={}, platform=platform)
+    return Place(home=folder, command=("/opt/bin/recollect",), environment={}, platform=platform)
 
 
 def install(client: str, folder: Path) -> list[Path]:

@@ -37,7 +37,7 @@ from recollect.embedders.manifest import (
 from recollect.embedders.models import FILE, HASHING, find_model
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import InputError, ModelError
-from recollect.files import make_folder
+from recollect.files import make_folder, python_command
 from recollect.records import Progress
 from recollect.values import dataclass, replace
 
@@ -130,10 +130,12 @@ def _from_package(package: Package, wanted: Wanted, into: Path, progress: Progre
     Only wheels are taken, because building anything else would run its code.
     """
     progress(0, 0, f"download {package.name} {package.version}")
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check"]
+    command = python_command("pip", "download", "--quiet", "--no-input", "--disable-pip-version-check")
     command += ["--retries=2", "--no-deps", "--only-binary=:all:", f"{package.name}=={package.version}", "--dest"]
     with TemporaryDirectory(dir=into) as place:
-        done = subprocess.run([*command, place], capture_output=True, text=True, errors="replace", check=False)  # noqa: S603
+        done = subprocess.run(  # noqa: S603
+            [*command, "."], cwd=place, capture_output=True, text=True, errors="replace", check=False
+        )
         wheels = sorted(Path(place).glob("*.whl"))
         if done.returncode or not wheels:
             said = [line for line in done.stderr.splitlines() if line.strip()] or ["pip said nothing"]

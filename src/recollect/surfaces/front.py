@@ -157,15 +157,9 @@ def _start(db: str) -> None:
     """Start a server of the store for the commands to come; for this one nobody waits."""
     if not os.path.isfile(os.path.expanduser(db)):  # noqa: PTH111, PTH113
         return  # what is not there is not made by looking
-    import subprocess  # noqa: PLC0415  (the whole program is loaded next anyway)
+    from recollect.surfaces.children import start_child  # noqa: PLC0415  (the whole program is loaded next anyway)
 
-    subprocess.Popen(  # noqa: S603  (our own program)
-        [sys.executable, "-m", "recollect", "serve", "--db", db, "--no-http", "--idle", IDLE],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    start_child("recollect", "serve", "--no-http", "--idle", IDLE, db=db)
 
 
 # --- commands -------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ same transcript may leave: the one that waits will read what is there by then.
 """
 
 import os
-import signal
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -13,43 +12,31 @@ from pathlib import Path
 from typing import Final
 from zlib import crc32
 
-from recollect.settings import environment_naming, read_settings
+from recollect.settings import read_settings
 from recollect.surfaces.serve.place import place_file
 
-LONGEST: Final = 900
-"""After how many seconds an import is given up; the next one goes on where it ended."""
+IMPORT_SECONDS: Final = 900
+"""When an import is given up; the next one continues where it ended."""
 
 
 def begin(transcript: Path, *, db: str, project: str | None) -> None:
     """Start an import for which nobody waits."""
     if db == ":memory:":
         return  # nobody would see what it keeps
-    import subprocess  # noqa: PLC0415  (most events start none)
+    from recollect.surfaces.children import start_child  # noqa: PLC0415  (most events start none)
 
-    subprocess.Popen(  # noqa: S603  (our own program)
-        [sys.executable, "-m", "recollect.surfaces.keeping", str(transcript), *((project,) if project else ())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        env=environment_naming(db),
-    )
+    named = (project,) if project else ()
+    start_child("recollect.surfaces.keeping", str(transcript.absolute()), *named, db=db)
 
 
 def main(words: Sequence[str]) -> None:
     """Import one transcript when its turn comes; end at once where another waits for it already."""
-    transcript, *project = words
-    if not take_turn(read_settings().db, transcript):
-        return
-    named = ("--project", project[0]) if project else ()
-    command = ("-m", "recollect", "import", transcript, "--trust", "agent", *named)
-    if sys.platform == "win32":
-        import subprocess  # noqa: PLC0415
+    from recollect.surfaces.children import become  # noqa: PLC0415  (a hook that starts none loads this module too)
 
-        subprocess.run([sys.executable, *command], timeout=LONGEST, check=False)  # noqa: S603
-    else:
-        signal.alarm(LONGEST)
-        os.execv(sys.executable, [sys.executable, *command])  # noqa: S606  (the turn is held until it ends)
+    transcript, *project = words
+    if take_turn(read_settings().db, transcript):  # the turn is held until the import ends
+        named = ("--project", project[0]) if project else ()
+        become("recollect", "import", transcript, "--trust", "agent", *named, seconds=IMPORT_SECONDS)
 
 
 def take_turn(db: str, transcript: str) -> bool:

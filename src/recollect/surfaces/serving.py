@@ -10,8 +10,9 @@ from typing import Any, Final
 import click
 
 from recollect.errors import InputError, StoreError
-from recollect.settings import environment_naming, read_settings
+from recollect.settings import absolute_path, is_path, read_settings
 from recollect.stores.choice import shown_address
+from recollect.surfaces.children import start_child
 from recollect.surfaces.cli import chosen_options, open_chosen
 from recollect.surfaces.granting import seconds_of
 from recollect.surfaces.install.commands import install, uninstall
@@ -131,16 +132,10 @@ def start(
         seconds_of(idle)
     words = ["serve", *(("--idle", idle) if idle else ())]
     for name in GLOBAL:
-        words += [f"--{name}", str(chosen[name])] if name != "db" and chosen and chosen[name] else []
+        value = str(chosen[name]) if name != "db" and chosen and chosen[name] else ""
+        words += [f"--{name}", absolute_path(value) if is_path(value) and name != "project" else value] if value else []
     words += ["--no-http"] if port is None else ["--port", str(port)]
-    process = subprocess.Popen(  # noqa: S603  (our own program)
-        [sys.executable, "-m", "recollect", *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-        env=environment_naming(address),
-    )
+    process = start_child("recollect", *words, db=address, stderr=subprocess.PIPE)
     until = time.monotonic() + STARTING
     while time.monotonic() < until and process.poll() is None:
         place = read_place(address)

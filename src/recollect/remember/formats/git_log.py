@@ -4,7 +4,9 @@ A folder is read so only when it is asked for as `git`: who imports a folder of 
 the notes. A file that `git log` wrote is recognised by itself.
 """
 
+import os
 import re
+import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -22,6 +24,7 @@ from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.portions import numbered_lines, portions
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
+from recollect.settings import child_environment
 from recollect.text.dates import as_moment
 from recollect.values import dataclass
 
@@ -34,9 +37,13 @@ _MOST_FILES: Final = 100
 _MOST_BYTES: Final = 1024 * 1024
 _FORMAT: Final = "%x1e%H%x1f%P%x1f%an%x1f%aI%x1f%D%x1f%B%x1f"
 _COMMAND: Final = (
-    *("git", "--no-pager", "--no-optional-locks", "-c", "log.showSignature=false", "-c", "core.quotePath=false"),
-    *("log", "--no-color", "--encoding=UTF-8", "--name-only", "--no-renames", "--no-ext-diff", f"--format={_FORMAT}"),
+    *("--no-pager", "--no-optional-locks", "-c", "log.showSignature=false", "-c", "core.quotePath=false"),
+    *("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
+    *("log", "--no-color", "--encoding=UTF-8", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv"),
+    f"--format={_FORMAT}",
 )
+_NO_TRANSPORT: Final = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+"""Keeps git from fetching missing objects: a repository's own configuration says which program does that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +119,12 @@ def _running(path: Path, complaints: IO[bytes]) -> Iterator["subprocess.Popen[by
     """Run git in the folder *path*; it ends with the caller."""
     try:
         process = subprocess.Popen(  # noqa: S603 - our own words; the folder is where it runs
-            _COMMAND, cwd=path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+            (_git(path), *_COMMAND),
+            cwd=path,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env={**child_environment(), **_NO_TRANSPORT},
         )
     except (OSError, ValueError) as error:
         hint = "install git, or save the log as a file: git log --name-only > log.txt"
@@ -122,6 +134,14 @@ def _running(path: Path, complaints: IO[bytes]) -> Iterator["subprocess.Popen[by
     finally:
         process.kill()
         process.communicate()
+
+
+def _git(repository: Path) -> str:
+    """Return the path of git; a program that lies in the *repository*, or in the current folder, is not git."""
+    found = Path(shutil.which("git") or "")
+    if not found.is_absolute() or found.parent in (repository.absolute(), Path.cwd()):
+        raise FileNotFoundError("git")
+    return str(found)
 
 
 def _commits(stream: IO[bytes]) -> Iterator[_Commit]:

@@ -23,10 +23,9 @@ GEMINI_EVENTS: Final = ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompres
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where things are on this machine: the user's home, the project folder, and how recollect is called."""
+    """Where things are on this machine: the user's home, and how recollect is started."""
 
     home: Path
-    folder: Path
     command: tuple[str, ...]
     environment: Mapping[str, str]
     platform: str = sys.platform

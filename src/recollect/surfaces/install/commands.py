@@ -2,8 +2,7 @@
 
 import difflib
 import os
-import shutil
-import sys
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import click
 
 from recollect.errors import RecollectError
+from recollect.files import python_command
 from recollect.surfaces.cli import chosen_options
 from recollect.surfaces.install.clients import BY_NAME, Client, Place
 from recollect.surfaces.install.edit import Edit, put_in, take_out, write
@@ -18,9 +18,13 @@ from recollect.surfaces.install.edit import Edit, put_in, take_out, write
 
 def here() -> Place:
     """Return where things are for this user."""
-    found = shutil.which("recollect")
-    command = (str(Path(found).absolute()),) if found else (sys.executable, "-m", "recollect")
-    return Place(home=Path.home(), folder=Path.cwd(), command=command, environment=os.environ)
+    return Place(home=Path.home(), command=program(), environment=os.environ)
+
+
+def program() -> tuple[str, ...]:
+    """Return how a client starts this very program, wherever it runs: the script beside this Python, or the module."""
+    script = Path(sysconfig.get_path("scripts"), "recollect.exe" if os.name == "nt" else "recollect")
+    return (str(script),) if script.is_file() else tuple(python_command("recollect"))
 
 
 @click.command()

@@ -278,6 +278,34 @@ def test_a_folder_without_commits_is_refused_in_one_line(tmp_path: Path) -> None
     assert "\n" not in str(caught.value)
 
 
+def test_a_repository_cannot_name_a_program_that_reading_its_log_runs(tmp_path: Path) -> None:
+    folder, mark = tmp_path / "cloned", tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n")
+    program.chmod(0o755)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)  # noqa: S603, S607
+    commit(folder, "a.txt", "First")
+    for name, value in {
+        "extensions.partialClone": "origin",  # what is missing is fetched, by whatever program the address names
+        "remote.origin.promisor": "true",
+        "remote.origin.url": f"ext::{program}",
+        "protocol.ext.allow": "always",
+        "core.fsmonitor": str(program),
+        "core.pager": str(program),
+        "log.showSignature": "true",
+        "gpg.program": str(program),
+    }.items():
+        subprocess.run(["git", "-C", str(folder), "config", name, value], check=True)  # noqa: S603, S607
+    tree = subprocess.run(["git", "-C", str(folder), "rev-parse", "HEAD^{tree}"], capture_output=True, check=True)  # noqa: S603, S607
+    name = tree.stdout.decode().strip()
+    (folder / ".git" / "objects" / name[:2] / name[2:]).unlink()
+
+    with pytest.raises(FileError):
+        read_file(folder, named("git"))
+
+    assert not mark.exists()
+
+
 def test_without_git_the_line_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
