@@ -5,6 +5,7 @@ from pathlib import Path
 
 import boundaries
 import damage
+import document_bombs
 import erasure
 import hostile_files
 import hostile_queries
@@ -51,6 +52,12 @@ def test_a_damaged_store_never_ends_in_a_traceback() -> None:
 
 def test_hostile_queries_get_an_answer_or_an_error_of_ours() -> None:
     row = hostile_queries.row(queries=2_000)
+
+    assert row.failures == ()
+
+
+def test_document_bombs_end_in_one_line_and_the_next_document_is_read() -> None:
+    row = document_bombs.row()
 
     assert row.failures == ()
 

@@ -10,6 +10,7 @@ from recollect.records import Progress, SourceHead
 from recollect.remember.context import DEFAULT, IngestContext
 from recollect.remember.find_files import Found, LeadsOut, Passed, Refused, find_files, suffix_of
 from recollect.remember.formats import read_parts
+from recollect.remember.formats.isolated import end_idle
 from recollect.remember.gather import SMALL, GatheredFiles
 from recollect.remember.reading import AS_FOUND, Reading
 from recollect.remember.redact import FoundSecret
@@ -166,6 +167,7 @@ def import_files(
                 progress(number, len(files), path.name)
             _import_file(path, name, seen, recorded, context, index, gathered, report, progress, reading)
     finally:  # whoever stops an import is told that what was read is in
+        end_idle()
         _write(gathered, index, report)
     _renew(report.renewed, context, index)
     if not reading.is_partial:

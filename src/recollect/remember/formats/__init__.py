@@ -11,6 +11,7 @@ from recollect.records import Memory
 from recollect.remember.formats.chat import with_context
 from recollect.remember.formats.entries import as_exported
 from recollect.remember.formats.format import Format, Glimpse, parts, sign, whole
+from recollect.remember.formats.isolated import read_isolated
 from recollect.remember.formats.json_text import decode
 from recollect.remember.formats.record import Exported, Origin, Parsed
 from recollect.text.dates import date_in_name
@@ -216,12 +217,18 @@ FORMATS: Final = (
         folders=True,
     ),
     # --- documents
-    Format(name="html", about="HTML", read=parts("html_text", "read_html"), suffixes=(".html", ".htm", ".xhtml")),
+    Format(
+        name="html",
+        about="HTML",
+        read=parts("html_text", "read_html"),
+        suffixes=(".html", ".htm", ".xhtml"),
+        isolated=True,
+    ),
     Format(name="rst", about="reStructuredText", read=whole("rst", "read_rst"), suffixes=(".rst",)),
-    Format(name="pdf", about="PDF", read=parts("pdf", "read_pdf"), suffixes=(".pdf",)),
-    Format(name="docx", about="Word", read=parts("office", "read_docx"), suffixes=(".docx",)),
-    Format(name="odt", about="OpenDocument text", read=parts("office", "read_odt"), suffixes=(".odt",)),
-    Format(name="epub", about="EPUB", read=parts("epub", "read_epub"), suffixes=(".epub",)),
+    Format(name="pdf", about="PDF", read=parts("pdf", "read_pdf"), suffixes=(".pdf",), isolated=True),
+    Format(name="docx", about="Word", read=parts("office", "read_docx"), suffixes=(".docx",), isolated=True),
+    Format(name="odt", about="OpenDocument text", read=parts("office", "read_odt"), suffixes=(".odt",), isolated=True),
+    Format(name="epub", about="EPUB", read=parts("epub", "read_epub"), suffixes=(".epub",), isolated=True),
     Format(name="code", about="source code", read=whole("source_code", "read_code"), suffixes=CODE),
     # --- general forms
     Format(
@@ -270,7 +277,8 @@ def read_parts(path: Path, form: Format | None = None) -> Iterator[Parsed]:
     # A name that is not UTF-8 could not be stored as it is.
     source = os.fsencode(path.absolute().as_posix()).decode("utf-8", "backslashreplace")
     chosen = form or format_of(path) or BY_NAME["text"]
-    yield from chosen.read(path, Origin(source=source, date=date_in_name(path.name)))
+    origin = Origin(source=source, date=date_in_name(path.name))
+    yield from read_isolated(chosen.name, path, origin) if chosen.isolated else chosen.read(path, origin)
 
 
 def read_file(path: Path, form: Format | None = None) -> Parsed:

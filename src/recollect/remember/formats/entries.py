@@ -274,8 +274,6 @@ def is_exported(record: object) -> bool:
 
 def as_exported(record: Mapping[str, Any]) -> tuple[Memory, Exported]:
     """Return the memory of an exported *record*, and its ids and wordings there; wrong types are left out."""
-    values: dict[str, Any] = {name: convert(record.get(name)) for name, convert in _exported_fields().items()}
-    memory = Memory(**{name: value for name, value in values.items() if value is not None})
     exported = Exported(
         id=as_count(record.get("id")),
         superseded_by=as_count(record.get("superseded_by")),
@@ -284,7 +282,13 @@ def as_exported(record: Mapping[str, Any]) -> tuple[Memory, Exported]:
         events=_several(record.get("events"), _event),
         vectors=_several(record.get("vectors"), _vectors) or (),
     )
-    return memory, exported
+    return memory_of(record), exported
+
+
+def memory_of(record: Mapping[str, Any]) -> Memory:
+    """Return the memory whose fields *record* holds as JSON has them; wrong types are left out."""
+    values: dict[str, Any] = {name: convert(record.get(name)) for name, convert in _exported_fields().items()}
+    return Memory(**{name: value for name, value in values.items() if value is not None})
 
 
 def _several(values: object, read: Callable[[Record], T | None]) -> tuple[T, ...] | None:

@@ -79,6 +79,8 @@ class Format:
     sign: Callable[[Glimpse], bool] | None = None
     folders: bool = False
     """Whether it reads a folder itself, and not the files in it, where it is asked for by its name."""
+    isolated: bool = False
+    """Whether a child process reads it: its libraries take bytes that may be made to do harm."""
 
     def fits(self, glimpse: Glimpse) -> bool:
         """Tell whether the file is of this format."""

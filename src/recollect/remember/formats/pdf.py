@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
-from threading import Lock
 from typing import Any, Final
 
 from recollect.errors import FileError
@@ -27,11 +26,11 @@ from recollect.values import replace
 MOST_PAGES: Final = 20_000
 MOST_TEXT: Final = 64 * 1024 * 1024
 """How many characters one document may give."""
-MOST_SECONDS: Final = 120.0
-"""How long one document is read; what was read until then is kept."""
-_ONE_AT_A_TIME: Final = Lock()
-"""PDFium answers one thread at a time."""
+MAX_PDF_CPU_SECONDS: Final = 120.0
+"""The processor time for one document; what was read until then is kept. Waiting for the caller takes none."""
 _LARGEST_PAGE: Final = 2_000_000
+_NO_TITLES: Final = frozenset({"", "untitled", "(untitled)", "untitled document", "unnamed"})
+"""What programs write where a document has no title: then its file name is one."""
 _NO_PASSWORD: Final = "password"  # noqa: S105 - what PDFium says of a document that needs one
 _DATE: Final = regex(r"D:(\d{4})(\d\d)?(\d\d)?(?:(\d\d)(\d\d)(\d\d))?")
 # PDFium writes U+FFFE, older ones U+0002, for a hyphen at the end of a line.
@@ -50,31 +49,25 @@ def read_pdf(path: Path, origin: Origin) -> Iterator[Parsed]:
     # The library warns of odd documents; without a handler Python would print it amid our own output.
     logging.getLogger("pypdfium2").addHandler(logging.NullHandler())
     try:
-        with _ONE_AT_A_TIME:
-            document = pdfium.PdfDocument(raw)
+        document = pdfium.PdfDocument(raw)
     except pdfium.PdfiumError as error:
         if _NO_PASSWORD in str(error).lower():
             raise FileError(f"{shown(path)} is protected by a password", hint="save a copy without one") from error
         raise FileError(f"{shown(path)} is not a PDF that can be read", hint="open it and save it again") from error
-    try:
+    with closing(document):
         yield from _pages(document, path, origin, pdfium)
-    finally:
-        with _ONE_AT_A_TIME:
-            document.close()
 
 
 def _pages(document: Any, path: Path, origin: Origin, pdfium: Any) -> Iterator[Parsed]:
-    with _ONE_AT_A_TIME:
-        about, bookmarks = _about(document), _bookmarks(document, pdfium)
-        count = len(document)
-    template = Memory(
-        content="", title=about.get("Title", ""), source=origin.source, observed_at=origin.date or _date(about)
-    )
+    about, bookmarks, count = _about(document), _bookmarks(document, pdfium), len(document)
+    told = about.get("Title", "")
+    title = "" if told.lower() in _NO_TITLES else told
+    template = Memory(content="", source=origin.source, observed_at=origin.date or _date(about))
     author = {"author": about["Author"]} if about.get("Author") else {}
     running = _running(document, count, pdfium)
-    title, empty, left, end = template.title, 0, MOST_TEXT, time.monotonic() + MOST_SECONDS
+    empty, left, end = 0, MOST_TEXT, time.process_time() + MAX_PDF_CPU_SECONDS
     for number in range(1, count + 1):
-        if number > MOST_PAGES or left < 0 or time.monotonic() > end:
+        if number > MOST_PAGES or left < 0 or time.process_time() > end:
             yield Parsed(problems=(f"{count - number + 1} of {count} pages were not read: the document is too large",))
             break
         title = bookmarks.get(number, title)
@@ -82,7 +75,9 @@ def _pages(document: Any, path: Path, origin: Origin, pdfium: Any) -> Iterator[P
         words = _tidy("\n".join(_without(text.split("\n"), running)))
         left -= len(words)
         empty += not words.strip()
-        page = replace(template, title=title, section=_place(title, number), metadata={**author, "page": number})
+        page = replace(
+            template, title=title or path.stem, section=_place(title, number), metadata={**author, "page": number}
+        )
         yield Parsed(
             memories=tuple(replace(each, line=None) for each in of_chunks(chunk(words), page)), problems=problem
         )
@@ -101,7 +96,7 @@ def _place(title: str, number: int) -> str:
 def _text(document: Any, number: int, pdfium: Any) -> tuple[str, tuple[str, ...]]:
     """Return the lines of a page, and what is wrong with it where it cannot be read."""
     try:
-        with _ONE_AT_A_TIME, closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
+        with closing(document[number - 1]) as page, closing(page.get_textpage()) as text:
             if text.count_chars() > _LARGEST_PAGE:
                 return "", (f"page {number}: more than {_LARGEST_PAGE:,} characters",)
             lines = text.get_text_bounded().replace("\r\n", "\n").replace("\r", "\n").split("\n")

@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -119,6 +120,22 @@ def pdf(pages: Sequence[Sequence[str]], *, title: str = "", bookmarks: Sequence[
     if bookmarks:
         objects[5] = f"<</Type/Outlines/First {begin} 0 R/Last {begin + len(bookmarks) - 1} 0 R>>".encode()
     return _file(objects)
+
+
+def pdf_bomb(*, megabytes: int) -> bytes:
+    """Return a PDF of some kilobytes whose only page, packed twice, becomes so many *megabytes*."""
+    packer = zlib.compressobj(9, wbits=-15)
+    block = packer.compress(bytes(1024 * 1024)) + packer.flush(zlib.Z_FULL_FLUSH)
+    stream = zlib.compress(b"\x78\xda" + block * megabytes + packer.flush(), 9)
+    return _file(
+        {
+            1: b"<</Type/Catalog/Pages 2 0 R>>",
+            2: b"<</Type/Pages/Count 1/Kids[3 0 R]>>",
+            3: b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 5 0 R/Resources<<>>>>",
+            4: b"<</Title(bomb)>>",
+            5: b"<</Length %d/Filter[/FlateDecode/FlateDecode]>>stream\n%s\nendstream" % (len(stream), stream),
+        }
+    )
 
 
 def _escaped(line: str) -> str:

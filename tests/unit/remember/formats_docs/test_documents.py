@@ -4,8 +4,9 @@ import io
 import random
 import subprocess
 import sys
+import threading
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from recollect import open as open_store
 from recollect.errors import FileError
 from recollect.recollection import Recollection
 from recollect.records import Memory
-from recollect.remember.formats import archive, pdf, read_file
+from recollect.remember.formats import Parsed, archive, format_of, isolated, pdf, read_file, read_parts
 from recollect.remember.formats.html_text import page_of
+from recollect.remember.formats.record import Origin
 
 PAGE = """<!DOCTYPE html><html><head><title>Office handbook</title><meta charset="utf-8">
 <meta name="author" content="Ida"><style>p { color: red }</style></head><body>
@@ -293,10 +295,66 @@ def test_what_a_large_pdf_holds_beyond_the_limit_is_told(tmp_path: Path, monkeyp
     path = house(tmp_path)
     monkeypatch.setattr(pdf, "MOST_PAGES", 1)
 
-    parsed = read_file(path)
+    page, problem = read_here(path)
 
-    assert parsed.problems == ("2 of 3 pages were not read: the document is too large",)
-    assert [memory.section for memory in parsed.memories] == ["Heating > p. 1"]
+    assert problem.problems == ("2 of 3 pages were not read: the document is too large",)
+    assert [memory.section for memory in page.memories] == ["Heating > p. 1"]
+
+
+def test_a_pdf_has_no_less_time_while_its_pages_are_being_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pdf, "MAX_PDF_CPU_SECONDS", 0.4)
+    pages = read_here(house(tmp_path))
+
+    read = [part for part in pages if not threading.Event().wait(0.5)]
+
+    assert [part.problems for part in read] == [(), (), ()]
+
+
+def test_a_pdf_without_a_title_of_its_own_is_called_like_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "boiler-manual.pdf"
+    path.write_bytes(writers.pdf([["Bleed the boiler in autumn."]], title="untitled"))
+
+    (memory,) = read_file(path).memories
+
+    assert (memory.title, memory.section) == ("boiler-manual", "p. 1")
+
+
+def test_a_child_that_a_bomb_ended_is_replaced_for_the_next_document(tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb.pdf"
+    bomb.write_bytes(writers.pdf_bomb(megabytes=2048))
+
+    with pytest.raises(FileError, match=r"bomb\.pdf cannot be read: it takes more than 1,024 MB of memory"):
+        read_file(bomb)
+
+    assert read_file(house(tmp_path)).memories[0].title == "Heating"
+
+
+def test_a_document_that_is_not_read_to_its_end_leaves_no_answer_for_the_next(tmp_path: Path) -> None:
+    parts = read_parts(house(tmp_path))
+    next(parts)
+    parts.close()  # type: ignore[attr-defined]
+
+    assert read_file(page(tmp_path)).memories[0].title == "Office handbook"
+
+
+def test_an_import_leaves_no_child_behind(tmp_path: Path) -> None:
+    page(tmp_path)
+
+    with opened(tmp_path) as db:
+        db.import_(tmp_path)
+
+    assert isolated.idle_children == []
+
+
+def test_a_reader_gets_what_it_would_read_itself(tmp_path: Path) -> None:
+    for path in (page(tmp_path), house(tmp_path), contract(tmp_path)):
+        origin = Origin(source=path.as_posix())
+
+        assert list(isolated.read_isolated(format_of(path).name, path, origin)) == list(
+            format_of(path).read(path, origin)
+        )  # type: ignore[union-attr]
 
 
 def test_a_document_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,7 +362,7 @@ def test_a_document_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypa
     monkeypatch.setattr(archive, "MOST_TEXT", 100_000)
 
     with pytest.raises(FileError, match="unpacks to more than"):
-        read_file(path)
+        list(read_here(path))
 
 
 def test_a_bomb_is_not_unpacked_further_than_the_limit(tmp_path: Path) -> None:
@@ -376,8 +434,9 @@ def test_a_missing_library_is_one_line_that_names_the_extra(
     program = (
         f"import sys; sys.modules[{library!r}] = None; sys.modules[{library + '.etree'!r}] = None\n"
         "from pathlib import Path; from recollect.errors import FileError\n"
-        "from recollect.remember.formats import read_file\n"
-        "try: read_file(Path(sys.argv[1]))\n"
+        "from recollect.remember.formats import format_of; from recollect.remember.formats.record import Origin\n"
+        "path = Path(sys.argv[1])\n"
+        "try: list(format_of(path).read(path, Origin(source='')))\n"
         "except FileError as error: print(error, '|', error.hint)\n"
     )
 
@@ -392,6 +451,13 @@ def test_a_missing_library_is_one_line_that_names_the_extra(
 
 def opened(folder: Path) -> Recollection:
     return open_store(folder / "notes.db", model="none")
+
+
+def read_here(path: Path) -> Iterator[Parsed]:
+    """Read a document in this process, where its limits can be changed."""
+    form = format_of(path)
+    assert form is not None
+    return form.read(path, Origin(source=path.as_posix()))
 
 
 def read_if_possible(path: Path) -> tuple[Memory, ...]:

@@ -1,0 +1,151 @@
+"""Read documents in a child process with limits of memory and time: a bomb ends the child, never the caller.
+
+One idle child is reused for the next file. The request is a line of JSON, the reply one line for each part.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock, Timer
+from typing import Any, Final
+
+from recollect.errors import FileError
+from recollect.records import Memory
+from recollect.remember.find_files import shown
+from recollect.remember.formats.entries import memory_of
+from recollect.remember.formats.record import Origin, Parsed
+from recollect.values import fields, is_dataclass
+
+MAX_MEMORY_BYTES: Final = 1024**3
+"""The address space of a child, its libraries included."""
+MAX_CPU_SECONDS: Final = 180
+"""The processor time that one document may take; a child that waits for its caller uses none."""
+REPLY_TIMEOUT_SECONDS: Final = 600.0
+"""How long a caller waits for the next part: the only limit where the system has none for processes."""
+MAX_REPLY_BYTES: Final = 512 * 1024**2
+
+_CHILD: Final = "recollect.remember.formats.isolated_child"
+idle_children: Final[list["subprocess.Popen[bytes]"]] = []
+_lock: Final = Lock()
+
+
+def read_isolated(form: str, path: Path, origin: Origin) -> Iterator[Parsed]:
+    """Yield the parts of the document at *path*, read as *form* by a child process; raise FileError where it fails."""
+    child = _child()
+    date = None if origin.date is None else origin.date.isoformat()
+    request = {"format": form, "path": str(path.absolute()), "source": origin.source, "date": date}
+    whole = False
+    try:
+        _send(child, request)
+        while (reply := _reply(child, path)) is not None:
+            yield reply
+        whole = True
+    except FileError:
+        whole = child.poll() is None
+        raise
+    finally:
+        _put_back(child) if whole else _end(child)
+
+
+def end_idle() -> None:
+    """End the idle children; the next document starts a new one."""
+    with _lock:
+        children, idle_children[:] = list(idle_children), []
+    for child in children:
+        _end(child)
+
+
+def encoded(part: Parsed) -> str:
+    """Return *part* as a line of JSON."""
+    memories = [_record(each) for each in part.memories]
+    return json.dumps({"memories": memories, "problems": part.problems, "skipped": dict(part.skipped)}, default=str)
+
+
+def _record(memory: Memory) -> dict[str, Any]:
+    """Return the fields of *memory* that are not the usual ones."""
+    usual = Memory(content="")
+    pairs = ((each.name, getattr(memory, each.name)) for each in fields(Memory))
+    return {name: _plain(value) for name, value in pairs if value != getattr(usual, name)}
+
+
+def _plain(value: Any) -> Any:
+    return {each.name: getattr(value, each.name) for each in fields(value)} if is_dataclass(value) else value
+
+
+def _decoded(reply: Any) -> Parsed:
+    return Parsed(
+        memories=tuple(memory_of({"content": "", **each}) for each in reply["memories"]),
+        problems=tuple(map(str, reply["problems"])),
+        skipped={str(name): int(count) for name, count in reply["skipped"].items()},
+    )
+
+
+# --- the child ------------------------------------------------------------------------------
+
+
+def _child() -> "subprocess.Popen[bytes]":
+    with _lock:
+        while idle_children:
+            child = idle_children.pop()
+            if child.poll() is None:
+                return child
+            _end(child)
+    # -P: no module from the working folder is ever loaded.
+    return subprocess.Popen(  # noqa: S603
+        [sys.executable, "-P", "-m", _CHILD],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd=Path(sys.executable).anchor,
+        start_new_session=True,
+    )
+
+
+def _put_back(child: "subprocess.Popen[bytes]") -> None:
+    with _lock:
+        idle_children.append(child)
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    child.kill()
+    for pipe in (child.stdin, child.stdout):
+        with suppress(OSError):  # what was not sent yet is not wanted any more
+            pipe.close()  # type: ignore[union-attr]
+    child.wait()
+
+
+def _send(child: "subprocess.Popen[bytes]", request: dict[str, Any]) -> None:
+    with suppress(OSError):  # a child that is gone is noticed by its reply
+        child.stdin.write(json.dumps(request).encode() + b"\n")  # type: ignore[union-attr]
+        child.stdin.flush()  # type: ignore[union-attr]
+
+
+def _reply(child: "subprocess.Popen[bytes]", path: Path) -> Parsed | None:
+    """Return the next part; None at the end. Raise what the child reports, or FileError where it died."""
+    watchdog = Timer(REPLY_TIMEOUT_SECONDS, child.kill)
+    watchdog.daemon = True
+    watchdog.start()
+    try:
+        line = child.stdout.readline(MAX_REPLY_BYTES)  # type: ignore[union-attr]
+    finally:
+        watchdog.cancel()
+    if not line.endswith(b"\n"):
+        child.kill()
+        child.wait()
+        raise _died(path)
+    reply = json.loads(line)
+    if "error" in reply:
+        message, hint = reply["error"]
+        raise FileError(message, hint=hint)
+    return None if "end" in reply else _decoded(reply)
+
+
+def _died(path: Path) -> FileError:
+    limits = f"more than {MAX_MEMORY_BYTES // 1024**2:,} MB of memory or {MAX_CPU_SECONDS} s"
+    return FileError(
+        f"{shown(path)} cannot be read: it takes {limits}, or crashes its reader",
+        hint="open it in its program and save it again, or save its text alone",
+    )
