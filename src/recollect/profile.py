@@ -380,6 +380,8 @@ class Profile:
     """How many hits an answer has when nobody says."""
     max_limit: AtLeastOne = 100
     """How many it may have."""
+    clamp_limit: bool = False
+    """Whether a limit below 1 means the usual one, as engram has it; else it is an error."""
     blank: Literal["browse", "nothing"] = "browse"
     """What a blank query does: browse the newest, or find nothing."""
     dedup: Literal["words", "bm25"] = "words"

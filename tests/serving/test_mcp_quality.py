@@ -253,3 +253,82 @@ def test_every_argument_of_every_prompt_is_described() -> None:
         prompts = ask(db, lambda client: client.list_prompts()).prompts
 
     assert all(each.description for prompt in prompts for each in (prompt, *(prompt.arguments or ())))
+
+
+# --- what a model gives ---------------------------------------------------------------------
+
+
+@pytest.mark.req("E-17")
+@pytest.mark.parametrize(
+    ("tool", "given", "told"),
+    [
+        ("search", {"query": "a", "profile": "engram"}, "search takes no 'profile' (one of query, project, type,"),
+        ("stats", {"query": "a"}, "stats takes no 'query' (one of project)"),
+        ("search", {}, "search needs 'query' (what to find, in plain words;"),
+        ("search", {"query": 7}, "query cannot be 7 (should be a valid string)"),
+        ("search", {"query": "a", "budget": 1}, "budget cannot be 1 (should be greater than or equal to 50)"),
+        ("search", {"query": "a", "limit": "many"}, "limit cannot be 'many' (should be a valid integer,"),
+        ("remember", {"text": ""}, "text cannot be '' (string should have at least 1 character)"),
+        ("feedback", {"id": 1, "verdict": "fine"}, "verdict cannot be 'fine' (should be 'used', 'useful' or 'wrong')"),
+    ],
+)
+def test_a_wrong_argument_is_refused_in_one_line_with_a_hint(tool: str, given: dict[str, Any], told: str) -> None:
+    with opened() as db:
+        result = ask(db, lambda client: client.call_tool(tool, given))
+
+    said = result.content[0].text
+    assert result.is_error
+    assert said.startswith(told)
+    assert said.endswith(")")
+    assert "\n" not in said
+    assert "pydantic" not in said
+    assert result.meta[ERROR]["code"] == "bad_input"
+
+
+# --- what a model asks for ------------------------------------------------------------------
+
+
+@pytest.mark.req("C-19", "C-22", "N-04", "E-09")
+def test_detail_tells_how_a_result_was_found_and_without_it_an_answer_is_small() -> None:
+    with opened(model="hashing") as db:
+        db.add("Deploys: every Friday", title="Deploys", kind="session_summary")
+        db.embed()
+
+        small = called(db, "search", query="deploys Friday", everything=True)["results"][0]
+        full = called(db, "search", query="deploys Friday", everything=True, detail=True)["results"][0]
+        (hit,) = db.search("deploys Friday").hits
+
+    detail = full.pop("detail")
+    assert full == small
+    assert {name: value for name, value in detail.items() if name != "facts"} == {
+        "kind": "session_summary",
+        "match_type": "hybrid",
+        "bm25_score": pytest.approx(hit.bm25_score, abs=1e-6),
+        "bm25_rank": 1,
+        "semantic_score": pytest.approx(hit.semantic_score, abs=1e-6),
+        "vector_rank": 1,
+        "fused_score": pytest.approx(hit.fused_score, abs=1e-6),
+        "effective_confidence": pytest.approx(hit.effective_confidence, abs=1e-6),
+    }
+    assert detail["facts"] == [f"{fact.subject} {fact.predicate} {fact.object}" for fact in hit.facts] != []
+
+
+@pytest.mark.req("C-28")
+def test_a_misspelled_question_is_answered_with_a_suggestion() -> None:
+    with opened() as db:
+        db.add("The database listens on port 5433")
+
+        told = called(db, "search", query="databse port", everything=True)
+
+    assert told["suggestions"] == ["database port"]
+
+
+def test_a_memory_without_its_vector_is_no_note_to_an_agent() -> None:
+    with opened(model="hashing") as db:
+        db.add("We deploy on Fridays", embed=False)
+
+        degraded = db.search("when do we deploy").degraded
+        told = called(db, "search", query="when do we deploy", everything=True)
+
+    assert degraded == "vectors_pending"
+    assert "note" not in told

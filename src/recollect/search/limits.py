@@ -5,6 +5,9 @@ The other limit is a profile's own: `words.max_terms`, the words and clauses ask
 
 from typing import Final
 
+from recollect.errors import QueryError
+from recollect.profile import Profile
+
 MAX_TOKENS: Final = 4096
 """How many tokens of a query are read; what comes after them in a longer one is not asked."""
 MAX_NESTING: Final = 40
@@ -19,3 +22,15 @@ MAX_DOUBTFUL: Final = 256
 """How many words of a query may be found to be unknown."""
 MAX_UNKNOWN: Final = 32
 """How many unknown words are corrected: each is compared with all words of like length."""
+
+
+def limit_of(profile: Profile, asked: int | None, *, usual: int) -> int:
+    """Return how many hits to show: what was *asked*, at most what *profile* allows, or the *usual* number.
+
+    A limit below 1 is an error, unless the profile clamps limits: then it means the usual number.
+    """
+    if asked is None or (asked < 1 and profile.clamp_limit):
+        return usual
+    if asked < 1:
+        raise QueryError(f"limit cannot be {asked}", hint="give a whole number of at least 1")
+    return min(asked, profile.max_limit)

@@ -20,6 +20,7 @@ from recollect.search.expand import expand
 from recollect.search.fuse import fuse
 from recollect.search.hits import browse, build_hits, count_facets, load_facts, load_shown, mark_conflicts
 from recollect.search.languages import add_languages
+from recollect.search.limits import limit_of
 from recollect.search.parse import Query, parse
 from recollect.search.precise import keep_answers
 from recollect.search.rerank import rerank
@@ -150,10 +151,10 @@ def depth_of(profile: Profile) -> int:
 
 def as_asked(profile: Profile, request: Request) -> Profile:
     """Return *profile* with what *request* sets for itself; the one place where a request overrides a profile."""
-    limit, score = request.limit, request.min_score
+    score = request.min_score
     further = None if request.intent is None else (0.0, 0.0)  # who says what they are after is searched for further
     asked: dict[str, Any] = {
-        "limit": min(limit, profile.max_limit) if limit is not None and limit > 0 else profile.limit,
+        "limit": limit_of(profile, request.limit, usual=profile.limit),
         "retrieve": _set(profile.retrieve, min_similarity=request.min_similarity, short_circuit=further),
         "fuse": _set(_weighted(profile.fuse, request), k=request.rrf_k),
         "weigh": _weighing(profile.weigh, request),

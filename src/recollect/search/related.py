@@ -7,6 +7,7 @@ from recollect.records import NO_FILTER, AnyOf, FactQuery, Memory, Scope, Word
 from recollect.replies import Related
 from recollect.search.build_query import word_query
 from recollect.search.diversify import overlap, shingles
+from recollect.search.limits import limit_of
 from recollect.search.links import linked
 from recollect.search.state import SearchContext
 from recollect.text.tokenizer import read_words, significant
@@ -32,7 +33,7 @@ class _Nearness:
 def related(memory: Memory, context: SearchContext, *, scope: Scope, limit: int | None = None) -> tuple[Related, ...]:
     """Return the memories nearest to *memory* with the reasons, best first; itself and near-repeats left out."""
     rules = context.profile.related
-    most = rules.limit if limit is None or limit < 1 else min(limit, context.profile.max_limit)
+    most = limit_of(context.profile, limit, usual=rules.limit)
     near = _nearness(memory, context, scope, depth=max(context.profile.retrieve.depth, 2 * most))
     shared = _shared_subjects(memory, context, scope)
     links = linked(memory, context.store, scope=scope)

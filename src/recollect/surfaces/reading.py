@@ -36,7 +36,7 @@ BUDGET: Final = Parameter(name="budget", kind="number", least=1, default=500, ab
 # --- searches -------------------------------------------------------------------------------
 
 NUMBERS: Final = (
-    replace(LIMIT, about="how many hits (5 on a terminal, else what the profile says)"),
+    replace(LIMIT, least=None, about="how many hits (5 on a terminal, else what the profile says)"),
     *(
         Parameter(name=name, kind="share", least=RANGES[name][0], most=RANGES[name][1], about=about)
         for name, about in {
@@ -152,7 +152,7 @@ def why(db: Recollection, given: Given, _: Progress | None) -> Answer:
     return Answer(value=told, text=lambda: text.why_text(told))
 
 
-@operation(ID, replace(LIMIT, about="how many (10)"), FORMAT)
+@operation(ID, replace(LIMIT, least=None, about="how many (10)"), FORMAT)
 def related(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Show the memories that belong to one, and why."""
     (row,) = given.ids

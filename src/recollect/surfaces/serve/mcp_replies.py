@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from recollect.errors import RecollectError
 from recollect.recall.inject import count_tokens_mixed
-from recollect.records import Memory
+from recollect.records import Fact, Memory
 from recollect.replies import Hit, Related, Reply
 from recollect.surfaces.serialise import error_value
 from recollect.surfaces.terminal import visible, visible_line
@@ -26,6 +26,11 @@ LONGEST_NAME: Final = 120
 """How many characters of a title or of a source are told."""
 MOST_NAMES: Final = 50
 """How many projects and types are told by name."""
+HOW_FOUND: Final = (
+    *("kind", "match_type", "bm25_score", "bm25_rank", "semantic_score", "vector_rank", "fused_score"),
+    "effective_confidence",
+)
+"""What the detail of a result tells of its hit, apart from the facts."""
 ERROR: Final = "recollect/error"
 """Where the error of a tool stands for programs; a model reads the text."""
 
@@ -46,6 +51,7 @@ class Result(BaseModel):
     older: str | None = Field(default=None, description="the id of the older memory that this one follows")
     conflicts: list[str] | None = Field(default=None, description="ids of results that say something else")
     reasons: list[str] | None = None
+    detail: dict[str, Any] | None = Field(default=None, description="how it was found, where asked for")
 
 
 class Results(BaseModel):
@@ -55,6 +61,7 @@ class Results(BaseModel):
     results: list[Result]
     note: str | None = Field(default=None, description="why there is nothing, or what could not be done")
     more: int = Field(default=0, description="how many further results had no room, or probably do not answer")
+    suggestions: list[str] | None = Field(default=None, description="did you mean one of these?")
 
 
 class Remembered(BaseModel):
@@ -127,16 +134,21 @@ def as_error(error: RecollectError) -> CallToolResult:
     return CallToolResult(content=[content], is_error=True, _meta={ERROR: error_value(error)["error"]})
 
 
-def found(reply: Reply, *, budget: int) -> Results:
-    """Return what *reply* found, as far as *budget* tokens go."""
-    hits = [_hit(each) for each in reply.hits]
+def found(reply: Reply, *, budget: int, detail: bool = False) -> Results:
+    """Return what *reply* found, as far as *budget* tokens go; with *detail*, how each result was found.
+
+    That new memories still wait for their vectors is not noted: an agent can do nothing about it.
+    """
+    hits = [_hit(each, detail=detail) for each in reply.hits]
     shown = fitted(hits, budget=budget)
-    notes = (reply.reason.message if reply.reason else "", degraded_text(reply))
+    degraded = "" if reply.degraded == "vectors_pending" else degraded_text(reply)
+    notes = (reply.reason.message if reply.reason else "", degraded)
     return Results(
         outcome=reply.outcome,
         results=shown,
         note="; ".join(filter(None, notes)) or None,
         more=len(hits) - len(shown) + reply.hidden,
+        suggestions=[visible_line(each) for each in reply.suggestions] or None,
     )
 
 
@@ -219,15 +231,29 @@ def _largest(numbers: Mapping[str, int]) -> dict[str, int]:
     return {_name(name): number for name, number in most}
 
 
-def _hit(hit: Hit) -> Result:
+def _hit(hit: Hit, *, detail: bool) -> Result:
     result = of_memory(hit.memory, passage(hit))
     return result.model_copy(
         update={
             "score": round(hit.score, 3),
             "older": None if hit.older is None else str(hit.older),
             "conflicts": [str(each) for each in hit.conflicts] or None,
+            "detail": _detail(hit) if detail else None,
         }
     )
+
+
+def _detail(hit: Hit) -> dict[str, Any]:
+    """Return how *hit* was found, named as in JSON everywhere; what there is none of is left out."""
+    values = {name: getattr(hit, name) for name in HOW_FOUND}
+    told = {name: round(value, 6) if isinstance(value, float) else value for name, value in values.items()}
+    told["facts"] = brief([fact_line(each) for each in hit.facts]) or None
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def fact_line(fact: Fact) -> str:
+    """Return what *fact* states, in a line."""
+    return f"{fact.subject} {fact.predicate} {fact.object}"
 
 
 def passage(hit: Hit) -> str:

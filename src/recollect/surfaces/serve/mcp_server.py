@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal, ParamSpec, TypeVar
 
 from mcp.server import MCPServer, ServerRequestContext
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -18,8 +18,9 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
+from recollect.arguments import shown
 from recollect.errors import InputError, RecollectError
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve import mcp_replies as replies
@@ -44,6 +45,8 @@ WRITING: Final = ToolAnnotations(
 FORGETTING: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
+USUAL_RESULTS: Final = 10
+"""How many results a search tool returns unless told; a profile that clamps limits uses its own number."""
 LARGE: Final = {"anthropic/maxResultSizeChars": 100_000}
 """Lets Claude Code hand a result of the largest budget to its model, not to a file."""
 
@@ -53,7 +56,7 @@ Types = Annotated[list[str] | None, Field(description="only these types: note, d
 Tags = Annotated[list[str] | None, Field(description="only with one of these tags")]
 Since = Annotated[str | None, Field(description="from this date on: 2026-05-01, 3d, yesterday, last week")]
 Until = Annotated[str | None, Field(description="up to this date")]
-Limit = Annotated[int, Field(ge=1, le=100, description="at most so many")]
+Limit = Annotated[int, Field(description="at most this many")]
 Budget = Annotated[int, Field(ge=50, le=20_000, description="tokens the answer may have, about")]
 Id = Annotated[str | int, Field(description="the id of a memory, as search tells it")]
 Verdict = Literal["used", "useful", "wrong"]
@@ -86,7 +89,24 @@ def build_server(dispatcher: Dispatcher, caller: Caller, *, session: str | None 
 
 
 class _Server(MCPServer):
-    """A server whose tools are told in few words."""
+    """A server with short tool schemas, whose tools refuse wrong arguments in one line."""
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool; refuse arguments that it does not take, and values that do not fit."""
+        tool = self._tool_manager.get_tool(name)
+        known = tool.parameters.get("properties", {}) if tool else arguments
+        unknown = next((each for each in arguments if each not in known), None)
+        if unknown is not None:
+            hint = f"one of {', '.join(known)}" if known else "it takes no arguments"
+            return replies.as_error(InputError(f"{name} takes no {shown(unknown)}", hint=hint))
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                return replies.as_error(_misfit(name, error.__cause__, known))
+            raise
 
     async def list_tools(self) -> list[Tool]:
         """Return the tools with schemas as short as they can be."""
@@ -105,6 +125,15 @@ class _Server(MCPServer):
             return await super().get_prompt(name, arguments, context)
         except ValueError as error:
             raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
+
+
+def _misfit(tool: str, error: ValidationError, known: Mapping[str, Any]) -> InputError:
+    """Return the first of what is wrong with the arguments of *tool*, in our words."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else "arguments"
+    if first["type"] == "missing":
+        return InputError(f"{tool} needs {name!r}", hint=known.get(name, {}).get("description"))
+    return InputError(f"{name} cannot be {shown(first['input'])}", hint=first["msg"].removeprefix("Input ").lower())
 
 
 def as_agent(caller: Caller) -> Caller:
@@ -126,6 +155,7 @@ class _Door:
 
     def __init__(self, dispatcher: Dispatcher, caller: Caller, session: str | None) -> None:
         self._service, self._caller, self.session = dispatcher, caller, session
+        self.usual_limit = None if dispatcher.db.profile.clamp_limit else USUAL_RESULTS
 
     def ask(self, operation: str, **given: Any) -> Any:
         """Return what *operation* answers to what is *given*."""
@@ -179,9 +209,10 @@ def _search(door: _Door, operation: str) -> Callable[..., Any]:
         since: Since = None,
         until: Until = None,
         as_of: Annotated[str | None, Field(description="what was believed on this date")] = None,
-        limit: Limit = 10,
+        limit: Annotated[int | None, Field(description=f"at most this many ({USUAL_RESULTS})")] = None,
         budget: Budget = 2000,
         everything: Annotated[bool, Field(description="also what matches but probably does not answer")] = False,  # noqa: FBT002
+        detail: Annotated[bool, Field(description="also scores, ranks, match type, confidence, kind, facts")] = False,  # noqa: FBT002
     ) -> Annotated[CallToolResult, replies.Results]:
         reply = door.ask(
             operation,
@@ -192,12 +223,12 @@ def _search(door: _Door, operation: str) -> Callable[..., Any]:
             since=since,
             until=until,
             as_of=as_of,
-            limit=limit,
+            limit=door.usual_limit if limit is None else limit,
             precise=not everything,
             session=door.session,
-            include_facts=False,
+            include_facts=detail,
         )
-        return replies.as_result(replies.found(reply, budget=budget))
+        return replies.as_result(replies.found(reply, budget=budget, detail=detail))
 
     return search
 
@@ -292,9 +323,9 @@ def _add_counting(server: MCPServer, door: _Door) -> None:
 
 
 def _document(door: _Door, row: int) -> replies.Document:
-    shown = door.ask("show", id=row)
-    memory = shown.memory
-    facts = [f"{fact.subject} {fact.predicate} {fact.object}" for fact in shown.facts]
+    found = door.ask("show", id=row)
+    memory = found.memory
+    facts = [replies.fact_line(each) for each in found.facts]
     about = serialise(replace(memory, content=""))
     kept = {name: value for name, value in about.items() if name != "content" and value not in (None, "", [], {})}
     return replies.Document(
