@@ -81,9 +81,7 @@ def _models() -> list[ast.FunctionDef]:
 
 def _function(made: ast.FunctionDef, owner: str) -> Iterator[str]:
     yield f"### {made.name}"
-    arguments = ast.unparse(made.args).removeprefix("self, ").removeprefix("self").removeprefix("/, ").lstrip("*, ")
-    keyword = "" if made.args.args[1:] or made.args.posonlyargs or made.args.vararg else "*, "
-    arguments = f"{keyword if made.args.kwonlyargs and owner == 'db.' else ''}{arguments}"
+    arguments = ast.unparse(made.args).removeprefix("self, ").removeprefix("self").removeprefix("/, ")
     returns = ast.unparse(made.returns).strip("'\"") if made.returns else "None"
     is_property = any(ast.unparse(each) == "property" for each in made.decorator_list)
     called = f"{owner}{made.name}" + ("" if is_property else f"({arguments})")
@@ -122,9 +120,12 @@ def _options(name: str, title: str) -> Iterator[str]:
     kind = getattr(options, name)
     yield f"## {title}"
     yield inspect.getdoc(kind) or ""
-    told = [each for verb in ("search", VERB_OF[name]) for each in OPERATIONS[verb].parameters]
+    verbs = (VERB_OF[name],) if name == "MemoryOptions" else ("search", VERB_OF[name])
+    told = [each for verb in verbs for each in OPERATIONS[verb].parameters]
     about = {each.name: each.about.replace(" (may be repeated)", "") for each in told}
     about = {**field_notes(replies.Request), **ABOUT, **about}
+    if name == "MemoryOptions":
+        about |= {"project": "the project it belongs to", "kind": "the kind of text it is"}
     rows = [
         f"| `{key}` | `{_typed(hint)}` | {_usual(key, name)} | {about.get(key, '').replace('|', '/')} |"
         for key, hint in get_type_hints(kind).items()

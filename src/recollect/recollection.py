@@ -42,6 +42,7 @@ from recollect.records import (
     Scope,
     StoreStats,
     Trust,
+    Write,
 )
 from recollect.replies import Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
 from recollect.rerankers.contract import NO_RERANKER, Rerankers
@@ -758,17 +759,16 @@ class Recollection:
         page = self.store.browse(scope=scope, where=where, limit=most, offset=passed)
         return Listing(memories=tuple(self.store.load(page.ids, scope=scope).values()), total=page.total)
 
-    def forget(self, memory_id: int, *, reason: str = "") -> None:
-        """Hide a memory from every search until it is restored.
+    def forget(self, *memory_ids: int, reason: str = "") -> None:
+        """Hide memories from every search until they are restored: all of them or none.
 
         Example:
             >>> db.forget(2, reason="the server is gone")
             >>> db.search("staging", mode="keyword").hits
             ()
         """
-        self._one(memory_id)
         detail = {"reason": remember.redact.redact_text(reason).text} if reason else {}
-        self.store.apply([Forget(id=memory_id, detail=detail)], at=self.now())
+        self._change(memory_ids, lambda memory: Forget(id=memory.id, detail=detail))
 
     def purge(
         self,
@@ -866,8 +866,8 @@ class Recollection:
             raise InputError(f"no token is called {name!r}", hint="see: recollect token list")
         upkeep.tokens.revoke_token(self.store, name)
 
-    def restore(self, memory_id: int) -> None:
-        """Bring back a memory that was forgotten, or one that another took the place of.
+    def restore(self, *memory_ids: int) -> None:
+        """Bring back memories that were forgotten or superseded: all of them or none.
 
         Example:
             >>> db.forget(1)
@@ -875,17 +875,17 @@ class Recollection:
             >>> [hit.id for hit in db.search("deploy").hits]
             [1]
         """
-        self.store.apply([remember.clean.restoring(self._one(memory_id))], at=self.now())
+        self._change(memory_ids, remember.clean.restoring)
 
-    def pin(self, memory_id: int, *, pinned: bool = True) -> None:
-        """Keep a memory from ageing, or let it age again.
+    def pin(self, *memory_ids: int, pinned: bool = True) -> None:
+        """Keep memories from ageing, or let them age again: all of them or none.
 
         Example:
             >>> db.pin(1)
             >>> db.show(1).memory.pinned
             True
         """
-        self.store.apply([remember.clean.pinning(self._one(memory_id), pinned=pinned)], at=self.now())
+        self._change(memory_ids, lambda memory: remember.clean.pinning(memory, pinned=pinned))
 
     def edit(  # noqa: PLR0913  (each is a field)
         self,
@@ -937,7 +937,7 @@ class Recollection:
         """
         context = self._ingest_context(embed=False)
         with self.store.transaction():
-            found = [self._one(row) for row in memory_ids]
+            found = self._several(memory_ids)
             tags = [remember.edit.tags_with(each, add=add, remove=remove) for each in found]
             return tuple(remember.edit.edit(one, {"tags": own}, context) for one, own in zip(found, tags, strict=True))
 
@@ -1486,10 +1486,20 @@ class Recollection:
         return self.store.rebuild(progress)
 
     def _one(self, memory_id: int) -> Memory:
-        found = self.store.load([memory_id], scope=self.scope)
-        if memory_id not in found:
-            raise unknown(memory_id)
-        return found[memory_id]
+        return self._several([memory_id])[0]
+
+    def _several(self, memory_ids: Sequence[int]) -> tuple[Memory, ...]:
+        """Return the memories with these ids, each once; an unknown id is an error."""
+        found = self.store.load(tuple(dict.fromkeys(memory_ids)), scope=self.scope)
+        for row in memory_ids:
+            if row not in found:
+                raise unknown(row)
+        return tuple(found[row] for row in dict.fromkeys(memory_ids))
+
+    def _change(self, memory_ids: Sequence[int], write: Callable[[Memory], Write]) -> None:
+        """Apply one write to each memory in one transaction: all of them or none."""
+        with self.store.transaction():
+            self.store.apply([write(memory) for memory in self._several(memory_ids)], at=self.now())
 
 
 def _unquoted(reply: Reply) -> Reply:

@@ -116,11 +116,11 @@ def paged(value: Any, page: Callable[[], Page], *, rows: Sequence[Any] = (), fou
     return Answer(value=value, text=lambda: plain(page()), page=page, rows=rows, found=found)
 
 
-def for_each(ids: Sequence[int], change: Callable[[int], tuple[Mapping[str, Any], str]]) -> Answer:
-    """Return the answer of a verb that does the same to each of *ids*: one value, or several as `results`."""
-    done = [change(row) for row in ids]
-    value = done[0][0] if len(done) == 1 else {"results": [each for each, _ in done]}
-    return Answer(value=value, text=lambda: "\n".join(told for _, told in done))
+def for_each(ids: Sequence[int], done: Callable[[int], tuple[Mapping[str, Any], str]]) -> Answer:
+    """Return the answer of a verb that did the same to each of *ids*: one value, or several as `results`."""
+    told = [done(row) for row in ids]
+    value = told[0][0] if len(told) == 1 else {"results": [each for each, _ in told]}
+    return Answer(value=value, text=lambda: "\n".join(text for _, text in told))
 
 
 # --- what is given --------------------------------------------------------------------------

@@ -255,45 +255,33 @@ def capture(db: Recollection, given: Given, _: Progress | None) -> Answer:
 # --- one memory changed ---------------------------------------------------------------------
 
 
-def _known(db: Recollection, given: Given) -> tuple[int, ...]:
-    """Return the ids that were given; refuse an unknown one before anything is changed."""
-    for row in given.ids:
-        db.show(row)
-    return given.ids
-
-
 @operation(IDS)
 def forget(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Hide memories from every search until they are restored."""
-
-    def change(row: int) -> tuple[dict[str, Any], str]:
-        db.forget(row)
-        return {"id": row, "event": "forget"}, f"#{row} forgotten; bring it back with: recollect restore {row}"
-
-    return for_each(_known(db, given), change)
+    db.forget(*given.ids)
+    return for_each(
+        given.ids,
+        lambda row: (
+            {"id": row, "event": "forget"},
+            f"#{row} forgotten; bring it back with: recollect restore {row}",
+        ),
+    )
 
 
 @operation(IDS)
 def restore(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Bring back memories that were forgotten or superseded."""
-
-    def change(row: int) -> tuple[dict[str, Any], str]:
-        db.restore(row)
-        return {"id": row, "event": "restore"}, f"#{row} restored"
-
-    return for_each(_known(db, given), change)
+    db.restore(*given.ids)
+    return for_each(given.ids, lambda row: ({"id": row, "event": "restore"}, f"#{row} restored"))
 
 
 @operation(IDS, Parameter(name="off", kind="flag", about="let it age again"))
 def pin(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Keep memories from ageing."""
-    pinned = not given.get("off")
-
-    def change(row: int) -> tuple[dict[str, Any], str]:
-        db.pin(row, pinned=pinned)
-        return {"id": row, "pinned": pinned}, f"#{row} is {'pinned' if pinned else 'not pinned'}"
-
-    return for_each(_known(db, given), change)
+    pinned = not given["off"]
+    db.pin(*given.ids, pinned=pinned)
+    state = "pinned" if pinned else "not pinned"
+    return for_each(given.ids, lambda row: ({"id": row, "pinned": pinned}, f"#{row} is {state}"))
 
 
 @operation(
