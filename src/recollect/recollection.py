@@ -57,6 +57,8 @@ if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     SearchContext = search.SearchContext
     Why = search.why.Why
 
+LOGGING, EMBEDDING = "writing the recall log", "making vectors in the background"
+"""What the two threads of a long-lived process do, as `doctor` names it."""
 Clock = Callable[[], datetime]
 Answers = Callable[[Request, Profile, Callable[[Request, Profile], Reply], Callable[[], int]], Reply]
 """How a request is answered: by what it is given to search with, or by a result of the same version that is kept."""
@@ -98,7 +100,7 @@ def open(  # noqa: A001  (recollect.open reads as it should)
     """
     place = None if address is None else str(address)
     settings = read_settings(db=place, profile=profile, project=project, model=model, reranker=reranker)
-    return Recollection(
+    opened = Recollection(
         store=open_store(settings.db, analyse, analyser=ANALYSER, cache=segments_folder()),
         profile=load_profile(settings.profile),
         project=settings.project or None,
@@ -114,6 +116,9 @@ def open(  # noqa: A001  (recollect.open reads as it should)
         background=background,
         retention=recall.log.Retention(days=bound(settings, "log_days"), megabytes=bound(settings, "log_megabytes")),
     )
+    if background:
+        opened._resume_embedding()  # noqa: SLF001
+    return opened
 
 
 @contextmanager
@@ -126,7 +131,8 @@ def lend(db: "Recollection", settings: Settings) -> "Iterator[Recollection]":
     view.profile, view.address, view.background = load_profile(settings.profile), settings.db, False
     view._choose(settings.project or None)  # noqa: SLF001
     view.models = db.models.lent()
-    view._writer, view._log = recall.log.BackgroundWriter(), recall.log.BackgroundWriter()  # noqa: SLF001
+    view._log = recall.log.BackgroundWriter(LOGGING, failures=db._log.failures)  # noqa: SLF001
+    view._writer = recall.log.BackgroundWriter(EMBEDDING, failures=db._writer.failures)  # noqa: SLF001
     try:
         yield view
     finally:
@@ -182,7 +188,7 @@ class Recollection:
         self.address, self.background = address, background
         self.retention = retention or recall.log.Retention()
         self._clock, self.answers = clock, answers
-        self._writer, self._log = recall.log.BackgroundWriter(), recall.log.BackgroundWriter()
+        self._log, self._writer = recall.log.BackgroundWriter(LOGGING), recall.log.BackgroundWriter(EMBEDDING)
         self._tuned = evaluate.tuning.TunedProfiles(store)
         self._choose(project)
 
@@ -193,7 +199,10 @@ class Recollection:
         self.close()
 
     def close(self) -> None:
-        """Finish the log, then let go of the models and the store; searches that still run are waited for, not long.
+        """Finish the recall log and the vectors within some seconds each, then let go of the models and the store.
+
+        Vectors that are not made by then are made after the next `open(…, background=True)`, or by `embed`. Searches
+        that still run are waited for, not long.
 
         Example:
             >>> db.close()
@@ -511,6 +520,15 @@ class Recollection:
         """
         return self._embed(progress)
 
+    def _resume_embedding(self) -> None:
+        """In the background, make the vectors that an earlier process left to be made by the model in use."""
+        self._writer.submit(lambda _: self._embed_what_waits(), None)
+
+    def _embed_what_waits(self) -> None:
+        known = self.store.generations(scope=self.scope)
+        if any(each.pending for each in known if not each.is_external) and self.models.current() is not None:
+            self._embed_now(None)
+
     def _embed(self, progress: Progress | None, wanted: "remember.embed.Wanted | None" = None) -> int:
         self.models.ready(now=self.now(), progress=progress)
         return remember.embed.embed_pending(
@@ -520,6 +538,7 @@ class Recollection:
             context_weights=self.profile.embed.context_weights,
             wanted=wanted,
             progress=progress,
+            stopped=lambda: self._writer.is_over,
         )
 
     def capture(
@@ -1443,6 +1462,7 @@ class Recollection:
         advice = [f"vectors of {name} are here and not in use; drop them: recollect model prune" for name in old]
         privacy = upkeep.privacy.leaving(self.models, self.address)
         advice += [*upkeep.privacy.exposed(self.address), *filter(None, [self.models.notice])]
+        advice += [*self._log.failures, *self._writer.failures]
         return Health(
             problems=problems,
             memories=memories,

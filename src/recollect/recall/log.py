@@ -3,6 +3,7 @@
 import os
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -42,6 +43,10 @@ OFTEN: Final = 3
 PAUSE: Final = 0.5
 """How many seconds lie between two turns of the writer: each takes a transaction, after which readers read anew."""
 
+CLOSE_SECONDS: Final = 5.0
+"""How long closing waits for work in the background."""
+MAX_REPORTED_FAILURES: Final = 5
+
 Given = TypeVar("Given")
 Work = Callable[[list[Given]], object]
 
@@ -49,13 +54,14 @@ Work = Callable[[list[Given]], object]
 class BackgroundWriter:
     """A thread that does what it is given, in turns: what comes first at once, what comes soon after it together.
 
-    What fails there fails alone.
+    A failure stops nothing else: it is logged as a warning and kept in `failures`, which `doctor` reports.
     """
 
-    def __init__(self) -> None:
-        self._closed = False
+    def __init__(self, what: str = "work in the background", *, failures: deque[str] | None = None) -> None:
+        self._what = what
+        self._deadline: float | None = None
         self._rested = 0.0
-        self.failures = 0
+        self.failures: deque[str] = deque(maxlen=MAX_REPORTED_FAILURES) if failures is None else failures
         self._begin()
 
     def _begin(self) -> None:
@@ -69,7 +75,7 @@ class BackgroundWriter:
         """Take *work* and return at once; it gets all that it was *given* in a row. After the end nothing is taken."""
         self._begin_anew_after_a_fork()
         with self._changed:
-            if not self._closed:
+            if self._deadline is None:
                 self._take(work, given)
 
     def _take(self, work: Work[Any], given: object) -> threading.Thread:
@@ -85,8 +91,8 @@ class BackgroundWriter:
             for work, given in groupby(turn, key=itemgetter(0)):
                 try:
                     work([each for _, each in given])
-                except Exception:  # noqa: BLE001  (the log must never harm the search)
-                    self.failures += 1
+                except Exception as error:  # noqa: BLE001  (the log must never harm the search)
+                    self._fail(error)
             self._rested = time.monotonic() + PAUSE
 
     def _next_turn(self) -> list[tuple[Work[Any], Any]]:
@@ -99,8 +105,21 @@ class BackgroundWriter:
             turn, self._waiting, self._hurried = self._waiting, [], False
             return turn
 
+    def _fail(self, error: Exception) -> None:
+        """Report *error*; after the deadline the store is closed under the work, which is no news."""
+        if not self.is_over:
+            import logging  # noqa: PLC0415  (a start has no failure to report)
+
+            self.failures.append(f"{self._what} failed: {error}")
+            logging.getLogger("recollect").warning("%s failed: %s", self._what, error)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time to finish is up: long work looks at this between two steps, and leaves the rest."""
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
     def flush(self) -> None:
-        """Wait until all that was given is done."""
+        """Wait until all that was given is done; while closing, until the deadline at most."""
         self._begin_anew_after_a_fork()
         done = threading.Event()
         with self._changed:
@@ -110,15 +129,19 @@ class BackgroundWriter:
             self._take(lambda _: done.set(), None)
             self._hurried = True
             self._changed.notify()
-        done.wait()
-        if self._closed:
+        if self._deadline is None:
+            done.wait()
+        elif done.wait(max(0.0, self._deadline - time.monotonic())):
             thread.join()
+        else:
+            with self._changed:
+                self._waiting.clear()
 
     def close(self) -> None:
-        """Finish, and take nothing more."""
+        """Take nothing more, and finish what was given within CLOSE_SECONDS; what is left by then is dropped."""
         self._begin_anew_after_a_fork()
         with self._changed:
-            self._closed = True
+            self._deadline = time.monotonic() + CLOSE_SECONDS
         self.flush()
 
     def _begin_anew_after_a_fork(self) -> None:

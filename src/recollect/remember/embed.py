@@ -39,11 +39,12 @@ def embed_pending(
     context_weights: tuple[float, ...] = (),
     wanted: Wanted | None = None,
     progress: Progress | None = None,
+    stopped: Callable[[], bool] | None = None,
 ) -> int:
     """Embed every live memory that has no vector of this model, or those that are *wanted*; return how many took one.
 
     Where *context_weights* are given, turns of conversations have context vectors with these weights in the end. What
-    is embedded is kept when it ends early.
+    is embedded is kept when it ends early: *stopped* is asked before each batch.
     """
     generation = Generation(
         fingerprint=embedder.fingerprint,
@@ -57,6 +58,8 @@ def embed_pending(
         total = _count(store, embedder.fingerprint, wanted)
     done = 0
     for ids in _batches(_pending(store, embedder.fingerprint, wanted)):
+        if stopped is not None and stopped():
+            break
         memories = list(store.load(ids, scope=ALL_PROJECTS).values())
         done += sum(store.put_vectors(generation, part) for part in _slices(embed_memories(memories, embedder)))
         if progress is not None:

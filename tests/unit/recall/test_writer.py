@@ -1,7 +1,10 @@
 """What is written in the background: in order, in few turns, and nothing is lost at the end."""
 
 import os
+import threading
 import time
+
+import pytest
 
 from recollect.recall.log import PAUSE, BackgroundWriter
 
@@ -55,7 +58,37 @@ def test_a_failure_stays_alone() -> None:
     writer.submit(turns.append, 1)
     writer.close()
 
-    assert (turns, writer.failures) == ([[1]], 1)
+    assert turns == [[1]]
+    assert len(writer.failures) == 1
+    assert "rmdir" in writer.failures[0]
+
+
+def test_the_end_waits_for_work_that_never_ends_no_longer_than_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.recall.log.CLOSE_SECONDS", 0.01)
+    writer, turns, gate, begun = BackgroundWriter(), list[list[int]](), threading.Event(), threading.Event()
+
+    def work(_: list[int]) -> None:
+        begun.set()
+        gate.wait()
+
+    writer.submit(work, 0)
+    begun.wait()
+    writer.submit(turns.append, 1)
+    writer.close()
+    gate.set()
+
+    assert turns == []
+
+
+def test_failures_are_logged_and_only_the_last_ones_are_kept(caplog: pytest.LogCaptureFixture) -> None:
+    writer = BackgroundWriter("writing the recall log")
+    for number in range(7):
+        writer.submit(os.rmdir, f"no such folder {number}")  # type: ignore[arg-type]
+        writer.flush()
+
+    assert len(caplog.messages) == 7
+    assert len(writer.failures) == 5
+    assert all(each.startswith("writing the recall log failed: ") for each in writer.failures)
 
 
 def test_the_end_waits_for_no_pause_and_takes_nothing_more() -> None:

@@ -1,10 +1,16 @@
 """Vectors are made while others write, and written a few at a time."""
 
+import threading
+from pathlib import Path
+
+import pytest
+
 import recollect
 from kit import counted_calls
 from recollect.embedders.hashing import HashingEmbedder
+from recollect.errors import StoreClosed
 from recollect.records import ALL_PROJECTS, Memory
-from recollect.remember.embed import EMBEDDED, SLICE, embed_pending, passages
+from recollect.remember.embed import BATCH, EMBEDDED, SLICE, embed_pending, passages
 
 
 def test_the_vectors_of_long_memories_are_written_a_few_at_a_time() -> None:
@@ -28,3 +34,37 @@ def test_of_a_very_long_memory_the_beginning_gets_vectors() -> None:
     spans = passages(huge, HashingEmbedder())
 
     assert EMBEDDED - 2000 < spans[-1][1] <= EMBEDDED
+
+
+def test_what_is_stopped_between_two_batches_is_gone_on_with_at_the_next_opening(tmp_path: Path) -> None:
+    asked = iter([False, True])
+    with recollect.open(tmp_path / "notes.db", model="hashing") as db:
+        drafts = [Memory(content=f"Note {at}", external_id=str(at)) for at in range(BATCH + 10)]
+        db.add_all(drafts, embed=False)
+        embedder = db.models.required()
+        done = embed_pending(store=db.store, embedder=embedder, model="hashing", stopped=lambda: next(asked))
+
+    with recollect.open(tmp_path / "notes.db", model="hashing", background=True) as db:
+        db.flush()
+        (made,) = db.generations()
+
+    assert done == BATCH
+    assert (made.memories, made.pending) == (BATCH + 10, 0)
+
+
+def test_a_store_is_closed_while_vectors_are_still_being_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recollect.recall.log.CLOSE_SECONDS", 0.01)
+    gate, begun = threading.Event(), threading.Event()
+    db = recollect.open(tmp_path / "notes.db", model="none")
+
+    def work(_: list[None]) -> None:
+        begun.set()
+        gate.wait()
+
+    db._writer.submit(work, None)  # noqa: SLF001
+    begun.wait()
+    db.close()  # returns, though the work does not end
+    gate.set()
+
+    with pytest.raises(StoreClosed):
+        db.stats()
