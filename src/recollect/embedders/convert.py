@@ -1,4 +1,4 @@
-"""Build the ONNX graph of a BERT sentence model straight from its weights, without torch.
+"""Build the ONNX graph of a BERT sentence model straight from its weights, without torch or the onnx package.
 
 Post-norm BERT with gelu, mean pooling and L2 norm in the graph. The fused operators of onnxruntime
 (Attention, SkipLayerNormalization, BiasGelu) give the same vectors as plain ones to 3e-7.
@@ -7,7 +7,7 @@ Post-norm BERT with gelu, mean pooling and L2 norm in the graph. The fused opera
 import json
 import re
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,36 +38,87 @@ def read_tensors(path: Path) -> dict[str, Any]:
 
 _FUSED: Final = "com.microsoft"
 _OPSET: Final = 17
-_IR: Final = 8
-"""The oldest formats that hold all we use, so that older runtimes read the graph too."""
+_IR_VERSION: Final = 8
+"""The oldest formats that hold every operator we use, so that older runtimes read the graph too."""
+_INPUTS: Final = ("input_ids", "attention_mask")
+_FLOAT, _INT32, _INT64 = 1, 6, 7
+"""Element types of an ONNX tensor."""
 
 
 def convert(weights: Path, graph: Path, *, heads: int, epsilon: float) -> None:
     """Write to *graph* the model whose *weights* are in a safetensors file."""
-    onnx = require("onnx")
     tensors = read_tensors(weights)
     try:
-        model = _model(onnx, tensors, heads, epsilon)
+        model = _model(tensors, heads, epsilon)
     except KeyError as error:
         raise ModelError(
             f"{weights.name} holds no BERT model: it lacks {error}", hint="is it the right file?"
         ) from error
-    onnx.save(model, str(graph))
+    graph.write_bytes(model)
+
+
+# --- ONNX is protocol buffers: a message is a row of fields, each a key and a number or a length and bytes ------
+
+
+def _varint(value: int) -> bytes:
+    """Encode an integer, 7 bits a byte; negative numbers as 64-bit two's complement."""
+    value &= (1 << 64) - 1
+    low = bytearray()
+    while value > 0x7F:
+        low.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*low, value))
+
+
+def _field(number: int, value: float | str | bytes) -> bytes:
+    if isinstance(value, int):
+        return _varint(number << 3) + _varint(value)
+    if isinstance(value, float):
+        return _varint(number << 3 | 5) + struct.pack("<f", value)
+    raw = value.encode() if isinstance(value, str) else value
+    return _varint(number << 3 | 2) + _varint(len(raw)) + raw
+
+
+def _message(*fields: tuple[int, float | str | bytes]) -> bytes:
+    return b"".join(_field(number, value) for number, value in fields)
+
+
+def _tensor(name: str, value: Any) -> bytes:
+    kind = _INT64 if value.dtype.kind == "i" else _FLOAT
+    return _message(*((1, int(size)) for size in value.shape), (2, kind), (8, name), (9, value.tobytes()))
+
+
+def _attribute(name: str, value: float) -> bytes:
+    return (
+        _message((1, name), (2, value), (20, 1))
+        if isinstance(value, float)
+        else _message((1, name), (3, value), (20, 2))
+    )
+
+
+def _node(kind: str, inputs: Sequence[str], output: str, domain: str = "", **attributes: float) -> bytes:
+    names = ((1, name) for name in inputs)
+    settings = ((5, _attribute(name, value)) for name, value in attributes.items())
+    return _message(*names, (2, output), (4, kind), *settings, (7, domain))
+
+
+def _value_info(name: str, kind: int, shape: Sequence[str | int]) -> bytes:
+    sizes = _message(*((1, _message((1 if isinstance(size, int) else 2, size))) for size in shape))
+    return _message((1, name), (2, _message((1, _message((1, kind), (2, sizes))))))
 
 
 class _Graph:
-    """A graph that is being built: every method adds to it and returns the name of what it added."""
+    """A graph under construction: every method adds to it and returns the name of what it added."""
 
-    def __init__(self, onnx: Any, tensors: Mapping[str, Any]) -> None:
-        self.onnx = onnx
+    def __init__(self, tensors: Mapping[str, Any]) -> None:
         self.numpy = require("numpy")
         self.tensors = tensors
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.nodes: list[bytes] = []
+        self.constants: list[bytes] = []
 
     def constant(self, value: Any) -> str:
         name = f"c{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(self.numpy.ascontiguousarray(value), name))
+        self.constants.append(_tensor(name, value))
         return name
 
     def weight(self, name: str) -> str:
@@ -77,16 +128,16 @@ class _Graph:
         """Add a weight matrix as a product takes it: inputs down, outputs across."""
         return self.constant(self.tensors[name].T)
 
-    def node(self, kind: str, *inputs: str, domain: str = "", **attributes: Any) -> str:
-        name = f"n{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(kind, inputs, [name], domain=domain, **attributes))
+    def node(self, kind: str, *inputs: str, domain: str = "", output: str = "", **attributes: float) -> str:
+        name = output or f"n{len(self.nodes)}"
+        self.nodes.append(_node(kind, inputs, name, domain, **attributes))
         return name
 
 
-def _model(onnx: Any, tensors: Mapping[str, Any], heads: int, epsilon: float) -> Any:
-    graph = _Graph(onnx, tensors)
+def _model(tensors: Mapping[str, Any], heads: int, epsilon: float) -> bytes:
+    graph = _Graph(tensors)
     layers = sorted({int(found[1]) for name in tensors if (found := re.match(r"encoder\.layer\.(\d+)\.", name))})
-    mask = graph.node("Cast", "attention_mask", to=onnx.TensorProto.INT32)
+    mask = graph.node("Cast", "attention_mask", to=_INT32)
     hidden = _embeddings(graph, epsilon)
     for layer in layers:
         prefix = f"encoder.layer.{layer}"
@@ -94,15 +145,15 @@ def _model(onnx: Any, tensors: Mapping[str, Any], heads: int, epsilon: float) ->
         hidden = _feed_forward(graph, hidden, prefix, epsilon)
     _pooled(graph, hidden)
     width = tensors["embeddings.word_embeddings.weight"].shape[1]
-    helper, kinds = onnx.helper, onnx.TensorProto
-    inputs = [helper.make_tensor_value_info(name, kinds.INT64, ["texts", "pieces"]) for name in _INPUTS]
-    output = helper.make_tensor_value_info("embedding", kinds.FLOAT, ["texts", width])
-    made = helper.make_graph(graph.nodes, "sentence", inputs, [output], graph.constants)
-    opsets = [helper.make_opsetid("", _OPSET), helper.make_opsetid(_FUSED, 1)]
-    return helper.make_model(made, opset_imports=opsets, ir_version=_IR, producer_name="recollect")
-
-
-_INPUTS: Final = ("input_ids", "attention_mask")
+    made = _message(
+        *((1, node) for node in graph.nodes),
+        (2, "sentence"),
+        *((5, constant) for constant in graph.constants),
+        *((11, _value_info(name, _INT64, ("texts", "pieces"))) for name in _INPUTS),
+        (12, _value_info("embedding", _FLOAT, ("texts", width))),
+    )
+    opsets = (_message((1, ""), (2, _OPSET)), _message((1, _FUSED), (2, 1)))
+    return _message((1, _IR_VERSION), (2, "recollect"), (7, made), *((8, opset) for opset in opsets))
 
 
 def _embeddings(graph: _Graph, epsilon: float) -> str:
@@ -144,8 +195,7 @@ def _pooled(graph: _Graph, hidden: str) -> None:
     """Sum over the pieces that count; the sum points where the mean points, and only that is kept."""
     numpy = graph.numpy
     one = graph.constant(numpy.array([1], dtype=numpy.int64))
-    counted = graph.node("Cast", "attention_mask", to=graph.onnx.TensorProto.FLOAT)
+    counted = graph.node("Cast", "attention_mask", to=_FLOAT)
     total = graph.node("MatMul", graph.node("Unsqueeze", counted, one), hidden)
     flat = graph.node("Squeeze", total, one)
-    norm = graph.onnx.helper.make_node("LpNormalization", [flat], ["embedding"], axis=-1, p=2)
-    graph.nodes.append(norm)
+    graph.node("LpNormalization", flat, output="embedding", axis=-1, p=2)

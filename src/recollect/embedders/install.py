@@ -341,7 +341,7 @@ class _Recipe:
 
 def _recipe(name: str, source: str, among: Mapping[str, PublishedModel]) -> _Recipe:
     """Return how to make the model, or refuse before anything is fetched."""
-    for library in NEEDED[:-1]:
+    for library in NEEDED:
         require(library)
     if name == HASHING or not re.fullmatch(r"\w[\w.-]*", name):
         raise InputError(f"{name!r} cannot be the name of a model", hint="use letters, digits, dots and dashes")
@@ -358,7 +358,6 @@ def _recipe(name: str, source: str, among: Mapping[str, PublishedModel]) -> _Rec
 
 def _built(known: PublishedModel, source: str) -> _Recipe:
     """Build the graph from the published files; those fetched before stay."""
-    require(NEEDED[-1])
     fetch = fetcher(source, known)
 
     def build(into: Path, fetched: Path, progress: Progress) -> None:

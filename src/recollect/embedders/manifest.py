@@ -19,8 +19,8 @@ from recollect.embedders.passages import SCRIPTS
 from recollect.errors import ModelError
 from recollect.values import dataclass, field, fields, replace
 
-NEEDED: Final = ("numpy", "onnxruntime", "tokenizers", "onnx")
-"""The libraries that it takes to build a model; all but the last are what it takes to run one."""
+NEEDED: Final = ("numpy", "onnxruntime", "tokenizers")
+"""The libraries that run a model."""
 
 RUNTIME: Final = "onnxruntime"
 SILENT: Final = "ORT_DISABLE_TELEMETRY"
@@ -47,9 +47,8 @@ def require(library: str, *, by: str = "the embedding model") -> ModuleType:
     try:
         return import_module(library)
     except ImportError as error:
-        extra = "model,convert" if library == "onnx" else "model"
         raise ModelError(
-            f"{by} needs the library {library}, which is not installed", hint=f'run: pip install "recollect[{extra}]"'
+            f"{by} needs the library {library}, which is not installed", hint=f"run: pip install {library}"
         ) from error
 
 

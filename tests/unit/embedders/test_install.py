@@ -211,24 +211,6 @@ def test_a_folder_that_cannot_be_written_is_an_error_with_a_hint(published: Path
     assert caught.value.hint
 
 
-def test_without_the_builder_the_missing_extra_is_named_before_anything_is_fetched(tmp_path: Path) -> None:
-    script = (
-        "import sys; sys.modules['onnx'] = None\n"
-        "from pathlib import Path\n"
-        "from recollect.embedders.install import install\n"
-        "from recollect.errors import ModelError\n"
-        "try: install('minilm', Path(sys.argv[1]))\n"
-        "except ModelError as error: print(error, '|', error.hint)"
-    )
-    command = [sys.executable, "-c", script, str(tmp_path / "models")]
-
-    done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
-
-    assert "needs the library onnx" in done.stdout
-    assert "recollect[model,convert]" in done.stdout
-    assert not (tmp_path / "models").exists()
-
-
 def test_two_processes_that_install_at_once_both_end_with_a_whole_model(models: Path, tmp_path: Path) -> None:
     mine = write_model(tmp_path / "mine")
     script = (

@@ -165,7 +165,7 @@ def test_without_numpy_one_line_says_what_to_install() -> None:
 
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)  # noqa: S603
 
-    told = 'an evaluation needs the library numpy, which is not installed (run: pip install "recollect[model]")'
+    told = "an evaluation needs the library numpy, which is not installed (run: pip install numpy)"
     assert (done.returncode, done.stdout, done.stderr) == (3, "", f"error: {told}\n")
 
 

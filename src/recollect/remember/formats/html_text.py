@@ -84,7 +84,7 @@ def read_html(path: Path, origin: Origin) -> Iterator[Parsed]:
 
 def page_of(raw: bytes, *, what: str) -> Page:
     """Return what the page *raw* says; *what* is named where the library for it is missing."""
-    etree = need("lxml.etree", extra="html", what=what)
+    etree = need("lxml.etree", extra="documents", what=what)
     target = _Target()
     # The text is given in an encoding of ours: what the page says of its own was heeded.
     parser = etree.HTMLParser(target=target, encoding="utf-8", recover=True, remove_comments=True, no_network=True)

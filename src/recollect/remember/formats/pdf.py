@@ -44,7 +44,7 @@ _CONTROL: Final = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 def read_pdf(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield the memories of each page: its title is the bookmark it stands under, its section ends with `p. 3`."""
-    pdfium = need("pypdfium2", extra="pdf", what="reading PDF")
+    pdfium = need("pypdfium2", extra="documents", what="reading PDF")
     raw = read_bytes(path, largest=LARGEST_DOCUMENT)
     # The library warns of odd documents; without a handler Python would print it amid our own output.
     logging.getLogger("pypdfium2").addHandler(logging.NullHandler())
