@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Print each requirement with the tests that prove it, or "open".
 
-    python scripts/requirements.py build/requirements.json
+    python scripts/requirements.py build/proven-test.json build/proven-full.json
 
-The file is what `pytest --requirements=FILE` wrote: id -> the tests that passed.
+Each file is what `pytest --requirements=FILE` wrote: id -> the tests that passed.
 """
 
 import json
@@ -26,12 +26,14 @@ def lines(ledger: Mapping[str, Mapping[str, object]], proven: Mapping[str, Seque
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Print the report on the file named in *arguments*; return the exit code."""
-    if len(arguments) != 1:
-        sys.stderr.write("usage: python scripts/requirements.py FILE\n")
+    """Print the report on the files named in *arguments*; return the exit code."""
+    missing = [name for name in arguments if not Path(name).is_file()]
+    if missing or not arguments:
+        sys.stderr.write(f"no results in {', '.join(missing) or 'no file'}; run make test and make test-all first\n")
         return 2
     ledger = tomllib.loads(LEDGER.read_text(encoding="utf-8"))
-    proven = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    parts = [json.loads(Path(name).read_text(encoding="utf-8")) for name in arguments]
+    proven = {name: [test for part in parts for test in part.get(name, ())] for name in ledger}
     sys.stdout.writelines(f"{line}\n" for line in lines(ledger, proven))
     return 0
 

@@ -89,6 +89,30 @@ class Ledger:
         return {name: [test for test in passed if name in self.ids[test]] for name in sorted(LEDGER)}
 
 
+# --- what needs more than a clone and pip ---------------------------------------------------
+
+FULL_FOLDERS = ("browser", "postgres")
+FULL_FIXTURES = frozenset({"shared_data"})
+
+
+def needs_more(item: pytest.Item) -> bool:
+    """Say whether a test needs Chromium, a PostgreSQL server or the judged sets next to the repository."""
+    parameters = getattr(item, "callspec", None)
+    return (
+        item.path.parent.name in FULL_FOLDERS
+        or bool(FULL_FIXTURES & set(getattr(item, "fixturenames", ())))
+        or (parameters is not None and "postgres" in parameters.params.values())
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark these tests `full`: `make test` leaves them to `make test-all`."""
+    for item in items:
+        if needs_more(item):
+            item.add_marker("full")
+
+
 # --- no way to another machine --------------------------------------------------------------
 
 ATTEMPTS = Path(tempfile.gettempdir(), f"recollect-tests-sockets-{os.getpid()}")

@@ -487,20 +487,20 @@ def filled(db: Recollection) -> Recollection:
     return db
 
 
-def test_an_export_comes_back_without_loss(db: Recollection, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", sorted(STORES))
+def test_an_export_comes_back_without_loss(db: Recollection, tmp_path: Path, name: str) -> None:
     path = exported(filled(db), tmp_path / "all.jsonl")
+    (tmp_path / "other").mkdir()
+    store = STORES[name](tmp_path / "other", analyse)
 
-    for name in STORES:
-        (tmp_path / f"to-{name}").mkdir()
-        store = STORES[name](tmp_path / f"to-{name}", analyse)
-        with Recollection(store=store, profile=db.profile, clock=lambda: NOON + timedelta(days=9)) as other:
-            first, second = other.import_(path), other.import_(path)
-            superseded = other.list(where=Filter(include_superseded=True), limit=99).total - other.list(limit=99).total
+    with Recollection(store=store, profile=db.profile, clock=lambda: NOON + timedelta(days=9)) as other:
+        first, second = other.import_(path), other.import_(path)
+        superseded = other.list(where=Filter(include_superseded=True), limit=99).total - other.list(limit=99).total
 
-            assert counts(first) == (9, 0, 0, 0)
-            assert counts(second) == (0, 0, 9, 0)
-            assert without_ids(other) == without_ids(db)
-            assert (superseded, other.doctor().problems) == (1, ())
+        assert counts(first) == (9, 0, 0, 0)
+        assert counts(second) == (0, 0, 9, 0)
+        assert without_ids(other) == without_ids(db)
+        assert (superseded, other.doctor().problems) == (1, ())
 
 
 def test_an_export_brings_nothing_to_the_store_it_comes_from(db: Recollection, tmp_path: Path) -> None:

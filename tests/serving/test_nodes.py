@@ -7,9 +7,12 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
+import pytest
 from served import JSON, process, surroundings, wait_for_line
 
 from postgres_server import fresh_database
+
+pytestmark = pytest.mark.full  # needs a PostgreSQL server
 
 
 def answer(port: str, operation: str, **values: Any) -> Any:
