@@ -2,8 +2,10 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 FILE: Final = 0o600
 FOLDER: Final = 0o700
@@ -24,8 +26,68 @@ def make_file(path: Path) -> None:
 def write_private(path: Path, text: str) -> None:
     """Write *text* to *path*, in a folder that is made if it is missing."""
     make_folder(path.parent)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, FILE), "w", encoding="utf-8") as file:
+    with replacing(path) as file:
         file.write(text)
+
+
+@contextmanager
+def replacing(path: Path, *, mode: int = FILE) -> Iterator[IO[str]]:
+    """Give a new file that takes the place of *path* once it is whole; until then only its owner may read it.
+
+    A link at *path* is replaced, not followed. When writing fails, *path* stays as it was.
+    """
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+    try:
+        with os.fdopen(os.open(part, flags, FILE), "w", encoding="utf-8", errors="replace", newline="") as file:
+            yield file
+        part.chmod(mode)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def lock_file(path: Path) -> int | None:
+    """Return a handle that holds the lock of the file *path* until it is closed; None where another process has it.
+
+    The system releases the lock when a process dies, however it dies.
+    """
+    make_folder(path.parent)
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), FILE)
+        if not _take_lock(handle):
+            os.close(handle)
+            return None
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(handle), path.lstat()):
+                return handle
+        os.close(handle)  # whoever held it removed the file meanwhile
+
+
+def unlock_file(path: Path, handle: int) -> None:
+    """Release the lock of the file *path*, and remove the file while nobody else can have it."""
+    if sys.platform != "win32":  # there a file that is open cannot be removed
+        path.unlink(missing_ok=True)
+    os.close(handle)
+
+
+if sys.platform == "win32":  # pragma: no cover - one of the two runs on any machine
+    import msvcrt
+
+    def _take_lock(handle: int) -> bool:
+        with suppress(OSError):
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+            return True
+        return False
+
+else:
+    import fcntl
+
+    def _take_lock(handle: int) -> bool:
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
 
 
 def python_command(module: str, *words: str) -> list[str]:

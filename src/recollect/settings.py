@@ -197,7 +197,7 @@ def save_setting(name: str, value: str) -> Path:
     kept = {**_from_file(), name: value}
     lines = [f"{key} = {json.dumps(text, ensure_ascii=False)}\n" for key, text in kept.items()]
     try:
-        write_private(path, "".join(lines))
+        write_private(path.resolve(), "".join(lines))
     except OSError as error:
         raise ProfileError(f"cannot write {path}: {error.strerror}", hint="check the rights of its folder") from error
     return path

@@ -1,5 +1,6 @@
 """What may not pass: other hosts, other sites, no token, too much, too often, two of a header."""
 
+import json
 import socket
 from collections.abc import Iterator
 from datetime import timedelta
@@ -106,6 +107,51 @@ def test_headers_that_contradict_each_other_are_refused(server: Served, smuggled
         said = raw.recv(65536)
 
     assert said.split(b" ")[1:2] == [b"400"]
+
+
+def test_a_second_request_in_a_body_of_two_lengths_is_not_done(server: Served) -> None:
+    hidden = b'{"text": "smuggled"}'
+    second = b"POST /api/v1/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    second += b"Content-Length: %d\r\n\r\n" % len(hidden) + hidden
+    first = b"POST /api/v1/list HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n" % (len(second) + 5)
+    first += b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as raw:
+        raw.sendall(first + second)
+        said = b"".join(iter(lambda: raw.recv(65536), b""))
+
+    assert (said.count(b"HTTP/1.1 "), said.split(b" ")[1]) == (1, b"400")
+    assert server.db.list().total == 2
+
+
+@pytest.mark.parametrize(
+    "headers", [b"X-Long: " + b"a" * 70_000 + b"\r\n", b"".join(b"X-%d: a\r\n" % each for each in range(5000))]
+)
+def test_headers_that_are_too_many_are_refused_however_they_come(server: Served, headers: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=30) as raw:
+        raw.sendall(b"GET /api/v1/list HTTP/1.1\r\nHost: localhost\r\n" + headers + b"\r\n")
+        said = raw.recv(65536)
+
+    assert said.split(b" ")[1] in (b"400", b"431")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_probes_are_answered_under_any_host(server: Served, path: str) -> None:
+    assert server.ask("GET", path, Host="10.0.3.7:8765").status == 200
+
+
+def test_metrics_are_for_any_host_only_where_a_token_guards_them(server: Served, walled: Served) -> None:
+    scraper = as_holder(walled, name="prometheus")
+
+    assert scraper.ask("GET", "/metrics", Host="10.0.3.7").status == 200
+    assert server.ask("GET", "/metrics", Host="evil.example").status == 421
+
+
+def test_an_unknown_host_is_named_with_the_remedy(server: Served) -> None:
+    said = server.ask("GET", "/api/v1/list", Host="memory.example:8765").value
+
+    assert said["detail"] == 'unknown host "memory.example"'
+    assert said["error"]["hint"] == "start with: --allow-host memory.example"
 
 
 # --- tokens ---------------------------------------------------------------------------------
@@ -233,6 +279,26 @@ def test_what_an_agent_writes_is_an_agents_word_whatever_it_claims(walled: Serve
     memory = walled.db.show(added.value["id"]).memory
     assert (memory.trust, memory.confidence) == ("agent", 0.9)
     assert refused.code == "forbidden"
+
+
+def test_an_address_that_sends_wrong_tokens_is_told_to_wait(walled: Served) -> None:
+    said = [walled.ask("GET", "/api/v1/list", Authorization="Bearer wrong").status for _ in range(60)]
+
+    assert said[:10] == [401] * 10
+    assert 429 in said
+
+
+def test_a_session_of_mcp_belongs_to_the_token_that_began_it(walled: Served) -> None:
+    red, blue = as_holder(walled, name="red"), as_holder(walled, name="blue")
+    wanted = {"Accept": "application/json, text/event-stream", "Content_Type": "application/json"}
+    about = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about})
+    session = red.ask("POST", "/mcp", hello, **wanted).headers["mcp-session-id"]
+
+    other = blue.ask("DELETE", "/mcp", Mcp_Session_Id=session, **wanted)
+    own = red.ask("DELETE", "/mcp", Mcp_Session_Id=session, **wanted)
+
+    assert (other.status, own.status) == (404, 200)
 
 
 def test_who_asks_too_often_is_told_to_wait(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,15 @@ from served import JSON, Served, opened, serving
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.profile import Profile
 from recollect.replies import Reply, Request
-from recollect.surfaces.serve import answering
+from recollect.surfaces.serve import answering, guard, importing, patience, uploading
 from recollect.surfaces.serve.answering import DEADLINE
 from recollect.surfaces.serve.answers import Search
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.outgoing import Lines
-from recollect.surfaces.serve.patience import PatientProtocol
+from recollect.surfaces.serve.patience import PatientProtocol, Waiting
 from recollect.surfaces.serve.problems import HttpError
+from recollect.surfaces.serve.uploading import MAX_UPLOADS_PER_CALLER, Uploads
 
 
 def head(operation: str, *, length: int) -> bytes:
@@ -177,3 +179,152 @@ def test_what_writes_is_no_get(server: Served) -> None:
 
     assert [(each.status, each.headers["allow"]) for each in (pruned, made, added)] == [(405, "POST")] * 3
     assert server.db.lenses() == ()
+
+
+# --- uploads --------------------------------------------------------------------------------
+
+
+def upload_head(path: str, *, token: str = "", length: int = 1000, media: str = "application/octet-stream") -> bytes:
+    """Return the head of a request with a body that does not come."""
+    bearer = f"Authorization: Bearer {token}\r\n" if token else ""
+    told = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {media}\r\n{bearer}"
+    return f"{told}Content-Length: {length}\r\n\r\n".encode()
+
+
+def response_to(port: int, sent: bytes) -> bytes:
+    """Return what the server says to *sent*, up to the end of its problem."""
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as raw:
+        raw.sendall(sent)
+        said = raw.recv(10_000)
+        while said and b"}}" not in said:
+            said += raw.recv(10_000)
+        return said
+
+
+def test_a_file_that_does_not_come_is_a_408(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uploading, "UPLOAD_SECONDS", 0.2)
+
+    said = response_to(server.port, upload_head("/api/v1/import?name=a.txt") + b"some of it")
+
+    assert said.startswith(b"HTTP/1.1 408")
+
+
+def test_a_message_of_mcp_that_does_not_come_is_a_408(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "read_body", lambda receive: read_body(receive, 0.2))
+
+    said = response_to(server.port, upload_head("/mcp", media="application/json") + b'{"jsonrpc"')
+
+    assert said.startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize("media", ["application/octet-stream", "application/x-ndjson"])
+def test_who_may_only_read_is_refused_before_the_body_comes(server: Served, media: str) -> None:
+    reader = server.db.create_token(name="reader", read_only=True).secret
+
+    said = response_to(server.port, upload_head("/api/v1/import?name=a.txt", token=reader, media=media))
+
+    assert said.startswith(b"HTTP/1.1 403")
+
+
+def test_who_goes_away_during_an_upload_leaves_no_traceback(
+    server: Served, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for path, media in (("/api/v1/import?name=a.txt", "application/octet-stream"), ("/mcp", "application/json")):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+            raw.sendall(upload_head(path, media=media) + b"{")
+
+    wait_until(lambda: server.ask("GET", "/metrics").body.count(b"recollect_requests_in_flight 1.0") == 1)
+
+    assert [each for each in caplog.records if each.exc_info] == []
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < until, "it never came"
+        time.sleep(0.02)
+
+
+def test_one_caller_cannot_take_the_place_of_all_others(tmp_path: Path) -> None:
+    with opened(tmp_path / "s.db") as db, serving(db, Rules(at_once=8)) as served:
+        bot = db.create_token(name="bot").secret
+        silent = [socket.create_connection(("127.0.0.1", served.port), timeout=20) for _ in range(2)]
+        for each in silent:
+            each.sendall(upload_head("/api/v1/add", token=bot, media="application/json"))
+        in_flight = b"recollect_requests_in_flight 3.0"  # with the one that asks
+        wait_until(lambda: in_flight in served.ask("GET", "/metrics").body)
+        refused = served.ask("GET", "/api/v1/stats", Authorization=f"Bearer {bot}")
+        owner = served.ask("GET", "/api/v1/stats")
+        for each in silent:
+            each.close()
+
+    assert (refused.status, refused.code) == (503, "busy")
+    assert owner.status == 200
+
+
+def test_few_files_are_received_at_once() -> None:
+    uploads = Uploads()
+
+    with ExitStack() as held:
+        for _ in range(MAX_UPLOADS_PER_CALLER):
+            held.enter_context(uploads.one("bot"))
+        with pytest.raises(HttpError, match="too many files"), uploads.one("bot"):
+            pass
+        with uploads.one("owner"):
+            pass
+
+    with uploads.one("bot"):
+        pass
+
+
+def test_lines_that_stop_before_their_end_are_stored_and_the_stop_is_an_error(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "PART_SECONDS", 0.3)
+    lines = b'{"text": "The first line"}\n{"text": "The sec'
+
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+        raw.sendall(upload_head("/api/v1/import", media="application/x-ndjson") + lines)
+        said = b""
+        while b'"slow"' not in said and (part := raw.recv(10_000)):
+            said += part
+
+    assert b'"line": 2, "error": {"code": "slow"' in said
+    assert server.db.search("first line").hits
+
+
+# --- idle connections -----------------------------------------------------------------------
+
+
+def test_idle_connections_of_one_address_push_out_only_each_other(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patience, "MAX_WAITING_PER_ADDRESS", 3)
+    idle = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(4)]
+
+    first = idle[0].recv(1)  # ends when the server closes it
+    answered = server.ask("GET", "/api/v1/stats")
+    for each in idle:
+        each.close()
+
+    assert first == b""
+    assert answered.status == 200
+
+
+def test_the_address_with_most_idle_connections_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "MAX_WAITING", 3)
+    closed: list[tuple[str, int]] = []
+
+    class Idle(PatientProtocol):
+        def __init__(self, address: str, number: int) -> None:
+            self.client = (address, number)
+
+        def give_up(self) -> None:
+            closed.append(self.client or ("", 0))
+
+    waiting = Waiting()
+    for address, number in (("b", 1), ("a", 1), ("a", 2), ("c", 1)):
+        waiting.add(Idle(address, number))
+
+    assert closed == [("a", 1)]

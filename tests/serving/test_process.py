@@ -1,10 +1,12 @@
 """The warm process and its thin fronts: found beside the store, the same answers, gone without a trace."""
 
+import asyncio
 import json
 import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,10 @@ from served import process, surroundings, wait_for_line
 
 import recollect
 from recollect import __version__
+from recollect.files import write_private
+from recollect.surfaces.serve.local import LocalDoor
 from recollect.surfaces.serve.place import Place, ask, connect, place_file, read_place
+from recollect.surfaces.serve.process import on_signals
 
 
 def run(*words: str, env: dict[str, str], stdin: str = "") -> "subprocess.CompletedProcess[str]":
@@ -58,6 +63,93 @@ def test_a_store_is_served_once(tmp_path: Path) -> None:
 
     assert second.returncode == 2
     assert "served already" in second.stderr
+
+
+def test_of_two_servers_started_at_once_one_stays_and_can_be_reached(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+    db = env["RECOLLECT_DB"]
+
+    with process("serve", "--no-http", env=env) as one, process("serve", "--no-http", env=env) as two:
+        until = time.monotonic() + 60
+        while not (codes := [each.poll() for each in (one, two) if each.poll() is not None]):
+            assert time.monotonic() < until, "both go on"
+            time.sleep(0.05)
+        stays = one if two.poll() is not None else two
+        told = None
+        while told is None:
+            assert time.monotonic() < until, "nobody answers"
+            told = ask(db, {"door": "ping"}, version=__version__)
+        stays.send_signal(signal.SIGTERM)
+        stays.wait(60)
+
+    assert codes == [2]
+    assert told["pid"] == stays.pid
+    assert [each.name for each in tmp_path.iterdir() if each.suffix in (".serve", ".sock", ".lock")] == []
+
+
+def test_a_server_that_was_killed_leaves_no_lock_behind(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+
+    with process("serve", "--no-http", env=env) as killed:
+        wait_for_line(killed, "serving")
+        killed.kill()
+        killed.wait(60)
+    with process("serve", "--no-http", env=env) as started:
+        line = wait_for_line(started, "serving")
+
+    assert str(started.pid) in line
+
+
+def test_a_door_removes_only_what_leads_to_it(tmp_path: Path) -> None:
+    db = str(tmp_path / "store.db")
+    other = Place(pid=1, version=__version__, socket=str(tmp_path / "other.sock"), token="other")  # noqa: S106
+
+    async def opened_and_closed() -> None:
+        door = LocalDoor(db, {}, version=__version__)
+        await door.open(pid=2)
+        write_private(place_file(db), other.written())
+        await door.close()
+
+    asyncio.run(opened_and_closed())
+
+    left = read_place(db)
+    assert left is not None
+    assert left.token == "other"  # noqa: S105
+
+
+def test_a_link_where_a_server_leaves_its_address_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    victim, link = tmp_path / "victim", tmp_path / "store.db.serve"
+    victim.write_text("precious")
+    link.symlink_to(victim)
+
+    write_private(link, "pid=1\n")
+
+    assert victim.read_text() == "precious"
+    assert (link.is_symlink(), link.read_text()) == (False, "pid=1\n")
+    assert link.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_server_ends_by_a_signal_where_its_loop_knows_none() -> None:
+    class Loop(asyncio.SelectorEventLoop):
+        def add_signal_handler(self, *_: object) -> None:
+            raise NotImplementedError
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+
+    async def until_told() -> bool:
+        stop = asyncio.Event()
+        on_signals(stop.set)
+        signal.raise_signal(signal.SIGTERM)
+        return await asyncio.wait_for(stop.wait(), 30)
+
+    try:
+        with asyncio.Runner(loop_factory=Loop) as runner:
+            told = runner.run(until_told())
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    assert told is True
 
 
 def test_who_has_not_the_token_of_the_door_gets_no_answer(tmp_path: Path) -> None:

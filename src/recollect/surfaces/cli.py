@@ -298,7 +298,10 @@ def unread_is_no_error() -> Iterator[None]:
     """End quietly when nobody reads the answer any more."""
     try:
         yield
-    except BrokenPipeError:  # what is left in the buffers has nowhere to go
+    except BrokenPipeError:
+        if session.lent() is not None:
+            return  # standard output is the server's
+        # what is left in the buffers has nowhere to go
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -72,7 +72,7 @@ def export(db: Recollection, given: Given, progress: Progress | None) -> Answer:
         records, left_out = db.archive(everything=everything, vectors=vectors, progress=told), ()
     if not path:
         return Answer(value=records, text=lambda: "", stream=True, problems=left_out)
-    write_file(path, (_told(each, kinds) for each in records), private=True)
+    write_file(path, (_told(each, kinds) for each in records))
     count = kinds["memory"]
     value = {"path": path, "memories": count, **({"left_out": left_out} if left_out else {})}
     return Answer(value=value, text=lambda: f"{count} memories written to {path}", problems=left_out)

@@ -1,7 +1,6 @@
 """What an operation is to every surface: its parameters, what a request gives, and its answer."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -9,6 +8,7 @@ from types import ModuleType
 from typing import Any, Final, Literal, TypeVar
 
 from recollect.errors import InputError, QueryError
+from recollect.files import replacing
 from recollect.options import filter_from, span_of
 from recollect.recollection import Recollection
 from recollect.records import FILTER_FIELDS, Filter, Progress
@@ -315,34 +315,17 @@ FILTERS: Final = (
 # --- what is written ------------------------------------------------------------------------
 
 
-def write_file(path: str | Path, pieces: Iterable[str], *, private: bool = False) -> int:
-    """Write *pieces* to the file *path*, all or none; return how many there were. A device or pipe is written to.
+def write_file(path: str | Path, pieces: Iterable[str]) -> None:
+    """Write *pieces* to the file *path*, all or none, readable by its owner alone; a device or pipe is written to.
 
-    Only its owner may read a *private* file.
+    A link stays a link: the file it leads to is replaced.
     """
-    target, count = Path(path).expanduser(), 0
+    target = Path(path).expanduser()
+    is_special = target.exists() and not target.is_file()
     try:
-        regular = target.is_file() or not target.exists()
-        part = target.with_name(f".{target.name}.part") if regular else target
-        with part.open("w", encoding="utf-8", errors="replace") as file, _removed(part if regular else None):
-            if private and regular:
-                part.chmod(0o600)
-            for piece in pieces:
-                file.write(piece)
-                count += 1
-        if regular:
-            part.replace(target)
+        with (
+            target.open("w", encoding="utf-8", errors="replace") if is_special else replacing(target.resolve()) as file
+        ):
+            file.writelines(pieces)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours") from error
-    return count
-
-
-@contextmanager
-def _removed(part: Path | None) -> Iterator[None]:
-    """Remove what was half written when writing ends badly."""
-    try:
-        yield
-    except BaseException:
-        if part is not None:
-            part.unlink()
-        raise

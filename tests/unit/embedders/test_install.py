@@ -1,6 +1,7 @@
 """Models are fetched, verified, built, tried out and put in place, by one process at a time."""
 
 import hashlib
+import re
 import subprocess
 import sys
 import tarfile
@@ -572,3 +573,10 @@ def test_a_process_that_dies_with_the_lock_releases_it(tmp_path: Path) -> None:
         count = (tmp_path / "count").read_text()
 
     assert count == "0"
+
+
+def test_published_files_are_fetched_from_one_revision_that_cannot_change() -> None:
+    urls = [url for model in catalogue().values() for url in model.urls.values()]
+
+    assert urls
+    assert all(re.search(r"/resolve/[0-9a-f]{40}/", each) for each in urls)

@@ -160,8 +160,38 @@ def test_a_file_is_written_whole_or_stays_as_it_was(tmp_path: Path) -> None:
 
     assert path.read_text() == "old\n"
     assert list(tmp_path.iterdir()) == [path]
-    assert write_file(path, ["a\n", "b\n"]) == 2
+    write_file(path, ["a\n", "b\n"])
     assert path.read_text() == "a\nb\n"
+
+
+def test_a_file_is_private_from_its_first_byte_and_a_link_to_it_stays_a_link(tmp_path: Path) -> None:
+    link, target = tmp_path / "link.jsonl", tmp_path / "kept" / "all.jsonl"
+    target.parent.mkdir()
+    link.symlink_to(target)
+    modes = []
+
+    def watched() -> Iterator[str]:
+        modes.extend(each.stat().st_mode & 0o777 for each in target.parent.iterdir())
+        yield "a\n"
+
+    write_file(link, watched())
+
+    assert (link.is_symlink(), target.read_text()) == (True, "a\n")
+    assert (modes, target.stat().st_mode & 0o777) == ([0o600], 0o600)
+
+
+def test_two_that_write_the_same_file_do_not_mix_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "all.jsonl"
+
+    def slow() -> Iterator[str]:
+        yield "first\n"
+        write_file(path, ["second\n"])
+        yield "first\n"
+
+    write_file(path, slow())
+
+    assert path.read_text() == "first\nfirst\n"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
@@ -170,7 +200,7 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
     reader = threading.Thread(target=lambda: read.append(path.read_text()))
     reader.start()
 
-    count = write_file(path, ["a\n", "b\n"])
+    write_file(path, ["a\n", "b\n"])
     reader.join(10)
 
-    assert (count, read, path.is_fifo()) == (2, ["a\nb\n"], True)
+    assert (read, path.is_fifo()) == (["a\nb\n"], True)

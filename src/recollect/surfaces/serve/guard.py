@@ -1,22 +1,40 @@
 """What every request passes: the right host and origin, a token where one is needed, not too many, not too large."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address
 from threading import Lock
 from time import monotonic
 from typing import Any, Final
 
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from recollect.errors import RecollectError
+from recollect.errors import AccessError, RecollectError
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
+from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.page import PAGES
-from recollect.surfaces.serve.problems import HttpError, problem
+from recollect.surfaces.serve.problems import HttpError, broken, problem
+from recollect.surfaces.terminal import visible_line
 from recollect.values import dataclass, field
 
-OPEN: Final = frozenset({"/healthz", "/readyz", *PAGES})
+PROBES: Final = frozenset({"/healthz", "/readyz"})
+"""What anybody may ask under any name: a probe sends the address of a container as its host."""
+OPEN: Final = PROBES | frozenset(PAGES)
 """What anybody may ask."""
+METRICS: Final = "/metrics"
+"""For a scraper with a token under any name; without tokens only under ours, so that no page can rebind one."""
+MCP: Final = "/mcp"
+"""Its library reads bodies without a deadline, so they are read before it is asked."""
+MAX_HEADER_BYTES: Final = 64 * 1024
+MAX_HEADERS: Final = 200
+FAILURES_PER_SECOND: Final = 5.0
+"""How many wrong tokens a second an address may send, with a burst of four seconds."""
+SHARE: Final = 4
+"""A caller with a token has at most one part in so many of all requests that may be under way."""
 LARGEST: Final = 1024 * 1024
 """How many bytes the body of a request may have; what is streamed has no end."""
 STREAMED: Final = frozenset({"/api/v1/import"})
@@ -73,8 +91,8 @@ class RateLimit:
     _buckets: dict[str, _Bucket] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def admits(self, who: str) -> bool:
-        """Tell whether *who* may ask once more now."""
+    def admits(self, who: str, *, cost: float = 1.0) -> bool:
+        """Tell whether *who* may ask once more now, and take the *cost* of it."""
         now, most = self.clock(), max(1.0, 4 * self.per_second)
         with self._lock:
             if len(self._buckets) > 10_000:
@@ -84,7 +102,7 @@ class RateLimit:
             bucket.at = now
             if bucket.left < 1:
                 return False
-            bucket.left -= 1
+            bucket.left -= cost
             return True
 
 
@@ -93,59 +111,78 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, rules: Rules, verify: Callable[[str], Awaitable[Caller]]) -> None:
         self._app, self._rules, self._verify = app, rules, verify
-        self._under_way = 0
+        self._under_way: Counter[str] = Counter()
         self._limit = None if rules.per_second is None else RateLimit(per_second=rules.per_second)
+        self._failures = RateLimit(per_second=FAILURES_PER_SECOND)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, or let pass with the caller in the scope."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headed = _with_headers(send, ())
+        sent = _Sent(send)
         try:
             headers = _headers(scope)
             if (origin := headers.get("origin")) in self._rules.origins:
-                headed = _with_headers(send, _shared_with(origin))
+                sent.more = _shared_with(origin)
                 if scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
-                    self._check_host(headers)
-                    await Response(status_code=204)(scope, receive, headed)
+                    self._check_host(scope["path"], headers)
+                    await Response(status_code=204)(scope, receive, sent)
                     return
-            caller = await self._admit(scope["path"], headers)
-        except RecollectError as error:
-            await problem(error)(scope, receive, headed)
-            return
+            caller = await self._admit(scope, headers)
+            await self._pass_on(scope, receive, sent, caller, headers)
+        except ClientDisconnect:
+            pass  # nobody is left to be answered
+        except Exception as error:  # noqa: BLE001  (a fault of ours ends one request, and shows nothing of it)
+            if not sent.begun:
+                await (problem(error) if isinstance(error, RecollectError) else broken(error))(scope, receive, sent)
+
+    async def _pass_on(
+        self, scope: Scope, receive: Receive, send: Send, caller: Caller, headers: Mapping[str, str]
+    ) -> None:
         state = scope.setdefault("state", {})
         state["caller"], state["headers"] = caller, headers
         bounded = receive if scope["path"] in STREAMED else _bounded(receive)
-        self._under_way += 1
+        self._under_way[caller.name] += 1
         try:
-            await self._app(scope, bounded, headed)
+            if scope["path"] == MCP:
+                bounded = _again(await read_body(bounded), bounded)
+                scope["user"] = _session_owner(caller)
+            await self._app(scope, bounded, send)
         finally:
-            self._under_way -= 1
+            self._under_way[caller.name] -= 1
+            self._under_way += Counter()  # forgets who has nothing under way
 
     @property
     def under_way(self) -> int:
         """How many requests are being answered."""
-        return self._under_way
+        return self._under_way.total()
 
-    async def _admit(self, path: str, headers: Mapping[str, str]) -> Caller:
-        self._check_host(headers)
+    async def _admit(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
+        path = scope["path"]
+        self._check_host(path, headers)
         self._check_origin(headers)
         length = headers.get("content-length", "0")
         if path not in STREAMED and length.isdigit() and int(length) > LARGEST:
             raise too_large()
         if path in OPEN:
             return OWNER
-        if self._under_way >= self._rules.at_once:
-            raise HttpError("busy", "too many requests are under way", hint="wait a moment")
-        caller = await self._caller(headers)
+        if self.under_way >= self._rules.at_once:
+            raise _busy()
+        caller = await self._caller(headers, address=(scope.get("client") or ("",))[0])
+        if caller != OWNER and self._under_way[caller.name] >= max(1, self._rules.at_once // SHARE):
+            raise _busy()
         if self._limit is not None and not self._limit.admits(caller.name):
-            raise HttpError("too_many", "too many requests", hint="wait a moment")
+            raise _too_many("too many requests")
         return caller
 
-    def _check_host(self, headers: Mapping[str, str]) -> None:
-        if _host(headers.get("host", "")) not in self._rules.hosts:
-            raise HttpError("wrong_host", "this server is not called so", hint="see: recollect serve --allow-host")
+    def _check_host(self, path: str, headers: Mapping[str, str]) -> None:
+        if path in PROBES or (path == METRICS and self._rules.needs_token):
+            return
+        name = _host(headers.get("host", ""))
+        if name not in self._rules.hosts:
+            shown = visible_line(name[:100])
+            raise HttpError("wrong_host", f'unknown host "{shown}"', hint=f"start with: --allow-host {shown}")
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
         """Refuse what a page of another site sends, whatever the browser lets through."""
@@ -157,15 +194,36 @@ class Guard:
         if origin is None and headers.get("sec-fetch-site") in ("cross-site", "same-site"):
             raise _foreign()
 
-    async def _caller(self, headers: Mapping[str, str]) -> Caller:
+    async def _caller(self, headers: Mapping[str, str], *, address: str) -> Caller:
         scheme, _, token = headers.get("authorization", "").partition(" ")
         if scheme:
             if scheme.lower() != "bearer":
                 raise HttpError("unauthorized", "only bearer tokens are known", hint="Authorization: Bearer TOKEN")
-            return await self._verify(token.strip())
+            if not self._failures.admits(address, cost=0):
+                raise _too_many("too many wrong tokens")
+            try:
+                return await self._verify(token.strip())
+            except AccessError:
+                self._failures.admits(address)
+                raise
         if self._rules.needs_token:
             raise HttpError("unauthorized", "a token is needed here", hint="make one: recollect token create")
         return OWNER
+
+
+def _busy() -> HttpError:
+    return HttpError("busy", "too many requests are under way", hint="wait a moment")
+
+
+def _too_many(message: str) -> HttpError:
+    return HttpError("too_many", message, hint="wait a moment")
+
+
+def _session_owner(caller: Caller) -> AuthenticatedUser | None:
+    """Return *caller* as the MCP library knows the owner of a session, so that no other token can use or end it."""
+    if caller == OWNER:
+        return None
+    return AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
 
 
 def _foreign() -> HttpError:
@@ -182,13 +240,19 @@ def too_large() -> HttpError:
 def _headers(scope: Scope) -> dict[str, str]:
     """Return the headers by name; one that may come once and comes twice is no header to rely on."""
     found: dict[str, str] = {}
+    if len(scope["headers"]) > MAX_HEADERS or sum(len(raw) + len(value) for raw, value in scope["headers"]) > (
+        MAX_HEADER_BYTES
+    ):
+        bounds = f"at most {MAX_HEADERS}, and {MAX_HEADER_BYTES // 1024} KB"
+        raise HttpError("headers", "the headers are too large", hint=bounds, close=True)
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
         if name in found and name in ("host", "authorization", "content-length", "origin", "content-type"):
             raise HttpError("bad_input", f"the header {name} comes twice", hint="send it once")
         found[name] = value.decode("latin-1")
-    if "content-length" in found and "transfer-encoding" in found:
-        raise HttpError("bad_input", "content-length and transfer-encoding contradict each other", hint="send one")
+    if "content-length" in found and "transfer-encoding" in found:  # where the body ends is then anybody's guess
+        told = "content-length and transfer-encoding contradict each other"
+        raise HttpError("bad_input", told, hint="send one", close=True)
     return found
 
 
@@ -209,13 +273,29 @@ def _shared_with(origin: str) -> tuple[tuple[bytes, bytes], ...]:
     )
 
 
-def _with_headers(send: Send, more: tuple[tuple[bytes, bytes], ...]) -> Send:
-    async def headed(message: Message) -> None:
-        if message["type"] == "http.response.start":
-            message["headers"] = [*message.get("headers", ()), *HEADERS, *more]
-        await send(message)
+class _Sent:
+    """Sends a response with the headers that each one has, and knows whether it has begun."""
 
-    return headed
+    def __init__(self, send: Send) -> None:
+        self._send, self.begun = send, False
+        self.more: tuple[tuple[bytes, bytes], ...] = ()
+
+    async def __call__(self, message: Message) -> None:
+        """Send one message of it."""
+        if message["type"] == "http.response.start":
+            self.begun = True
+            message["headers"] = [*message.get("headers", ()), *HEADERS, *self.more]
+        await self._send(message)
+
+
+def _again(body: bytes, receive: Receive) -> Receive:
+    """Return *receive* with the whole *body* before what else comes."""
+    waiting = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def received() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return received
 
 
 def _bounded(receive: Receive) -> Receive:

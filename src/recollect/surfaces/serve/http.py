@@ -10,9 +10,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from recollect.errors import RecollectError
+from recollect.errors import AccessError, RecollectError
 from recollect.surfaces.serve.answering import OperationDoor
-from recollect.surfaces.serve.dispatcher import OWNER
+from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
 from recollect.surfaces.serve.importing import import_lines
 from recollect.surfaces.serve.live import live
@@ -20,7 +20,7 @@ from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import BASE, describe
 from recollect.surfaces.serve.page import files
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
-from recollect.surfaces.serve.uploading import FILE, import_upload, received
+from recollect.surfaces.serve.uploading import FILE, Uploads, import_upload, received
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.version import __version__
 
@@ -29,7 +29,7 @@ class Others:
     """What is no operation."""
 
     def __init__(self, warm: WarmStore, door: OperationDoor) -> None:
-        self.warm, self.in_thread = warm, door.in_thread
+        self.warm, self.in_thread, self.uploads = warm, door.in_thread, Uploads()
 
     def routes(self) -> list[Route]:
         """Return their routes."""
@@ -47,11 +47,14 @@ class Others:
         return await live(self.warm, request, self.in_thread)
 
     async def _import(self, request: Request) -> Response:
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() == FILE:
+        caller: Caller = request.state.caller
+        if caller.read_only:
+            raise AccessError("import writes, and this token may only read", hint="use another token")
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FILE:
+            return await import_lines(self.warm.dispatcher, request, self.in_thread)
+        with self.uploads.one(caller.name):
             name, project, body = await received(request)
-            caller = request.state.caller
             return JSONResponse(await self.in_thread(lambda: import_upload(self.warm.db, caller, name, project, body)))
-        return await import_lines(self.warm.dispatcher, request, self.in_thread)
 
     async def _openapi(self, _: Request) -> Response:
         return JSONResponse(describe(self.warm.dispatcher.operations.values(), version=__version__))

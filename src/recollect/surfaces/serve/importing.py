@@ -20,7 +20,7 @@ EVENTS: Final = "text/event-stream"
 BATCH: Final = 50
 """How many lines are written between two looks at what came in."""
 PART_SECONDS: Final = 60.0
-"""How long to wait for more of a body; what came until then is done."""
+"""How long to wait for more of a body; the lines that came until then are stored."""
 LONGEST: Final = 1024 * 1024
 """How many bytes a line may have."""
 
@@ -41,14 +41,17 @@ async def import_lines(dispatcher: Dispatcher, request: Request, in_thread: InTh
 async def _results(dispatcher: Dispatcher, request: Request, in_thread: InThread) -> AsyncIterator[dict[str, Any]]:
     caller: Caller = request.state.caller
     number = 0
-    async for lines in _batches(request):
-        for each in await in_thread(partial(_add, dispatcher, lines, number, caller)):
-            yield each
-        number += len(lines)
+    try:
+        async for lines in _batches(request):
+            for each in await in_thread(partial(_add, dispatcher, lines, number, caller)):
+                yield each
+            number += len(lines)
+    except HttpError as error:  # the status is long sent
+        yield {"line": number + 1, **error_value(error)}
 
 
 async def _batches(request: Request) -> AsyncIterator[list[bytes]]:
-    """Yield the lines of a body as they come in, some at a time."""
+    """Yield the lines of a body as they come in, some at a time; HttpError where the next part takes too long."""
     rest = b""
     async for part in _in_time(request.stream()):
         *lines, rest = (rest + part).split(b"\n")
@@ -62,14 +65,17 @@ async def _batches(request: Request) -> AsyncIterator[list[bytes]]:
 
 
 async def _in_time(parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Yield *parts* until they end, or until the next takes too long."""
+    """Yield *parts* until they end or their sender is gone; HttpError where the next one takes too long."""
     try:
         while True:
             async with asyncio.timeout(PART_SECONDS):
                 part = await anext(parts)
             yield part
-    except (StopAsyncIteration, TimeoutError, ClientDisconnect):
+    except (StopAsyncIteration, ClientDisconnect):
         return
+    except TimeoutError as error:
+        hint = "the lines before this one are stored; send the rest again"
+        raise HttpError("slow", "the body stopped before its end", hint=hint) from error
 
 
 def _add(dispatcher: Dispatcher, lines: Sequence[bytes], first: int, caller: Caller) -> list[dict[str, Any]]:

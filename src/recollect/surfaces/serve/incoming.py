@@ -20,9 +20,10 @@ MOST_FIELDS: Final = 1000
 """How many fields a query string may have."""
 
 
-async def read_body(receive: Receive, seconds: float = BODY_SECONDS) -> bytes:
-    """Return the body of a request, if it comes in time."""
+async def read_body(receive: Receive, seconds: float = BODY_SECONDS, *, most: int | None = None) -> bytes:
+    """Return the body of a request, if it comes in time and has at most *most* bytes."""
     parts: list[bytes] = []
+    size = 0
     try:
         async with asyncio.timeout(seconds):
             more = True
@@ -31,6 +32,9 @@ async def read_body(receive: Receive, seconds: float = BODY_SECONDS) -> bytes:
                 if message["type"] == "http.disconnect":
                     raise HttpError("bad_input", "the body ended early", hint="send all of it")
                 parts.append(message.get("body", b""))
+                size += len(parts[-1])
+                if most is not None and size > most:
+                    raise HttpError("too_large", "the body is too large", hint=f"at most {most // 1024} KB")
                 more = message.get("more_body", False)
     except TimeoutError as error:
         raise HttpError("slow", "the body took too long", hint=f"send it within {seconds:g} seconds") from error

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from recollect.files import write_private
-from recollect.surfaces.serve.place import LONGEST_SOCKET, Place, part, place_file
+from recollect.surfaces.serve.place import LONGEST_SOCKET, Place, part, place_file, read_place
 
 HEADER_SECONDS: Final = 5.0
 LARGEST: Final = 32 * 1024 * 1024
@@ -56,11 +56,19 @@ class LocalDoor:
         """Listen no more; what runs is waited for, not long."""
         if self._server is not None:
             self._server.close()
-        _remove(place_file(self._db), self._socket)
+        self._remove()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=5)
         for task in self._tasks:
             task.cancel()
+
+    def _remove(self) -> None:
+        """Remove the files that lead here; another server's stay."""
+        known = read_place(self._db)
+        if known is not None and known.token == self._token:
+            place_file(self._db).unlink(missing_ok=True)
+            if self._socket:
+                Path(self._socket).unlink(missing_ok=True)
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer))
@@ -135,9 +143,3 @@ def _bind(path: Path) -> socket.socket:
     finally:
         os.umask(before)
     return bound
-
-
-def _remove(place: Path, bound: str) -> None:
-    place.unlink(missing_ok=True)
-    if bound:
-        Path(bound).unlink(missing_ok=True)

@@ -28,6 +28,7 @@ STATUS: Final = {
     "busy": 503,
     "timeout": 504,
     "slow": 408,
+    "headers": 431,
 }
 """Codes of errors that have a status of their own; others are 400 when the caller can mend them, else 503."""
 _TITLES: Final = {
@@ -43,6 +44,7 @@ _TITLES: Final = {
     421: "Misdirected Request",
     422: "Unprocessable Content",
     429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
     499: "Client Closed Request",
     500: "Internal Server Error",
     503: "Service Unavailable",
@@ -54,10 +56,17 @@ class HttpError(RecollectError):
     """Refuse a request for what HTTP says of it."""
 
     def __init__(
-        self, code: str, message: str, *, hint: str = "", status: int | None = None, allow: tuple[str, ...] = ()
+        self,
+        code: str,
+        message: str,
+        *,
+        hint: str = "",
+        status: int | None = None,
+        allow: tuple[str, ...] = (),
+        close: bool = False,
     ) -> None:
         super().__init__(message, hint=hint)
-        self.allow = allow
+        self.allow, self.close = allow, close
         self.code = code  # type: ignore[misc]  # the code of one request, not of a class
         self.status = status or STATUS.get(code, 400)
 
@@ -84,6 +93,8 @@ def problem(error: RecollectError) -> Response:
         headers["WWW-Authenticate"] = 'Bearer realm="recollect"'
     if isinstance(error, HttpError) and error.allow:
         headers["Allow"] = ", ".join(error.allow)
+    if isinstance(error, HttpError) and error.close:
+        headers["Connection"] = "close"
     body = json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
     return Response(body, status_code=status, media_type=PROBLEM, headers=headers)
 

@@ -14,6 +14,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.errors import InputError, RecollectError, StoreError
+from recollect.files import lock_file, unlock_file
 from recollect.recollection import Recollection
 from recollect.settings import Settings
 from recollect.stores.choice import shown_address
@@ -23,7 +24,7 @@ from recollect.surfaces.serve.http import build_app
 from recollect.surfaces.serve.local import CallerGone, CallersWire, Handler, LocalDoor
 from recollect.surfaces.serve.mcp_lines import serve_lines
 from recollect.surfaces.serve.patience import PatientProtocol
-from recollect.surfaces.serve.place import Place, connect, part, read_place
+from recollect.surfaces.serve.place import Place, part, place_file, read_place
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.values import dataclass
 from recollect.version import __version__
@@ -72,17 +73,33 @@ class ServeOptions:
 
 def serve(db: Recollection, options: ServeOptions, *, ready: Callable[[Place], object] = lambda _: None) -> None:
     """Serve *db* until a signal, the local door or idleness ends it; *ready* is told where."""
-    refuse_second(db.address)
-    asyncio.run(_Process(db, options).run(ready))
+    with only_server(db.address):
+        asyncio.run(_Process(db, options).run(ready))
 
 
-def refuse_second(address: str) -> None:
-    """Refuse to serve a store that is served already."""
-    place = read_place(address)
-    reached = None if place is None else connect(place)
-    if place is not None and reached is not None:
-        reached.close()
-        raise InputError(f"this store is served already, by process {place.pid}", hint="see: recollect daemon status")
+@contextmanager
+def only_server(address: str) -> Iterator[None]:
+    """Be the one server of a store on this machine until the end of the block; refuse where another one is."""
+    path = place_file(address).with_suffix(".lock")
+    lock = lock_file(path)
+    if lock is None:
+        place = read_place(address)
+        by = f", by process {place.pid}" if place is not None else ""
+        raise InputError(f"this store is served already{by}", hint="see: recollect daemon status")
+    try:
+        yield
+    finally:
+        unlock_file(path, lock)
+
+
+def on_signals(stop: Callable[[], object]) -> None:
+    """Call *stop* in the running loop when the process is told to end."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        try:
+            loop.add_signal_handler(number, stop)
+        except NotImplementedError:  # a loop of Windows knows no signals
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
 
 
 def http_config(app: ASGIApp, *, host: str, port: int) -> uvicorn.Config:
@@ -117,9 +134,7 @@ class _Process:
 
     async def run(self, ready: Callable[[Place], object]) -> None:
         """Open the doors, wait, close them."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._stop.set)
+        on_signals(self._stop.set)
         handlers: Mapping[str, Handler] = {
             "ping": self._ping,
             "stop": self._end,

@@ -1,6 +1,8 @@
 """A file that comes with a request: read as `import` reads it, remembered under its own name, never kept here."""
 
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -12,12 +14,35 @@ from recollect.errors import AccessError, InputError
 from recollect.recollection import Recollection
 from recollect.remember.formats import BY_NAME, format_of, read_file
 from recollect.surfaces.serve.dispatcher import Caller
-from recollect.surfaces.serve.guard import too_large
+from recollect.surfaces.serve.incoming import read_body
+from recollect.surfaces.serve.problems import HttpError
 from recollect.values import replace
 
 FILE: Final = "application/octet-stream"
 LARGEST_FILE: Final = 32 * 1024 * 1024
 """How many bytes a file may have."""
+UPLOAD_SECONDS: Final = 120.0
+"""How long a file may take to come in."""
+MAX_UPLOADS: Final = 8
+MAX_UPLOADS_PER_CALLER: Final = 4
+
+
+class Uploads:
+    """The files that are being received, few at a time: each is held in memory."""
+
+    def __init__(self) -> None:
+        self._by_caller: Counter[str] = Counter()
+
+    @contextmanager
+    def one(self, caller: str) -> Iterator[None]:
+        """Count one more file of *caller* until the end of the block; refuse what is too much."""
+        if self._by_caller.total() >= MAX_UPLOADS or self._by_caller[caller] >= MAX_UPLOADS_PER_CALLER:
+            raise HttpError("busy", "too many files are being received", hint="wait a moment")
+        self._by_caller[caller] += 1
+        try:
+            yield
+        finally:
+            self._by_caller[caller] -= 1
 
 
 async def received(request: Request) -> tuple[str, str | None, bytes]:
@@ -26,12 +51,8 @@ async def received(request: Request) -> tuple[str, str | None, bytes]:
     name = PurePosixPath(asked.get("name", [""])[0].replace("\\", "/")).name
     if not name or name in {".", ".."} or len(name.encode()) > 200 or "\0" in name:
         raise InputError("the file has no name", hint="say it in the address: ?name=notes.md")
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST_FILE:
-            raise too_large()
-    return name, asked.get("project", [None])[0], bytes(body)
+    body = await read_body(request.receive, UPLOAD_SECONDS, most=LARGEST_FILE)
+    return name, asked.get("project", [None])[0], body
 
 
 def import_upload(db: Recollection, caller: Caller, name: str, project: str | None, body: bytes) -> dict[str, Any]:
