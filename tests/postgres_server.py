@@ -243,14 +243,26 @@ def open_lent(analyse: Analyse) -> SqlStore:
 
 
 def fresh_database() -> str:
-    """Return the address of a new, empty database."""
-    given = os.environ.get("RECOLLECT_TEST_PG")
+    """Return the address of a new database with an empty store in it."""
+    admin = _admin()
+    return _copied(admin, _template(admin))
+
+
+def bare_database() -> str:
+    """Return the address of a new database with nothing in it."""
+    return _copied(_admin(), "template0")
+
+
+def _admin() -> str:
+    return os.environ.get("RECOLLECT_TEST_PG") or server().url()
+
+
+def _copied(admin: str, template: str) -> str:
     name = f"recollect_{os.getpid()}_{next(_numbers)}"
-    admin = given or server().url()
     with psycopg.connect(admin, autocommit=True) as db:
-        made, of = sql.Identifier(name), sql.Identifier(_template(admin))
+        made, of = sql.Identifier(name), sql.Identifier(template)
         db.execute(sql.SQL("create database {} template {}").format(made, of))
-    if given:
+    if os.environ.get("RECOLLECT_TEST_PG"):
         atexit.register(_drop, admin, name)
     return _named(admin, name)
 

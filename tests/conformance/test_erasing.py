@@ -437,3 +437,22 @@ def test_the_size_of_the_log_is_told(store: Store) -> None:
 
     assert (log.recalls, log.oldest) == (2, NOON - timedelta(days=3))
     assert log.bytes == recall("a").size + recall("ä").size
+
+
+def test_an_erasure_reads_events_and_the_log_in_slices_and_misses_none(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("recollect.stores.sql.erasing.SLICE", 2)
+    monkeypatch.setattr("recollect.stores.sql.recalls.SLICE", 2)
+    gone = put(store, ERASED)
+    others = [put(store, f"Something else, number {at}") for at in range(5)]
+    store.apply([Feedback(id=row, verdict="useful", query="where is the marimba") for row in others], at=NOON)
+    searches = ["the marimba", *(f"other {at}" for at in range(4)), "marimba again", "marimba once more"]
+    store.log_recall([Recall(query=each, mode="keyword", outcome="none", at=NOON) for each in searches])
+
+    erased = store.erase(ids=[gone], scope=ALL_PROJECTS)
+
+    judged = store.history(others, scope=ALL_PROJECTS, verbs=["feedback"])
+    assert [event.detail for events in judged.values() for event in events] == [{"verdict": "useful"}] * 5
+    assert [each.query for each in store.recalls(scope=ALL_PROJECTS, oldest_first=True)] == searches[1:5]
+    assert erased.recalls == 3

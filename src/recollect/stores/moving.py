@@ -11,6 +11,7 @@ from recollect.errors import InputError, StoreDamaged
 from recollect.records import Moved, Progress
 from recollect.stores.sql.codec import EVENT, FACT, HIT, MEMORY, PIECE, RECALL
 from recollect.stores.sql.engine import Engine, Session
+from recollect.stores.sql.recalls import SIZE
 from recollect.values import dataclass
 
 SLICE: Final = 500
@@ -117,7 +118,7 @@ def count_on(session: Session, state: Mapping[str, int]) -> None:
     session.rows("update meta set value = value + 1 where key in ('version', 'vectors')")
     session.rows("update vector set stamp = (select value from meta where key = 'vectors')")
     session.rows("update meta set value = -1 where key = 'analyser'")
-    session.rows("delete from meta where key = 'recall_bytes'")
+    session.rows(f"update meta set value = (select coalesce(sum({SIZE}), 0) from recall r) where key = 'recall_bytes'")
 
 
 def clear(session: Session) -> None:

@@ -88,7 +88,7 @@ def options(address: Address) -> str:
 MARKED: Final = "\U0010ffff"
 """Stands before what PostgreSQL's texts cannot hold, spelt out: NUL, half characters, and this character itself."""
 _ODD: Final = re.compile("[\x00\ud800-\udfff\U0010ffff]")
-_SPELT: Final = re.compile("\U0010ffff([0-9a-f]{6})")
+_SPELT: Final = re.compile("\U0010ffff(000000|00d[89a-f][0-9a-f]{2}|10ffff)")
 
 
 class _Text(StrDumper):

@@ -29,7 +29,7 @@ from recollect.errors import (
     WriteUncertain,
 )
 from recollect.records import Progress
-from recollect.stores.postgres import copying
+from recollect.stores.postgres import copying, statistics
 from recollect.stores.postgres.address import Address, read_address
 from recollect.stores.postgres.connecting import PATIENCE, NoServer, connect, connect_soon
 from recollect.stores.postgres.pools import Pools, Slot, note_position
@@ -354,7 +354,7 @@ class PostgresEngine:
         return False
 
     def scrub(self) -> tuple[str, ...]:
-        """Write every table anew without what was deleted."""
+        """Rewrite every table, and the planner's samples of it, without what was deleted."""
         mine = "select tablename, tableowner = current_user from pg_tables where schemaname = current_schema()"
         with self._told(), self._slot() as slot:
             slot.begin()
@@ -365,12 +365,18 @@ class PostgresEngine:
             db.execute("set statement_timeout = 0")
             for name, _ in tables:
                 db.execute(sql.SQL("vacuum full {}").format(sql.Identifier(name)))
+            left = statistics.renew(db, [name for name, _ in tables])
             db.execute("reset statement_timeout")
-        return ()
+        return left
 
     def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
         """Return no files, for they are the server's; what else it keeps is told of as beside them."""
         return (), (Path("the write-ahead log and the backups of the server"),)
+
+    def samples_with(self, probes: Sequence[bytes]) -> tuple[tuple[str, bytes], ...]:
+        """Return which of the planner's samples hold which of *probes*."""
+        with self.session() as session:
+            return statistics.find(session, probes)
 
     def counted(self) -> None:
         """Let the numbers that rows get by themselves go on behind those that were brought."""

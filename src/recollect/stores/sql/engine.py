@@ -94,6 +94,10 @@ class EngineFiles(Protocol):
         """Return the files of the database, and those beside it that by their names are copies of it."""
         ...
 
+    def samples_with(self, probes: Sequence[bytes]) -> tuple[tuple[str, bytes], ...]:
+        """Return what a server keeps outside of tables and files that holds one of *probes*: its name, the probe."""
+        ...
+
     def size(self) -> int | None:
         """Return how many bytes the tables take on a server; None where files tell."""
         ...

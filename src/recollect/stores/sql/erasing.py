@@ -4,8 +4,10 @@ import json
 import mmap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-from recollect.records import ALL_PROJECTS, NO_FILTER, ByteSearch, Erased, Event, Fact, Filter, Memory, Scope
+from recollect.errors import RowDamaged
+from recollect.records import ALL_PROJECTS, NO_FILTER, NOTHING, ByteSearch, Erased, Event, Fact, Filter, Memory, Scope
 from recollect.stores.contract import LEDGERS, unknown
 from recollect.stores.erasure import (
     Quotations,
@@ -21,11 +23,14 @@ from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY
 from recollect.stores.sql.engine import Clause, Database, Session, bump
 from recollect.stores.sql.filters import describes, in_scope
+from recollect.stores.sql.ledger import read_note
 from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.recalls import drop
 from recollect.stores.sql.writes import Writer
 from recollect.values import replace
 
+SLICE = 1_000
+"""How many rows of events and of the recall log are read at a time."""
 OWNED = ("tagged", "wording", "event", "fact", "minhash", "piece")
 """The tables whose rows belong to one memory."""
 OWN_WORDS = {
@@ -179,16 +184,23 @@ class _Eraser:
 
     def _mend_events(self, names: Collection[str], quotations: Quotations) -> None:
         """Take the memories out of the events of others, and what was merged from them out of these."""
-        mended = []
-        for row, *columns in self._session.rows(
-            f"select e.id, {EVENT.columns('e')} from event e where e.detail <> '{{}}'"
-        ):
-            event = EVENT.read(columns)
-            detail = mended_detail(event, self._gone, names, quotations)
-            if detail != event.detail:
-                mended.append((*EVENT.write(replace(event, detail=detail)), row))
-                self._unmerge(event, names, quotations)
-        self._session.many(EVENT.update("event"), mended)
+        columns = f"e.id, {EVENT.columns('e')}"
+        for rows in self._paged(f"select {columns} from event e where e.detail <> '{{}}' and e.id > ? order by e.id"):
+            mended = []
+            for row, *told in rows:
+                event = EVENT.read(told)
+                detail = mended_detail(event, self._gone, names, quotations)
+                if detail != event.detail:
+                    mended.append((*EVENT.write(replace(event, detail=detail)), row))
+                    self._unmerge(event, names, quotations)
+            self._session.many(EVENT.update("event"), mended)
+
+    def _paged(self, sql: str) -> Iterator[list[Any]]:
+        """Yield the rows of *sql* in slices; it asks for those whose id, which comes first, is above its parameter."""
+        after = 0
+        while rows := self._session.rows(f"{sql} limit {SLICE}", (after,)):
+            yield rows
+            after = rows[-1][0]
 
     def _unmerge(self, event: Event, names: Collection[str], quotations: Quotations) -> None:
         """Drop the wordings that a memory took from those gone; all of them, if they came from a source gone."""
@@ -230,8 +242,7 @@ class _Eraser:
 
     def _mend_notes(self, names: Collection[str], projects: Collection[str], quotations: Quotations) -> None:
         for project, kind, name, text in self._session.rows("select project, kind, name, value from note"):
-            value = json.loads(text)
-            mended = mended_note(kind, value, self._gone, names)
+            value, mended = self._mended(kind, name, text, names, quotations)
             if project in projects or (kind in LEDGERS and quotations.quoted_in(name)):
                 mended = None
             key = (project, kind, name)
@@ -242,16 +253,37 @@ class _Eraser:
                 sql = "update note set value = ? where project = ? and kind = ? and name = ?"
                 self._session.rows(sql, changed)
 
+    def _mended(
+        self, kind: str, name: str, text: str, names: Collection[str], quotations: Quotations
+    ) -> tuple[Mapping[str, Any], Mapping[str, Any] | None]:
+        """Return a note as it is and as it is to be; of one that cannot be read its words decide."""
+        try:
+            value = read_note(name, text)
+        except RowDamaged:
+            return NOTHING, None if quotations.quoted_in(text) else NOTHING
+        return value, mended_note(kind, value, self._gone, names)
+
     def _forget_searches(self, projects: set[str], quotations: Quotations) -> int:
         """Take the searches out of the log that found one of the memories, quote one, or saw a project gone."""
         found = self._session.rows(f"select distinct recall_id from recalled where {self._of.sql}", self._of.values)
         lost = {row for (row,) in found}
-        for row, *told, scope in self._session.rows("select id, query, session, lens, scope from recall"):
-            seen = json.loads(scope) if projects else None
-            if not projects.isdisjoint(seen or ()) or quotations.quoted_in(" ".join(filter(None, told))):
-                lost.add(row)
-        drop(self._session, sorted(lost))
+        sql = "select id, query, session, lens, scope from recall where id > ? order by id"
+        for rows in self._paged(sql):
+            for row, *told, scope in rows:
+                if _saw(scope, projects) or quotations.quoted_in(" ".join(filter(None, told))):
+                    lost.add(row)
+        drop(self._db, self._session, sorted(lost))
         return len(lost)
+
+
+def _saw(scope: str, projects: set[str]) -> bool:
+    """Return whether a search looked at one of *projects*; where its scope cannot be read, it may have."""
+    if not projects:
+        return False
+    try:
+        return not projects.isdisjoint(json.loads(scope) or ())
+    except (ValueError, TypeError):
+        return True
 
 
 # --- bytes ----------------------------------------------------------------------------------
@@ -263,9 +295,10 @@ def scrub(db: Database) -> tuple[str, ...]:
 
 
 def traces(db: Database, probes: Sequence[bytes]) -> ByteSearch:
-    """Search the raw bytes of every file."""
+    """Search the raw bytes of every file, and what a server keeps elsewhere."""
     files, beside = db.engine.files()
     hits = [(file.name, probe) for file in files for probe in _held(file, probes)]
+    hits += db.engine.samples_with(probes)
     with db.engine.session() as session:
         own = {probe for probe in {probe for _, probe in hits} if _is_own(db, session, probe)}
     return ByteSearch(

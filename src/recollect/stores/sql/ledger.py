@@ -6,7 +6,7 @@ from typing import Any
 
 from recollect.records import Piece, Source, SourceHead
 from recollect.stores.contract import ANSWERING, NOTHING_CHANGED
-from recollect.stores.sql.codec import PIECE
+from recollect.stores.sql.codec import PIECE, damaged
 from recollect.stores.sql.engine import OPEN, Clause, Database, ask, bump
 
 AFTER_SLASH = chr(ord("/") + 1)
@@ -123,7 +123,18 @@ def notes(db: Database, kind: str, *, project: str = "") -> dict[str, Mapping[st
     """Return the notes of a kind that belong to *project*, by name."""
     where = Clause("project = ? and kind = ?", (project, kind))
     rows = ask(db, "select name, value from note", where, "order by name")
-    return {name: json.loads(text) for name, text in rows}
+    return {name: read_note(name, text) for name, text in rows}
+
+
+def read_note(name: str, text: str) -> dict[str, Any]:
+    """Return the value of the note *name*."""
+    try:
+        value = json.loads(text)
+    except (ValueError, TypeError, RecursionError) as error:
+        raise damaged("the note", name) from error
+    if not isinstance(value, dict):
+        raise damaged("the note", name)
+    return value
 
 
 def projects(db: Database) -> tuple[str, ...]:

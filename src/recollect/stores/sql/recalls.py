@@ -8,7 +8,7 @@ from operator import and_
 
 from recollect.records import HIT_BYTES, RECALL_BYTES, LogSize, Recall, Recalled, Scope, Usage
 from recollect.stores.change import logged
-from recollect.stores.sql.codec import HIT, RECALL, instant, moment
+from recollect.stores.sql.codec import HIT, RECALL, damaged, instant, moment
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask
 from recollect.stores.sql.filters import in_scope
 
@@ -17,6 +17,9 @@ SIZE = (
     "+ octet_length(r.query || coalesce(r.session, '') || coalesce(r.lens, ''))"
 )
 """What `Recall.size` says, of a row `r`."""
+
+SLICE = 1_000
+"""How many entries are taken out with one statement."""
 
 
 def log_recall(db: Database, recalls: Sequence[Recall]) -> None:
@@ -51,23 +54,28 @@ def prune_recalls(
             left -= size
     if lost:
         with db.engine.session(write=True, durable=False) as session:
-            drop(session, lost)
+            drop(db, session, lost)
     return len(lost)
 
 
-def drop(session: Session, ids: Sequence[int]) -> None:
+def drop(db: Database, session: Session, ids: Sequence[int]) -> None:
     """Take recalls out of the log."""
-    sizes = [session.value(f"select {SIZE} from recall r where r.id = ?", (row,)) for row in ids]
-    _grow(session, -sum(size or 0 for size in sizes))
-    for table, column in (("recalled", "recall_id"), ("recall", "id")):
-        session.many(f"delete from {table} where {column} = ?", [(row,) for row in ids])
+    for start in range(0, len(ids), SLICE):
+        those = db.engine.member("r.id", ids[start : start + SLICE])
+        _grow(session, -session.value(f"select coalesce(sum({SIZE}), 0) from recall r where {those.sql}", those.values))
+        for table, column in (("recalled", "recall_id"), ("recall", "id")):
+            gone = db.engine.member(column, ids[start : start + SLICE])
+            session.rows(f"delete from {table} where {gone.sql}", gone.values)
 
 
 def log_size(db: Database, *, scope: Scope) -> LogSize:
     """Return how much of the log a reader of *scope* may see."""
     sql = f"select count(*), coalesce(sum({SIZE}), 0), min(r.at) from recall r"
     ((count, size, oldest),) = ask(db, sql, _visible(db, scope))
-    return LogSize(recalls=count, bytes=size, oldest=None if oldest is None else instant(oldest))
+    try:
+        return LogSize(recalls=count, bytes=size, oldest=None if oldest is None else instant(oldest))
+    except (ValueError, TypeError) as error:
+        raise damaged("the oldest entry of", "the recall log") from error
 
 
 def _size(session: Session) -> int:
@@ -77,8 +85,11 @@ def _size(session: Session) -> int:
 
 
 def _grow(session: Session, size: int) -> None:
-    sql = "insert into meta (key, value) values ('recall_bytes', ?) on conflict (key) do update set value = ?"
-    session.rows(sql, (_size(session) + size,) * 2)
+    """Count *size* more bytes; what a restricted role of PostgreSQL writes is counted by triggers instead."""
+    if session.value("select 1 from meta where key = 'recall_bytes'") is None:
+        session.rows("insert into meta (key, value) values ('recall_bytes', ?)", (_size(session) + size,))
+    else:
+        session.rows("update meta set value = value + ? where key = 'recall_bytes'", (size,))
 
 
 def recalls(

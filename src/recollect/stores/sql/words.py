@@ -105,6 +105,8 @@ def _collection(db: Database, session: Session, scope: Scope) -> CollectionStats
     mine = in_scope(db.engine, scope, "project")
     sums = ", ".join(f"coalesce(sum({name}), 0)" for name in ("documents", "stem_length", "exact_length", "code"))
     ((rows, stems, exacts, code),) = session.rows(f"select {sums} from collection_stats where {mine.sql}", mine.values)
+    if min(rows, stems, exacts, code) < 0:
+        raise StoreDamaged("the totals of the word index are damaged", hint="run: recollect reindex")
     return CollectionStats(rows=rows, stem=stems, exact=exacts, code=code)
 
 

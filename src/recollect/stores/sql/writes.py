@@ -42,6 +42,8 @@ TABLES: Mapping[str, str] = {
     ),
     "minhash": "insert into minhash (key, memory_id) values (?, ?)",
 }
+TAKEN = "update meta set value = value where key in ('newest', 'newest_fact') returning key, value"
+"""Reads the last ids given, and keeps everybody else from giving any until this transaction ends."""
 SIZES = ("documents", "stem_length", "exact_length", "code")
 GROW = (
     f"insert into collection_stats (project, {', '.join(SIZES)}) values (?, ?, ?, ?, ?) on conflict (project) "
@@ -70,7 +72,7 @@ class Writer:
         self._rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in TABLES}
         self._tokens: list[tuple[int, TokenizedMemory]] = []
         self._growth: dict[str, list[tuple[int, ...]]] = defaultdict(list)
-        newest = dict(session.rows("select key, value from meta where key in ('newest', 'newest_fact')"))
+        newest = dict(session.rows(TAKEN))
         self._newest, self._newest_fact = newest["newest"], newest["newest_fact"]
 
     def do(self, write: Write, at: datetime) -> int:
@@ -90,7 +92,9 @@ class Writer:
         assert_never(write)
 
     def flush(self) -> None:
-        """Put down everything gathered."""
+        """Put down everything gathered; ids are counted first, as no row has one that was not given."""
+        newest = [(self._newest, "newest"), (self._newest_fact, "newest_fact")]
+        self._session.many("update meta set value = ? where key = ?", newest)
         for name, sql in TABLES.items():
             if self._rows[name]:
                 self._session.many(sql, self._rows[name])
@@ -100,8 +104,6 @@ class Writer:
             self._tokens = []
         self._session.many(GROW, [(name, *map(sum, zip(*sizes, strict=True))) for name, sizes in self._growth.items()])
         self._growth.clear()
-        newest = [(self._newest, "newest"), (self._newest_fact, "newest_fact")]
-        self._session.many("update meta set value = ? where key = ?", newest)
 
     def index(self, row: int, memory: Memory, tokens: TokenizedMemory) -> None:
         """Make *memory* findable by the id *row*."""

@@ -318,6 +318,10 @@ class SqliteEngine:
         near = sorted(each for each in path.parent.iterdir() if each.name.startswith(path.stem) and each.is_file())
         return tuple(each for each in own if each.exists()), tuple(each for each in near if each not in own)
 
+    def samples_with(self, probes: Sequence[bytes]) -> tuple[tuple[str, bytes], ...]:  # noqa: ARG002
+        """Return nothing: all is in the files."""
+        return ()
+
     def size(self) -> None:
         """Return nothing: the file tells."""
 

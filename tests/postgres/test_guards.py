@@ -1,0 +1,187 @@
+"""What a role writes by raw SQL neither stops the writes of others nor breaks their reads nor empties their log."""
+
+from collections.abc import Iterator
+
+import pytest
+from psycopg import errors
+from roles import connect_as, role_at
+from two_projects import OURS, THEIRS, fill_two_projects, open_address
+
+from kit import NOON
+from postgres_server import fresh_database
+from recollect.recall.log import Retention
+from recollect.records import ALL_PROJECTS
+
+MINE = "(select max(id) from memory)"
+"""A memory that the role sees."""
+NEW_MEMORY = (
+    "insert into memory (id, project, kind, type, created_at, updated_at, confidence, pinned, trust, digest, title, "
+    "tags, metadata, context, content) select {id}, project, kind, type, created_at, updated_at, confidence, pinned, "
+    f"trust, digest, title, tags, metadata, context, content from memory where id = {MINE}"
+)
+AHEAD = (
+    NEW_MEMORY.format(id="(select value + 1 from meta where key = 'newest')"),
+    f"update memory set id = (select value + 1 from meta where key = 'newest') where id = {MINE}",
+    (
+        "insert into fact (id, memory_id, subject, folded, predicate, object, type, confidence, decay_rate, quote, "
+        f"last_reinforced, state) select (select value + 1 from meta where key = 'newest_fact'), {MINE}, '', '', '', "
+        "'', '', 1, 0, '', created_at, 'active' from memory limit 1"
+    ),
+    f"insert into removed (seq, id) select value + 1, {MINE} from meta where key = 'seq'",
+    f"update tokens set seq = (select value + 1 from meta where key = 'seq') where id = {MINE}",
+    "insert into document values ((select value + 1 from meta where key = 'newest'), 'ours', false, 1, 1, 0)",
+    f"update document set id = (select value + 1 from meta where key = 'newest') where id = {MINE}",
+    f"insert into event (id, memory_id, verb, at, detail) values (9999, {MINE}, 'add', '{{moment}}', '{{{{}}}}')",
+    (
+        "insert into recall (id, query, mode, outcome, at, scope) "
+        "values (9999, 'x', 'keyword', 'none', '{moment}', '[\"ours\"]')"
+    ),
+    "insert into generation (id, fingerprint, dimensions, model) values (9999, 'x', 8, 'x')",
+    "update vector set id = 9999 where id = (select max(id) from vector)",
+    "update meta set value = value + 4000000000 where key = 'newest'",
+)
+MOMENT = "2026-03-01T12:00:00.000000+00:00"
+DEEP = '{"a":' * 900 + "1" + "}" * 900
+UNREADABLE = (
+    *(
+        f"update memory set {column} = {value} where id = {MINE}"
+        for column, value in (
+            ("created_at", "'yesterday'"),
+            ("updated_at", "'2026-02-30T12:00:00.000000+00:00'"),
+            ("observed_at", "'2026-03-01T24:00:00.000000+00:00'"),
+            ("deleted_at", "''"),
+            ("valid_from", "'2026'"),
+            ("valid_until", "'!'"),
+            ("superseded_at", "'x'"),
+            ("tags", "'{'"),
+            ("tags", "'[1]'"),
+            ("metadata", "'[]'"),
+            ("metadata", f"'{DEEP}'"),
+            ("metadata", '\'{"a":' + "9" * 5000 + "}'"),
+            ("context", '\'{"elsewhere":"x"}\''),
+            ("confidence", "'NaN'"),
+            ("trust", "'nobody'"),
+        )
+    ),
+    f"insert into event (memory_id, verb, at, detail) values ({MINE}, 'add', 'x', '{{}}')",
+    f"insert into event (memory_id, verb, at, detail) values ({MINE}, 'add', '{MOMENT}', '[]')",
+    "update fact set last_reinforced = 'x'",
+    "update fact set confidence = 'Infinity'",
+    "update note set value = '{'",
+    "update note set value = '3'",
+    "insert into recall (query, mode, outcome, at, scope) values ('x', 'keyword', 'none', '!', '[\"ours\"]')",
+    "update recalled set score = 'NaN'",
+    "update recalled set fact_ids = '[\"x\"]'",
+    "update collection_stats set documents = -5",
+    "update collection_stats set documents = 4000000000000000000",
+    "update document set stem_length = -1",
+    "update tokens set stem = ''",
+    "update generation set context_weights = 'x' where fingerprint = 'fresh'",
+    "insert into generation (fingerprint, dimensions, model) values ('x', 0, 'x')",
+    "update vector set embedding = '\\x00'",
+    "update vector set embedding = decode(repeat('ff', length(embedding)), 'hex')",
+    "update vector set alone = '[1,2]'",
+    "update vector set alone = null",
+)
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
+    """The address of a store of two projects for its owner, and for a role that was granted one of them."""
+    address = fresh_database()
+    fill_two_projects(address, tmp_path_factory.mktemp("two"))
+    with role_at(address, OURS) as restricted:
+        with open_address(restricted, project=OURS) as some:
+            some.add("Keeper: Ida, the newest of the role")
+            some.keep_root("/notes")
+            some.search("the newest of the role", session="s")
+            some.flush()
+        with connect_as(restricted) as db:
+            db.execute("insert into generation (fingerprint, dimensions, model) values ('fresh', 8, 'fresh')")
+        yield address, restricted
+
+
+@pytest.mark.parametrize("statement", AHEAD)
+def test_a_role_takes_no_number_that_was_not_given(two: tuple[str, str], statement: str) -> None:
+    owner, restricted = two
+
+    with connect_as(restricted) as db, pytest.raises(errors.InsufficientPrivilege):
+        db.execute(statement.format(moment=MOMENT))
+
+    with open_address(owner, project=THEIRS) as theirs:
+        row = theirs.add("Written after that").id
+        theirs.edit(row, content="Changed after that")
+        assert theirs.purge(row).ids == (row,)
+
+
+@pytest.mark.parametrize("statement", UNREADABLE)
+def test_a_role_writes_no_row_that_cannot_be_read_back(two: tuple[str, str], statement: str) -> None:
+    _, restricted = two
+
+    with connect_as(restricted) as db, pytest.raises(errors.CheckViolation):
+        db.execute(statement)
+
+
+def test_no_role_gives_an_id_while_another_writer_does(two: tuple[str, str]) -> None:
+    owner, restricted = two
+
+    with open_address(owner, project=THEIRS) as theirs, connect_as(restricted) as db, theirs.store.transaction():
+        theirs.add("Written while the role waits")
+        db.execute("set lock_timeout = '50ms'")
+        with pytest.raises(errors.LockNotAvailable):
+            db.execute("update meta set value = value + 1 where key = 'newest'")
+
+
+def test_a_role_neither_changes_the_size_of_the_log_nor_empties_it_for_all(two: tuple[str, str]) -> None:
+    owner, restricted = two
+    with connect_as(restricted) as db:
+        changed = db.execute("update meta set value = 4000000000000000000 where key = 'recall_bytes'").rowcount
+
+    with open_address(owner) as everything:
+        before = everything.stats().log
+        Retention(days=None, megabytes=1.0).prune(everything.store, scope=ALL_PROJECTS, now=NOON, most=50)
+
+        assert changed == 0
+        assert everything.stats().log == before
+
+
+def test_what_a_role_logs_and_prunes_is_counted_for_all(two: tuple[str, str]) -> None:
+    owner, restricted = two
+
+    with open_address(restricted, project=OURS) as some, connect_as(owner) as db:
+        counted = "select value from meta where key = 'recall_bytes'"
+        sizes = []
+        for act in (
+            lambda: some.search("lighthouse keeper", session="s"),
+            lambda: some.prune_log(max_size=0.0),
+            lambda: None,
+        ):
+            act()
+            some.flush()
+            with open_address(owner) as everything:
+                sizes.append((db.execute(counted).fetchone(), (everything.stats().log.bytes,)))
+
+    assert all(kept == counted_anew for kept, counted_anew in sizes)
+    assert sizes[1][0] < sizes[0][0]
+
+
+def test_nothing_that_runs_as_the_owner_looks_where_a_role_makes_tables(two: tuple[str, str]) -> None:
+    owner, _ = two
+    open_to_roles = (
+        "select proname from pg_proc where pronamespace = 'recollect'::regnamespace and prosecdef "
+        "and not coalesce('search_path=recollect, pg_temp' = any(proconfig), false)"
+    )
+
+    with connect_as(owner) as db:
+        assert db.execute(open_to_roles).fetchall() == []
+
+
+def test_text_that_stands_for_no_character_is_read_as_it_is(two: tuple[str, str]) -> None:
+    owner, restricted = two
+    odd = "\U0010ffffffffff"
+
+    with connect_as(restricted) as db:
+        db.execute(f"update memory set title = %s where id = {MINE}", (odd,))
+
+    with open_address(owner) as everything:
+        assert odd in [each.title for each in everything.list(limit=100).memories]
