@@ -43,7 +43,7 @@ $ curl -s 'http://127.0.0.1:8765{BASE}/list?limit=20&tag=release'
 ## Headers
 
 - `Authorization: Bearer TOKEN`: who asks; needed beyond loopback and with `--require-token`.
-- `ETag` and `If-None-Match`: some answers carry a tag that stays while nothing is written; sent back, it gets `304`.
+- `ETag` and `If-None-Match`: some answers carry a tag of their content; while that is the same it gets `304`.
   They are those of {", ".join(f"`{name}`" for name in sorted(TAGGED))}.
   A request that names a session is answered anew, as it is logged.
 - `Idempotency-Key` on what writes: sent again with the same body within a day it gets the first answer, marked

@@ -1,6 +1,6 @@
 """Recollection: a store, a profile and a clock; the verbs, each a line or two."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from datetime import UTC, datetime, timedelta
@@ -60,15 +60,20 @@ if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
 LOGGING, EMBEDDING = "writing the recall log", "making vectors in the background"
 """What the two threads of a long-lived process do, as `doctor` names it."""
 Clock = Callable[[], datetime]
-Answers = Callable[[Request, Profile, Callable[[Request, Profile], Reply], Callable[[], int]], Reply]
+Answers = Callable[[Request, Profile, Callable[[Request, Profile], Reply], Callable[[], Hashable]], Reply]
 """How a request is answered: by what it is given to search with, or by a result of the same version that is kept."""
 
 
 def answer_anew(
-    request: Request, profile: Profile, search: Callable[[Request, Profile], Reply], _: Callable[[], int]
+    request: Request, profile: Profile, search: Callable[[Request, Profile], Reply], _: Callable[[], Hashable]
 ) -> Reply:
     """Search, whatever was asked before."""
     return search(request, profile)
+
+
+def version_of(db: "Recollection") -> Hashable:
+    """Return what changes whenever an answer may: with a write from any process, and with the model in use."""
+    return db.store.version(), db.models.state
 
 
 def utc_now() -> datetime:
@@ -589,7 +594,7 @@ class Recollection:
         """
         name, request = options.get("profile"), self._request(query, options)
         profile = self.profile if name is None else load_profile(name)
-        reply = self.answers(request, profile, self._answer, self.store.version)
+        reply = self.answers(request, profile, self._answer, lambda: version_of(self))
         if request.session is not None:
             log = recall.log.RecallLog(store=self.store, retention=self.retention)
             self._log.submit(log, recall.log.Shown(reply=_unquoted(reply), request=request, at=self.now()))

@@ -1,7 +1,7 @@
 """The models of a recollection: loaded when first needed and never before, fetched when first written with."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from copy import copy
 from datetime import datetime
 from pathlib import Path
@@ -41,7 +41,9 @@ class Models:
         """Who is told how far a fetch is, unless the writer says."""
         self._folder, self._key = folder or Path(), key
         self.offline, self._fetch = offline, fetch
-        self._loaded: dict[str, CachedEmbedder | None] = {}
+        self._loaded: dict[str, CachedEmbedder] = {}
+        self._missing: dict[str, Hashable] = {}
+        """Models that could not be had, with the stamp of their place at that time."""
         self._error: ModelError | None = None
         self._breaker: Breaker | None = None
         self.failure: RecollectError | None = None
@@ -67,9 +69,13 @@ class Models:
         """Return the model *name*, or nothing when it cannot be had here; nothing is ever fetched for it."""
         if name == "none":
             return None
-        if name not in self._loaded:
-            self._loaded[name] = self._if_here(name)
-        return self._loaded.get(name)
+        loaded = self._loaded.get(name)
+        return loaded if loaded is not None else self._looked_for(name)
+
+    @property
+    def state(self) -> Hashable:
+        """Where the model in use is: changes when it is installed, replaced or removed. Nothing is loaded for it."""
+        return self._stamp(self.name)
 
     def ready(self, *, now: datetime, progress: Progress | None = None) -> Embedder | None:
         """Return the model in use to write with, or nothing; a known one that is not here is installed first.
@@ -81,7 +87,6 @@ class Models:
                 self._install(now, progress or self.progress)
             except ModelError as error:
                 self._error = error
-            self._loaded.pop(self.name, None)
         return self.current()
 
     def required(self) -> Embedder:
@@ -95,8 +100,6 @@ class Models:
 
     def lent(self) -> "Models":
         """Return these models for one command of many: what is loaded is shared, what goes wrong is its own."""
-        if self.current() is None:
-            self._loaded.pop(self.name, None)  # it may have been installed in the meantime
         view = copy(self)
         view._error = view.failure = view.progress = None  # noqa: SLF001
         return view
@@ -104,9 +107,30 @@ class Models:
     def close(self) -> None:
         """Close every model."""
         for embedder in self._loaded.values():
-            if embedder is not None:
-                embedder.close()
-        self._loaded = {}
+            embedder.close()
+        self._loaded, self._missing = {}, {}
+
+    def _looked_for(self, name: str) -> Embedder | None:
+        """Load the model *name*, unless its place is as it was when that failed last."""
+        stamp = self._stamp(name)
+        if name in self._missing and self._missing[name] == stamp:
+            return None
+        loaded = self._if_here(name)
+        if loaded is None:
+            self._missing[name] = stamp
+            return None
+        if name == self.name:
+            self._error = None
+        return self._loaded.setdefault(name, loaded)
+
+    def _stamp(self, name: str) -> Hashable:
+        """Return what changes when a model is put into the place of *name*, or taken away."""
+        place = None if name in ("none", HASHING) or "://" in name else find_model(name, self._folder)
+        try:
+            about = place and place.stat()
+        except OSError:  # it was removed meanwhile
+            about = None
+        return name, about and (about.st_ino, about.st_mtime_ns)
 
     def _if_here(self, name: str) -> "CachedEmbedder | None":
         """Return the model *name*; a search by words pays for a look at one folder and no more."""

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tiny_models import TEXT, WIDTH, tiny, write_model, write_published
 
 from local_server import Answer, Asked, serving
 from recollect.embedders.install import fetcher, file_lock, install, install_from_any, list_models, problems, verify
@@ -19,6 +18,7 @@ from recollect.embedders.models import FILE, load
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import InputError, ModelError
 from recollect.records import Progress
+from tiny_models import TEXT, WIDTH, tiny, write_model, write_published
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tiny_models import WIDTH, tiny, write_model, write_published
 
 from kit import NOON
 from local_server import Answer, Asked, serving
@@ -22,6 +21,7 @@ from recollect.profile import load_profile
 from recollect.recollection import Recollection
 from recollect.stores.choice import open_store
 from recollect.text.analyser import analyse
+from tiny_models import WIDTH, tiny, write_model, write_published
 
 
 @pytest.mark.parametrize("use", [load, verify])

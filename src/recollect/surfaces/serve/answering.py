@@ -6,9 +6,9 @@ sent.
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from threading import Event
-from time import perf_counter, time
+from time import perf_counter
 from typing import Any, Final, TypeVar
 
 import anyio.to_thread
@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.errors import RecollectError
 from recollect.replies import Reply
+from recollect.surfaces.serve.answers import QUESTIONS, Question, may_be_kept
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.doors import access_of, is_writing
 from recollect.surfaces.serve.idempotency import Idempotency
@@ -35,7 +36,6 @@ TAGGED: Final = SEARCHES | {"list", "show", "related", "timeline", "facts", "con
 """Operations whose answer is the same as long as nothing was written; the recall log counts as nothing."""
 DEADLINE: Final = 30.0
 """After how many seconds a search is given up, unless the request says otherwise."""
-_DAY: Final = 86_400
 _LOG: Final = logging.getLogger("recollect.serve")
 
 
@@ -60,21 +60,23 @@ class Asked:
     @property
     def project(self) -> str | None:
         """The project it is bound to, or names."""
-        given = self.body if self.method == "POST" else self.query
-        if self.caller.project is not None or b"project" not in given:
+        if self.caller.project is not None or b"project" not in self._given:
             return self.caller.project
         named = self.values().get("project")
         return named if isinstance(named, str) and named else None
 
-    def key(self, version: int) -> tuple[Any, ...] | None:
-        """Return what an answer to it may be known by; None where it must be answered anew.
+    @property
+    def is_tagged(self) -> bool:
+        """Whether its answer has an ETag; one that names a session has none, as it is logged."""
+        return self.operation.name in TAGGED and b"session" not in self._given
 
-        What names a session is logged. The day is part of it, as a request may say "yesterday".
-        """
-        given = self.body if self.method == "POST" else self.query
-        if self.operation.name not in TAGGED or b"session" in given:
-            return None
-        return (self.operation.name, self.method, given, self.caller, version, int(time() // _DAY))
+    def key(self, version: Hashable) -> Hashable:
+        """Return what an answer to it is known by, for as long as answers are kept."""
+        return (self.operation.name, self.method, self._given, self.caller, version)
+
+    @property
+    def _given(self) -> bytes:
+        return self.body if self.method == "POST" else self.query
 
 
 class OperationDoor:
@@ -123,23 +125,41 @@ class OperationDoor:
             body=body,
             receive=receive,
         )
-        key = asked.key(await self._warm.ask(lambda: self._warm.version(asked.project)))
-        return (await self._anew(asked), None) if key is None else await self._tagged(asked, key)
+        if not asked.is_tagged:
+            return await self._anew(asked), None
+        searches = operation.name in SEARCHES
+        found, outcome = await self._found(asked) if searches else ((await self._made(asked))[0], None)
+        tag = found.tag.decode()
+        known = tag in asked.headers.get("if-none-match", "")
+        return (Response(status_code=304, headers={"ETag": tag}) if known else found), outcome
 
-    async def _tagged(self, asked: Asked, key: tuple[Any, ...]) -> "tuple[Response | Kept, str | None]":
-        """Answer what stays as it is until something is written: not at all, from memory, or anew."""
-        kept = self._warm.bodies.get(key) if asked.operation.name in SEARCHES else None
-        tag = tag_of(key) if kept is None else kept.tag
-        if tag.decode() in asked.headers.get("if-none-match", ""):
-            return Response(status_code=304, headers={"ETag": tag.decode()}), None
+    async def _found(self, asked: Asked) -> "tuple[Kept, str | None]":
+        """Answer a search: from memory, and count it all the same, or by searching."""
+        key = asked.key(await self._warm.ask(lambda: self._warm.version(asked.project)))
+        kept = self._warm.bodies.get(key)
         if kept is not None:
-            return kept, None
-        answer = await self._ask(asked, asked.values())
-        made = Kept(body=await self.in_thread(lambda: content(answer.value)), tag=tag)
-        outcome = _outcome(answer)
-        if outcome is not None:
-            self._warm.bodies.put(key, made)
-        return made, outcome
+            self._warm.answers.count(kept[1])
+            return kept[0], None
+        questions: list[Question] = []
+        token = QUESTIONS.set(questions)
+        try:
+            made, reply = await self._made(asked)
+        finally:
+            QUESTIONS.reset(token)
+        if not isinstance(reply, Reply):  # it explains its scores
+            return made, None
+        if may_be_kept(reply):
+            self._warm.bodies.put(key, (made, questions[-1]))
+        return made, reply.outcome
+
+    async def _made(self, asked: Asked) -> "tuple[Kept, Any]":
+        """Answer; return what is sent, and the value that was answered."""
+        value = (await self._ask(asked, asked.values())).value
+
+        def made() -> Kept:
+            return Kept(body=content(value), tag=tag_of(value))
+
+        return await self.in_thread(made), value
 
     async def _anew(self, asked: Asked) -> Response:
         values = asked.values()
@@ -207,9 +227,3 @@ async def _notice(receive: Receive, gone: Event) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
     gone.set()
-
-
-def _outcome(answer: Answer) -> str | None:
-    """Return the outcome of a search that ran as asked; None for anything else."""
-    reply = answer.value
-    return reply.outcome if isinstance(reply, Reply) and reply.degraded is None else None

@@ -48,8 +48,3 @@ class ResultCache(Generic[T]):
             if len(self._held) > FULL * ENTRIES:
                 for old in list(self._held)[: max(1, int(OLDEST * len(self._held)))]:
                     del self._held[old]
-
-    def clear(self) -> None:
-        """Keep nothing."""
-        with self._lock:
-            self._held.clear()

@@ -17,6 +17,8 @@ class SingleFlight(Generic[T]):
         self._under_way: dict[Hashable, Future[T]] = {}
         self._lock = Lock()
         self.executions = 0
+        self.joined = 0
+        """How many calls waited for work that was under way already."""
 
     def run(self, key: Hashable, work: Callable[[], T], *, timeout: float | None = None) -> T:
         """Return what *work* gives, or what the same work gave that was under way already.
@@ -27,6 +29,7 @@ class SingleFlight(Generic[T]):
         while True:
             with self._lock:
                 ours = key not in self._under_way
+                self.joined += not ours
                 future = self._under_way.setdefault(key, Future())
             if ours:
                 return self._lead(key, future, work)

@@ -1,5 +1,6 @@
 """How often what was asked: the last 1,000 questions of a day, in memory only."""
 
+import math
 from collections.abc import Callable, Hashable
 from threading import Lock
 from time import monotonic
@@ -41,6 +42,12 @@ class Frequencies(Generic[T]):
             self._counted[key] = counted  # at the end: the first is the one asked longest ago
             if len(self._counted) > ENTRIES:
                 del self._counted[next(iter(self._counted))]
+
+    def idle_seconds(self) -> float:
+        """Return how long ago the last question was asked."""
+        with self._lock:
+            last = next(reversed(self._counted.values()), None)
+        return math.inf if last is None else self._clock() - last.last
 
     def top(self, most: int) -> list[T]:
         """Return the *most* frequent questions, of equals the one asked last."""

@@ -14,7 +14,9 @@ import anyio.to_thread
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from recollect.replies import Reply
 from recollect.surfaces.serialise import serialise
+from recollect.values import replace
 
 AT_ONCE: Final = 50
 """How many lines are read before the next part is sent."""
@@ -29,9 +31,10 @@ def content(value: Any) -> bytes:
     return json.dumps(serialise(value), ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def tag_of(key: tuple[Any, ...]) -> bytes:
-    """Return the ETag of an answer: it changes with the question, the caller and the version of the store."""
-    return f'W/"{hashlib.blake2b(repr(key).encode(), digest_size=12).hexdigest()}"'.encode()
+def tag_of(value: Any) -> bytes:
+    """Return the ETag of an answer: that of its content, without how long a search took."""
+    steady = replace(value, timings_ms={}) if isinstance(value, Reply) else value
+    return f'W/"{hashlib.blake2b(content(steady), digest_size=12).hexdigest()}"'.encode()
 
 
 class Streamed(Response):

@@ -1,4 +1,4 @@
-"""What is asked often is answered before it is asked: the five most frequent questions, every 20 seconds."""
+"""Warming: the five most frequent questions are searched for again every 20 seconds, while anybody asks."""
 
 from collections.abc import Callable
 from threading import Event, Thread
@@ -11,8 +11,10 @@ FIRST: Final = 30.0
 """After how many seconds questions are warmed for the first time."""
 EVERY: Final = 20.0
 """How many seconds lie between two rounds."""
-MOST: Final = 5
+WARMED_QUESTIONS: Final = 5
 """How many questions a round warms."""
+IDLE_SECONDS: Final = 300.0
+"""After how many seconds without a question nothing is warmed, until somebody asks again."""
 CLEANING: Final = 300.0
 """How many seconds lie between two cleanings of the table."""
 

@@ -1,14 +1,15 @@
 """A store that stays open: its results kept for a moment, its frequent questions warmed, its numbers counted."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from time import monotonic
 from types import TracebackType
 from typing import Self, TypeVar
 
 import anyio.to_thread
 from starlette.types import Receive, Scope, Send
 
-from recollect.recollection import Recollection
-from recollect.surfaces.serve.answers import Answers
+from recollect.recollection import Recollection, version_of
+from recollect.surfaces.serve.answers import Answers, Question
 from recollect.surfaces.serve.cache import ResultCache
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.metrics import Metrics
@@ -44,13 +45,14 @@ class Kept:
 class WarmStore:
     """What every door of one server shares."""
 
-    def __init__(self, db: Recollection) -> None:
+    def __init__(self, db: Recollection, clock: Callable[[], float] = monotonic) -> None:
         self.db = db
-        self.answers = Answers()
+        self.answers = Answers(clock)
         db.answers = self.answers
-        self.bodies: ResultCache[Kept] = ResultCache()
+        self.bodies: ResultCache[tuple[Kept, Question]] = ResultCache(clock)
+        """Answers as they were sent, each with its question, which is counted whenever it is sent again."""
         self.dispatcher, self.metrics = Dispatcher(db), Metrics(self.answers, self.bodies)
-        self._warmer = Warmer(warm=self.answers.warm, clean=self.answers.frequencies.clean)
+        self.warmer = Warmer(warm=self.answers.warm, clean=self.answers.frequencies.clean, clock=clock)
         self.is_closing = False
         """Whether streams should end, as the server does."""
         self._threads: anyio.CapacityLimiter | None = None
@@ -63,18 +65,18 @@ class WarmStore:
         return self._threads
 
     def __enter__(self) -> Self:
-        self._warmer.start()
+        self.warmer.start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._warmer.stop()
+        self.warmer.stop()
         self.db.close()
 
-    def version(self, project: str | None = None) -> int:
-        """Return the version of the store, or of where *project* lives."""
+    def version(self, project: str | None = None) -> Hashable:
+        """Return what changes whenever an answer may, for the store or for where *project* lives."""
         store = self.db.store
         spread = project is not None and store.in_project(project) is not store
-        return (self.db.in_project(project) if spread and project else self.db).store.version()
+        return version_of(self.db.in_project(project) if spread and project else self.db)
 
     async def ask(self, question: Callable[[], T]) -> T:
         """Ask the store something small: here where it is on this machine, else in a thread, as servers fail."""
