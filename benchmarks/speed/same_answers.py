@@ -28,7 +28,8 @@ from recollect.evaluate.datasets import Dataset, EvalQuery, read_dataset, split_
 from recollect.profile import BUILT_IN, load_profile
 from recollect.records import Bigram, Leaf, Phrase, Prefix
 from recollect.replies import Mode, Reply
-from recollect.search import SearchContext, search
+from recollect.search.answer import search
+from recollect.search.state import SearchContext
 from recollect.stores.bm25 import by_field, form_of, postings_of
 from recollect.stores.contract import Store
 from recollect.text.analyser import analyse

@@ -54,7 +54,7 @@ from recollect.trust import CONFIDENCE_CAPS
 from recollect.values import replace
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
-    SearchContext = search.SearchContext
+    SearchContext = search.state.SearchContext
     Why = search.why.Why
 
 LOGGING, EMBEDDING = "writing the recall log", "making vectors in the background"
@@ -617,11 +617,11 @@ class Recollection:
         return reply
 
     def _reply(self, request: Request, profile: Profile) -> Reply:
-        return search.search(request, self._context(profile, request.mode))
+        return search.answer.search(request, self._context(profile, request.mode))
 
     def _context(self, profile: Profile, mode: Mode = "hybrid") -> "SearchContext":
         now, bounds = self._clock(), profile.weigh.lens_bounds
-        return search.SearchContext(
+        return search.state.SearchContext(
             store=self.store,
             profile=profile,
             now=now,
@@ -1125,7 +1125,7 @@ class Recollection:
         """
         failures = {self._named(each.path) or "": self._named(each.reason) or "" for each in report.errors}
         read = {name for _, name in report.sources}
-        upkeep.review.note_failures(self.store, failures, read, project=self._notes)
+        remember.failed_imports.note_failures(self.store, failures, read, project=self._notes)
 
     def settle(self, key: str, *, again: bool = False) -> None:
         """Keep the question *key* of `review` from being asked any more, or let it be asked *again*.

@@ -667,6 +667,8 @@ class ReinforceFact:
     confidence: float
     last_reinforced: datetime
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
+    logged: bool = True
+    """Whether it leaves an event. Being shown by a search leaves none: events are kept for ever, searches are not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,6 +72,7 @@ SLOW = (
 OTHER_VERBS = (
     *("recollect.surfaces.commands", "recollect.surfaces.operations", "recollect.surfaces.program"),
     *("recollect.surfaces.measuring", "recollect.surfaces.writing", "recollect.embedders.install"),
+    "recollect.surfaces.erasing",
 )
 TELLING = """
 import atexit, sys
@@ -131,6 +132,19 @@ def test_an_everyday_command_loads_nothing_slow(store: Path, words: tuple[str, .
 
     assert "deploy" in done.stdout
     assert set(done.stderr.split()) & {*SLOW, *HEAVY, *IDLE, *OTHER_VERBS} == set()
+
+
+@pytest.mark.parametrize("verb", ["add", "import"])
+def test_a_command_that_writes_loads_nothing_that_searches_or_tidies_up(tmp_path: Path, verb: str) -> None:
+    (tmp_path / "note.md").write_text("We deploy on Fridays", encoding="utf-8")
+    variables = {**os.environ, "RECOLLECT_DAEMON": "off", "RECOLLECT_MODEL": "none"}
+    command = [sys.executable, "-c", TELLING, "--db", str(tmp_path / "notes.db"), verb, str(tmp_path / "note.md")]
+
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=variables)  # noqa: S603
+
+    needless = ("recollect.search.", "recollect.upkeep.")
+    loaded_names = set(done.stderr.split()) - {"recollect.search.limits"}
+    assert [name for name in loaded_names if name.startswith(needless)] == []
 
 
 def test_a_search_of_a_large_store_starts_no_threads_for_its_arithmetic(tmp_path: Path) -> None:

@@ -43,7 +43,8 @@ def do(state: State, write: Write, *, at: datetime, analyse: Analyse) -> int:
                 _state(state, write, row, at)
             return _put(state, changed(write, old, at=at), at, analyse)
         case ReinforceFact():
-            return _tell(state, _reinforce(state, write), "reinforce_fact", at, reinforcement_detail(write))
+            row = _reinforce(state, write)
+            return _tell(state, row, "reinforce_fact", at, reinforcement_detail(write)) if write.logged else row
         case Reinstate():
             return _reinstate(state, write, analyse)
         case Feedback(id=row):

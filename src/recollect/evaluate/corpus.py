@@ -20,7 +20,8 @@ from recollect.remember.formats.chat import with_context
 from recollect.remember.ingest import ingest
 from recollect.replies import Mode, Reply, Request
 from recollect.rerankers.contract import Reranker
-from recollect.search import SearchContext, search
+from recollect.search.answer import search
+from recollect.search.state import SearchContext
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
 from recollect.text.analyser import ANALYSER, analyse

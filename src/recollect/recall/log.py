@@ -270,6 +270,7 @@ def reinforced(
             confidence=_confidence(fact, use, most=caps.get(fact.memory_id, 1.0)),
             last_reinforced=fact.last_reinforced + WEIGHTS[use] * max(now - fact.last_reinforced, timedelta()),
             detail={"use": use},
+            logged=use != "search",
         )
         for fact in facts
     )

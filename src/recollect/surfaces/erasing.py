@@ -1,4 +1,4 @@
-"""Verbs that take away for good: erasure, and what the recall log keeps no longer."""
+"""The verb that erases memories for good."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,10 +12,6 @@ if TYPE_CHECKING:
     from recollect.upkeep.purge import PurgeReport
 
 NOTHING_LEFT: Final = "nothing of it is left in the files of the store"
-PRUNED_BY: Final = (
-    Parameter(name="older_than", about="prune: what is older than this: 90d, 2026-05-01, …"),
-    Parameter(name="max_size", kind="share", least=0, about="prune: the oldest, until the log has this many MB"),
-)
 
 
 @operation(
@@ -70,9 +66,3 @@ def purge_text(report: "PurgeReport") -> str:
         lines.append(f"{searched}: {len(report.traces)} traces" if report.traces else f"{searched}: {NOTHING_LEFT}")
     lines += [f"not touched: {name}, a copy beside the store" for name in report.beside]
     return "\n".join(lines)
-
-
-def prune_log(db: Recollection, given: Given) -> Answer:
-    """Drop from the recall log what is too old or too much."""
-    count = db.prune_log(older_than=given.get("older_than"), max_size=given.get("max_size"))
-    return Answer(value={"pruned": count}, text=lambda: f"{count} searches pruned from the recall log")

@@ -9,7 +9,6 @@ from recollect.records import Fact, Progress
 from recollect.replies import RANGES, Reply
 from recollect.stores.choice import shown_address
 from recollect.surfaces import pages, text
-from recollect.surfaces.erasing import PRUNED_BY, prune_log
 from recollect.surfaces.layout import Line, Page, Piece, line
 from recollect.surfaces.serialise import explained, serialise
 from recollect.surfaces.table import (
@@ -371,13 +370,18 @@ def _unanswered(db: Recollection, given: Given) -> Answer:
     return listed(queries, text.unanswered_line, empty=empty, queries=queries)
 
 
+def _prune(db: Recollection, given: Given) -> Answer:
+    count = db.prune_log(older_than=given.get("older_than"), max_size=given.get("max_size"))
+    return Answer(value={"pruned": count}, text=lambda: f"{count} searches pruned from the recall log")
+
+
 LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
     "recent": _recent,
     "provenance": _provenance,
     "never-recalled": _never_recalled,
     "never-used": _never_used,
     "unanswered": _unanswered,
-    "prune": prune_log,
+    "prune": _prune,
 }
 
 
@@ -394,7 +398,8 @@ LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
     Parameter(name="fact", kind="id", about="the id of a fact"),
     Parameter(name="memory", kind="id", about="only searches that found this memory"),
     replace(LIMIT, default=20, about="how many (20)"),
-    *PRUNED_BY,
+    Parameter(name="older_than", about="prune: what is older than this: 90d, 2026-05-01, …"),
+    Parameter(name="max_size", kind="share", least=0, about="prune: the oldest, until the log has this many MB"),
     group="agents",
 )
 def log(db: Recollection, given: Given, _: Progress | None) -> Answer:

@@ -4,12 +4,13 @@ What was settled is kept as a note by its key, and not asked again. Only what ca
 large store takes no longer than a small one.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, Literal
 
 from recollect.errors import InputError
 from recollect.records import Event, Fact, FactQuery, Memory, Scope
+from recollect.remember.failed_imports import FAILED
 from recollect.stores.contract import Store
 from recollect.trust import linked
 from recollect.upkeep.consolidate import MergeProposal
@@ -20,8 +21,8 @@ from recollect.values import dataclass
 Kind = Literal["conflict", "merge", "update", "trust", "secret", "import"]
 SETTLED: Final = "review"
 """The kind of note that says what was settled."""
-FAILED: Final = "failed-import"
-"""The kind of note that says which file could not be imported."""
+MAX_SETTLED: Final = 5_000
+"""How many settled questions are kept; almost all of them are about events too old to be asked about again."""
 LATELY: Final = 500
 """How many of the last events are looked at."""
 NEWEST: Final = 50
@@ -60,21 +61,15 @@ def review(
 
 
 def settle(store: Store, key: str, *, project: str, at: datetime, again: bool = False) -> None:
-    """Note that the question *key* is settled, or ask it *again*."""
+    """Note that the question *key* is settled, or ask it *again*; only the last MAX_SETTLED are kept."""
     if not again:
-        store.put_note(SETTLED, key, {"at": at.isoformat()}, project=project)
+        with store.transaction():
+            kept = store.notes(SETTLED, project=project)
+            for old in sorted(kept.keys() - {key}, key=lambda name: str(kept[name].get("at")))[: 1 - MAX_SETTLED]:
+                store.put_note(SETTLED, old, None, project=project)
+            store.put_note(SETTLED, key, {"at": at.isoformat()}, project=project)
     elif not store.put_note(SETTLED, key, None, project=project):
         raise InputError(f"no question {key!r} was settled", hint="see: recollect review list")
-
-
-def note_failures(store: Store, failures: Mapping[str, str], read: Iterable[str], *, project: str) -> None:
-    """Note which files could not be imported and why; those that were *read* are forgotten."""
-    known = store.notes(FAILED, project=project)
-    for path in known.keys() & (set(read) - failures.keys()):
-        store.put_note(FAILED, path, None, project=project)
-    for path, reason in failures.items():
-        if known.get(path, {}).get("reason") != reason:
-            store.put_note(FAILED, path, {"reason": reason}, project=project)
 
 
 # --- the questions ----------------------------------------------------------------------------

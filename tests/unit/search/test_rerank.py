@@ -16,9 +16,10 @@ from recollect.errors import ModelError, ProfileError
 from recollect.profile import BUILT_IN, Profile, Rerank, load_profile, read_profile
 from recollect.records import Memory
 from recollect.replies import Mode, Request, Share
-from recollect.search import SearchContext, search
+from recollect.search.answer import search
 from recollect.search.candidates import Candidate
 from recollect.search.rerank import mix_scores, windows
+from recollect.search.state import SearchContext
 from recollect.search.why import why
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store

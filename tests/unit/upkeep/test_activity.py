@@ -6,8 +6,9 @@ from kit import Clock
 from recollect import InputError, Recollection
 from recollect import open as open_recollection
 from recollect.records import Memory
+from recollect.remember.failed_imports import note_failures
 from recollect.upkeep.consolidate import MergeProposal
-from recollect.upkeep.review import note_failures, review
+from recollect.upkeep.review import review
 
 
 @pytest.fixture

@@ -86,7 +86,8 @@ class Writer:
             case Revise() | Merge() | Forget() | Restore():
                 return self._change(write, at)
             case ReinforceFact():
-                return self._log(self._reinforce(write), "reinforce_fact", at, reinforcement_detail(write))
+                row = self._reinforce(write)
+                return self._log(row, "reinforce_fact", at, reinforcement_detail(write)) if write.logged else row
             case Feedback(id=row):
                 return self._log(self._existing(row).id, "feedback", at, feedback_detail(write))
         assert_never(write)
