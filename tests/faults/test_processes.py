@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
+import pytest
+
 import recollect
 from recollect import Memory
 
@@ -43,6 +45,7 @@ def problems(path: Path) -> tuple[str, ...]:
         return db.doctor().problems
 
 
+@pytest.mark.full
 def test_eight_processes_share_one_file(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     processes = [start("write_and_read", str(path), f"w{n}x", str(SECONDS)) for n in range(PROCESSES)]

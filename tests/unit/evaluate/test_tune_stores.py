@@ -76,6 +76,7 @@ def row(db: Recollection, name: str) -> int:
     return db.store.known("default", external_ids=[("memory", name)]).by_external_id["memory", name]
 
 
+@pytest.mark.full
 def test_what_is_truly_better_is_adopted_and_searches_rank_by_it(units: Recollection, tmp_path: Path) -> None:
     first = [asked(units, query).hits[0].memory.external_id for query in QUESTIONS.values()]
 
@@ -133,6 +134,7 @@ def test_undoing_gives_the_same_replies_as_before_step_by_step(units: Recollecti
         units.untune()
 
 
+@pytest.mark.full
 def test_judgements_by_chance_change_nothing(units: Recollection, tmp_path: Path) -> None:
     chance = random.Random(3)
     names = [*QUESTIONS, *(f"decoy{number}" for number in range(COUNT))]
