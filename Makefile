@@ -28,7 +28,7 @@ TXTAI := 9.14.0
 PIP_TOOLS := 7.6.2
 COMPILE := build/lock/bin/pip-compile --quiet --generate-hashes --strip-extras --allow-unsafe \
 	--no-emit-index-url --no-emit-trusted-host --no-emit-find-links \
-	$(addprefix --extra ,documents postgres scan watch zst otel)
+	$(addprefix --extra ,documents postgres scan watch zst)
 
 export PIP_DISABLE_PIP_VERSION_CHECK ?= 1
 
