@@ -1,6 +1,7 @@
 """What this program leaves on a machine: files and folders that only their owner may read, and processes of its own."""
 
 import os
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -9,6 +10,7 @@ from typing import IO, Final
 
 FILE: Final = 0o600
 FOLDER: Final = 0o700
+_BINARY: Final = getattr(os, "O_BINARY", 0)
 
 
 def make_folder(path: Path) -> None:
@@ -98,6 +100,32 @@ def python_command(module: str, *words: str) -> list[str]:
 def neutral_folder() -> str:
     """Return the working folder for processes of ours: the one that Python is installed in, never the caller's."""
     return sys.prefix
+
+
+def open_regular(path: Path) -> int:
+    """Open the file at *path* for reading; a link, a pipe or a device raises OSError instead of being waited for."""
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | _BINARY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(f"{path.name} is not a file")
+    return handle
+
+
+def read_regular(path: Path) -> bytes:
+    """Return the bytes of the file at *path*, which must be a plain one."""
+    with os.fdopen(open_regular(path), "rb") as file:
+        return file.read()
+
+
+def read_at(handle: int, size: int, offset: int) -> bytes:
+    """Return *size* bytes from *offset* on, though the system may read fewer at a time; raise OSError at the end."""
+    found = os.pread(handle, size, offset)
+    while len(found) < size:
+        more = os.pread(handle, size - len(found), offset + len(found))
+        if not more:
+            raise OSError("the file is shorter than it was")
+        found += more
+    return found
 
 
 def readable_by_others(path: Path) -> str:

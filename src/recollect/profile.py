@@ -5,6 +5,7 @@ numbers. Anything else in a file is a ProfileError that names the key.
 """
 
 import math
+import tomllib
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,6 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_ori
 
 from recollect.errors import ProfileError
 from recollect.records import FIELDS
-from recollect.toml import read_toml
 from recollect.values import dataclass, field, fields, is_dataclass
 
 BUILT_IN: Final = ("default", "cortex", "oro", "boocode", "nornicdb", "engram")
@@ -428,7 +428,7 @@ def _built_in(name: str) -> Profile:
 def read_profile(text: str, *, name: str) -> Profile:
     """Return the profile that *text* describes; an unknown key or value is an error."""
     try:
-        values = read_toml(text)
+        values = tomllib.loads(text)
     except ValueError as error:
         raise ProfileError(f"the profile {name} is not TOML: {error}", hint="see docs/profiles.md") from error
     profile: Profile = _build(Profile, {"name": name, **values}, where=name)

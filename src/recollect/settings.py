@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -10,7 +11,6 @@ from pathlib import Path
 
 from recollect.errors import ProfileError
 from recollect.files import write_private
-from recollect.toml import read_toml
 from recollect.values import dataclass, fields, replace
 
 MOST = 1_000_000
@@ -174,7 +174,7 @@ def _from_file() -> Mapping[str, object]:
     if path is None:
         return {}
     try:
-        return read_toml(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:  # what is no TOML or no UTF-8 is a ValueError

@@ -56,7 +56,7 @@ def _dataclass(*, slots: bool, frozen: bool = False, kw_only: bool = False) -> "
 
     def made(cls: type) -> type:
         body = {**shared, **vars(cls)}
-        own = {name: body.pop(name, _ABSENT) for name in cls.__annotations__}
+        own = {name: body.pop(name, _ABSENT) for name, kind in cls.__annotations__.items() if not _is_of_class(kind)}
         usual = {**getattr(cls.__base__, "__usual__", {}), **own}
         for name, each in own.items():
             if type(each).__hash__ is None:
@@ -74,6 +74,13 @@ def _dataclass(*, slots: bool, frozen: bool = False, kw_only: bool = False) -> "
         return type(cls)(cls.__name__, cls.__bases__, body)
 
     return made
+
+
+def _is_of_class(kind: "Any") -> bool:
+    """Tell whether an annotation is a `ClassVar`, which is no field."""
+    if isinstance(kind, str):
+        return kind.startswith(("ClassVar", "typing.ClassVar"))
+    return getattr(getattr(kind, "__origin__", kind), "_name", None) == "ClassVar"
 
 
 _NOT_COPIED = ("__dict__", "__weakref__")

@@ -66,7 +66,7 @@ SLOW = (
         "statistics",
         "string",
     ),
-    *("subprocess", "tempfile", "tokenize", "tomllib", "unittest", "uuid", "zipfile"),
+    *("subprocess", "tempfile", "tokenize", "unittest", "uuid", "zipfile"),
 )
 """Modules of the standard library and of others that take long to load and that a search by words does not need."""
 OTHER_VERBS = (

@@ -98,7 +98,7 @@ def heard(tmp_path_factory: pytest.TempPathFactory) -> tuple[frozenset[str], fro
 def _ask_large(address: str, folder: Path, view: Recollection) -> None:
     """Ask what only a large store does: walk a graph of vectors, seal segments, and search a copy of them."""
     for machine in ("one", "two"):
-        store = open_postgres(address, plain, analyser="another", cache=folder / machine)
+        store = open_postgres(address, plain, analyser=9, cache=folder / machine)
         store.scan = HalfPrecisionScan(few=1, graph=1)
         if machine == "one":
             store.apply([Insert(memory=Memory(content=f"word{n} word{n % 300}")) for n in range(2_600)], at=NOON)

@@ -5,7 +5,7 @@ import dataclasses
 import inspect
 import pickle
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -132,3 +132,13 @@ def test_a_default_that_can_change_is_refused() -> None:
 
     with pytest.raises(ValueError, match="default_factory"):
         values.dataclass(frozen=True, slots=True)(Bad)
+
+
+def test_a_class_variable_is_no_field() -> None:
+    @values.dataclass(frozen=True, slots=True, kw_only=True)
+    class Ship:
+        kinds: ClassVar[tuple[str, ...]] = ("brig", "sloop")
+        name: str
+
+    assert [each.name for each in values.fields(Ship)] == ["name"]
+    assert (Ship(name="Mary").kinds, Ship.kinds) == (("brig", "sloop"), ("brig", "sloop"))

@@ -16,10 +16,10 @@ no other wording: there an update is a conflict, a restatement a link.
 import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final
 
-from recollect.lazy import regex
+from recollect.lazy import cache_short, regex
 from recollect.records import NEVER, NOTHING, Decision, Memory
 from recollect.text.claims import Relation, relation
 from recollect.text.differences import (
@@ -198,7 +198,7 @@ MAX_COMPARED: Final = 5
 """How many of those that share much of its words a memory is compared with, word for word."""
 MAX_NEAR: Final = 3
 """How many of those nearest by vector it is compared with besides."""
-_words: Final = lru_cache(maxsize=256)(word_set)
+_words: Final = cache_short(256)(word_set)
 
 _STRENGTH: Final = ("identical", "restates", "updates", "conflicts", "distinct")
 
@@ -355,7 +355,7 @@ _SEARCHED: Final = 400
 """In how many words, at most, a moved phrase is looked for."""
 
 
-@lru_cache(maxsize=256)
+@cache_short(256)
 def _content_words(text: str, other: str) -> tuple[str, ...]:
     """Return the words of *text* that count, each in the form *other* would use for it."""
     there = {word.text for word in said(other)}

@@ -6,6 +6,7 @@ from weakref import WeakKeyDictionary
 
 from recollect.embedders.contract import Embedder
 from recollect.errors import ModelError
+from recollect.lazy import Bounded
 from recollect.profile import Expand, Words
 from recollect.records import AnyOf, Word
 from recollect.search.build_query import tiers_of, word_query
@@ -20,7 +21,10 @@ from recollect.vectors import matrix, pack
 SHORTEST: Final = 3
 """Words of the vocabulary with fewer letters say too little to be asked for."""
 
-_VECTORS: WeakKeyDictionary[Embedder, dict[str, bytes]] = WeakKeyDictionary()
+BYTES_KEPT: Final = 1 << 24
+"""How many bytes of vectors of words are kept for each model."""
+
+_VECTORS: WeakKeyDictionary[Embedder, Bounded[str, bytes]] = WeakKeyDictionary()
 """The vectors of words, by model: a word means the same in every store."""
 
 
@@ -54,12 +58,15 @@ def by_vocabulary(
 
 def near_words(terms: Sequence[str], words: Sequence[str], embedder: Embedder, *, least: float) -> tuple[str, ...]:
     """Return those of *words* whose cosine to one of *terms* is at least *least*, the nearest first."""
-    kept = _VECTORS.setdefault(embedder, {})
-    fresh = [word for word in dict.fromkeys((*terms, *words)) if word not in kept]
+    kept = _VECTORS.setdefault(embedder, Bounded(BYTES_KEPT, weigh=len))
+    vectors = {word: found for word in (*terms, *words) if (found := kept.get(word)) is not None}
+    fresh = [word for word in dict.fromkeys((*terms, *words)) if word not in vectors]
     if fresh:
-        kept.update(zip(fresh, map(pack, embedder.embed_passages(fresh)), strict=True))
-    block = matrix([kept[word] for word in words], dimensions=embedder.dimensions)
-    compared = [block.products(kept[term], range(len(words))) for term in terms]
+        made = dict(zip(fresh, map(pack, embedder.embed_passages(fresh)), strict=True))
+        kept.update(made)
+        vectors |= made
+    block = matrix([vectors[word] for word in words], dimensions=embedder.dimensions)
+    compared = [block.products(vectors[term], range(len(words))) for term in terms]
     cosines = {word: max(each) for word, each in zip(words, zip(*compared, strict=True), strict=False)}
     near = [word for word, cosine in cosines.items() if cosine >= least and word not in terms]
     return tuple(sorted(near, key=lambda word: (-cosines[word], word)))

@@ -3,10 +3,11 @@
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial
+from functools import partial
 from typing import Final, NamedTuple, cast
 
 from recollect.decay import age_days, effective_confidence, half_life_decay
+from recollect.lazy import cache_short
 from recollect.profile import Factor, Floor, Weigh
 from recollect.records import Fact, Traits, Usage
 from recollect.search.candidates import Candidate, Candidates, Drop, Factors
@@ -254,7 +255,7 @@ def names_date(memory: Outlined, spans: Sequence[TimeSpan]) -> bool:
     )
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def _named(text: str, when: datetime) -> tuple[TimeSpan, ...]:
     """Return the dates that *text* names, read as of *when*."""
     return tuple(span for found in find_dates(text[:READ], now=when) for span in occurrences(found))

@@ -31,10 +31,10 @@ def find_names(address: str, kind: str, *, begins: str = "", project: str = "") 
     return find(Path(address).expanduser(), kind, begins=begins, project=project)
 
 
-def open_store(address: str, analyse: Analyse, *, analyser: str = "", cache: Path | None = None) -> Store:
+def open_store(address: str, analyse: Analyse, *, analyser: int = 0, cache: Path | None = None) -> Store:
     """Return the store that *address* names: a path, `:memory:`, or `postgresql://…`.
 
-    *analyser* names the version of *analyse*; a store whose word index was made by another one rebuilds it.
+    *analyser* is the version of *analyse*; a store whose word index was made by an older one rebuilds it.
     """
     if is_postgres(address):
         return _open_postgres(address, analyse, analyser, cache)
@@ -74,7 +74,7 @@ SHOWN = frozenset(
 """What is shown of the parameters of an address."""
 
 
-def _open_postgres(address: str, analyse: Analyse, analyser: str, cache: Path | None) -> Store:
+def _open_postgres(address: str, analyse: Analyse, analyser: int, cache: Path | None) -> Store:
     try:
         from recollect.stores.postgres import open_postgres, open_sharded  # noqa: PLC0415
         from recollect.stores.postgres.address import read_address  # noqa: PLC0415
@@ -100,7 +100,7 @@ def _not_installed(error: ImportError) -> InputError:
     )
 
 
-def move_store(old: str, new: str, analyse: Analyse, *, analyser: str = "", progress: Progress | None = None) -> Moved:
+def move_store(old: str, new: str, analyse: Analyse, *, analyser: int = 0, progress: Progress | None = None) -> Moved:
     """Copy the store at *old* into an empty one at *new*, row by row, or go on where an earlier try was stopped."""
     from recollect.stores.moving import move  # noqa: PLC0415
 
@@ -137,7 +137,7 @@ def _unknown(address: str) -> InputError:
     return InputError(f"no store is known for {told}", hint="name a file, :memory:, or postgresql://…")
 
 
-def recover_store(old: str, new: str, analyse: Analyse, *, analyser: str = "") -> Recovery:
+def recover_store(old: str, new: str, analyse: Analyse, *, analyser: int = 0) -> Recovery:
     """Save what can be read of the store at *old* into a new one at *new*."""
     for address in (old, new):
         if "://" in address or address == IN_MEMORY:

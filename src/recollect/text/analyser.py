@@ -1,26 +1,24 @@
 """Analyse a memory for the index: the tokens of each of its fields, its minhash, and whether it is code."""
 
-import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from functools import lru_cache, partial, wraps
-from typing import Final, NamedTuple, TypeVar
+from functools import lru_cache, partial
+from typing import Final, NamedTuple
 
-from recollect.lazy import regex
+from recollect.lazy import SHORT, cache_short, regex
 from recollect.records import OBSERVED_FROM, Memory, TokenizedMemory
 from recollect.text.code import looks_like_code
 from recollect.text.dates import MONTH_NAMES
 from recollect.text.languages import find_language, further_stems
 from recollect.text.minhash import minhash, token_hash
 from recollect.text.normalise import CJK_PLAIN
-from recollect.text.tokenizer import SNOWBALL, analyse_text
+from recollect.text.tokenizer import analyse_text
 
-ANALYSER: Final = f"3 snowball-{SNOWBALL} unicode-{unicodedata.unidata_version}"
-"""What made the tokens of an index; an index made by another analyser must be made anew.
+ANALYSER: Final = 3
+"""The version of our own rules: patterns, folding, stop words, languages, fields, minhash. Raise it with each change.
 
-The number is that of our own rules (patterns, folding, stop words, languages, fields, minhash) and grows with each
-change that a token shows; stems are Snowball's, and what a letter is and how it folds is told by Python's copy of
-Unicode.
+A store opened with a newer version rebuilds its index; an older version reads it and leaves it as it is. Python's
+copy of Unicode and the release of Snowball are not part of it: processes that share a store may differ in both.
 """
 
 SENTINEL: Final = "\u241e"
@@ -34,23 +32,6 @@ _DISK: Final = regex(r"(?:[A-Za-z]:)?/")
 _HOME: Final = regex(r"(?:[A-Za-z]:)?/(?:(?:home|Users)/[^/]+|root)(?=/)")
 _PARTS: Final = 3
 _LARGEST: Final = 256
-_SHORT: Final = 2000
-
-_T = TypeVar("_T")
-
-
-def _cached(size: int) -> Callable[[Callable[[str], _T]], Callable[[str], _T]]:
-    """Keep what a function returned for the last *size* short texts.
-
-    A memory is analysed to be compared and again to be stored, a turn as its neighbours' context too, and the file,
-    section and day of a memory are those of many.
-    """
-
-    def decorate(function: Callable[[str], _T]) -> Callable[[str], _T]:
-        cached = lru_cache(maxsize=size)(function)
-        return wraps(function)(lambda text: (cached if len(text) <= _SHORT else function)(text))
-
-    return decorate
 
 
 class _Terms(NamedTuple):
@@ -69,7 +50,7 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     fields = [(field, terms) for field, terms in read if terms.exact]
     stem = {field: terms.stems for field, terms in fields}
     # A long text is read once: neither its terms nor its keys are kept.
-    keys, code, language = (_content_keys if len(memory.content) <= _SHORT else partial(_keys, terms=own))(
+    keys, code, language = (_content_keys if len(memory.content) <= SHORT else partial(_keys, terms=own))(
         memory.content
     )
     if language:
@@ -84,7 +65,7 @@ def analyse(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
     )
 
 
-@_cached(512)
+@cache_short(512)
 def _terms(text: str) -> _Terms:
     """Return the terms of *text*; its exact forms are the tokens in order, then the other forms of its words."""
     tokens, alternatives, stems, hashes, _, _ = analyse_text(text)
@@ -93,7 +74,7 @@ def _terms(text: str) -> _Terms:
     return _Terms(stems, (*tokens, SENTINEL, *others) if others else tokens, hashes)
 
 
-@_cached(512)
+@cache_short(512)
 def _content_keys(content: str) -> tuple[tuple[int, ...], bool, str]:
     """Return the near-duplicate keys of *content*, whether it is code, and its language where it is not."""
     return _keys(content, terms=_terms(content))
@@ -122,7 +103,7 @@ def field_texts(memory: Memory) -> Iterator[tuple[str, str]]:
     return ((field, text) for field, text in texts if text)
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def telling_path(source: str) -> str:
     """Return what of a path says something of the file: its name and the two folders it is in.
 
@@ -182,7 +163,7 @@ _CLOSING: Final = " \t\r\n\"')]\u2019\u201d\u300d"
 _WORD: Final = regex(f"[{CJK_PLAIN}]{{1,2}}|[^\\W{CJK_PLAIN}]+")
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def informative_words(text: str) -> int:
     """Return how many words stand in the sentences of *text* that are no questions: a question tells nothing."""
     if len(text) > ENOUGH:

@@ -5,10 +5,9 @@ and not proofs: what they say counts only beside a memory about the same thing.
 """
 
 import re
-from functools import lru_cache
 from typing import Final
 
-from recollect.lazy import regex
+from recollect.lazy import cache_short, regex
 
 _MONTH: Final = (
     "january february march april may june july august september october november december "
@@ -142,13 +141,13 @@ _BYGONE: Final = _any_of(
 _PRESENT: Final = _any_of("now, nowadays, currently, today, instead, jetzt, heute, maintenant, désormais, ahora")
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def calls_itself_past(text: str) -> bool:
     """Return whether *text* tells only of how something was: it says so, and does not say how it is now."""
     return _BYGONE.search(text) is not None and _PRESENT.search(text) is None
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def announces_change(text: str) -> bool:
     """Return whether *text* has a cue that something is no longer as it was."""
     return _CHANGE.search(text) is not None
@@ -164,13 +163,13 @@ def asks_before(question: str) -> bool:
     return _BEFORE.search(question) is not None
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def states_change(text: str) -> re.Match[str] | None:
     """Return where *text* states that something changed, not for a while, not as a wish, a plan or a question."""
     return None if _is_open(text) else _STATED.search(text) or _OPENING.search(text)
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def states_event(text: str) -> re.Match[str] | None:
     """Return where *text* states, in the same way, that something happened."""
     return None if _is_open(text) else _EVENT.search(text)
@@ -180,19 +179,19 @@ def _is_open(text: str) -> bool:
     return is_exception(text) or is_uncertain(text) or text.rstrip(" \"')").endswith("?")
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def is_exception(text: str) -> bool:
     """Return whether what *text* says holds for a while only."""
     return _EXCEPTION.search(text) is not None or _SPAN.search(text) is not None
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def is_uncertain(text: str) -> bool:
     """Return whether *text* tells a wish, a plan or a guess."""
     return _UNCERTAIN.search(text) is not None
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def is_report(text: str) -> bool:
     """Return whether *text* tells what another source says."""
     return _REPORT.search(text) is not None

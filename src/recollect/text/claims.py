@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
-from recollect.lazy import regex
+from recollect.lazy import cache_short, regex
 from recollect.text.changes import is_exception, is_report, is_uncertain, states_change, states_event
 from recollect.text.differences import NEGATORS, OPPOSITES, Said, paired, root, said
 from recollect.text.tokenizer import analyse_word, read_words
@@ -158,7 +158,7 @@ def gives_other_value(new: str, old: str) -> bool:
     return len(differing) == 1 and 2 * differing[0] >= len(ours) and bool(_stems(new) & _stems(old))
 
 
-@lru_cache(maxsize=1024)
+@cache_short(1024)
 def _frame(text: str) -> tuple[str, ...]:
     """Return the words of *text* in lower case; none where they are surely more than a frame has."""
     if len(text.split(None, 2 * LONGEST_FRAME)) > 2 * LONGEST_FRAME:
@@ -189,7 +189,7 @@ def _may_relate(ours: frozenset[str], theirs: frozenset[str]) -> bool:
     return len(ours & theirs) >= max(1, SOME * min(len(ours), len(theirs)))
 
 
-@lru_cache(maxsize=1024)
+@cache_short(1024)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(stem for word in read_words(text) if not word.stop for stem in word.stems)
 
@@ -231,7 +231,7 @@ _COPULA: Final = regex(
 _VALUES: Final = frozenset({"number", "date", "version", "unit"})
 
 
-@lru_cache(maxsize=512)
+@cache_short(512)
 def read_claim(text: str) -> Claim:
     """Return *text* as a statement."""
     terms, behind = _terms(text), _COPULA.search(text)
@@ -268,7 +268,7 @@ def _slot(word: Said) -> str:
     return "time" if word.kind == "date" and ":" in word.text else word.kind
 
 
-@lru_cache(maxsize=2048)
+@cache_short(2048)
 def _terms(text: str) -> tuple[Term, ...]:
     """Return the words of *text* that are no stop words."""
     return tuple(_term(word.text, word.stems) for word in read_words(text) if not word.stop)

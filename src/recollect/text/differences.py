@@ -12,7 +12,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, get_args
 
-from recollect.lazy import regex
+from recollect.lazy import cache_short, regex
 from recollect.text.dates import MONTH, MONTHS
 from recollect.text.normalise import CJK_PLAIN
 from recollect.values import dataclass, field
@@ -28,7 +28,7 @@ class Said(NamedTuple):
     text: str
 
 
-@lru_cache(maxsize=256)
+@cache_short(256)
 def differences(a: str, b: str) -> tuple[Kind, ...]:
     """Return the kinds of meaning-bearing words in which *a* and *b* differ, in the order of `KINDS`."""
     left, right = _read(a), _read(b)
@@ -208,7 +208,7 @@ _Next = tuple[bool, str | None]
 _PLAIN: Final[_Next] = (False, None)
 
 
-@lru_cache(maxsize=1024)
+@cache_short(1024)
 def _read(text: str) -> _Reading:
     """Read *text* once, from left to right."""
     reading, end, at = _Reading(), 0, _At()

@@ -6,10 +6,9 @@ for nothing in particular, and every text may answer it.
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
-from recollect.lazy import regex
+from recollect.lazy import cache_short, regex
 from recollect.values import dataclass
 
 
@@ -177,13 +176,13 @@ _DECLINES: Final = regex(
 )
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def question_words(text: str) -> frozenset[str]:
     """Return what *text* asks for by its question words: a person, a place, a time, a number, a reason, a manner."""
     return frozenset(kind for kind, cue in _QUESTION_WORDS.items() if cue.search(text))
 
 
-@lru_cache(maxsize=4096)
+@cache_short(4096)
 def declines(text: str) -> bool:
     """Return whether *text*, a turn with or without its speaker, opens with a refusal: "Not me", "No idea"."""
     return _DECLINES.match(text) is not None
@@ -214,7 +213,7 @@ _PLAIN_CAPITALS: Final = regex(
 """Words of German, where every noun has a capital and a capital tells nothing."""
 
 
-@lru_cache(maxsize=1024)
+@cache_short(1024)
 def values_asked(question: str) -> tuple[ValueKind, ...]:
     """Return the kinds of value that *question* asks for; of cues in the same place the narrower kind counts."""
     found: list[tuple[ValueKind, int, int]] = []
@@ -231,7 +230,7 @@ def holds_value(kind: ValueKind, text: str, *, question: str) -> bool:
     return any(match.group().casefold() not in given for match in kind.value.finditer(told))
 
 
-@lru_cache(maxsize=1024)
+@cache_short(1024)
 def names_given(question: str) -> tuple[str, ...]:
     """Return what *question* names: words with a digit, and words with a capital inside a sentence.
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 from itertools import compress, pairwise
 from typing import Final, NamedTuple
 
-from recollect.lazy import regex
+from recollect.lazy import cache_short, regex
 from recollect.text.languages import language_of, stems_in
 from recollect.text.normalise import is_cjk
 from recollect.text.tokenizer import SEVERAL, SOLE_STEMS, WORDS, TokenAnalysis, is_plain_run, run_tokens, segment
@@ -48,7 +48,7 @@ def held(text: str, wanted: QueryTerms) -> frozenset[str]:
     return frozenset[str]().union(*[span.found for _, spans in found for span in spans])
 
 
-held_in_line: Final = lru_cache(maxsize=256)(held)
+held_in_line: Final = cache_short(256)(held)
 """What `held` returns, remembered: where memories come from stands in the same lines."""
 
 
@@ -91,6 +91,10 @@ def _finds(wanted: QueryTerms, language: str) -> "tuple[_Finds, ...]":
     return tuple(_Finds(each, language) for each in ((whole, wanted) if pairs else (wanted,)))
 
 
+CHUNKS_KEPT: Final = 8_192
+"""How many chunks one question remembers."""
+
+
 class _Finds(dict[str, list[MatchSpan]]):
     """Where each chunk holds what is wanted, remembered: the texts that answer a question share most words.
 
@@ -116,6 +120,8 @@ class _Finds(dict[str, list[MatchSpan]]):
             elif any(map(word.__contains__, present)) or not is_plain_run(word):
                 spans += _match_run(word, start, self._cjk)
         if len(chunk) <= _REPEATED:
+            if len(self) >= CHUNKS_KEPT:
+                self.clear()
             self[chunk] = spans
         return spans
 

@@ -46,9 +46,6 @@ def segment(text: str) -> list[str]:
 
 # --- stems and stop words -------------------------------------------------------------------
 
-SNOWBALL: Final[str] = Stemmer.version()
-"""The release of the stemming algorithm; another one may stem otherwise."""
-
 # The cache of words is the cache of stems; the library's own would keep every word twice.
 _ENGLISH: Final = Stemmer.Stemmer("english", 0)
 # A stemmer works in one buffer of its own, which two threads must not share.

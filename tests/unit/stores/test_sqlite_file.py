@@ -173,15 +173,15 @@ def backwards(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:
 
 def test_a_changed_analyser_rebuilds_the_word_index_when_the_store_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    store = open_sqlite(path, plain, analyser="1")
+    store = open_sqlite(path, plain, analyser=1)
     store.apply([Insert(memory=Memory(content=text)) for text in TEXTS], at=NOON)
     before = found(store, "cat"), store.version()
     store.close()
 
-    again = open_sqlite(path, plain, analyser="1")
+    again = open_sqlite(path, plain, analyser=1)
     same = found(again, "cat"), again.version()
     again.close()
-    other = open_sqlite(path, backwards, analyser="2")
+    other = open_sqlite(path, backwards, analyser=2)
 
     assert same == before
     assert (found(other, "cat"), len(found(other, "tac"))) == ([], 3)
@@ -191,13 +191,13 @@ def test_a_changed_analyser_rebuilds_the_word_index_when_the_store_is_opened(tmp
 
 def test_of_several_that_open_a_store_with_a_changed_analyser_one_rebuilds_it(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
-    store = open_sqlite(path, plain, analyser="1")
+    store = open_sqlite(path, plain, analyser=1)
     store.apply([Insert(memory=Memory(content=text)) for text in TEXTS], at=NOON)
     version = store.version()
     opened: list[Store] = []
 
     threads = [
-        threading.Thread(target=lambda: opened.append(open_sqlite(path, backwards, analyser="2"))) for _ in range(4)
+        threading.Thread(target=lambda: opened.append(open_sqlite(path, backwards, analyser=2))) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
@@ -215,7 +215,7 @@ def test_where_a_changed_analyser_cannot_rebuild_the_store_opens_and_the_check_t
     store_of(path, *TEXTS).close()
     monkeypatch.setattr(apsw, "connection_hooks", [lambda made: made.pragma("query_only", True)])
 
-    store = open_sqlite(path, backwards, analyser="2")
+    store = open_sqlite(path, backwards, analyser=2)
 
     assert len(found(store, "cat")) == 4
     assert [problem for problem in store.check() if "another version" in problem]

@@ -24,7 +24,7 @@ from recollect.stores.segments.files import BLOCK, HEADER, SegmentDamaged, load,
 from recollect.stores.segments.measures import USUAL as MEASURE
 from recollect.stores.segments.measures import measure_of
 from recollect.stores.segments.merge import merge
-from recollect.stores.segments.part import Part
+from recollect.stores.segments.part import MEASURES_KEPT, Part
 from recollect.stores.segments.ranking import Searched, View, frequencies, matching, rank, vocabulary
 from recollect.stores.segments.rows import COLUMNS, FORMS, IndexRow, index_row, tokens_of
 from recollect.stores.segments.spellings import containing, near
@@ -314,7 +314,7 @@ def test_nothing_of_the_dead_is_left_in_a_merged_part(tmp_path: Path) -> None:
     gone = IndexRow(id=1, project="private", stem=text, exact=text, columns=columns)
     part = build([gone, row(2, "plain text")])
 
-    save(merge([(part, part.ids != 1)]), tmp_path / "part", analyser=1)
+    save(merge([(part, part.ids != 1)]), tmp_path / "part")
 
     written = b"".join(file.read_bytes() for file in (tmp_path / "part").iterdir())
     assert not [word for word in (b"hidden", b"words", b"secret", b"private") if word in written]
@@ -326,8 +326,8 @@ def test_a_part_that_was_saved_is_the_same(seed: int, tmp_path_factory: pytest.T
     part = build(made_up_rows(draw, range(draw.randint(0, 12))))
     folder = tmp_path_factory.mktemp("parts") / "part"
 
-    save(part, folder, analyser=7)
-    again = load(folder, analyser=7)
+    save(part, folder)
+    again = load(folder)
 
     assert same_arrays(part, again)
     assert verify(again) == []
@@ -335,7 +335,7 @@ def test_a_part_that_was_saved_is_the_same(seed: int, tmp_path_factory: pytest.T
 
 
 def test_files_are_for_their_owner_alone(tmp_path: Path) -> None:
-    save(build([row(1, "a b")]), tmp_path / "part", analyser=1)
+    save(build([row(1, "a b")]), tmp_path / "part")
 
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "part").iterdir()}
 
@@ -343,17 +343,10 @@ def test_files_are_for_their_owner_alone(tmp_path: Path) -> None:
     assert modes == {HEADER: 0o600, BLOCK: 0o600}
 
 
-def test_a_part_of_another_analyser_is_refused(tmp_path: Path) -> None:
-    save(build([row(1, "a b")]), tmp_path / "part", analyser=1)
-
-    with pytest.raises(SegmentDamaged):
-        load(tmp_path / "part", analyser=2)
-
-
 @pytest.mark.parametrize("damage", ["header", "short", "long", "gone", "empty", "entry"])
 def test_a_damaged_part_is_refused(tmp_path: Path, damage: str) -> None:
     folder = tmp_path / "part"
-    save(build([row(1, "a b")]), folder, analyser=1)
+    save(build([row(1, "a b")]), folder)
     header, block = folder / HEADER, folder / BLOCK
     match damage:
         case "header":
@@ -370,16 +363,16 @@ def test_a_damaged_part_is_refused(tmp_path: Path, damage: str) -> None:
             header.write_text(json.dumps({**json.loads(header.read_text()), "arrays": {}}))
 
     with pytest.raises(SegmentDamaged):
-        load(folder, analyser=1)
+        load(folder)
 
 
 def test_a_changed_byte_is_told_by_its_checksum(tmp_path: Path) -> None:
     folder = tmp_path / "part"
-    save(build([row(1, "alpha beta")]), folder, analyser=1)
+    save(build([row(1, "alpha beta")]), folder)
     block = folder / BLOCK
     block.write_bytes(block.read_bytes().replace(b"alphabeta", b"alphaBeta", 1))
 
-    damaged = verify(load(folder, analyser=1))
+    damaged = verify(load(folder))
 
     assert damaged == ["stem.blob"]
 
@@ -448,3 +441,12 @@ def test_of_spellings_that_weigh_differently_the_one_that_weighs_most_covers_to_
         return min(1.0, math.fsum(best) / whole)
 
     assert scoring.Coverage(clauses).of(counts) == [share(column) for column in range(6)]
+
+
+def test_an_index_keeps_what_it_worked_out_for_few_settings() -> None:
+    index = build([row(1, "a b"), row(2, "b c")]).form("stem")
+
+    for weight in range(200):
+        index.counts((weight,) * index.combos.shape[1])
+
+    assert len(index.kept) <= MEASURES_KEPT

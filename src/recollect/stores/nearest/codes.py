@@ -8,14 +8,14 @@ the others. So codes are measured when they are made, and kept only where they f
 import importlib.util
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
-from recollect.files import FILE
+from recollect.files import FILE, open_regular
 
 SAMPLE: Final = 8_192
 """From so many rows the code book is learnt."""
@@ -59,11 +59,20 @@ def fits(rows: int, dimensions: int) -> bool:
 
 
 def _faiss() -> Any:
-    """Return faiss, with one thread for whoever calls: a query is too short to share."""
     import faiss  # noqa: PLC0415  (optional, and expensive to load)
 
-    faiss.omp_set_num_threads(1)
     return faiss
+
+
+@contextmanager
+def _one_thread(faiss: Any) -> Iterator[None]:
+    """Let faiss use one thread meanwhile, for a query is too short to share; the program's own number comes back."""
+    threads = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(threads)
 
 
 class Codes:
@@ -77,7 +86,8 @@ class Codes:
         faiss = _faiss()
         chosen = None if selector is None else selector.of(faiss)
         how = None if chosen is None else faiss.SearchParametersIVF(sel=chosen, nprobe=1)
-        (products,), (rows,) = self._index.search(query[None], min(most, self._index.ntotal), params=how)
+        with _one_thread(faiss):
+            (products,), (rows,) = self._index.search(query[None], min(most, self._index.ntotal), params=how)
         found = rows >= 0
         return rows[found], products[found]
 
@@ -113,7 +123,8 @@ def write_codes(vectors: Any, path: Path, book: Path | None = None) -> int:
         codes = _encoded(vectors[part], levels)
         ids = np.arange(part.start, part.start + len(codes))
         plain.invlists.update_entries(0, part.start, len(codes), faiss.swig_ptr(ids), faiss.swig_ptr(codes))
-    index = faiss.IndexIVFPQFastScan(plain)
+    with _one_thread(faiss):
+        index = faiss.IndexIVFPQFastScan(plain)
     width = _measured(Codes(index), vectors)
     if width:
         faiss.write_index(index, str(path))
@@ -167,7 +178,8 @@ def _levels_at(book: Path | None, dimensions: int) -> Any:
     """
     if book is not None:
         faiss = _faiss()
-        with suppress(RuntimeError):
+        with suppress(OSError, RuntimeError):
+            os.close(open_regular(book))
             index = faiss.read_index(str(book))
             if index.d == dimensions:
                 return np.sort(faiss.vector_to_array(index.pq.centroids).reshape(dimensions, LEVELS), axis=1)
@@ -218,8 +230,9 @@ def read_codes(path: Path, *, rows: int, dimensions: int) -> Codes | None:
     if not fits(rows, dimensions) or not path.is_file():
         return None
     try:
+        os.close(open_regular(path))
         index = _faiss().read_index(str(path))
-    except RuntimeError:
+    except (OSError, RuntimeError):
         return None
     return Codes(index) if (index.ntotal, index.d) == (rows, dimensions) else None
 

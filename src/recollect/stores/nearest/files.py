@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from recollect.errors import StoreDamaged
-from recollect.files import FILE, FOLDER
+from recollect.files import FILE, FOLDER, open_regular, read_regular
 from recollect.stores.nearest.codes import NARROW, SAMPLE, fits, portions, read_codes, write_codes
 from recollect.stores.nearest.table import Block, Table
 from recollect.values import dataclass
@@ -124,7 +124,7 @@ def is_encoded(folder: Path) -> bool:
 def _told(folder: Path, key: str, name: str) -> int:
     """Return what the header of a block tells of the codes of a table; zero where it tells nothing."""
     with suppress(OSError, ValueError, KeyError, TypeError):
-        return int(json.loads((folder / HEADER).read_text(encoding="utf-8"))[key][name])
+        return int(json.loads(read_regular(folder / HEADER))[key][name])
     return 0
 
 
@@ -141,7 +141,7 @@ def sync_folder(folder: Path) -> None:
 def load(folder: Path, about: Mapping[str, object]) -> Block:
     """Return the block in *folder*, mapped; refuse one that is damaged, of another format, or not about *about*."""
     try:
-        header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
+        header = json.loads(read_regular(folder / HEADER))
         expected = {"format": FORMAT, **about}
         if {key: header[key] for key in expected} != expected:
             raise damaged(folder)
@@ -161,8 +161,8 @@ def load(folder: Path, about: Mapping[str, object]) -> Block:
 def verify(folder: Path) -> None:
     """Refuse a block of which a byte is not as it was written; its codes only choose whom the vectors rank."""
     try:
-        header = json.loads((folder / HEADER).read_text(encoding="utf-8"))
-        sound = all(zlib.crc32((folder / name).read_bytes()) == held for name, held in header["sums"].items())
+        header = json.loads(read_regular(folder / HEADER))
+        sound = all(zlib.crc32(read_regular(folder / name)) == held for name, held in header["sums"].items())
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise damaged(folder) from error
     if not sound:
@@ -183,7 +183,7 @@ def _table(folder: Path, name: str, shape: tuple[int, int], width: int) -> Table
 def _mapped(path: Path, kind: str, shape: tuple[int, ...]) -> Any:
     """Return the array in a file, which must have the size that its shape demands."""
     size = int(np.prod(shape)) * np.dtype(kind).itemsize
-    with path.open("rb") as file:
+    with os.fdopen(open_regular(path), "rb") as file:
         if os.fstat(file.fileno()).st_size != size:
             raise ValueError(path.name)
         if not size:

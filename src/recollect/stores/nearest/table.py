@@ -1,5 +1,6 @@
 """A table of vectors, in memory or mapped, with its codes if it has some; and a block: passages with their tables."""
 
+import mmap
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from typing import Any, BinaryIO, Final
 
 import numpy as np
 
+from recollect.files import open_regular, read_at
 from recollect.records import Passage
 from recollect.stores.nearest.codes import Codes
 from recollect.values import dataclass
@@ -50,7 +52,7 @@ class Table:
     def _opened(self) -> BinaryIO | None:
         """Return the file, where its rows are to be read from it."""
         large = self._codes is not None and self.vectors.nbytes > SMALL and hasattr(os, "pread")
-        return self._path.open("rb") if large and self._path is not None else None
+        return os.fdopen(open_regular(self._path), "rb") if large and self._path is not None else None
 
     def rows(self, rows: Any) -> Any:
         """Return a copy of some rows.
@@ -62,8 +64,15 @@ class Table:
             return self.vectors[rows]
         width = self.vectors.shape[1]
         handle, size = self._file.fileno(), 4 * width
-        data = b"".join([os.pread(handle, size, size * row) for row in rows.tolist()])
+        data = b"".join([read_at(handle, size, size * row) for row in rows.tolist()])
         return np.frombuffer(bytearray(data), dtype="<f4").reshape(len(rows), width)
+
+
+def _is_intact(array: Any) -> bool:
+    while isinstance(array, np.ndarray):
+        array = array.base
+    held = array.obj if isinstance(array, memoryview) else array
+    return not isinstance(held, mmap.mmap) or held.size() == len(held)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +93,12 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def is_intact(self) -> bool:
+        """Tell whether its files are as long as when they were mapped: reading behind an end would end the process."""
+        tables = (self.plain.vectors, self.context.vectors)
+        return all(_is_intact(each) for each in (self.ids, self.memories, self.ordinals, self.spans, *tables))
 
     def rows_of(self, memories: Any) -> Any:
         """Return the rows of *memories*."""

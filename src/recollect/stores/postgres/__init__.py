@@ -1,6 +1,5 @@
 """Memories in a PostgreSQL database, shared by any number of machines."""
 
-import zlib
 from pathlib import Path
 from typing import cast
 
@@ -19,7 +18,7 @@ from recollect.stores.sqlite import open_sqlite
 from recollect.values import replace
 
 
-def open_sharded(address: str, analyse: Analyse, *, analyser: str = "", cache: Path | None = None) -> Store:
+def open_sharded(address: str, analyse: Analyse, *, analyser: int = 0, cache: Path | None = None) -> Store:
     """Return the store whose shards the directory at *address* lists; the directory is made if it is not there."""
 
     def open_shard(shard: Address) -> SqlStore:
@@ -30,7 +29,7 @@ def open_sharded(address: str, analyse: Analyse, *, analyser: str = "", cache: P
 
 
 def open_postgres(
-    address: str | Address, analyse: Analyse, *, analyser: str = "", cache: Path | None = None
+    address: str | Address, analyse: Analyse, *, analyser: int = 0, cache: Path | None = None
 ) -> SqlStore:
     """Return the store at *address*, a URL of PostgreSQL; its schema is made if it is not there.
 
@@ -38,7 +37,7 @@ def open_postgres(
     """
     engine = engine_at(address)
     folder = None if cache is None else SegmentFolder(cache / engine.name, SharedSegments(engine))
-    words = TokenTable(engine.rebuilding, folder, analyser=zlib.crc32(analyser.encode()))
+    words = TokenTable(engine.rebuilding, folder)
     return SqlStore(engine=engine, words=words, scan=HalfPrecisionScan(), analyse=analyse, analyser=analyser)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recollect.errors import StoreError
+from recollect.files import open_regular, read_at, read_regular
 from recollect.stores.segments.part import Part
 
 FORMAT: Final = 2
@@ -34,7 +35,7 @@ class SegmentDamaged(StoreError):
     code = "segment_damaged"
 
 
-def save(part: Part, folder: Path, *, analyser: int) -> None:
+def save(part: Part, folder: Path) -> None:
     """Write *part* to a new *folder*, for its owner alone, and see it to the disk."""
     folder.mkdir(mode=0o700, parents=True)
     entries, offset = {}, 0
@@ -49,7 +50,7 @@ def save(part: Part, folder: Path, *, analyser: int) -> None:
         size = max(ALIGNED, offset)
         file.truncate(size)
         _flush(file)
-    header = {"format": FORMAT, "analyser": analyser, "rows": len(part), "size": size, "arrays": entries}
+    header = {"format": FORMAT, "rows": len(part), "size": size, "arrays": entries}
     with _created(folder / HEADER) as file:
         file.write(json.dumps({**header, "checksum": _sealed(header)}).encode())
         _flush(file)
@@ -82,14 +83,28 @@ def _sealed(header: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(header, sort_keys=True).encode())
 
 
-def load(folder: Path, *, analyser: int) -> Part:
+def _header(folder: Path) -> dict[str, Any]:
+    header: dict[str, Any] = json.loads(read_regular(folder / HEADER))
+    if header.pop("checksum") != _sealed(header):
+        raise _damaged(folder, "its header is damaged")
+    return header
+
+
+def is_of_newer(folder: Path) -> bool:
+    """Tell whether a newer version of this program wrote the segment: its rows are read, and it is left alone."""
+    try:
+        return bool(_header(folder)["format"] > FORMAT)
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, SegmentDamaged):
+        return False
+
+
+def load(folder: Path) -> Part:
     """Return the part in *folder*, mapped; raise SegmentDamaged where the header or the size are not right."""
     try:
-        header = json.loads((folder / HEADER).read_bytes())
-        told = header.pop("checksum")
-        if told != _sealed(header) or (header["format"], header["analyser"]) != (FORMAT, analyser):
-            raise _damaged(folder, "its header is of another format, another analyser, or damaged")
-        with (folder / BLOCK).open("rb") as file:
+        header = _header(folder)
+        if header["format"] != FORMAT:
+            raise _damaged(folder, "it is of another format")
+        with os.fdopen(open_regular(folder / BLOCK), "rb") as file:
             if os.fstat(file.fileno()).st_size != header["size"]:
                 raise _damaged(folder, "a file has another size than its header says")
             block = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -111,7 +126,7 @@ class _Excerpts:
     def __call__(self, name: str, start: int, stop: int) -> NDArray[Any]:
         kind, offset = self._places[name]
         size = kind.itemsize
-        return np.frombuffer(os.pread(self._handle, (stop - start) * size, offset + start * size), kind)
+        return np.frombuffer(read_at(self._handle, (stop - start) * size, offset + start * size), kind)
 
     def __del__(self) -> None:
         os.close(self._handle)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from recollect.lazy import Bounded
 from recollect.records import Form
 from recollect.stores.bm25 import TOGETHER
 from recollect.stores.segments.rows import COLUMNS, FORMS
@@ -83,6 +84,10 @@ class Names:
         return self.raw(at)
 
 
+MEASURES_KEPT: Final = 8
+"""For how many settings of weights, k1 and b an index keeps what it worked out: two entries for each."""
+
+
 class FormIndex:
     """The terms of one form, their postings, and the lengths of the rows in it."""
 
@@ -130,7 +135,7 @@ class FormIndex:
         self.dense_codes: NDArray[Any] = take("dense.codes")
         self.dense_of: dict[int, int] = {term: at for at, term in enumerate(take("dense.terms").tolist())}
         self.average = float(take("average")[0])
-        self.kept: dict[Any, Any] = {}
+        self.kept: Bounded[Any, Any] = Bounded(MEASURES_KEPT)
         self._known: dict[str, int] = {}
         self.holding: dict[str, list[tuple[int, str]]] = {}
         """The longer terms of letters that hold a part, as far as somebody asked for them."""
@@ -169,7 +174,8 @@ class FormIndex:
         found: Whole | None = self.kept.get(weights)
         if found is None:
             weighed = self.combos.astype(np.int64) @ np.array(weights, dtype=np.int64)
-            found = self.kept[weights] = np.append(weighed, 0)
+            found = np.append(weighed, 0)
+            self.kept[weights] = found
         return found
 
 
@@ -258,6 +264,11 @@ class Part:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def is_intact(self) -> bool:
+        """Tell whether the file is as long as when it was mapped: reading behind its end would end the process."""
+        return self._block is None or self._block.size() == len(self._block)
 
     def form(self, form: Form) -> FormIndex:
         """Return the index of one form."""

@@ -85,7 +85,8 @@ class _Kept(dict[str, Postings]):
 def _kept(index: FormIndex, measure: Measure) -> _Kept:
     kept: _Kept | None = index.kept.get(measure)
     if kept is None:
-        kept = index.kept[measure] = _Kept()
+        kept = _Kept()
+        index.kept[measure] = kept
     return kept
 
 

@@ -12,7 +12,7 @@ from recollect.records import digest as digest_of
 from recollect.stores.contract import unused_generations
 from recollect.stores.sql import contexts
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
-from recollect.stores.sql.engine import Database, Session, token_sum
+from recollect.stores.sql.engine import Database, Session, made_by, token_sum
 from recollect.stores.sql.memories import wordings
 from recollect.stores.sql.rebuild import SLICE, damaged_vectors, document_of, slices
 from recollect.stores.sql.vectors import generations
@@ -128,7 +128,9 @@ def _documents(_: Database, session: Session) -> Iterator[str]:
 
 
 def _analyser(db: Database, session: Session) -> Iterator[str]:
-    if session.value("select value from meta where key = 'analyser'") != db.analyser:
+    if made_by(session) > db.analyser:
+        yield "a newer recollect made the word index: this one reads it and adds nothing to it; update this one"
+    elif made_by(session) < db.analyser:
         yield f"the word index was made by another version of this program; {REINDEX}"
 
 
@@ -245,7 +247,9 @@ def _vector_sums(_: Database, session: Session) -> Iterator[str]:
 
 
 def _tokens(db: Database, session: Session) -> Iterator[str]:
-    """Compare every document, its tokens and its keys with those of its memory."""
+    """Compare every document, its tokens and its keys with those of its memory, where our own rules made them."""
+    if made_by(session) != db.analyser:
+        return
     sums = db.words.sums(session)
     keys: dict[int, int] = defaultdict(int)
     for key, row in session.each("select key, memory_id from minhash"):

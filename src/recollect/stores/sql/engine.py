@@ -7,8 +7,9 @@ import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
+from recollect.errors import StoreDamaged
 from recollect.records import (
     Filter,
     Form,
@@ -199,10 +200,12 @@ class WordQuestion:
 
     scope: Scope
     where: Filter
-    forgotten: Mapping[int, TokenizedMemory]
-    """What was there at the moment asked about and no table of words holds any more."""
+    extra: Mapping[int, TokenizedMemory]
+    """Documents that the table of words does not hold: those forgotten since the moment asked about."""
+    unindexed: Callable[[], Mapping[int, TokenizedMemory]]
+    """Returns the documents of the scope that another version of the analyser left without tokens."""
     stats: Callable[[], CollectionStats]
-    """Returns what the scope holds, without the forgotten."""
+    """Returns what the scope holds, without the *extra* ones."""
     admitted: Callable[[], Collection[int]]
     """Returns all memories of the scope that are wanted."""
     admitted_among: Callable[[Collection[int]], Collection[int]]
@@ -258,6 +261,11 @@ class WordTable(WordRows, Protocol):
 
     def traits(self, session: Session, ids: Sequence[int]) -> Mapping[int, Traits]:
         """Return what weighing looks at of those of *ids* whose rows need not be read."""
+        ...
+
+    @property
+    def lacks_tokens(self) -> bool:
+        """Tell whether the last answer met documents without tokens."""
         ...
 
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
@@ -393,6 +401,25 @@ def _read_state(session: Session) -> State:
         segments=tuple((upto, after, name, n) for kind, name, upto, after, n in rows if kind == "segment"),
         generations={key: (number, width) for kind, key, number, width, _ in rows if kind == "generation"},
     )
+
+
+RULES_BELOW: Final = 1 << 16
+"""Versions of the analyser are smaller; what is not, as -1 and the checksums of an earlier form, is no version."""
+
+
+def made_by(session: Session) -> int:
+    """Return the version of the analyser that made the word index; -1 where nobody knows."""
+    found = session.value("select value from meta where key = 'analyser'")
+    return found if isinstance(found, int) and found < RULES_BELOW else -1
+
+
+def is_of_newer(db: Database) -> bool:
+    """Tell whether a newer version of the analyser made the word index, so that this one must leave it as it is."""
+    try:
+        with db.engine.session() as session:
+            return made_by(session) > db.analyser
+    except StoreDamaged:
+        return False
 
 
 def version_of(session: Session) -> int:

@@ -1,6 +1,5 @@
 """The contract over any SQL database: each question is a function of the module it is about."""
 
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -17,7 +16,7 @@ from recollect.stores.sql import recalls as log
 from recollect.stores.sql import vectors as rows
 from recollect.stores.sql import writes as changes
 from recollect.stores.sql.check import check
-from recollect.stores.sql.engine import Engine, VectorScan, WordTable, version_of
+from recollect.stores.sql.engine import Engine, VectorScan, WordTable, is_of_newer, made_by, version_of
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -42,16 +41,16 @@ def again(read: Callable[Concatenate["SqlStore", P], T]) -> Callable[Concatenate
 
 
 class SqlStore:
-    """Memories in a database; opening it with another analyser than its index was made by rebuilds the index."""
+    """Memories in a database; opening it with a newer analyser than its index was made by rebuilds the index."""
 
     def __init__(
-        self, *, engine: Engine, words: WordTable, scan: VectorScan, analyse: Analyse, analyser: str = ""
+        self, *, engine: Engine, words: WordTable, scan: VectorScan, analyse: Analyse, analyser: int = 0
     ) -> None:
         self.engine = engine
         self.words = words
         self.scan = scan
         self.analyse = analyse
-        self.analyser = zlib.crc32(analyser.encode())
+        self.analyser = analyser
         self.is_snapshot = False
         self._renew_index()
 
@@ -103,7 +102,7 @@ class SqlStore:
     traces = erasing.traces
 
     def _renew_index(self) -> None:
-        """Rebuild the index that another analyser made; where that cannot be done, `check` tells of it."""
+        """Rebuild the index that an older analyser made; where that cannot be done, `check` tells of it."""
         if self._is_current():
             return
         with suppress(StoreError):
@@ -112,7 +111,7 @@ class SqlStore:
 
     def _is_current(self) -> bool:
         with self.engine.session() as session:
-            return bool(session.value("select value from meta where key = 'analyser'") == self.analyser)
+            return made_by(session) >= self.analyser
 
     def apply(self, writes: Sequence[Write], *, at: datetime) -> tuple[int, ...]:
         """Do *writes*, all or none."""
@@ -121,7 +120,9 @@ class SqlStore:
         return touched
 
     def rebuild(self, progress: Progress | None = None) -> int:
-        """Make every derived index anew."""
+        """Make every derived index anew, unless a newer analyser made it."""
+        if is_of_newer(self):
+            raise StoreError("a newer recollect made the index of this store", hint="update recollect")
         count = rebuild.rebuild(self, progress)
         self.settle()
         return count
@@ -140,6 +141,9 @@ class SqlStore:
 
     def _settle(self) -> None:
         if self.engine.open_transaction() == "none":
+            if self.words.lacks_tokens:
+                with suppress(StoreError):
+                    changes.index_missing(self)
             self.words.settle(self.engine)
             self.scan.resume(self.engine)
 

@@ -6,7 +6,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
 from recollect.errors import StoreDamaged, StoreError, WordIndexUnavailable
+from recollect.lazy import Bounded
 from recollect.records import (
+    ALL_PROJECTS,
     FILTER_FIELDS,
     Filter,
     Form,
@@ -20,14 +22,16 @@ from recollect.records import (
 )
 from recollect.stores.bm25 import CollectionStats
 from recollect.stores.facets import as_facets, as_vocabulary
-from recollect.stores.sql.codec import MEMORY, moment
-from recollect.stores.sql.engine import Clause, Database, Session, WordQuestion, ask, version_of
+from recollect.stores.sql.codec import moment
+from recollect.stores.sql.engine import Clause, Database, Session, WordQuestion, ask, is_of_newer, version_of
 from recollect.stores.sql.filters import KNOWN, admits, admitted, admitted_among, in_scope
-from recollect.stores.sql.memories import wordings
+from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.rebuild import rebuild
 from recollect.values import replace
 
 Answer = TypeVar("Answer")
+TOKENS_KEPT = 1_000_000
+"""How many tokens of documents outside of the index a connection keeps while the store is unchanged."""
 
 
 def match_words(
@@ -54,7 +58,8 @@ def _question(db: Database, session: Session, scope: Scope, where: Filter) -> Wo
     return WordQuestion(
         scope=scope,
         where=where,
-        forgotten=_forgotten_since(db, scope, where),
+        extra=_forgotten_since(db, session, scope, where),
+        unindexed=lambda: _unindexed(db, session, scope),
         stats=lambda: _collection(db, session, scope),
         admitted=lambda: admitted(db, scope, where),
         admitted_among=lambda rows: admitted_among(db.engine, session, rows, where),
@@ -73,6 +78,9 @@ def _indexed(db: Database, answer: Callable[[Session], Answer]) -> Answer:
 
 
 def _repair(db: Database) -> None:
+    if is_of_newer(db):
+        reason = "a newer recollect made the word index, and this one cannot read it"
+        raise WordIndexUnavailable(reason, hint="update recollect")
     try:
         if db.engine.open_transaction() == "read":
             from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415  (few searches meet damage)
@@ -89,16 +97,35 @@ def _repair(db: Database) -> None:
         raise WordIndexUnavailable(reason, hint="mend what hinders that, then run: recollect reindex") from error
 
 
-def _forgotten_since(db: Database, scope: Scope, where: Filter) -> Mapping[int, TokenizedMemory]:
+def _forgotten_since(db: Database, session: Session, scope: Scope, where: Filter) -> Mapping[int, TokenizedMemory]:
     """Return the tokens of what was there at the moment asked about and is forgotten now; the index has none."""
     if where.as_of is None:
         return {}
     at = moment(where.as_of)
     there = Clause(f"m.deleted_at > ? and {KNOWN}", (at, at, at)) & in_scope(db.engine, scope)
-    rows = ask(db, f"select {MEMORY.columns('m')} from memory m", there, "order by m.id")
-    memories = {memory.id: memory for memory in map(MEMORY.read, rows)}
-    said = wordings(db, list(memories), scope=scope)
-    return {row: db.analyse(memory, said.get(row, ())) for row, memory in memories.items()}
+    return _analysed(db, session, "memory m", there)
+
+
+def _unindexed(db: Database, session: Session, scope: Scope) -> Mapping[int, TokenizedMemory]:
+    """Return the tokens of documents that have none: another version of the analyser made the index, or wrote them."""
+    without = Clause("m.id in (select d.id from document d left join tokens t on t.id = d.id where t.id is null)")
+    return _analysed(db, session, "memory m", without & in_scope(db.engine, scope))
+
+
+def _analysed(db: Database, session: Session, source: str, where: Clause) -> Mapping[int, TokenizedMemory]:
+    """Return the tokens of some memories; they are analysed once while the store stays as it is."""
+    known = session.kept(_no_tokens)
+    ids = [row for (row,) in ask(db, f"select m.id from {source}", where, "order by m.id")]
+    missing = [row for row in ids if row not in known]
+    said = wordings(db, missing, scope=ALL_PROJECTS)
+    found = {row: known[row] for row in ids if row in known}
+    for memory in load(db, missing, scope=ALL_PROJECTS).values():
+        found[memory.id] = known[memory.id] = db.analyse(memory, said.get(memory.id, ()))
+    return {row: found[row] for row in ids if row in found}
+
+
+def _no_tokens(_: Session) -> Bounded[int, TokenizedMemory]:
+    return Bounded(TOKENS_KEPT, weigh=lambda tokens: sum(map(len, tokens.exact.values())))
 
 
 def _collection(db: Database, session: Session, scope: Scope) -> CollectionStats:

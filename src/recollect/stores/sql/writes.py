@@ -27,8 +27,8 @@ from recollect.stores.change import born, changed, feedback_detail, reinforcemen
 from recollect.stores.contract import unknown, unknown_fact
 from recollect.stores.sql import contexts, vectors
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, checksum
-from recollect.stores.sql.engine import Database, Session, bump
-from recollect.stores.sql.memories import wordings
+from recollect.stores.sql.engine import Database, Session, bump, made_by
+from recollect.stores.sql.memories import load, wordings
 from recollect.values import replace
 
 TABLES: Mapping[str, str] = {
@@ -44,6 +44,8 @@ TABLES: Mapping[str, str] = {
 }
 TAKEN = "update meta set value = value where key in ('newest', 'newest_fact') returning key, value"
 """Reads the last ids given, and keeps everybody else from giving any until this transaction ends."""
+SLICE = 200
+"""How many documents without tokens are indexed after a write."""
 SIZES = ("documents", "stem_length", "exact_length", "code")
 GROW = (
     f"insert into collection_stats (project, {', '.join(SIZES)}) values (?, ?, ?, ?, ?) on conflict (project) "
@@ -74,6 +76,7 @@ class Writer:
         self._growth: dict[str, list[tuple[int, ...]]] = defaultdict(list)
         newest = dict(session.rows(TAKEN))
         self._newest, self._newest_fact = newest["newest"], newest["newest_fact"]
+        self._is_index_ours = made_by(session) == db.analyser
 
     def do(self, write: Write, at: datetime) -> int:
         """Do one *write* and return the id it touched."""
@@ -107,7 +110,16 @@ class Writer:
         self._growth.clear()
 
     def index(self, row: int, memory: Memory, tokens: TokenizedMemory) -> None:
-        """Make *memory* findable by the id *row*."""
+        """Make *memory* findable by the id *row*.
+
+        Tokens of two analysers do not mix: where another made the index, the document goes without. Whoever
+        searches analyses it meanwhile, and the one that made the index adds the tokens with its next write.
+        """
+        if not self._is_index_ours:
+            self._rows["document"].append((row, memory.project, memory.superseded_by is not None, 0, 0, 0))
+            self._growth[memory.project].append((1, 0, 0, 0))
+            bump(self._session, "seq")  # so that others notice
+            return
         stems, exacts = sum(map(len, tokens.stem.values())), sum(map(len, tokens.exact.values()))
         superseded = memory.superseded_by is not None
         self._rows["document"].append((row, memory.project, superseded, stems, exacts, int(tokens.code)))
@@ -240,11 +252,29 @@ class Writer:
         sql = "delete from document where id = ? returning stem_length, exact_length, code"
         for stems, exacts, code in self._session.rows(sql, (memory.id,)):
             self._db.words.remove(self._session, [memory.id])
-            keys = self._db.analyse(memory, ()).minhash
-            self._session.many(
-                "delete from minhash where key = ? and memory_id = ?", [(key, memory.id) for key in keys]
-            )
+            self._drop_keys(memory)
             self._growth[memory.project].append((-1, -stems, -exacts, -code))
+
+    def _drop_keys(self, memory: Memory) -> None:
+        if self._is_index_ours:
+            keys = [(key, memory.id) for key in self._db.analyse(memory, ()).minhash]
+            self._session.many("delete from minhash where key = ? and memory_id = ?", keys)
+        else:  # those of another analyser are not known here
+            self._session.rows("delete from minhash where memory_id = ?", (memory.id,))
+
+
+def index_missing(db: Database) -> None:
+    """Index documents that another version of the analyser left without tokens: some at a time."""
+    with db.engine.session(write=True) as session:
+        if made_by(session) != db.analyser:
+            return
+        sql = "select d.id from document d left join tokens t on t.id = d.id where t.id is null order by d.id limit ?"
+        missing = [row for (row,) in session.rows(sql, (SLICE,))]
+        writer = Writer(db, session)
+        for memory in load(db, missing, scope=ALL_PROJECTS).values():
+            writer.renew(memory)
+        writer.flush()
+        bump(session, "version")
 
 
 def _wording(row: int, ordinal: int, text: str) -> tuple[Any, ...]:

@@ -92,9 +92,14 @@ class View:
         """Return what is seen before anything was looked at."""
         return cls(stamp=-1, dimensions=-1, quantised=quantised)
 
+    @property
+    def is_intact(self) -> bool:
+        """Tell whether the segments are as long as they were when they were mapped."""
+        return all(each.is_intact for each in self.segments.values())
+
     def is_of(self, session: Session, asked: VectorQuestion) -> bool:
         """Return whether this is what *session* sees."""
-        if (self.stamp, self.dimensions) != (asked.stamp, asked.dimensions):
+        if (self.stamp, self.dimensions) != (asked.stamp, asked.dimensions) or not self.is_intact:
             return False
         named = segments_of(session, asked.generation, asked.dimensions) if self.lacks else ()
         return self.lacks <= {each.name for each in named}
@@ -229,7 +234,7 @@ def segments_of(session: Session, generation: int, dimensions: int) -> list[Segm
 
 def _opened(segment: Segment, known: View, folder: Path | None) -> Block | None:
     """Return the block of *segment*; None where it cannot be read."""
-    if segment.name in known.segments:
+    if segment.name in known.segments and known.segments[segment.name].is_intact:
         return known.segments[segment.name]
     try:
         return None if folder is None else load(folder / segment.name, segment.about)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, Final, Protocol, TypeVar
 
+from recollect.lazy import Bounded
 from recollect.records import NO_FILTER, Form, NearWords, Scope, Traits, WordHits, WordQuery
 from recollect.stores.bm25 import matching, rank, stats_of, thousandths
 from recollect.stores.sql.engine import Session, WordQuestion
@@ -21,8 +22,8 @@ TINY: Final = 64
 """Up to how many it is not worth it even where NumPy is loaded."""
 STATES: Final = 4
 """How many states are kept: readers of an older one go on beside those of the newest."""
-KEPT: Final = 64
-"""How many answers to smaller questions are kept with a state."""
+KEPT: Final = 16
+"""How many answers to smaller questions are kept with the newest state."""
 Kept = TypeVar("Kept")
 
 
@@ -31,6 +32,12 @@ class Answering(Protocol):
 
     mark: Mark
     memo: "Memo"
+    unindexed: int
+    """How many documents have no tokens."""
+
+    def is_intact(self) -> bool:
+        """Tell whether the files that it reads from are as long as they were."""
+        ...
 
     def match(
         self,
@@ -66,21 +73,21 @@ class Memo:
 
     def __init__(self, *, has_written: bool) -> None:
         self._has_written = has_written
-        self._kept: dict[object, Any] = {}
+        self._kept: Bounded[object, Any] = Bounded(KEPT)
 
     def kept(self, key: object, make: Callable[[], Kept]) -> Kept:
         """Return what *make* makes, made once for a *key*."""
         if self._has_written:
             return make()
-        kept = self._kept
-        if key in kept:
-            found: Kept = kept[key]
-            return found
-        made = make()
-        if len(kept) >= KEPT:  # another dictionary: readers of this one are not disturbed
-            self._kept = kept = {}
-        kept[key] = made
-        return made
+        found: Kept | None = self._kept.get(key)
+        if found is None:
+            found = make()
+            self._kept[key] = found
+        return found
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._kept.clear()
 
 
 class Texts:
@@ -88,7 +95,11 @@ class Texts:
 
     def __init__(self, mark: Mark, documents: Mapping[int, TokenText], *, has_written: bool) -> None:
         self.mark, self.memo = mark, Memo(has_written=has_written)
-        self.documents = documents
+        self.documents, self.unindexed = documents, 0
+
+    def is_intact(self) -> bool:
+        """Tell that nothing is read from a file."""
+        return True
 
     def match(
         self,
@@ -105,7 +116,7 @@ class Texts:
         return rank(
             query,
             read=lambda leaf: postings_in(leaf, documents, weights),
-            stats=stats + stats_of(asked.forgotten),
+            stats=stats + stats_of(asked.extra),
             admits=lambda rows: self._admitted(rows, asked),
             limit=limit,
             score_ids=score_ids,
@@ -123,10 +134,10 @@ class Texts:
         return {}
 
     def _searched(self, asked: WordQuestion) -> Mapping[int, TokenText]:
-        return {**self._of(asked.scope), **{row: TokenText.of(each) for row, each in asked.forgotten.items()}}
+        return {**self._of(asked.scope), **{row: TokenText.of(each) for row, each in asked.extra.items()}}
 
     def _admitted(self, rows: Collection[int], asked: WordQuestion) -> set[int]:
-        if asked.where == NO_FILTER:
+        if asked.where == NO_FILTER and not asked.extra:
             return {row for row in rows if not self.documents[row].superseded}
         return set(asked.admitted_among(rows))
 
@@ -169,8 +180,8 @@ def read_texts(session: Session, mark: Mark, base: Texts | None, *, has_written:
 class Cache:
     """The states that a process answers from; whoever needs one that is not there makes it while others wait."""
 
-    def __init__(self, folder: "SegmentFolder | None", *, analyser: int) -> None:
-        self._folder, self._analyser = folder, analyser
+    def __init__(self, folder: "SegmentFolder | None") -> None:
+        self._folder = folder
         self._states: list[Answering] = []
         self.has_met_damage = False
         self._begin()
@@ -183,15 +194,18 @@ class Cache:
         if self._process != os.getpid():  # a copy of a process whose other threads are not here to give the lock back
             self._begin()
         found = self._found(mark)
-        if found is not None and not self._is_outgrown(found):
+        if found is not None and self._is_good(found):
             return found
         if has_written:
             return self._uncommitted(session, mark)
         with self._lock:
             found = self._found(mark)
-            if found is None or self._is_outgrown(found):
+            if found is None or not self._is_good(found):
+                self._states = [each for each in self._states if each.is_intact()]
                 found = self._made(session, mark, has_written=False)
                 others = [each for each in self._states if not _is_same(each.mark, mark)]
+                for each in others:  # whoever still reads an older state works it out again
+                    each.memo.clear()
                 self._states = [found, *others][:STATES]
             return found
 
@@ -209,8 +223,11 @@ class Cache:
                 return each
         return None
 
-    def _is_outgrown(self, state: Answering) -> bool:
-        return isinstance(state, Texts) and len(state.documents) > TINY and "numpy" in sys.modules
+    def _is_good(self, state: Answering) -> bool:
+        """Tell whether *state* may still answer: not outgrown, and none of its files cut short."""
+        if isinstance(state, Texts):
+            return len(state.documents) <= TINY or "numpy" not in sys.modules
+        return state.is_intact()
 
     def _made(self, session: Session, mark: Mark, *, has_written: bool, last: Answering | None = None) -> Answering:
         documents: int = session.value("select coalesce(sum(documents), 0) from collection_stats")
@@ -222,6 +239,7 @@ class Cache:
             made = read_texts(session, mark, base, has_written=has_written)
             if base is not None and len(made.documents) != documents:  # the note of a removal is gone
                 made = read_texts(session, mark, None, has_written=has_written)
+            made.unindexed = documents - len(made.documents)
             return made
         return self._made_of_parts(session, mark, older, documents, has_written=has_written)
 
@@ -231,10 +249,10 @@ class Cache:
         from recollect.stores.sql.index.parts import Parts, read_parts  # noqa: PLC0415 (NumPy is loaded with it)
 
         base = next((each for each in older if isinstance(each, Parts)), None)
-        where = (self._folder, self._analyser)
-        made = read_parts(session, mark, base, *where, has_written=has_written)
+        made = read_parts(session, mark, base, self._folder, has_written=has_written)
         if base is not None and made.documents != documents:
-            made = read_parts(session, mark, None, *where, has_written=has_written)
+            made = read_parts(session, mark, None, self._folder, has_written=has_written)
+        made.unindexed = documents - made.documents
         self.has_met_damage = made.has_met_damage
         return made
 
@@ -251,7 +269,7 @@ class Cache:
             return
         from recollect.stores.sql.index.parts import damaged_segments  # noqa: PLC0415
 
-        yield from damaged_segments(session, mark, self._folder, self._analyser, deep=deep)
+        yield from damaged_segments(session, mark, self._folder, deep=deep)
 
 
 def _is_same(one: Mark, other: Mark) -> bool:

@@ -88,8 +88,12 @@ class Parts:
     def __init__(self, mark: Mark, pieces: Sequence[Piece], *, has_written: bool) -> None:
         self.mark, self.memo = mark, Memo(has_written=has_written)
         self.pieces = tuple(pieces)
-        self.documents = sum(piece.documents for piece in pieces)
+        self.documents, self.unindexed = sum(piece.documents for piece in pieces), 0
         self.has_met_damage = sum(bool(piece.name) for piece in pieces) < len(mark.segments)
+
+    def is_intact(self) -> bool:
+        """Tell whether the segments are as long as they were when they were mapped."""
+        return all(piece.part.is_intact for piece in self.pieces)
 
     def match(
         self,
@@ -129,14 +133,14 @@ class Parts:
         return {each.id: each for piece in self.pieces for each in traits_in(piece.part, piece.rows_of(wanted))}
 
     def _asked(self, asked: WordQuestion, version: int) -> tuple[Searched, CollectionStats]:
-        """Return what a question is about, and how much that is; what was forgotten is a part of its own."""
+        """Return what a question is about, and how much that is; what no table of words holds is a part of its own."""
         found = self.memo.kept((asked.scope, asked.where, version), lambda: self._read(asked))
-        if not asked.forgotten:
+        if not asked.extra:
             return found
         searched, stats = found
-        part = build([index_row(row, "", tokens) for row, tokens in asked.forgotten.items()])
-        forgotten = View(part=part, admitted=mask_of(part, asked.admitted()))
-        return Searched([*searched.views, forgotten]), stats + stats_of(asked.forgotten)
+        part = build([index_row(row, "", tokens) for row, tokens in asked.extra.items()])
+        extra = View(part=part, admitted=mask_of(part, asked.admitted()))
+        return Searched([*searched.views, extra]), stats + stats_of(asked.extra)
 
     def _read(self, asked: WordQuestion) -> tuple[Searched, CollectionStats]:
         return Searched(self._views(asked.scope, self._admitted(asked))), asked.stats()
@@ -202,10 +206,10 @@ def _both(one: Mask | None, other: Mask | None) -> Mask | None:
 
 
 def read_parts(
-    session: Session, mark: Mark, base: Parts | None, folder: SegmentFolder | None, analyser: int, *, has_written: bool
+    session: Session, mark: Mark, base: Parts | None, folder: SegmentFolder | None, *, has_written: bool
 ) -> Parts:
     """Return the parts that hold all rows, with as much of *base* as still holds."""
-    segments = list(_segments(mark, base, folder, analyser))
+    segments = list(_segments(mark, base, folder))
     tail = [piece for piece in (base.pieces if base is not None else ()) if not piece.name]
     covered = [(piece.after, piece.upto) for piece in segments]
     tail = [piece for piece in tail if not any(piece.after < upto and after < piece.upto for after, upto in covered)]
@@ -220,24 +224,24 @@ def read_parts(
     return Parts(mark, [*(piece for piece in pieces if piece.name), *joined], has_written=has_written)
 
 
-def _segments(mark: Mark, base: Parts | None, folder: SegmentFolder | None, analyser: int) -> Iterator[Piece]:
+def _segments(mark: Mark, base: Parts | None, folder: SegmentFolder | None) -> Iterator[Piece]:
     """Yield the segments of *mark* that can be used; the rows of others are read instead."""
     held = {} if base is None else {piece.name: piece for piece in base.pieces if piece.name}
     for segment in mark.segments:
-        if segment.name in held:
+        if segment.name in held and held[segment.name].part.is_intact:
             yield held[segment.name]
         elif folder is not None:
             with suppress(SegmentDamaged):
-                part = opened(folder, segment, analyser)
+                part = opened(folder, segment)
                 yield Piece(part=part, after=segment.after, upto=segment.upto, name=segment.name)
 
 
-def opened(folder: SegmentFolder, segment: Segment, analyser: int) -> Part:
+def opened(folder: SegmentFolder, segment: Segment) -> Part:
     """Return the part that *segment* names, mapped; a small one is compared with its checksums."""
     if folder.path.is_symlink() or not segment.is_named_well:
         raise SegmentDamaged(f"{folder.path} is a link", hint="remove it")
     folder.bring(segment.name)
-    part = load(folder.path / segment.name, analyser=analyser)
+    part = load(folder.path / segment.name)
     wrong = len(part) != segment.documents or (len(part) <= VERIFIED and verify(part))
     if wrong:
         raise SegmentDamaged(f"the segment {segment.name} is not what was written", hint="run: recollect reindex")
@@ -310,14 +314,12 @@ def _joined(tail: Sequence[Piece]) -> list[Piece]:
 # --- what is wrong ------------------------------------------------------------------------------
 
 
-def damaged_segments(
-    session: Session, mark: Mark, folder: SegmentFolder, analyser: int, *, deep: bool
-) -> Iterator[str]:
+def damaged_segments(session: Session, mark: Mark, folder: SegmentFolder, *, deep: bool) -> Iterator[str]:
     """Yield the segments that are not used, and, looking *deep*, those that are not what the rows say."""
     wrong = 0
     for segment in mark.segments:
         try:
-            part = opened(folder, segment, analyser)
+            part = opened(folder, segment)
         except SegmentDamaged:
             wrong += 1
             continue

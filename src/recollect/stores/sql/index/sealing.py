@@ -48,8 +48,8 @@ PATIENCE: Final = 10.0
 class Sealer:
     """Makes segments in a folder, one process at a time."""
 
-    def __init__(self, folder: SegmentFolder, *, analyser: int) -> None:
-        self._folder, self._analyser = folder, analyser
+    def __init__(self, folder: SegmentFolder) -> None:
+        self._folder = folder
         self._sealed = 0
         self._last = self._again = 0.0
         self._is_swept = self._is_verified = self._has_replaced = False
@@ -90,8 +90,7 @@ class Sealer:
     def _settle(self, engine: Engine, *, most: int, all_rows: bool) -> None:
         """Seal some rows or all, then merge segments into ones of at most so many documents."""
         with self._folder.locked() as ours:
-            if ours:
-                self._drop_unusable(engine)
+            if ours and self._drop_unusable(engine):
                 while self._seal(engine, all_rows=all_rows) and all_rows:
                     pass
                 while self._merge(engine, most=most, fan=2 if most == LARGEST else FAN):
@@ -116,14 +115,25 @@ class Sealer:
                 session.rows("delete from removed where seq <= ?", (last,))
         return whole and _joinable(mark.segments, most=LARGEST, fan=2) is not None
 
-    def _drop_unusable(self, engine: Engine) -> None:
-        """Forget the segments that cannot be opened, so that their rows are sealed again."""
+    def _drop_unusable(self, engine: Engine) -> bool:
+        """Forget the segments that cannot be opened, so that their rows are sealed again.
+
+        Those of a newer version stay, and are a matter for that version: then return False.
+        """
         with engine.session() as session:
             mark = read_mark(session)
+        if any(self._is_of_newer(segment) for segment in mark.segments):
+            return False
         for segment in mark.segments:
             if self._opened(segment) is None:
                 with _same(engine, mark) as session:
                     session.rows("delete from segment where name = ?", (segment.name,))
+        return True
+
+    def _is_of_newer(self, segment: Segment) -> bool:
+        from recollect.stores.segments.files import is_of_newer  # noqa: PLC0415
+
+        return segment.is_named_well and is_of_newer(self._folder.path / segment.name)
 
     def _verify(self, engine: Engine) -> None:
         """Compare all segments with their checksums, and forget those that are not what was written."""
@@ -135,6 +145,8 @@ class Sealer:
 
         for segment in mark.segments:
             part = self._opened(segment)
+            if self._is_of_newer(segment):
+                continue
             if part is None or verify(part):
                 with _same(engine, mark) as session:
                     session.rows("delete from segment where name = ?", (segment.name,))
@@ -144,7 +156,7 @@ class Sealer:
         from recollect.stores.sql.index.parts import opened  # noqa: PLC0415
 
         try:
-            return opened(self._folder, segment, self._analyser)
+            return opened(self._folder, segment)
         except SegmentDamaged:
             return None
 
@@ -177,7 +189,7 @@ class Sealer:
         """Put *part* down and name it, in the place of the segments it was made from."""
         from recollect.stores.segments.files import save  # noqa: PLC0415
 
-        name = self._folder.put(lambda folder: save(part, folder, analyser=self._analyser)) if len(part) else ""
+        name = self._folder.put(lambda folder: save(part, folder)) if len(part) else ""
         with _same(engine, mark) as session:
             session.many("delete from segment where name = ?", [(each.name,) for each in instead_of])
             if name:

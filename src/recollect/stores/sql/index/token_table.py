@@ -15,6 +15,7 @@ from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sql.index.marks import Mark, read_mark
 from recollect.stores.sql.index.sealing import Sealer
 from recollect.stores.token_text import text_of, tokens_of
+from recollect.values import replace
 
 FORMS: tuple[Form, ...] = ("stem", "exact")
 BESIDE = "_beside"
@@ -32,14 +33,14 @@ class TokenTable:
         statements: Rebuilding,
         folder: SegmentFolder | None = None,
         *,
-        analyser: int = 0,
         is_writable: bool = True,
         mark: str = "",
     ) -> None:
         self._statements = statements
         self._mark = mark
-        self._cache = Cache(folder, analyser=analyser)
-        self._sealer = None if folder is None or not is_writable else Sealer(folder, analyser=analyser)
+        self.lacks_tokens = False
+        self._cache = Cache(folder)
+        self._sealer = None if folder is None or not is_writable else Sealer(folder)
 
     def add(self, session: Session, documents: Sequence[tuple[int, TokenizedMemory]]) -> None:
         """Keep the tokens of new documents."""
@@ -87,11 +88,13 @@ class TokenTable:
     ) -> WordHits:
         """Return the best documents for *query*."""
         answering, mark = self._answering(session)
+        asked = _with_unindexed(answering, asked)
         return answering.match(query, asked, limit=limit, score_ids=score_ids, version=mark.version)
 
     def matching(self, session: Session, query: WordQuery, asked: WordQuestion) -> Collection[int]:
         """Return all documents that *query* matches and that are wanted."""
         answering, mark = self._answering(session)
+        asked = _with_unindexed(answering, asked)
         return answering.matching(query, asked, version=mark.version)
 
     def frequencies(
@@ -114,7 +117,9 @@ class TokenTable:
     def _answering(self, session: Session) -> tuple[Answering, Mark]:
         """Return what answers as the open transaction sees the rows."""
         mark = session.kept(read_mark)
-        return self._cache.at(session, mark, has_written=session.has_written), mark
+        answering = self._cache.at(session, mark, has_written=session.has_written)
+        self.lacks_tokens = answering.unindexed > 0
+        return answering, mark
 
     def settle(self, engine: Engine, *, whole: bool = False) -> None:
         """Seal what was written last, where there is enough of it."""
@@ -135,6 +140,11 @@ class TokenTable:
     def check(self, session: Session, *, deep: bool) -> Iterator[str]:
         """Yield the segments that cannot be used."""
         yield from self._cache.check(session, read_mark(session), deep=deep)
+
+
+def _with_unindexed(answering: Answering, asked: WordQuestion) -> WordQuestion:
+    """Let *asked* look through the documents that have no tokens yet, too."""
+    return replace(asked, extra={**asked.extra, **asked.unindexed()}) if answering.unindexed else asked
 
 
 def _numbers(session: Session, count: int) -> range:
