@@ -7,7 +7,6 @@ from typing import Any
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.answering import DEADLINE, SEARCHES, TAGGED
 from recollect.surfaces.serve.dispatcher import LONGEST
-from recollect.surfaces.serve.doors import access_of
 from recollect.surfaces.serve.guard import LARGEST
 from recollect.surfaces.serve.openapi import (
     BASE,
@@ -96,7 +95,7 @@ string names one. A stream ends after five minutes; ask again.
 
 def http_reference() -> str:
     """Return the page."""
-    offered = [each for each in OPERATIONS.values() if access_of(each) != "local"]
+    offered = [each for each in OPERATIONS.values() if each.rights.is_offered]
     described = describe(offered, version="")["paths"]
     parts = [INTRODUCTION, "## Operations", ", ".join(f"[`{each.name}`](#{each.name})" for each in offered)]
     parts += [part for each in offered for part in _operation(each, described[f"{BASE}/{each.name}"])]

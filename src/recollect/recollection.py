@@ -50,7 +50,7 @@ from recollect.settings import Settings, bound, models_folder, read_settings, se
 from recollect.stores.choice import move_store, open_store, recover_store, shown_address
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
-from recollect.trust import CONFIDENCE_CAPS
+from recollect.trust import CONFIDENCE_CAPS, may_change
 from recollect.values import replace
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
@@ -783,16 +783,22 @@ class Recollection:
         page = self.store.browse(scope=scope, where=where, limit=most, offset=passed)
         return Listing(memories=tuple(self.store.load(page.ids, scope=scope).values()), total=page.total)
 
-    def forget(self, *memory_ids: int, reason: str = "") -> None:
+    def forget(self, *memory_ids: int, reason: str = "", trust: Trust = "owner") -> None:
         """Hide memories from every search until they are restored: all of them or none.
+
+        What the owner forgot, callers of less *trust* can neither restore nor add again in the same words.
 
         Example:
             >>> db.forget(2, reason="the server is gone")
             >>> db.search("staging", mode="keyword").hits
             ()
         """
-        detail = {"reason": remember.redact.redact_text(reason).text} if reason else {}
-        self._change(memory_ids, lambda memory: Forget(id=memory.id, detail=detail))
+        told = {"reason": remember.redact.redact_text(reason).text} if reason else {}
+        detail = told if trust == "owner" else {**told, "trust": trust}
+        with self.store.transaction():
+            self._change(memory_ids, lambda memory: Forget(id=memory.id, detail=detail))
+            if trust == "owner":
+                remember.forgotten.note_forgotten(self._several(memory_ids), self.store)
 
     def purge(
         self,
@@ -890,8 +896,10 @@ class Recollection:
             raise InputError(f"no token is called {name!r}", hint="see: recollect token list")
         upkeep.tokens.revoke_token(self.store, name)
 
-    def restore(self, *memory_ids: int) -> None:
+    def restore(self, *memory_ids: int, trust: Trust = "owner") -> None:
         """Bring back memories that were forgotten or superseded: all of them or none.
+
+        A caller of less *trust* than whoever hid one of them is refused.
 
         Example:
             >>> db.forget(1)
@@ -899,7 +907,12 @@ class Recollection:
             >>> [hit.id for hit in db.search("deploy").hits]
             [1]
         """
-        self._change(memory_ids, remember.clean.restoring)
+        with self.store.transaction():
+            memories = self._several(memory_ids)
+            if trust != "owner":
+                remember.forgotten.refuse_restoring(memories, self.store, trust)
+            self._change(memory_ids, remember.clean.restoring)
+            remember.forgotten.drop_notes(memories, self.store)
 
     def pin(self, *memory_ids: int, pinned: bool = True) -> None:
         """Keep memories from ageing, or let them age again: all of them or none.
@@ -965,7 +978,7 @@ class Recollection:
             tags = [remember.edit.tags_with(each, add=add, remove=remove) for each in found]
             return tuple(remember.edit.edit(one, {"tags": own}, context) for one, own in zip(found, tags, strict=True))
 
-    def supersede(self, memory_id: int, by: int) -> None:
+    def supersede(self, memory_id: int, by: int, *, trust: Trust = "owner") -> None:
         """Say that memory *by* took the place of another, which is hidden from then on unless asked for.
 
         Example:
@@ -977,7 +990,8 @@ class Recollection:
         with self.store.transaction():
             old, new = self._one(memory_id), self._one(by)
             write = remember.clean.superseding(old, new, successors=self._successors(new))
-            self.store.apply([write], at=self.now())
+            detail = {} if trust == "owner" else {"trust": trust}
+            self.store.apply([replace(write, detail=detail)], at=self.now())
 
     def _successors(self, memory: Memory) -> dict[int, Memory]:
         """Return what took the place of *memory*, and of that one, by id."""
@@ -989,9 +1003,17 @@ class Recollection:
         return found
 
     def feedback(
-        self, memory_id: int, verdict: "recall.log.Verdict", *, session: str | None = None, query: str | None = None
+        self,
+        memory_id: int,
+        verdict: "recall.log.Verdict",
+        *,
+        session: str | None = None,
+        query: str | None = None,
+        trust: Trust = "owner",
     ) -> None:
         """Say what became of a recalled memory: used, useful or wrong; its facts fade later, or are doubted.
+
+        The verdict of a caller who is trusted less than the writer is noted, and moves no fact.
 
         Example:
             >>> db.feedback(1, "useful", session="monday")
@@ -999,10 +1021,11 @@ class Recollection:
             ['add', 'feedback']
         """
         recall.log.refuse_other_verdicts(verdict)
-        self._one(memory_id)
+        memory = self._one(memory_id)
         asked, now = query and remember.redact.redact_text(query).text, self.now()
         told = Feedback(id=memory_id, verdict=verdict, session=self._named(session), query=asked)
-        facts = recall.log.reinforced(self._facts_of(memory_id), verdict, now=now)
+        moved = self._facts_of(memory_id) if may_change(trust, memory) else ()
+        facts = recall.log.reinforced(moved, verdict, now=now)
         self.store.apply([told, *facts], at=now)
 
     def facts(
@@ -1333,14 +1356,14 @@ class Recollection:
             return upkeep.consolidate.apply_consolidation(plan, store=self.store, now=context.now)
         return plan.proposed
 
-    def undo_consolidation(self) -> tuple[int, ...]:
-        """Bring back what consolidations merged away.
+    def undo_consolidation(self, *, dry_run: bool = False) -> tuple[int, ...]:
+        """Bring back what consolidations merged away; a *dry_run* only tells what that is.
 
         Example:
             >>> db.undo_consolidation()
             ()
         """
-        return upkeep.consolidate.undo_consolidation(self._ingest_context(embed=False))
+        return upkeep.consolidate.undo_consolidation(self._ingest_context(embed=False), dry_run=dry_run)
 
     def export(self) -> Iterator[tuple[Memory, tuple[str, ...]]]:
         """Yield every memory that is not forgotten, with its other wordings, oldest id first, superseded ones too.

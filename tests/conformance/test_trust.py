@@ -9,10 +9,10 @@ import pytest
 
 from kit import NOON, archived
 from recollect import Memory, Recollection
-from recollect.errors import InputError
+from recollect.errors import AccessError, InputError
 from recollect.profile import load_profile
 from recollect.recall.inject import Style
-from recollect.records import ALL_PROJECTS, Event, Insert, Revise, Scope
+from recollect.records import ALL_PROJECTS, Event, Insert, Revise, Scope, Trust
 from recollect.stores.contract import Store
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serialise import serialise
@@ -566,3 +566,69 @@ def test_memories_can_be_loaded_with_their_events_at_one_go(store: Store) -> Non
     assert events == store.history(asked, scope=own, verbs=verbs)
     assert [event.detail["content"] for event in events[one]] == ["a b", "a c"]
     assert store.load_with_events(asked, scope=own, verbs=("add",))[1] == {}  # which have no details
+
+
+# --- who forgot ------------------------------------------------------------------------------
+
+
+def test_an_agent_does_not_restore_what_the_owner_forgot(db: Recollection) -> None:
+    row = db.add("The gate is blue", trust="agent").id
+    db.forget(row)
+
+    with pytest.raises(AccessError, match="trusted further"):
+        db.restore(row, trust="agent")
+
+    db.restore(row)
+    assert db.show(row).memory.deleted_at is None
+
+
+def test_an_agent_restores_what_an_agent_forgot(db: Recollection) -> None:
+    row = db.add("The gate is blue", trust="agent").id
+    db.forget(row, trust="agent")
+
+    db.restore(row, trust="agent")
+
+    assert db.show(row).memory.deleted_at is None
+
+
+def test_an_agent_does_not_restore_what_a_word_of_the_owner_took_the_place_of(db: Recollection) -> None:
+    old = db.add("The gate is blue", trust="agent").id
+    new = db.add("The gate is blue").id
+    assert db.show(old).memory.superseded_by == new
+
+    with pytest.raises(AccessError, match="trusted further"):
+        db.restore(old, trust="agent")
+
+
+@pytest.mark.parametrize("trust", ["agent", "untrusted"])
+def test_what_the_owner_forgot_stays_forgotten_when_others_add_it_again(db: Recollection, trust: Trust) -> None:
+    row = db.add("The gate is blue", trust="untrusted").id
+    db.forget(row)
+
+    again = db.add("The gate is blue", trust=trust)
+
+    assert (again.id, again.decision, again.written) == (row, "identical", False)
+    assert db.search("gate", mode="keyword").hits == ()
+
+
+def test_the_owner_may_say_again_or_restore_what_was_forgotten(db: Recollection) -> None:
+    row = db.add("The gate is blue", trust="agent").id
+    db.forget(row)
+    said = db.add("The gate is blue")
+    assert db.show(said.id).memory.trust == "owner"
+
+    db.forget(said.id)
+    db.restore(row)
+    db.forget(row, trust="agent")
+
+    assert db.add("The gate is blue", trust="agent").written
+
+
+def test_what_was_erased_leaves_no_note_of_its_words(db: Recollection) -> None:
+    row = db.add("The gate is blue", trust="agent").id
+    db.forget(row)
+
+    db.purge(row)
+
+    assert db.store.notes("forgotten", project="default") == {}
+    assert db.add("The gate is blue", trust="agent").written

@@ -578,6 +578,9 @@ class OracleStore:
             self._state.version += kind in ANSWERING
             return there
 
+    def note(self, kind: str, name: str, *, project: str = "") -> Mapping[str, Any] | None:
+        return self.notes(kind, project=project).get(name)
+
     def notes(self, kind: str, *, project: str = "") -> dict[str, Mapping[str, Any]]:
         with self._lock:
             held = sorted(self._state.notes.items())

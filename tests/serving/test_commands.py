@@ -20,7 +20,6 @@ import recollect
 from recollect.settings import default_db
 from recollect.surfaces import front
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serve.doors import access_of
 from recollect.surfaces.serve.place import place_file, read_place
 
 NOTE = "The queue is drained by three workers because two of them were too slow on the first Monday of a month, 高 é"
@@ -151,7 +150,7 @@ def fresh(folder: Path) -> Path:
 
 
 def test_the_story_has_every_verb_that_a_server_offers() -> None:
-    offered = {name for name, each in OPERATIONS.items() if access_of(each) != "local"}
+    offered = {name for name, each in OPERATIONS.items() if each.rights.is_offered}
 
     told_of = {word for words in (*STORY, *SLOW) for word in words}
 

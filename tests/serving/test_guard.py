@@ -215,7 +215,7 @@ def test_a_token_is_kept_as_a_digest_only(walled: Served, tmp_path: Path) -> Non
 
 def test_a_reader_may_not_write_by_any_route(walled: Served) -> None:
     reader = as_holder(walled, read_only=True)
-    writes = [name for name, each in walled.warm.dispatcher.operations.items() if _writes(each)]
+    writes = [name for name, each in walled.warm.dispatcher.operations.items() if each.rights.always_writes]
 
     said = {name: reader.post(name, **_least(walled, name)) for name in writes}
     lens = reader.post("lens", action="create", name="mine")
@@ -225,12 +225,6 @@ def test_a_reader_may_not_write_by_any_route(walled: Served) -> None:
     assert lens.code == "forbidden"
     assert b'"code": "forbidden"' in lines.body
     assert reader.ask("GET", "/api/v1/search?query=key").status == 200
-
-
-def _writes(operation: object) -> bool:
-    from recollect.surfaces.serve.doors import access_of  # noqa: PLC0415
-
-    return access_of(operation) == "write"  # type: ignore[arg-type]
 
 
 def _least(served: Served, name: str) -> dict[str, object]:

@@ -7,7 +7,6 @@ from served import Served
 
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.serve.doors import ACCESS, access_of
 
 
 @pytest.mark.req("E-18")
@@ -24,17 +23,10 @@ def test_each_search_has_a_route_that_answers_as_the_library_does(server: Served
     assert told == [[(hit["id"], hit["snippet"], hit["memory"]) for hit in direct["hits"]]] * 2
 
 
-def test_every_operation_is_classed_as_read_written_or_local() -> None:
-    classed = [name for names in ACCESS.values() for name in names.split()]
-
-    assert len(classed) == len(set(classed))
-    assert set(OPERATIONS) <= set(classed)
-
-
 def test_every_operation_that_is_not_local_has_a_route_and_stands_in_the_description(server: Served) -> None:
     described = server.ask("GET", "/api/v1/openapi.json").value["paths"]
 
-    offered = {name for name, each in OPERATIONS.items() if access_of(each) != "local"}
+    offered = {name for name, each in OPERATIONS.items() if each.rights.is_offered}
     assert {f"/api/v1/{name}" for name in offered} | {"/api/v1/import"} == set(described)
     assert "get" not in described["/api/v1/forget"]
 

@@ -13,10 +13,9 @@ from schemathesis import GenerationMode, checks
 from served import Served, opened, serving
 
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serve.doors import access_of
 from recollect.surfaces.serve.openapi import EXAMPLES, describe
 
-OFFERED = [name for name, each in OPERATIONS.items() if access_of(each) != "local"]
+OFFERED = [name for name, each in OPERATIONS.items() if each.rights.is_offered]
 PUBLISHED = describe([OPERATIONS[name] for name in OFFERED], version="1")
 ROUTES = [f"{method} {path}" for path, item in PUBLISHED["paths"].items() for method in item]
 EXAMPLES_EACH = int(os.environ.get("RECOLLECT_OPENAPI_EXAMPLES", "5"))

@@ -16,12 +16,11 @@ from two_projects import MARK, OURS, THEIR_ID, THEIRS, leaked, make_two_projects
 
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.dispatcher import Caller
-from recollect.surfaces.serve.doors import access_of
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import parameters
 
-OFFERED = sorted(name for name, each in OPERATIONS.items() if access_of(each) != "local")
+OFFERED = sorted(name for name, each in OPERATIONS.items() if each.rights.is_offered)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,29 @@ from typing import TYPE_CHECKING
 from recollect.lazy import lazily
 
 if TYPE_CHECKING:
-    from recollect.remember import clean, context, edit, embed, failed_imports, import_files, ingest, redact, roots
+    from recollect.remember import (
+        clean,
+        context,
+        edit,
+        embed,
+        failed_imports,
+        forgotten,
+        import_files,
+        ingest,
+        redact,
+        roots,
+    )
 
-__all__ = ["clean", "context", "edit", "embed", "failed_imports", "import_files", "ingest", "redact", "roots"]
+__all__ = [
+    "clean",
+    "context",
+    "edit",
+    "embed",
+    "failed_imports",
+    "forgotten",
+    "import_files",
+    "ingest",
+    "redact",
+    "roots",
+]
 __getattr__ = lazily(__name__)

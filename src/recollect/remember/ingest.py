@@ -40,6 +40,7 @@ from recollect.remember.dedup import (
     is_standalone,
 )
 from recollect.remember.embed import embed_memories
+from recollect.remember.forgotten import forgotten_rows
 from recollect.remember.redact import FoundSecret
 from recollect.replies import Degraded
 from recollect.stores.contract import ALIKE, Store
@@ -310,6 +311,8 @@ class _Existing:
     bm25: Sequence[Scores]
     memories: Mapping[int, Memory]
     variants: Mapping[int, tuple[str, ...]]
+    forgotten: Mapping[int, int]
+    """What the owner forgot in the words of a draft that is not the owner's."""
 
     def current(self, row: int, name: bytes) -> int:
         """Return what took the place of memory *row* in the same words, by their digest, else *row* itself."""
@@ -341,17 +344,27 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool
         embedding = batch[place].draft.embedding
         if few or embedding is not None or not by_words:
             bm25[place] = by_bm25(batch[place].memory, context)
-        found = (*near[place], *bm25[place])
-        if embedding is not None and (not by_words or (few and max(found, default=0) <= MAX_SCANNED)):
+        by_word = (*near[place], *bm25[place])
+        if embedding is not None and (not by_words or (few and max(by_word, default=0) <= MAX_SCANNED)):
             cosines[place] = _nearest(embedding, batch[place].memory, context.store)
         if embedding is not None and by_words:
-            rows = [row for row in found if row not in cosines[place]]
+            rows = [row for row in by_word if row not in cosines[place]]
             cosines[place] |= _cosines(embedding, rows, context.store)
     owners = (entry.owner.id for entry in batch if entry.owner is not None)
-    rows = sorted({*same.values(), *owners, *(row for each in (*near, *cosines, *bm25) for row in each)})
+    forgotten = forgotten_rows([entry.memory for entry in batch], context.store)
+    found = (row for each in (*near, *cosines, *bm25) for row in each)
+    rows = sorted({*same.values(), *owners, *forgotten.values(), *found})
     memories = _with_successors(rows, same.values(), context.store) if rows else {}
     variants = context.store.wordings(list(memories), scope=ALL_PROJECTS) if rows else {}
-    return _Existing(same=same, near=near, cosines=cosines, bm25=bm25, memories=memories, variants=variants)
+    return _Existing(
+        same=same,
+        near=near,
+        cosines=cosines,
+        bm25=bm25,
+        memories=memories,
+        variants=variants,
+        forgotten=forgotten,
+    )
 
 
 def _with_successors(rows: Sequence[int], same: Iterable[int], store: Store) -> dict[int, Memory]:
@@ -432,6 +445,7 @@ def by_bm25(memory: Memory, context: IngestContext) -> Scores:
 # --- what each draft is ---------------------------------------------------------------------
 
 _STANDALONE: Final = DedupResult(decision="distinct", evidence={"by": "external_id"})
+_FORGOTTEN: Final = {"by": "content", "forgotten_by": "owner"}
 _TOO_LONG: Final = DedupResult(decision="distinct", evidence={"by": "length"})
 
 
@@ -442,11 +456,12 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
     decisions = []
     for place, entry in enumerate(batch):
         memory, own = entry.memory, -1 - place
+        if not entry.standalone and existing.forgotten.get(place) in existing.memories:
+            decisions.append(DedupResult(decision="identical", of=existing.forgotten[place], evidence=_FORGOTTEN))
+            continue
         of, replaces = own if entry.key is None else same.setdefault(entry.key, own), None
         if of > 0 and not entry.standalone:
-            of = existing.current(of, memory.digest)
-            if outranks(memory.trust, existing.memories[of]):  # a trusted writer's words are kept as they were given
-                of, replaces = own, None if is_standalone(existing.memories[of]) else of
+            of, replaces = _holder(memory, of, own, existing)
         if entry.owner is not None and (of == own or entry.owner.digest == memory.digest):
             decisions.append(_beside(memory, entry.owner))
             if entry.key is not None and decisions[-1].decision == "identical":
@@ -466,6 +481,17 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
             for key in keys if not _is_guarded(decisions[-1]) else ():
                 met.setdefault(key, []).append(place)
     return decisions
+
+
+def _holder(memory: Memory, of: int, own: int, existing: _Existing) -> tuple[int, int | None]:
+    """Return the memory that holds the words of *memory* now, or its own id and the memory that it replaces.
+
+    The words of a trusted writer are kept as they were given.
+    """
+    of = existing.current(of, memory.digest)
+    if not outranks(memory.trust, existing.memories[of]):
+        return of, None
+    return own, None if is_standalone(existing.memories[of]) else of
 
 
 def _is_guarded(decision: DedupResult) -> bool:
@@ -605,7 +631,7 @@ def _consequences(
 def _consequence(
     memory: Memory, result: IngestResult, old: Memory, texts: set[bytes], context: IngestContext
 ) -> Write | None:
-    if result.decision not in MERGED or not may_change(memory.trust, old):
+    if result.decision not in MERGED or not may_change(memory.trust, old) or "forgotten_by" in result.evidence:
         return None
     if memory.external_id is not None:
         new = replace(revised(old, memory), pinned=old.pinned or memory.pinned)

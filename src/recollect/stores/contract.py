@@ -376,6 +376,10 @@ class Notes(Protocol):
         """Keep *value* in place of the note that has this name, or drop that one; return whether there was one."""
         ...
 
+    def note(self, kind: str, name: str, *, project: str = "") -> Mapping[str, Any] | None:
+        """Return the note of this kind and name that belongs to *project*; None where there is none."""
+        ...
+
     def notes(self, kind: str, *, project: str = "") -> dict[str, Mapping[str, Any]]:
         """Return the notes of a kind that belong to *project*, by name."""
         ...

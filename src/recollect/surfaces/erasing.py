@@ -6,6 +6,7 @@ from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.surfaces import text
+from recollect.surfaces.rights import OWNER_WRITES
 from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, operation, read_id
 
 if TYPE_CHECKING:
@@ -20,9 +21,14 @@ NOTHING_LEFT: Final = "nothing of it is left in the files of the store"
     Parameter(name="project", about="all of this project, and its name"),
     Parameter(name="older_than", about="all that is older than this: 90d, 2026-05-01, …"),
     DRY_RUN,
-    Parameter(name="verify", kind="flag", about="search the raw bytes of the files for what was erased"),
-    Parameter(name="trace", kind="texts", about="search the raw bytes for this text too (may be repeated)"),
+    Parameter(
+        name="verify", kind="flag", only="machine", about="search the raw bytes of the files for what was erased"
+    ),
+    Parameter(
+        name="trace", kind="texts", only="machine", about="search the raw bytes for this text too (may be repeated)"
+    ),
     Parameter(name="yes", kind="flag", about="do not ask"),
+    rights=OWNER_WRITES,
     slow=True,
     group="care",
 )

@@ -13,6 +13,7 @@ from recollect.settings import models_folder, read_settings, save_setting
 from recollect.stores.choice import shown_address
 from recollect.surfaces import backing, erasing, granting, measuring, reading, repairing, spreading, text, writing
 from recollect.surfaces.repairing import readable
+from recollect.surfaces.rights import OWNER_CHECKS_ALL, OWNER_WRITES, OWNER_WRITES_ALL, READS
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import (
     DRY_RUN,
@@ -29,7 +30,7 @@ from recollect.surfaces.table import (
 # --- the store ------------------------------------------------------------------------------
 
 
-@operation(group="care")
+@operation(rights=READS, group="care")
 def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     """Count memories, projects, types and sources."""
     counted, kept, last, place = db.stats(), db.retention, db.last_backup(), shown_address(db.address)
@@ -55,10 +56,16 @@ def init(db: Recollection, _: Given, __: Progress | None) -> Answer:
 
 
 @operation(
-    Parameter(name="path", place=True, optional=True, about="the file to write"),
-    Parameter(name="all", kind="flag", about="forgotten memories, the recall log, lenses, tunings and ledgers too"),
+    Parameter(name="path", place=True, optional=True, only="machine", about="the file to write"),
+    Parameter(
+        name="all",
+        kind="flag",
+        only="terminal",
+        about="forgotten memories, the recall log, lenses, tunings and ledgers too",
+    ),
     Parameter(name="vectors", kind="flag", about="the vectors that models made too"),
     Parameter(name="skip_damaged", kind="flag", about="leave out what cannot be read, and say what that is"),
+    rights=READS.but(skip_damaged={True: OWNER_CHECKS_ALL}),
     slow=True,
     group="care",
 )
@@ -88,14 +95,17 @@ def _told(record: Mapping[str, Any], kinds: Counter[str]) -> str:
     DRY_RUN,
     Parameter(name="undo", kind="flag", about="bring back what was merged away"),
     Parameter(name="floor", kind="share", least=0, most=1, default=0.0, about="also forget what has faded below this"),
+    rights=OWNER_WRITES,
     group="care",
 )
 def consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Merge memories that say the same; try --dry-run first, --undo brings them back."""
+    dry = bool(given.get("dry_run"))
     if given.get("undo"):
-        back = db.undo_consolidation()
-        return Answer(value={"restored": back}, text=lambda: f"{len(back)} memories are back")
-    done = db.consolidate(apply=not given.get("dry_run"), floor=given["floor"])
+        back = db.undo_consolidation(dry_run=dry)
+        told = "would come back" if dry else "are back"
+        return Answer(value={"restored": back}, text=lambda: f"{len(back)} memories {told}")
+    done = db.consolidate(apply=not dry, floor=given["floor"])
     return Answer(
         value={
             **{name: getattr(done, name) for name in ("applied", "merges", "links", "faded")},
@@ -108,7 +118,12 @@ def consolidate(db: Recollection, given: Given, _: Progress | None) -> Answer:
 # --- vectors and models ---------------------------------------------------------------------
 
 
-@operation(slow=True, group="care", stopped="the vectors made so far are kept; recollect embed goes on from there")
+@operation(
+    rights=OWNER_WRITES_ALL,
+    slow=True,
+    group="care",
+    stopped="the vectors made so far are kept; recollect embed goes on from there",
+)
 def embed(db: Recollection, _: Given, progress: Progress | None) -> Answer:
     """Make the vectors of memories that have none, to find them by meaning too."""
     count = db.embed(progress)

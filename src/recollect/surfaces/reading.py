@@ -10,6 +10,7 @@ from recollect.replies import RANGES, Reply
 from recollect.stores.choice import shown_address
 from recollect.surfaces import pages, text
 from recollect.surfaces.layout import Line, Page, Piece, line
+from recollect.surfaces.rights import LOGGED, OWNER_WRITES, READS
 from recollect.surfaces.serialise import explained, serialise
 from recollect.surfaces.table import (
     FILTERS,
@@ -80,7 +81,7 @@ SEARCH: Final = (
     ),
     Parameter(name="facets", kind="flag", about="count all that match by type, tag, month, …"),
     Parameter(name="explain", kind="flag", about="show how each score comes about"),
-    Parameter(name="all", kind="flag", about="show every hit, also those far below the first"),
+    Parameter(name="all", kind="flag", only="terminal", about="show every hit, also those far below the first"),
     FORMAT,
 )
 BRIEF: Final = 5
@@ -89,25 +90,25 @@ EVERY: Final = 1000
 """How many hits are all."""
 
 
-@operation(*SEARCH)
+@operation(*SEARCH, rights=LOGGED)
 def search(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Find memories; a blank query lists the newest."""
     return _search(db, given, db.search)
 
 
-@operation(*SEARCH)
+@operation(*SEARCH, rights=LOGGED)
 def decisions(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Find memories, leaning towards what was decided."""
     return _search(db, given, db.decisions)
 
 
-@operation(*SEARCH)
+@operation(*SEARCH, rights=LOGGED)
 def changes(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Find memories, leaning towards what was changed."""
     return _search(db, given, db.changes)
 
 
-@operation(*SEARCH)
+@operation(*SEARCH, rights=LOGGED)
 def how_it_works(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Find memories, leaning towards how things work."""
     return _search(db, given, db.how_it_works)
@@ -144,14 +145,14 @@ def _asked(given: Given) -> dict[str, Any]:
     return {"mode": mode_from(given["mode"]), "where": given.where(), **shown, **options}
 
 
-@operation(ID, *ASKED)
+@operation(ID, *ASKED, rights=READS)
 def why(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Explain why a memory was or was not found by a query."""
     told = db.why(given.ids[0], given["query"], **_asked(given))
     return Answer(value=told, text=lambda: text.why_text(told))
 
 
-@operation(ID, replace(LIMIT, least=None, about="how many (10)"), FORMAT)
+@operation(ID, replace(LIMIT, least=None, about="how many (10)"), FORMAT, rights=READS)
 def related(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Show the memories that belong to one, and why."""
     (row,) = given.ids
@@ -175,6 +176,7 @@ def related(db: Recollection, given: Given, _: Progress | None) -> Answer:
         name="precise", kind="flag", default=True, off="no_precise", about="tell only what probably answers (on)"
     ),
     *(replace(each, name="only_tag") if each.name == "tag" else each for each in FILTERS),
+    rights=LOGGED,
     group="agents",
 )
 def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
@@ -198,6 +200,7 @@ def inject(db: Recollection, given: Given, _: Progress | None) -> Answer:
     SESSION,
     replace(LIMIT, default=8, about="how many memories at most (8)"),
     BUDGET,
+    rights=LOGGED,
     group="agents",
 )
 def brief(db: Recollection, given: Given, _: Progress | None) -> Answer:
@@ -209,7 +212,7 @@ def brief(db: Recollection, given: Given, _: Progress | None) -> Answer:
 # --- memories and facts ---------------------------------------------------------------------
 
 
-@operation(IDS, FORMAT)
+@operation(IDS, FORMAT, rights=READS)
 def show(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Show memories with all that is known of them, and their history."""
     found = [db.show(row) for row in given.ids]
@@ -238,6 +241,7 @@ def open_(db: Recollection, given: Given, _: Progress | None) -> Answer:
     Parameter(name="offset", kind="number", default=0, least=0, about="how many to pass over"),
     *FILTERS,
     FORMAT,
+    rights=READS,
 )
 def list_(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """List memories, newest first."""
@@ -255,6 +259,7 @@ def list_(db: Recollection, given: Given, _: Progress | None) -> Answer:
     Parameter(name="query", kind="words", place=True, optional=True, default="", about="what about (everything)"),
     replace(LIMIT, default=50, about="how many (50)"),
     FORMAT,
+    rights=READS,
 )
 def timeline(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Show memories oldest first, superseded ones too."""
@@ -266,6 +271,7 @@ def timeline(db: Recollection, given: Given, _: Progress | None) -> Answer:
     Parameter(name="subject", about="only about this subject"),
     Parameter(name="type", kind="texts", about="only of this type (may be repeated)"),
     replace(LIMIT, default=100, about="how many (100)"),
+    rights=READS,
     group="agents",
 )
 def facts(db: Recollection, given: Given, _: Progress | None) -> Answer:
@@ -279,6 +285,7 @@ def facts(db: Recollection, given: Given, _: Progress | None) -> Answer:
         name="below", kind="share", least=0, most=1, default=0.5, about="those with less confidence than this (0.5)"
     ),
     Parameter(name="days", kind="number", least=0, default=30, about="those not confirmed for this many days (30)"),
+    rights=READS,
     group="agents",
 )
 def stale(db: Recollection, given: Given, _: Progress | None) -> Answer:
@@ -291,7 +298,7 @@ def _stated(found: tuple[Fact, ...]) -> Answer:
     return listed(found, text.fact_line, empty="No facts.", facts=values)
 
 
-@operation(group="agents")
+@operation(rights=READS, group="agents")
 def conflicts(db: Recollection, _: Given, __: Progress | None) -> Answer:
     """List facts and memories that contradict each other."""
     found = db.conflicts()
@@ -301,7 +308,7 @@ def conflicts(db: Recollection, _: Given, __: Progress | None) -> Answer:
 # --- what happened, and what needs a person -------------------------------------------------
 
 
-@operation(SESSION, replace(LIMIT, default=50, about="how many (50)"), group="agents")
+@operation(SESSION, replace(LIMIT, default=50, about="how many (50)"), rights=READS, group="agents")
 def activity(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Show what happened lately: what was learned, changed, recalled, or told to an agent."""
     found = db.activity(session=given.get("session"), limit=given["limit"])
@@ -333,6 +340,7 @@ REVIEW: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 @operation(
     Parameter(name="action", kind="choice", choices=tuple(REVIEW), place=True, about="what to do"),
     Parameter(name="key", place=True, optional=True, about="the question, such as trust:26"),
+    rights=READS.but(action={"done": OWNER_WRITES, "again": OWNER_WRITES}),
     group="care",
 )
 def review(db: Recollection, given: Given, _: Progress | None) -> Answer:
@@ -400,6 +408,7 @@ LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
     replace(LIMIT, default=20, about="how many (20)"),
     Parameter(name="older_than", about="prune: what is older than this: 90d, 2026-05-01, …"),
     Parameter(name="max_size", kind="share", least=0, about="prune: the oldest, until the log has this many MB"),
+    rights=READS.but(report={"prune": OWNER_WRITES}),
     group="agents",
 )
 def log(db: Recollection, given: Given, _: Progress | None) -> Answer:

@@ -10,11 +10,13 @@ from recollect.recollection import open as open_recollection
 from recollect.recollection import recover as recover_store
 from recollect.records import Progress
 from recollect.surfaces import text
+from recollect.surfaces.rights import OWNER_CHECKS_ALL, OWNER_WRITES_ALL
 from recollect.surfaces.table import Answer, Given, Parameter, operation
 
 
 @operation(
     Parameter(name="deep", kind="flag", about="compare every row with its checksum and every word index entry"),
+    rights=OWNER_CHECKS_ALL,
     group="care",
 )
 def doctor(db: Recollection, given: Given, _: Progress | None) -> Answer:
@@ -23,7 +25,7 @@ def doctor(db: Recollection, given: Given, _: Progress | None) -> Answer:
     return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
 
 
-@operation(slow=True, group="care", stopped="the index in use stays as it was; run it again")
+@operation(rights=OWNER_WRITES_ALL, slow=True, group="care", stopped="the index in use stays as it was; run it again")
 def reindex(db: Recollection, _: Given, progress: Progress | None) -> Answer:
     """Rebuild every index from the memories."""
     count = db.reindex(progress)

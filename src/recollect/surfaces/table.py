@@ -14,6 +14,7 @@ from recollect.recollection import Recollection
 from recollect.records import FILTER_FIELDS, Filter, Progress
 from recollect.replies import Mode
 from recollect.surfaces.layout import Page, plain
+from recollect.surfaces.rights import LOCAL, Rights
 from recollect.text.dates import TimeSpan
 from recollect.values import dataclass
 
@@ -47,6 +48,8 @@ class Parameter:
     least: float | None = None
     most: float | None = None
     """What a number lies between, if anything."""
+    only: Literal["", "machine", "terminal"] = ""
+    """Where alone it can be given: on the machine of the store, or in a terminal; blank for everywhere."""
 
     def otherwise(self) -> Any:
         """Return the value of a parameter that is not given: its default, or the empty value of its kind."""
@@ -227,6 +230,8 @@ class Operation:
     about: str
     run: Run
     parameters: tuple[Parameter, ...] = ()
+    rights: Rights = LOCAL
+    """Who may do it through a server, and what it touches; without a declaration no server offers it."""
     slow: bool = False
     """Whether it reports progress."""
     store: bool = True
@@ -236,6 +241,11 @@ class Operation:
     group: Group = "daily"
     stopped: str = ""
     """What is told when it is stopped half way: what was kept, and how to go on; {done} and {total} are known."""
+
+    @property
+    def served_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that a server takes."""
+        return tuple(each for each in self.parameters if not each.only)
 
     def answer(self, db: Recollection, values: Mapping[str, Any], progress: Progress | None = None) -> Answer:
         """Do it, in the project that comes with the request if one does; numbers out of bounds are refused.
@@ -252,6 +262,7 @@ class Operation:
 
 def operation(
     *parameters: Parameter,
+    rights: Rights = LOCAL,
     slow: bool = False,
     store: bool = True,
     makes: bool = False,
@@ -267,6 +278,7 @@ def operation(
             about=about,
             run=run,
             parameters=parameters,
+            rights=rights,
             slow=slow,
             store=store,
             makes=makes,
@@ -294,6 +306,7 @@ FORMAT: Final = Parameter(
     kind="choice",
     choices=FORMATS,
     default="text",
+    only="terminal",
     about="how to write what is found (text); --json is short for json",
 )
 SESSION: Final = Parameter(name="session", about="the session it belongs to")

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 from recollect.errors import InputError
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
-from recollect.records import Progress
+from recollect.records import Progress, Trust
 from recollect.surfaces import text
+from recollect.surfaces.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import (
     DRY_RUN,
@@ -25,6 +26,8 @@ from recollect.surfaces.table import (
     operation,
     read_id,
 )
+from recollect.trust import level
+from recollect.values import replace
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport
@@ -69,6 +72,7 @@ FIELDS: Final = (
     Parameter(name="metadata", kind="texts", about="KEY=VALUE (may be repeated)"),
     KEEP_SECRETS,
     NO_EMBED,
+    rights=ADDS.but(keep_secrets=KEEPING_SECRETS),
     slow=True,
     makes=True,
 )
@@ -242,23 +246,30 @@ def roots(db: Recollection, given: Given, _: Progress | None) -> Answer:
 
 @operation(
     Parameter(name="text", place=True, about="what an agent wrote; - reads it from standard input"),
+    rights=ADDS,
     slow=True,
     makes=True,
     group="agents",
 )
 def capture(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …"."""
-    results = db.capture(given["text"])
+    results = db.capture(given["text"], trust=min("agent", given.get("trust") or "agent", key=level))
     return listed(results, text.ingest_text, empty="Nothing to remember in it.", memories=results)
 
 
 # --- one memory changed ---------------------------------------------------------------------
 
 
-@operation(IDS)
+def _whose(given: Given) -> Trust:
+    """Return how far the caller is trusted: a server says so; at the machine it is the owner."""
+    trust: Trust = given.get("trust") or "owner"
+    return trust
+
+
+@operation(IDS, rights=CHANGES)
 def forget(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Hide memories from every search until they are restored."""
-    db.forget(*given.ids)
+    db.forget(*given.ids, trust=_whose(given))
     return for_each(
         given.ids,
         lambda row: (
@@ -268,14 +279,14 @@ def forget(db: Recollection, given: Given, _: Progress | None) -> Answer:
     )
 
 
-@operation(IDS)
+@operation(IDS, rights=CHANGES)
 def restore(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Bring back memories that were forgotten or superseded."""
-    db.restore(*given.ids)
+    db.restore(*given.ids, trust=_whose(given))
     return for_each(given.ids, lambda row: ({"id": row, "event": "restore"}, f"#{row} restored"))
 
 
-@operation(IDS, Parameter(name="off", kind="flag", about="let it age again"))
+@operation(IDS, Parameter(name="off", kind="flag", about="let it age again"), rights=OWNER_WRITES)
 def pin(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Keep memories from ageing."""
     pinned = not given["off"]
@@ -296,6 +307,7 @@ def pin(db: Recollection, given: Given, _: Progress | None) -> Answer:
     Parameter(name="metadata", kind="texts", about="KEY=VALUE (may be repeated); the other keys stay"),
     KEEP_SECRETS,
     NO_EMBED,
+    rights=CHANGES.but(keep_secrets=KEEPING_SECRETS),
 )
 def edit(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Change a memory, in your editor or by options; what it said before stays in its history."""
@@ -322,6 +334,7 @@ def _tags(told: Iterable[str]) -> tuple[str, ...]:
     IDS,
     Parameter(name="add", kind="texts", about="a tag to give, or several with commas (may be repeated)"),
     Parameter(name="remove", kind="texts", about="a tag to take away, or several with commas (may be repeated)"),
+    rights=CHANGES,
 )
 def tag(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Give memories tags, or take tags away."""
@@ -332,11 +345,11 @@ def tag(db: Recollection, given: Given, _: Progress | None) -> Answer:
     return for_each(list(done), lambda row: (serialise(done[row]), text.tag_text(done[row])))
 
 
-@operation(ID, Parameter(name="by", kind="id", place=True, about="the id of the newer memory"))
+@operation(ID, Parameter(name="by", kind="id", place=True, about="the id of the newer memory"), rights=CHANGES)
 def supersede(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Say that one memory took the place of another, which is hidden from then on."""
     (row,), by = given.ids, given["by"]
-    db.supersede(row, by)
+    db.supersede(row, by, trust=_whose(given))
     return Answer(value={"id": row, "superseded_by": by}, text=lambda: f"#{row} is superseded by #{by}")
 
 
@@ -347,16 +360,21 @@ def supersede(db: Recollection, given: Given, _: Progress | None) -> Answer:
     ),
     SESSION,
     Parameter(name="query", about="the query that found it"),
+    rights=replace(ADDS, trust="agent"),
     group="agents",
 )
 def feedback(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Say whether a memory that was found was used, useful or wrong; `tune` learns from it."""
     (row,), verdict = given.ids, given["verdict"]
-    db.feedback(row, verdict, session=given.get("session"), query=given.get("query"))
+    db.feedback(row, verdict, session=given.get("session"), query=given.get("query"), trust=_whose(given))
     return Answer(value={"id": row, "verdict": verdict}, text=lambda: f"#{row}: {verdict}")
 
 
-@operation(Parameter(name="ids", kind="paths", place=True, about="ids of facts (see: recollect facts)"), group="agents")
+@operation(
+    Parameter(name="ids", kind="paths", place=True, about="ids of facts (see: recollect facts)"),
+    rights=OWNER_WRITES,
+    group="agents",
+)
 def reinforce(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Confirm facts: their confidence rises and counts from today."""
     rows = [read_id(each, see="recollect facts") for each in given["ids"]]
@@ -412,6 +430,7 @@ LENSES: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
     Parameter(name="only_project", kind="texts", about="only this project (may be repeated)"),
     *(each for each in FILTERS if each.kind == "texts" or each.name in ("since", "until")),
     Parameter(name="boost", kind="texts", about="KIND:NAME=FACTOR, such as type:decision=1.5 (repeatable)"),
+    rights=READS.but(action={"create": OWNER_WRITES, "drop": OWNER_WRITES}),
     group="agents",
 )
 def lens(db: Recollection, given: Given, _: Progress | None) -> Answer:

@@ -155,15 +155,16 @@ def _in_slices(
         yield from held
 
 
-def undo_consolidation(context: IngestContext) -> tuple[int, ...]:
-    """Bring back every memory that a consolidation merged into another; return them."""
+def undo_consolidation(context: IngestContext, *, dry_run: bool = False) -> tuple[int, ...]:
+    """Bring back every memory that a consolidation merged into another; return them. A *dry_run* writes nothing."""
     store, scope = context.store, context.scope
     ids = store.browse(scope=scope, where=Filter(include_superseded=True), limit=2**62).ids
     memories = store.load(ids, scope=scope)
     events = store.history([row for row, memory in memories.items() if memory.superseded_by], scope=scope)
     merged = sorted(row for row, log in events.items() if _last_verb(log) == VERB)
     back = [Revise(memory=replace(memories[row], superseded_by=None), verb="unmerge") for row in merged]
-    store.apply(back, at=context.now)
+    if not dry_run:
+        store.apply(back, at=context.now)
     return tuple(merged)
 
 

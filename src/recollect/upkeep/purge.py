@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 from recollect.errors import InputError, StoreError
 from recollect.lazy import regex
 from recollect.records import ALL_PROJECTS, NO_FILTER, Erased, Filter, Memory, Scope
+from recollect.remember.forgotten import drop_notes
 from recollect.settings import MOST
 from recollect.stores.contract import Store
 from recollect.text.dates import parse_moment
@@ -157,7 +158,10 @@ def purge(
 
 
 def _erased(selected: Selection, store: Store) -> Erased:
-    return store.erase(ids=selected.ids, where=selected.where, scope=selected.scope)
+    with store.transaction():
+        gone = store.erase(ids=selected.ids, where=selected.where, scope=selected.scope)
+        drop_notes(gone.memories, store)
+    return gone
 
 
 def _scrubbed(store: Store) -> tuple[str, ...]:

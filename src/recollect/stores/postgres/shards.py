@@ -104,6 +104,12 @@ class ShardedStore:
 
     # --- what belongs to no project ---------------------------------------------------------
 
+    def note(self, kind: str, name: str, *, project: str = "") -> Mapping[str, Any] | None:
+        """Return a note of no project from the directory, one of a project from its shard."""
+        if project:
+            return self.in_project(project).note(kind, name, project=project)
+        return ledger.note(cast("Database", self), kind, name)
+
     def notes(self, kind: str, *, project: str = "") -> dict[str, Mapping[str, Any]]:
         """Return notes of no project from the directory, those of a project from its shard."""
         if project:
@@ -157,6 +163,12 @@ class ProjectStore:
     def in_project(self, name: str | None) -> Store:
         """Return the store of another project, or the whole."""
         return self._whole.in_project(name)
+
+    def note(self, kind: str, name: str, *, project: str = "") -> Mapping[str, Any] | None:
+        """Return a note of the project from its shard, one of no project from the directory."""
+        if not project:
+            return self._whole.note(kind, name)
+        return self._store(places=False).note(kind, name, project=project)
 
     def notes(self, kind: str, *, project: str = "") -> dict[str, Mapping[str, Any]]:
         """Return notes of the project from its shard, those of no project from the directory."""

@@ -119,6 +119,13 @@ def put_note(db: Database, kind: str, name: str, value: Mapping[str, object] | N
     return there
 
 
+def note(db: Database, kind: str, name: str, *, project: str = "") -> Mapping[str, Any] | None:
+    """Return one note; None where there is none."""
+    where = Clause("project = ? and kind = ? and name = ?", (project, kind, name))
+    found = ask(db, "select value from note", where)
+    return json.loads(found[0][0]) if found else None
+
+
 def notes(db: Database, kind: str, *, project: str = "") -> dict[str, Mapping[str, Any]]:
     """Return the notes of a kind that belong to *project*, by name."""
     where = Clause("project = ? and kind = ?", (project, kind))

@@ -91,6 +91,7 @@ class SqlStore:
     change_source = ledger.change_source
     holders = again(ledger.holders)
     put_note = ledger.put_note
+    note = again(ledger.note)
     notes = again(ledger.notes)
 
     ids = again(memories.ids)

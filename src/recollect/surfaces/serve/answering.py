@@ -5,6 +5,7 @@ sent.
 """
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Hashable, Mapping
 from threading import Event
@@ -19,13 +20,12 @@ from recollect.errors import RecollectError
 from recollect.replies import Reply
 from recollect.surfaces.serve.answers import QUESTIONS, Question, may_be_kept
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
-from recollect.surfaces.serve.doors import access_of, is_writing
 from recollect.surfaces.serve.idempotency import Idempotency
 from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body
 from recollect.surfaces.serve.openapi import BASE
 from recollect.surfaces.serve.outgoing import Lines, Streamed, content, tag_of
 from recollect.surfaces.serve.paging import page_of
-from recollect.surfaces.serve.problems import broken, problem, wrong_method
+from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
 from recollect.surfaces.serve.warm_store import Kept, WarmStore
 from recollect.surfaces.table import Answer, Operation
 from recollect.values import dataclass
@@ -163,9 +163,9 @@ class OperationDoor:
 
     async def _anew(self, asked: Asked) -> Response:
         values = asked.values()
-        if asked.method == "GET" and is_writing(asked.operation, values):  # what a link or an image could set off
+        if asked.method == "GET" and asked.operation.rights.writes(values):  # what a link or an image could set off
             raise wrong_method("GET", ("POST",))
-        key = asked.headers.get("idempotency-key") if access_of(asked.operation) == "write" else None
+        key = asked.headers.get("idempotency-key") if asked.operation.rights.always_writes else None
         return await (self._do(asked, values) if key is None else self._once(asked, values, key))
 
     async def _once(self, asked: Asked, values: Mapping[str, Any], key: str) -> Response:
@@ -173,6 +173,7 @@ class OperationDoor:
         known = f"{asked.caller.name}/{asked.operation.name}"
         before = self._idempotency.begin(known, key, asked.body)
         if before is not None:
+            await self._warm.ask(lambda: self._refuse_erased(before, asked.project))
             return before
         response: Response | None = None
         try:
@@ -182,6 +183,13 @@ class OperationDoor:
         finally:
             self._idempotency.end(known, key, response)
         return response
+
+    def _refuse_erased(self, answer: Response, project: str | None) -> None:
+        """Refuse to give an *answer* again that names a memory which was erased since."""
+        db = self._warm.db if project is None else self._warm.db.in_project(project)
+        ids = _ids_in(json.loads(bytes(answer.body)))
+        if set(ids) - db.store.load(ids, scope=db.scope).keys():
+            raise HttpError("key_reused", "what this Idempotency-Key wrote was erased since", hint="use a new key")
 
     async def _do(self, asked: Asked, values: Mapping[str, Any]) -> Response:
         answer = await self._ask(asked, values)
@@ -211,6 +219,12 @@ class OperationDoor:
         return await anyio.to_thread.run_sync(work, limiter=self._warm.threads)
 
 
+def _ids_in(value: Any) -> list[int]:
+    """Return the ids of memories in the answer to a write: its own, or those of its results."""
+    several = [value] if "id" in value else [*value.get("results", ()), *value.get("memories", ())]
+    return [each["id"] for each in several if isinstance(each, Mapping) and isinstance(each.get("id"), int)]
+
+
 def _answer(dispatcher: Dispatcher, name: str, values: Mapping[str, Any], caller: Caller) -> Answer:
     if name == "list":
         return page_of(lambda wanted: dispatcher.answer(name, wanted, caller), values)
@@ -218,8 +232,8 @@ def _answer(dispatcher: Dispatcher, name: str, values: Mapping[str, Any], caller
 
 
 def methods_of(operation: Operation) -> tuple[str, ...]:
-    """Return how *operation* may be asked: what writes is never a GET."""
-    return ("POST",) if access_of(operation) == "write" else ("GET", "HEAD", "POST")
+    """Return the methods for *operation*: one that writes takes no GET."""
+    return ("POST",) if operation.rights.always_writes else ("GET", "HEAD", "POST")
 
 
 async def _notice(receive: Receive, gone: Event) -> None:

@@ -16,7 +16,6 @@ from recollect.surfaces import session
 from recollect.surfaces.cli import run
 from recollect.surfaces.editing import is_unchanged
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serve.doors import LOCAL_PARAMETERS, access_of, is_writing
 from recollect.surfaces.serve.place import part
 from recollect.surfaces.table import Operation
 from recollect.surfaces.terminal import VisibleStream
@@ -120,7 +119,7 @@ def _session(
 def _is_served(words: Sequence[str]) -> bool:
     """Tell whether *words* begin with a verb that a server offers; help is for whoever has the terminal."""
     verb = _verb(words)
-    return verb in OPERATIONS and access_of(OPERATIONS[verb]) != "local" and not {"--help", "-h"} & set(words)
+    return verb in OPERATIONS and OPERATIONS[verb].rights.is_offered and not {"--help", "-h"} & set(words)
 
 
 def _verb(words: Sequence[str]) -> str:
@@ -152,13 +151,13 @@ class _Lent:
         theirs = self._chosen(chosen)
         if (
             not self._is_ours(theirs)
-            or any(given.get(name) for name in LOCAL_PARAMETERS.get(operation.name, ()))
+            or any(given.get(each.name) for each in operation.parameters if each.only == "machine")
             or self._asks(operation, given)
             or (operation.slow and operation.name not in TELLS_AT_ONCE and "stderr" in self._command.screens)
             or (operation.name in BY_ADDRESS and _is_relative(theirs.db))
         ):
             raise Alone
-        self._writes = is_writing(operation, given)
+        self._writes = operation.rights.writes(given)
 
     def open(self, chosen: Mapping[str, Any]) -> AbstractContextManager[Recollection]:
         """Return the store as *chosen*; tell before something is written, for then nobody may do it again."""

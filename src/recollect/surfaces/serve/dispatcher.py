@@ -1,7 +1,7 @@
 """The operations as a server offers them: for a caller with rights of its own, with values as JSON brings them."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from recollect.arguments import shown
 from recollect.errors import AccessError, InputError
@@ -10,12 +10,13 @@ from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.stores.turns import working_for
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serve.doors import CHANGES_ONE, access_of, is_writing, parameters_of
+from recollect.surfaces.rights import Rights
 from recollect.surfaces.serve.tracing import span
 from recollect.surfaces.table import Answer, Operation, Parameter, read_id
 from recollect.trust import TRUST_LEVELS, level, may_change
 from recollect.values import dataclass
 
+T = TypeVar("T")
 PROJECT: Final = Parameter(name="project", about="the project to write to and to search")
 PROFILE: Final = Parameter(
     name="profile", kind="choice", choices=BUILT_IN, about="how to rank, instead of as the server does"
@@ -28,12 +29,23 @@ LONG: Final = frozenset({"text", "content", "description", "requirements"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who asks: how far it is trusted, what it may do, and the project it is bound to."""
+    """Who sends a request: how far it is trusted, what it may do, and the project it is bound to."""
 
     name: str = "owner"
+    """The name of its token; "owner" for whoever needs none."""
     project: str | None = None
     read_only: bool = False
     trust: Trust = "owner"
+    has_token: bool = False
+
+    def session(self, name: str) -> str | None:
+        """Return what the session *name* of this caller is called in the store; None if it may not write there.
+
+        A token's sessions carry its name, so that no token can write into the session of somebody else.
+        """
+        if self.read_only:
+            return None
+        return f"{self.name}/{name}" if self.has_token else name
 
 
 OWNER: Final = Caller()
@@ -45,7 +57,7 @@ class Dispatcher:
     def __init__(self, db: Recollection) -> None:
         self.db = db
         self.operations: Mapping[str, Operation] = {
-            name: each for name, each in OPERATIONS.items() if access_of(each) != "local"
+            name: each for name, each in OPERATIONS.items() if each.rights.is_offered
         }
 
     def answer(
@@ -63,15 +75,24 @@ class Dispatcher:
         """
         operation = self.operation(name)
         values = checked_values(operation, given)
-        self._permit(operation, values, caller)
-        if any(each.name == "trust" for each in operation.parameters):
+        rights = operation.rights.of(values)
+        if rights.touches in ("session", "own") and values.get("session") is not None:
+            values["session"] = caller.session(values["session"])
+        if rights.touches != "nothing":
             values["trust"] = _trusted(values.get("trust"), caller)
         if cancelled is not None:
             values["cancelled"] = cancelled
+        return self.run(name, operation.rights, values, caller, lambda db: operation.answer(db, values, progress))
+
+    def run(
+        self, name: str, rights: Rights, values: Mapping[str, Any], caller: Caller, work: Callable[[Recollection], T]
+    ) -> T:
+        """Do *work* if *rights* grant it to *caller*; it is given what the caller may see of the store."""
+        self.permit(name, rights, values, caller)
         db = self.db if caller.project is None else self.db.in_project(caller.project)
         project = caller.project or values.get("project")
         with span(name, caller, asked=values.get("query") or values.get("task")), working_for(project):
-            return operation.answer(db, values, progress)
+            return work(db)
 
     def operation(self, name: str) -> Operation:
         """Return the operation called *name*."""
@@ -80,15 +101,21 @@ class Dispatcher:
             raise InputError(f"no operation is called {name!r}", hint=f"one of {', '.join(self.operations)}")
         return found
 
-    def _permit(self, operation: Operation, values: Mapping[str, Any], caller: Caller) -> None:
-        asked = values.get("project")
+    def permit(self, name: str, rights: Rights, values: Mapping[str, Any], caller: Caller) -> None:
+        """Refuse *caller* what *rights* do not grant it; this is the one check for every path into a server."""
+        needed, asked = rights.of(values), values.get("project")
         if caller.project is not None and asked is not None and asked != caller.project:
             raise AccessError(f"this token is for the project {caller.project!r}", hint="use a token for that project")
-        if caller.read_only and is_writing(operation, values):
-            raise AccessError(f"{operation.name} writes, and this token may only read", hint="use another token")
-        if operation.name == "purge" and caller.trust != "owner":
-            raise AccessError("only the owner erases memories", hint="forget hides one: recollect forget")
-        if operation.name in CHANGES_ONE and caller.trust != "owner":
+        if needed.trust is None or level(caller.trust) < level(needed.trust):
+            raise AccessError(f"{name} needs {_needed(needed)}", hint="ask the owner to do it")
+        if caller.read_only and rights.writes(values):
+            raise AccessError(f"{name} writes, and this token may only read", hint="use another token")
+        if needed.spans_projects and caller.project is not None:
+            raise AccessError(
+                f"{name} concerns every project, and this token is for {caller.project!r}",
+                hint="use a token for all projects",
+            )
+        if needed.touches == "named" and caller.trust != "owner":
             self._permit_change(_ids(values), caller, caller.project or asked)
 
     def _permit_change(self, ids: list[int], caller: Caller, project: str | None) -> None:
@@ -101,8 +128,15 @@ class Dispatcher:
                 )
 
 
+def _needed(rights: Rights) -> str:
+    """Return who may do what needs *rights*, for an error message."""
+    if rights.trust is None:
+        return "the machine of the store"
+    return "the owner" if rights.trust == "owner" else f"a caller trusted as {rights.trust}"
+
+
 def _trusted(asked: Trust | None, caller: Caller) -> Trust:
-    """Return how far what is written is trusted: as asked, and never further than who writes."""
+    """Return how far the words of this request are trusted: as asked, and no further than the caller."""
     return TRUST_LEVELS[min(level(asked or caller.trust), level(caller.trust))]
 
 
@@ -123,7 +157,7 @@ def ranked_by(operation: Operation) -> tuple[Parameter, ...]:
 
 def checked_values(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is *given* as the operation takes it, with what it takes unless told; refuse all else."""
-    known = {each.name: each for each in (*parameters_of(operation), *ranked_by(operation), PROJECT)}
+    known = {each.name: each for each in (*operation.served_parameters, *ranked_by(operation), PROJECT)}
     for name in given:
         if name not in known:
             raise InputError(f"{operation.name} takes no {name!r}", hint=f"one of {', '.join(sorted(known))}")

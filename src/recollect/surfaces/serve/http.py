@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from recollect.errors import AccessError, RecollectError
+from recollect.errors import RecollectError
+from recollect.surfaces.rights import ADDS, Rights
 from recollect.surfaces.serve.answering import OperationDoor
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
@@ -23,6 +24,9 @@ from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_
 from recollect.surfaces.serve.uploading import FILE, Uploads, import_upload, received
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.version import __version__
+
+METRICS: Final = Rights(trust="untrusted", touches="nothing", spans_projects=True)
+"""The counters are of all projects."""
 
 
 class Others:
@@ -48,13 +52,13 @@ class Others:
 
     async def _import(self, request: Request) -> Response:
         caller: Caller = request.state.caller
-        if caller.read_only:
-            raise AccessError("import writes, and this token may only read", hint="use another token")
+        dispatcher = self.warm.dispatcher
+        dispatcher.permit("import", ADDS, {}, caller)  # before the body is read
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FILE:
-            return await import_lines(self.warm.dispatcher, request, self.in_thread)
+            return await import_lines(dispatcher, request, self.in_thread)
         with self.uploads.one(caller.name):
             name, project, body = await received(request)
-            return JSONResponse(await self.in_thread(lambda: import_upload(self.warm.db, caller, name, project, body)))
+            return JSONResponse(await self.in_thread(lambda: import_upload(dispatcher, caller, name, project, body)))
 
     async def _openapi(self, _: Request) -> Response:
         return JSONResponse(describe(self.warm.dispatcher.operations.values(), version=__version__))
@@ -66,7 +70,8 @@ class Others:
             return problem(error)
         return JSONResponse({"status": "ready"})
 
-    async def _metrics(self, _: Request) -> Response:
+    async def _metrics(self, request: Request) -> Response:
+        self.warm.dispatcher.permit("metrics", METRICS, {}, request.state.caller)
         return Response(self.warm.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
 
 

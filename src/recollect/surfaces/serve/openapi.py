@@ -7,7 +7,6 @@ from importlib.resources import files
 from typing import Any, Final
 
 from recollect.surfaces.serve.dispatcher import LONG, LONGEST, PROJECT, ranked_by
-from recollect.surfaces.serve.doors import access_of, parameters_of
 from recollect.surfaces.serve.paging import ABOUT_NEXT, CURSOR
 from recollect.surfaces.table import Operation, Parameter
 
@@ -101,7 +100,7 @@ def describe(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
 def parameters(operation: Operation) -> tuple[Parameter, ...]:
     """Return the parameters of *operation* over HTTP."""
     more = (CURSOR,) if operation.name == "list" else ()
-    return (*parameters_of(operation), *more, *ranked_by(operation), PROJECT)
+    return (*operation.served_parameters, *more, *ranked_by(operation), PROJECT)
 
 
 @cache
@@ -174,7 +173,7 @@ def _path(operation: Operation) -> dict[str, Any]:
         "operationId": operation.name,
         "requestBody": {"required": True, "content": {"application/json": content}},
     }
-    if access_of(operation) == "write":
+    if operation.rights.always_writes:
         return {"post": {**post, "parameters": [_idempotency()]}}
     asked = [_query(each) for each in parameters(operation)]
     return {"get": {**told, "operationId": f"{operation.name}-get", "parameters": asked}, "post": post}
@@ -197,7 +196,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
     if operation.name == "export":
         content = {"application/x-ndjson": {"schema": {"type": "string", "description": "one record a line"}}}
     done = {"200": {"description": "done", "content": content}}
-    if access_of(operation) == "write":
+    if operation.rights.always_writes:
         return {**done, **_failed({**_FAILURES, **_WRITE_FAILURES})}
     return {**done, "304": {"description": "nothing has changed since that ETag"}, **_failed(_FAILURES)}
 

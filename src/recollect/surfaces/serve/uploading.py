@@ -10,10 +10,11 @@ from urllib.parse import parse_qs
 
 from starlette.requests import Request
 
-from recollect.errors import AccessError, InputError
+from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.remember.formats import BY_NAME, format_of, read_file
-from recollect.surfaces.serve.dispatcher import Caller
+from recollect.surfaces.rights import ADDS
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.problems import HttpError
 from recollect.values import replace
@@ -55,14 +56,18 @@ async def received(request: Request) -> tuple[str, str | None, bytes]:
     return name, asked.get("project", [None])[0], body
 
 
-def import_upload(db: Recollection, caller: Caller, name: str, project: str | None, body: bytes) -> dict[str, Any]:
+def import_upload(
+    dispatcher: Dispatcher, caller: Caller, name: str, project: str | None, body: bytes
+) -> dict[str, Any]:
     """Remember what the file *name* says; return what became of it, as `import` tells it."""
-    if caller.read_only:
-        raise AccessError("import writes, and this token may only read", hint="use another token")
-    if caller.project is not None and project not in (None, caller.project):
-        raise AccessError(f"this token is for the project {caller.project!r}", hint="use a token for that project")
-    chosen = caller.project or project
-    view = db if chosen is None else db.in_project(chosen)
+
+    def work(db: Recollection) -> dict[str, Any]:
+        return _import(db if project is None else db.in_project(project), caller, name, body)
+
+    return dispatcher.run("import", ADDS, {"project": project}, caller, work)
+
+
+def _import(db: Recollection, caller: Caller, name: str, body: bytes) -> dict[str, Any]:
     with TemporaryDirectory(prefix="recollect-") as folder:
         path = Path(folder, name)
         path.write_bytes(body)
@@ -70,9 +75,12 @@ def import_upload(db: Recollection, caller: Caller, name: str, project: str | No
             parsed, form = read_file(path), format_of(path) or BY_NAME["text"]
         except InputError as error:  # where it lay here is nobody's business
             raise InputError(str(error).replace(str(path), name), hint=error.hint) from error
-    own = view.project or "default"
-    drafts = [replace(each, source=name, trust=caller.trust, project=own, external_id=None) for each in parsed.memories]
-    results = view.add_all(drafts) if drafts else ()
+    own, is_owner = db.project or "default", caller.trust == "owner"
+    drafts = [
+        replace(each, source=name, trust=caller.trust, pinned=each.pinned and is_owner, project=own, external_id=None)
+        for each in parsed.memories
+    ]
+    results = db.add_all(drafts) if drafts else ()
     decided = Counter("unchanged" if each.decision in ("identical", "restates") else "new" for each in results)
     return {
         "name": name,

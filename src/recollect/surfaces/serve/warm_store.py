@@ -87,4 +87,6 @@ class WarmStore:
     async def verify(self, token: str) -> Caller:
         """Return who holds *token*."""
         known = await self.ask(lambda: verify_token(self.db.store, token, now=self.db.now()))
-        return Caller(name=known.name, project=known.project, read_only=known.read_only, trust=known.trust)
+        return Caller(
+            name=known.name, project=known.project, read_only=known.read_only, trust=known.trust, has_token=True
+        )
