@@ -34,6 +34,9 @@ def test_what_is_ours_is_taken_out_and_the_rest_is_the_drivers() -> None:
     [
         "postgresql://h/d?schema=Web",
         "postgresql://h/d?schema=pg_catalog",
+        "postgresql://h/d?schema=pg_toast",
+        "postgresql://h/d?schema=information_schema",
+        "postgresql://h/d?directory=information_schema",
         "postgresql://h/d?schema=a,b",
         "postgresql://h/d?seconds=-1",
         "postgresql://h/d?seconds=soon",

@@ -25,7 +25,7 @@ from recollect import Recollection
 from recollect.errors import InputError, StoreError
 from recollect.stores.choice import shards_of
 from recollect.stores.contract import Store
-from recollect.stores.postgres.shards import WRITES
+from recollect.stores.postgres.shards import READS, WRITES
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.schema import answers_schema
 from recollect.surfaces.serialise import serialise
@@ -33,14 +33,6 @@ from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.http import build_app
 from recollect.surfaces.serve.warm_store import WarmStore
 
-_READS = """
-backup browse check document_frequencies drop_vectors erase events facets facts generations history holders ids
-known load load_with_events match_words near_words nearest outlines pending pieces projects prune_recalls
-reading rebuild recalls scrub settle snapshot source_heads sources stats traces traits unanswered usage vectors
-version wordings
-"""
-READS = frozenset(_READS.split())
-"""What is asked of a project that nobody has written to without placing it: there is nothing to change."""
 ELSEWHERE = frozenset({"close", "in_project", "notes", "put_note"})
 """What a project answers by itself."""
 
@@ -78,6 +70,15 @@ def test_every_question_is_known_to_write_or_to_read() -> None:
 
     assert questions == WRITES | READS | ELSEWHERE, "say in WRITES whether the new question places a project"
     assert not WRITES & READS
+
+
+def test_what_is_not_known_to_read_is_refused_for_a_project_that_nobody_has_written_to(db: Recollection) -> None:
+    unplaced = db.store.in_project("nobody wrote to this")
+
+    with pytest.raises(InputError, match="nothing was written to it yet"):
+        unplaced.engine  # type: ignore[attr-defined]  # noqa: B018  (whatever is written to it would be lost)
+
+    assert "nobody wrote to this" not in placed(db)
 
 
 def told_alike(text: str, folder: Path) -> str:

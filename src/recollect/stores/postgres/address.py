@@ -20,6 +20,8 @@ PATIENCE: Final = 10.0
 """How many seconds anybody waits for a server that can do what is asked, where an address names several."""
 READS: Final = ("primary", "standby")
 """Where reads go, the usual first."""
+RESERVED: Final = ("pg_", "information_schema")
+"""How schemas are called that belong to the server."""
 LONGEST: Final = 86_400.0
 MOST: Final = 1_000
 EXAMPLE: Final = "such as postgresql://user@host/database?schema=recollect"
@@ -76,8 +78,10 @@ def read_address(address: str) -> Address:
 
 
 def _schema(name: str) -> str:
-    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name) or name.startswith("pg_"):
-        raise InputError(f"{name!r} cannot be a schema of ours", hint="use small letters, digits and _")
+    if not re.fullmatch(r"[a-z_][a-z0-9_]{0,62}", name) or name.startswith(RESERVED):
+        raise InputError(
+            f"{name!r} cannot be a schema of ours", hint="use small letters, digits and _; pg_ is the server's own"
+        )
     return name
 
 

@@ -3,13 +3,14 @@
 import os
 import shutil
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Final
 
 from recollect.files import FILE, FOLDER
 from recollect.stores.postgres.engine import PostgresEngine
 from recollect.stores.sql.engine import Session
+from recollect.stores.sql.index.folder import SegmentUnavailable
 
 CHUNK: Final = 1 << 20
 """How many bytes one row of a segment has."""
@@ -41,14 +42,19 @@ class SharedSegments:
         if folder.exists():
             return
         part = folder.with_name(f"{folder.name}.{os.urandom(4).hex()}.part")
-        part.mkdir(mode=FOLDER, parents=True)
         try:
+            part.mkdir(mode=FOLDER, parents=True)
             with self._engine.session() as session:
                 sql = "select ordinal, data from segment_data where name = ? order by ordinal"
                 _write(part, session.each(sql, (folder.name,)))
             part.rename(folder)
-        except OSError:  # another thread or process brought it, or the disk is full: the rows answer
+        except OSError as error:
             shutil.rmtree(part, ignore_errors=True)
+            if not folder.exists():  # else another thread or process brought it
+                raise SegmentUnavailable(
+                    f"a segment of the word index could not be copied to {folder.parent}: {error.strerror}",
+                    hint="make room there; searching is slower meanwhile",
+                ) from error
 
 
 def _chunks(file: Path) -> Iterator[bytes]:
@@ -60,16 +66,12 @@ def _chunks(file: Path) -> Iterator[bytes]:
 
 def _write(folder: Path, rows: Iterator[tuple[int, bytes]]) -> None:
     """Put the files together that `publish` took apart: the first row of each begins with its name."""
-    handle = -1
-    try:
+    with ExitStack() as files:
         for ordinal, data in rows:
             held = data
             if ordinal % FILES == 0:
-                if handle >= 0:
-                    os.close(handle)
+                files.close()
                 name, _, held = data.partition(b"\0")
                 handle = os.open(folder / Path(name.decode()).name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
-            os.write(handle, held)
-    finally:
-        if handle >= 0:
-            os.close(handle)
+                file = files.enter_context(os.fdopen(handle, "wb"))
+            file.write(held)

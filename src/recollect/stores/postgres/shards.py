@@ -29,6 +29,13 @@ WRITES: Final = frozenset(
     }
 )
 """The questions that leave something behind: a project is placed by the first of them."""
+_READS: Final = """
+backup browse check document_frequencies drop_vectors erase events facets facts generations history holders ids known
+load load_with_events match_words near_words nearest outlines pending pieces projects prune_recalls reading rebuild
+recalls scrub settle snapshot source_heads sources stats traces traits unanswered usage vectors version wordings
+"""
+READS: Final = frozenset(_READS.split())
+"""The questions that an empty store answers for a project that nobody has written to: there is nothing to change."""
 KNOWN: Final = 10_000
 """How many projects a process remembers the place of."""
 
@@ -152,7 +159,13 @@ class ProjectStore:
     def __getattr__(self, question: str) -> Any:
         if question.startswith("_"):
             raise AttributeError(question)
-        return getattr(self._store(places=question in WRITES), question)
+        store = self._store(places=question in WRITES)
+        if store is self._whole.empty and question not in READS:
+            raise InputError(
+                f"{question} cannot be done in the project {self._project}: nothing was written to it yet",
+                hint="add a memory to it first",
+            )
+        return getattr(store, question)
 
     def _store(self, *, places: bool) -> Store:
         directory = self._whole.directory

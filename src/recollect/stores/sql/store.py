@@ -1,7 +1,7 @@
 """The contract over any SQL database: each question is a function of the module it is about."""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from copy import copy
 from datetime import datetime
 from functools import wraps
@@ -17,6 +17,7 @@ from recollect.stores.sql import vectors as rows
 from recollect.stores.sql import writes as changes
 from recollect.stores.sql.check import check
 from recollect.stores.sql.engine import Engine, VectorScan, WordTable, is_of_newer, made_by, version_of
+from recollect.stores.sql.failures import Failures
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -106,7 +107,7 @@ class SqlStore:
         """Rebuild the index that an older analyser made; where that cannot be done, `check` tells of it."""
         if self._is_current():
             return
-        with suppress(StoreError):
+        with Failures("making the word index again").kept():
             rebuild.rebuild(self, unless=self._is_current)
             self.words.settle(self.engine, whole=True)
 
@@ -143,7 +144,7 @@ class SqlStore:
     def _settle(self) -> None:
         if self.engine.open_transaction() == "none":
             if self.words.lacks_tokens:
-                with suppress(StoreError):
+                with Failures("indexing new memories").kept():
                     changes.index_missing(self)
             self.words.settle(self.engine)
             self.scan.resume(self.engine)

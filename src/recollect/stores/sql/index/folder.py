@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext, supp
 from pathlib import Path
 from typing import Final, Protocol
 
+from recollect.errors import StoreError
 from recollect.files import FILE, FOLDER
 from recollect.stores.sql.engine import Session
 
@@ -37,6 +38,12 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+class SegmentUnavailable(StoreError):
+    """A segment could not be copied to this machine; nothing is wrong with the segment."""
+
+    code = "segment_unavailable"
+
+
 class Elsewhere(Protocol):
     """Where machines share segments: one of them makes them, and the others copy them from there."""
 
@@ -49,7 +56,7 @@ class Elsewhere(Protocol):
         ...
 
     def bring(self, folder: Path) -> None:
-        """Copy a segment from there, unless it is here."""
+        """Copy a segment from there, unless it is here; raise SegmentUnavailable where that cannot be done."""
         ...
 
 
@@ -97,6 +104,14 @@ class SegmentFolder:
         """See to it that a segment that is named lies here, where there is another place to take it from."""
         if self._elsewhere is not None:
             self._elsewhere.bring(self.path / name)
+
+    def bring_again(self, name: str) -> bool:
+        """Replace the copy of a segment that is damaged; return False where this folder is the only place it is in."""
+        if self._elsewhere is None or not name.isalnum():
+            return False
+        _rmtree(self.path / name, ignore_errors=True)
+        self._elsewhere.bring(self.path / name)
+        return True
 
     def publish(self, session: Session, name: str) -> None:
         """Put a segment where others take it from, in the transaction that names it."""

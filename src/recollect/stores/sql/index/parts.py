@@ -20,7 +20,7 @@ from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
 from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sql.index.answering import Memo
-from recollect.stores.sql.index.folder import SegmentFolder
+from recollect.stores.sql.index.folder import SegmentFolder, SegmentUnavailable
 from recollect.stores.sql.index.marks import Mark, Segment, require_texts, uncovered
 from recollect.stores.sql.index.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
@@ -231,7 +231,7 @@ def _segments(mark: Mark, base: Parts | None, folder: SegmentFolder | None) -> I
         if segment.name in held and held[segment.name].part.is_intact:
             yield held[segment.name]
         elif folder is not None:
-            with suppress(SegmentDamaged):
+            with suppress(SegmentDamaged, SegmentUnavailable):
                 part = opened(folder, segment)
                 yield Piece(part=part, after=segment.after, upto=segment.upto, name=segment.name)
 
@@ -320,7 +320,7 @@ def damaged_segments(session: Session, mark: Mark, folder: SegmentFolder, *, dee
     for segment in mark.segments:
         try:
             part = opened(folder, segment)
-        except SegmentDamaged:
+        except (SegmentDamaged, SegmentUnavailable):
             wrong += 1
             continue
         if deep:

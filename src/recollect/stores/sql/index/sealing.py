@@ -7,12 +7,13 @@ disk before one transaction names it, in the place of those it was made from.
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from recollect.errors import StoreError
 from recollect.stores.sql.engine import Engine, Session
+from recollect.stores.sql.failures import Failures
 from recollect.stores.sql.index.folder import AT_ONCE, SOON, SegmentFolder
 from recollect.stores.sql.index.marks import Mark, Segment, read_mark, uncovered
 
@@ -53,13 +54,14 @@ class Sealer:
         self._sealed = 0
         self._last = self._again = 0.0
         self._is_swept = self._is_verified = self._has_replaced = False
+        self.failures = Failures("sealing the word index")
 
     def settle(self, engine: Engine, *, whole: bool = False, mends: bool = False) -> None:
         """Seal what was written last, where there is enough of it, and anew what was met damaged.
 
-        What stands against it is no harm.
+        A failure does no harm: it is logged, and the rows answer.
         """
-        with suppress(OSError, StoreError):
+        with self.failures.kept():
             if not whole and time.monotonic() < self._again:
                 return
             if (mends or self._is_due(engine, whole=whole)) and find_spec("numpy") is not None:
@@ -75,7 +77,7 @@ class Sealer:
 
     def finish(self, engine: Engine) -> None:
         """Seal what was left for later while a lot was written, and remove what was replaced meanwhile."""
-        with suppress(OSError, StoreError):
+        with self.failures.kept():
             if self._sealed and self._is_due(engine, whole=True):
                 self._settle(engine, most=FAN * self._sealed, all_rows=True)
             if self._has_replaced:
@@ -133,7 +135,10 @@ class Sealer:
     def _is_of_newer(self, segment: Segment) -> bool:
         from recollect.stores.segments.files import is_of_newer  # noqa: PLC0415
 
-        return segment.is_named_well and is_of_newer(self._folder.path / segment.name)
+        if not segment.is_named_well:
+            return False
+        self._folder.bring(segment.name)
+        return is_of_newer(self._folder.path / segment.name)
 
     def _verify(self, engine: Engine) -> None:
         """Compare all segments with their checksums, and forget those that are not what was written."""
@@ -147,14 +152,22 @@ class Sealer:
             part = self._opened(segment)
             if self._is_of_newer(segment):
                 continue
+            if part is not None and verify(part) and self._folder.bring_again(segment.name):
+                part = self._opened(segment)
             if part is None or verify(part):
                 with _same(engine, mark) as session:
                     session.rows("delete from segment where name = ?", (segment.name,))
 
     def _opened(self, segment: Segment) -> "Part | None":
+        """Return the part of *segment*, None where it is damaged, and not just its copy on this machine."""
         from recollect.stores.segments.files import SegmentDamaged  # noqa: PLC0415
         from recollect.stores.sql.index.parts import opened  # noqa: PLC0415
 
+        try:
+            return opened(self._folder, segment)
+        except SegmentDamaged:
+            if not self._folder.bring_again(segment.name):
+                return None
         try:
             return opened(self._folder, segment)
         except SegmentDamaged:

@@ -140,6 +140,8 @@ class TokenTable:
     def check(self, session: Session, *, deep: bool) -> Iterator[str]:
         """Yield the segments that cannot be used."""
         yield from self._cache.check(session, read_mark(session), deep=deep)
+        if self._sealer is not None and self._sealer.failures.last:
+            yield f"{self._sealer.failures.last}; searching is slower until that is mended"
 
 
 def _with_unindexed(answering: Answering, asked: WordQuestion) -> WordQuestion:
