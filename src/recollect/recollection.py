@@ -1455,7 +1455,7 @@ class Recollection:
         Example:
             >>> db.shards().list()
             Traceback (most recent call last):
-            recollect.errors.InputError: this store lies in one place
+            recollect.errors.InputError: not a sharded store
         """
         if self.project is not None:
             raise InputError("shards hold every project", hint="leave out --project")

@@ -436,5 +436,5 @@ def test_a_store_in_one_place_is_no_directory_and_a_directory_no_store(address: 
         open_address(f"{plain}&directory=recollect")
     with pytest.raises(InputError, match="of another kind"):
         open_address(address.replace("directory=", "schema="))
-    with open_address(str(tmp_path / "notes.db")) as db, pytest.raises(InputError, match="lies in one place"):
+    with open_address(str(tmp_path / "notes.db")) as db, pytest.raises(InputError, match="not a sharded store"):
         shards_of(db.store)

@@ -85,12 +85,10 @@ def _open_postgres(address: str, analyse: Analyse, analyser: int, cache: Path | 
 
 
 def shards_of(store: Store) -> "ShardedStore":
-    """Return the store whose shards are listed, placed and counted; refuse one that lies in one place."""
+    """Return the store whose shards are listed, placed and counted; refuse one that is not sharded."""
     whole = store.in_project(None)
     if not hasattr(whole, "directory"):
-        raise InputError(
-            "this store lies in one place", hint="name a directory: postgresql://user@host/database?directory=NAME"
-        )
+        raise InputError("not a sharded store", hint="name a directory: postgresql://user@host/database?directory=NAME")
     return cast("ShardedStore", whole)
 
 

@@ -53,9 +53,9 @@ def _revoke(db: Recollection, given: Given) -> Answer:
 
 
 def token_line(token: Token) -> str:
-    """Return a token in one line: its name, its project, what it may do, until when."""
-    until = f"until {token.expires_at:%Y-%m-%d %H:%M} UTC" if token.expires_at else "without end"
-    rights = "reads" if token.read_only else f"reads and writes as {token.trust}"
+    """Return a token in one line: its name, its project, what it may do, when it expires."""
+    until = f"expires {token.expires_at:%Y-%m-%d %H:%M} UTC" if token.expires_at else "never expires"
+    rights = "read-only" if token.read_only else f"read and write as {token.trust}"
     return f"{token.name}  {token.project or 'all projects'}  {rights}  {until}"
 
 
@@ -78,7 +78,7 @@ ACTIONS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
         default="agent",
         about="whose word it writes (agent)",
     ),
-    Parameter(name="expires", about="how long it holds: 12h, 30d, … (without end)"),
+    Parameter(name="expires", about="how long until it expires: 12h, 30d, … (never)"),
     group="agents",
     makes=True,
 )

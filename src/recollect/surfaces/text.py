@@ -187,13 +187,13 @@ def import_text(report: "ImportReport", *, root: str = "", verbose: bool = False
     repeated = memories["repeated"]
     counts = {name: memories[name] for name in ("new", "updated", "unchanged", "removed")}
     counts["unchanged"] -= repeated
-    done = ", ".join(f"{count} {name}" for name, count in counts.items() if count) or "no"
-    skipped = {"unchanged": files["skipped"], "failed": files["failed"]}
-    of = ", ".join(f"{count} of them {name}" for name, count in skipped.items() if count)
-    what = "memory" if sum(counts.values()) == 1 else "memories"
-    text = f"{done} {what} from {_count(files['scanned'], 'file')}{f' ({of})' if of else ''}"
-    told = {
-        f"{_count(repeated, 'text')} said what a memory says already; nothing was added for them": repeated,
+    done = {name: count for name, count in counts.items() if count}
+    first = next(iter(done), None)
+    told = [f"{_count(count, 'memory') if name == first else count} {name}" for name, count in done.items()]
+    failed = f" ({files['failed']} failed)" if files["failed"] else ""
+    text = f"{_count(files['scanned'], 'file')}{failed}, {', '.join(told) or 'no memories'}"
+    others = {
+        f"{_count(repeated, 'duplicate')} skipped": repeated,
         f"{_count(memories['revived'], 'forgotten memory')} brought back": memories["revived"],
         secrets_text(report.secrets, root=root): report.secrets,
         f"{_count(memories['withheld'], 'memory')} kept, though {_count(files['withheld'], 'file')} cannot be found "
@@ -201,7 +201,7 @@ def import_text(report: "ImportReport", *, root: str = "", verbose: bool = False
         f"{_count(files['links'], 'link')} not followed out of the folder; to follow: recollect import "
         "--follow-links": files["links"],
     }
-    lines = (line for line, number in told.items() if number)
+    lines = (line for line, number in others.items() if number)
     text = NOTHING_READ if report.is_idle else text
     read = _read_lines(report, root, verbose=verbose)
     return "\n".join([*_found_line(report, root), text, *read, *_passed_lines(report), *lines])
@@ -277,7 +277,7 @@ def root_line(root: Mapping[str, Any]) -> str:
 
 def embedded_text(report: "ImportReport", *, stopped: bool = False) -> str:
     """Return what the vectors of an import came to: how many were made, how many memories wait for theirs."""
-    made = [f"meaning: {_count(report.embedded, 'memory')} can be found by meaning too"] if report.embedded else []
+    made = [f"{report.embedded} embedded"] if report.embedded else []
     if report.waiting or report.degraded:
         waiting = f"{_count(report.waiting, 'memory')} without vectors yet; " if report.waiting else ""
         later = LATER.replace("its", "their") if report.waiting > 1 else LATER

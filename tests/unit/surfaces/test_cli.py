@@ -283,7 +283,7 @@ def test_import_counts_in_the_shape_of_the_design(run: Run, tmp_path: Path) -> N
         "errors": [],
         "vectors": {"made": 0, "waiting": 0},
     }
-    assert second.out == ("2 unchanged memories from 2 files (2 of them unchanged)\n")
+    assert second.out == ("2 files, 2 memories unchanged\n")
     assert (first.code, second.code) == (0, 0)
 
 
@@ -382,7 +382,7 @@ def test_an_import_into_a_pipe_draws_nothing(tmp_path: Path) -> None:
     done = apart("import", str(tmp_path / "a.md"), folder=tmp_path)
 
     assert (done.code, done.err) == (0, "")
-    assert done.out.startswith("1 new")
+    assert done.out.startswith("1 file, 1 memory new")
 
 
 def test_help_loads_nothing_heavy() -> None:
@@ -442,7 +442,7 @@ def test_an_import_of_a_folder_that_is_away_says_so_and_forgets_nothing(run: Run
     kept = "1 memory kept, though 1 file cannot be found any more; to forget what is gone: recollect import --prune\n"
     assert (empty.code, shown.code) == (0, 0)
     assert empty.out.endswith(kept)
-    assert "1 removed" in pruned.out
+    assert "1 memory removed" in pruned.out
     assert back.out.endswith("1 forgotten memory brought back\n")
 
 

@@ -236,9 +236,9 @@ def test_repeats_in_a_first_import_are_called_repeats(run: Run, tmp_path: Path) 
     told = run("import", str(tmp_path / "a.md"), str(tmp_path / "b.md"))
 
     assert told.out.splitlines() == [
-        "1 new memory from 2 files",
+        "2 files, 1 memory new",
         "read as: 2 markdown",
-        "1 text said what a memory says already; nothing was added for them",
+        "1 duplicate skipped",
     ]
 
 

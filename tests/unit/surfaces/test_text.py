@@ -10,9 +10,11 @@ from recollect.records import Event, Fact
 from recollect.remember.ingest import IngestResult
 from recollect.remember.redact import FoundSecret
 from recollect.replies import Evidence, Outcome
+from recollect.surfaces.granting import token_line
 from recollect.surfaces.layout import Piece, plain
 from recollect.surfaces.pages import reply_page, shown_page
 from recollect.surfaces.text import HINTS, ingest_text
+from recollect.upkeep.tokens import Token
 
 MEMORY = Memory(id=3, content="We ship", source="/n/a.md", line=2, created_at=NOON)
 HIT = Hit(rank=1, memory=MEMORY, score=1.5, match_type="bm25", snippet="We [ship]", marks=((3, 9),))
@@ -211,3 +213,11 @@ def test_an_event_says_what_happened_and_why(event: Event, line: str) -> None:
 
     assert text.splitlines()[-1] == line
     assert "other wording: It ships" in text
+
+
+def test_a_token_says_what_it_may_do_and_when_it_expires() -> None:
+    reader = Token(name="ida", project="atlas", read_only=True, created_at=NOON, expires_at=NOON)
+    writer = Token(name="bot", created_at=NOON)
+
+    assert token_line(reader) == "ida  atlas  read-only  expires 2026-05-04 12:00 UTC"
+    assert token_line(writer) == "bot  all projects  read and write as agent  never expires"

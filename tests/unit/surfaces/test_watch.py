@@ -86,7 +86,7 @@ def test_an_import_tells_what_waits_for_vectors(run: Run, tmp_path: Path) -> Non
     told = run("--model", "hashing", "import", str(folder))
 
     assert told.out.splitlines()[-2:] == [
-        "meaning: 1 memory can be found by meaning too",
+        "1 embedded",
         "1 memory without vectors yet; found by words alone until its vectors are made: recollect embed",
     ]
 
@@ -113,7 +113,7 @@ def test_whoever_stops_the_vectors_keeps_the_import(run: Run, tmp_path: Path, mo
     stopped = run("--model", "hashing", "import", str(folder))
 
     assert stopped.code == 130
-    assert stopped.out.startswith("1 new memory")
+    assert stopped.out.startswith("1 file, 1 memory new")
     assert "stopped; 1 memory without vectors yet" in stopped.out
     assert run("search", "port", "--mode", "keyword").code == 0
 

@@ -46,7 +46,7 @@ def uninstall(client: str, dry_run: bool, **given: Any) -> None:  # noqa: FBT001
     chosen_options(given)
     chosen = BY_NAME[client]
     edits = [take_out(each) for each in chosen.plan(here())]
-    _do(chosen, edits, dry_run=dry_run, done="taken out", after="")
+    _do(chosen, edits, dry_run=dry_run, done="removed", after="")
 
 
 def _do(client: Client, edits: Sequence[Edit], *, dry_run: bool, done: str, after: str) -> None:

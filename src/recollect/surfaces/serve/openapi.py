@@ -29,7 +29,7 @@ _FAILURES: Final[Mapping[str, str]] = {
     "409": "no embedding model is chosen, or a request with this Idempotency-Key is under way",
     "413": "the body is too large",
     "415": "the body is not JSON",
-    "421": "the server is not called so",
+    "421": "unknown host",
     "429": "too many requests",
     "500": "a fault of the server",
     "503": "the store or the server is busy",
