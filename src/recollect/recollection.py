@@ -42,6 +42,7 @@ from recollect.records import (
     Scope,
     StoreStats,
     Trust,
+    Verdict,
     Write,
 )
 from recollect.replies import Degraded, Health, Listing, Mode, Related, Reply, Request, Shown
@@ -1005,7 +1006,7 @@ class Recollection:
     def feedback(
         self,
         memory_id: int,
-        verdict: "recall.log.Verdict",
+        verdict: Verdict,
         *,
         session: str | None = None,
         query: str | None = None,

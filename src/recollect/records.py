@@ -13,6 +13,8 @@ NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
 
 Form = Literal["stem", "exact"]
 Trust = Literal["owner", "agent", "untrusted"]
+Verdict = Literal["used", "useful", "wrong"]
+"""What became of a recalled memory."""
 Decision = Literal["distinct", "identical", "restates", "updates", "conflicts"]
 
 Progress = Callable[[int, int, str], None]
@@ -676,7 +678,7 @@ class Feedback:
     """Say what became of memory *id* after it was recalled."""
 
     id: int
-    verdict: Literal["used", "useful", "wrong"]
+    verdict: Verdict
     session: str | None = None
     query: str | None = None
 

@@ -512,7 +512,7 @@ def test_from_a_less_trusted_door_nothing_of_the_owner_is_changed_or_judged(db: 
         fresh.import_(later, trust="untrusted")
         held = truth(fresh)
     assert "feedback" not in [verb for verb, _, _ in held["events"][1]]
-    assert (held["memories"][1].confidence, [fact.confidence for fact in held["facts"]]) == (0.5, [0.5])
+    assert (held["memories"][1].confidence, [fact.confidence for fact in held["facts"]]) == (1.0, [0.5])
 
 
 def test_the_mark_of_a_conflict_comes_back(db: Recollection, tmp_path: Path) -> None:

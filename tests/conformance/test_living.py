@@ -373,13 +373,17 @@ def test_markers_and_cue_sentences_become_memories_of_an_agent(db: Recollection)
     [
         ("[MEMORY] type=decision: Use table-driven tests", 0.9),
         ("[MEMORY] type=preference: Short functions please the reviewer", 0.9),
-        ("[MEMORY] type=decision confidence=0.95: Use table-driven tests", 0.9),
+        ("[MEMORY] type=decision confidence=0.95: Use table-driven tests", 0.95),
+        ("[MEMORY] type=decision confidence=1.0: Use table-driven tests", 1.0),
+        ("[MEMORY] type=decision confidence=0.2: Use table-driven tests", 0.2),
         ("Decision: the queue is read in batches", 0.9),
         ("[MEMORY] type=lesson: Retries need jitter", 0.8),
         ("Gotcha: an empty filter must match nothing", 0.6),
     ],
 )
-def test_captured_decisions_and_preferences_are_surer(db: Recollection, line: str, confidence: float) -> None:
+def test_captured_decisions_are_as_sure_as_stated_and_else_surer_than_notes(
+    db: Recollection, line: str, confidence: float
+) -> None:
     (kept,) = db.capture(line)
 
     assert db.show(kept.id).memory.confidence == confidence

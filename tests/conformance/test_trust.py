@@ -275,7 +275,7 @@ def test_a_file_that_is_not_the_owners_pins_nothing(db: Recollection, tmp_path: 
     db.import_(file, trust="agent")
 
     (memory,) = db.list().memories
-    assert (memory.pinned, memory.trust, memory.confidence) == (False, "agent", CONFIDENCE_CAPS["agent"])
+    assert (memory.pinned, memory.trust, memory.confidence) == (False, "agent", 1.0)
 
 
 def test_a_restored_export_of_lower_trust_rewords_nothing(db: Recollection, tmp_path: Path) -> None:
@@ -305,15 +305,27 @@ def test_a_restored_export_brings_no_circle_of_successors(db: Recollection, tmp_
 
 
 @pytest.mark.parametrize("trust", ["owner", "agent", "untrusted"])
-def test_no_writer_is_surer_than_its_trust_allows(db: Recollection, trust: Any) -> None:
+def test_what_a_writer_states_is_kept_and_counts_no_further_than_its_trust(db: Recollection, trust: Any) -> None:
     most = CONFIDENCE_CAPS[trust]
 
     added = db.add("Port: 5432", confidence=1.0, trust=trust).id
     (batch,) = db.add_all([Memory(content="Colour: green", confidence=1.0, trust=trust)])
     (captured,) = db.capture("[MEMORY] type=decision confidence=1.0: the queue is read in batches", trust=trust)
 
-    assert [db.show(row).memory.confidence for row in (added, batch.id, captured.id)] == [most] * 3
+    rows = [added, batch.id, captured.id]
+    assert [db.show(row).memory.confidence for row in rows] == [1.0] * 3
+    assert [each.confidence for each in db.store.traits(rows, scope=ALL_PROJECTS).values()] == [most] * 3
     assert all(fact.confidence <= most for fact in db.facts())
+
+
+def test_the_stated_confidence_of_an_agent_ranks_no_higher_than_its_cap(db: Recollection) -> None:
+    agents = db.add("the nightly backup of the ledger runs at two", confidence=1.0, trust="agent").id
+    owners = db.add("the nightly backup of the archive runs at two", confidence=0.9).id
+
+    hits = db.search("nightly backup").hits
+
+    scores = {hit.id: round(hit.score, 6) for hit in hits}
+    assert scores[agents] == scores[owners]
 
 
 @pytest.mark.parametrize("trust", ["owner", "agent", "untrusted"])

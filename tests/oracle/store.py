@@ -57,6 +57,7 @@ from recollect.stores.bm25 import by_field, matching, postings_of, rank, stats_o
 from recollect.stores.change import folded, logged
 from recollect.stores.contract import ALIKE, ANSWERING, NOTHING_CHANGED, Analyse, too_wide
 from recollect.stores.facets import FACETS, as_facets, as_vocabulary
+from recollect.trust import capped
 from recollect.vectors import WIDTH, matrix
 
 BACKUPS: list[State] = []
@@ -151,7 +152,10 @@ class OracleStore:
     def traits(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Traits]:
         held = self.load(ids, scope=scope)
         found = {row: Traits._make(getattr(memory, name) for name in Traits._fields) for row, memory in held.items()}
-        return {row: each._replace(thread=each.thread or None) for row, each in found.items()}
+        return {
+            row: each._replace(thread=each.thread or None, confidence=capped(each.confidence, held[row].trust))
+            for row, each in found.items()
+        }
 
     def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:
         held = self.load(ids, scope=scope)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, Final, Literal, TypeVar, get_args
+from typing import Any, Final, TypeVar, get_args
 
 from recollect.errors import InputError
 from recollect.records import (
@@ -23,13 +23,12 @@ from recollect.records import (
     ReinforceFact,
     Scope,
     Usage,
+    Verdict,
 )
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store, unknown_fact
 from recollect.values import dataclass, replace
 
-Verdict = Literal["used", "useful", "wrong"]
-"""What became of a recalled memory."""
 VERDICTS: Final = get_args(Verdict)
 FRESH: Final = timedelta(hours=1)
 """A fact confirmed so lately gains nothing by being recalled again."""

@@ -14,6 +14,9 @@ MARKED: Final = 0.8
 CUED: Final = 0.6
 """How sure we are of what a cue made us think is worth keeping."""
 
+CONFIDENCE_FLOORS: Final[Mapping[str, float]] = {"decision": 0.9, "preference": 0.9}
+"""The least confidence by type where a worker states none: Oro stores decisions and preferences with 0.9 to 1.0."""
+
 _MARKER: Final = regex(r"\[MEMORY\](?P<fields>(?:[ \t]+\w+=[^\s:]*)+)[ \t]*:[ \t]*(?P<text>\S.*)")
 _BARE: Final = regex(r"\[MEMORY\][ \t]+(?P<text>(?!\w+=)\S.*)")
 _MARKER_FIELDS: Final = frozenset({"type", "tags", "confidence"})
@@ -68,13 +71,20 @@ def _marked(line: str) -> Iterator[Memory]:
         return
     marker = _MARKER.fullmatch(line)
     fields = dict(field.split("=", 1) for field in marker["fields"].split()) if marker else {}
-    sure = fields.get("confidence", str(MARKED))
-    if not marker or not fields.get("type") or not fields.keys() <= _MARKER_FIELDS or not _CONFIDENCE.fullmatch(sure):
+    stated = fields.get("confidence")
+    if not marker or not fields.get("type") or not fields.keys() <= _MARKER_FIELDS:
+        return
+    if stated is not None and not _CONFIDENCE.fullmatch(stated):
         return
     if not low_signal(marker["text"]):
         tags = tuple(filter(None, fields.get("tags", "").split(",")))
         kind = fields["type"].casefold()
-        yield Memory(content=marker["text"], type=kind, tags=tags, confidence=float(sure), source="self_report")
+        sure = _least(MARKED, kind) if stated is None else float(stated)
+        yield Memory(content=marker["text"], type=kind, tags=tags, confidence=sure, source="self_report")
+
+
+def _least(confidence: float, kind: str) -> float:
+    return max(confidence, CONFIDENCE_FLOORS.get(kind, 0.0))
 
 
 def _cued(line: str) -> Iterator[Memory]:
@@ -85,7 +95,7 @@ def _cued(line: str) -> Iterator[Memory]:
         content = line[cue.end() : end].strip().strip("*_").strip()
         if len(content) > 3 and not low_signal(content):
             kind = "lesson" if cue["learned"] else _TYPES[cue["label"].casefold()]
-            yield Memory(content=content, type=kind, confidence=CUED, source="daemon_extracted")
+            yield Memory(content=content, type=kind, confidence=_least(CUED, kind), source="daemon_extracted")
 
 
 # --- what is not worth keeping --------------------------------------------------------------

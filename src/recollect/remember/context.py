@@ -1,15 +1,25 @@
 """What every way in shares: the store, the profile's rules, the project, the writer's trust, the model, the time."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from types import MappingProxyType
 from typing import Final
 
 from recollect.embedders.contract import Embedder, generation_for
 from recollect.errors import InputError
 from recollect.profile import Profile
-from recollect.records import ALL_PROJECTS, Fact, Generation, Memory, Passage, Scope, TokenizedMemory, Trust
+from recollect.records import (
+    ALL_PROJECTS,
+    NEVER,
+    Fact,
+    Generation,
+    Memory,
+    Passage,
+    Scope,
+    TokenizedMemory,
+    Trust,
+    Verdict,
+)
 from recollect.remember.capture import capture
 from recollect.remember.clean import clean
 from recollect.remember.facts import DECAY_RATES, extract
@@ -20,8 +30,6 @@ from recollect.trust import TRUST_LEVELS, capped, level
 from recollect.values import dataclass, replace
 from recollect.vectors import Vector, pack, unit
 
-CONFIDENCE_FLOORS: Final[Mapping[str, float]] = MappingProxyType({"decision": 0.9, "preference": 0.9})
-"""The least confidence of what is captured, by type: Oro stores decisions and preferences with 0.9 to 1.0."""
 DEFAULT: Final = Memory(content="").project
 """The project of what names none."""
 STABLE_FIELDS: Final = ("id", "created_at", "updated_at", "deleted_at", "superseded_by", "superseded_at")
@@ -47,6 +55,8 @@ class Draft:
     tokens: TokenizedMemory | None = None
     """What the analyser makes of it, and below what it states: known before the transaction that stores it."""
     facts: tuple[Fact, ...] | None = None
+    verdict: Verdict | None = None
+    """What its user thought of it in the store that it comes from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +71,9 @@ class IngestContext:
     trust: Trust = "owner"
     redact: bool = True
     embedder: Embedder | None = None
-    """The model in use; None compares drafts by their words alone."""
+    """The model in use, if there is one."""
+    by_vector: bool = True
+    """Whether drafts get vectors before they are stored, to be compared by them; else words alone decide."""
     model: str = ""
     """The name of that model."""
 
@@ -77,11 +89,11 @@ class IngestContext:
     def prepare(
         self, memory: Memory, vector: Sequence[float] | None = None, *, modified: datetime | None = None
     ) -> Draft:
-        """Return *memory* clean, no surer than its writer can be, without secrets, and the caller's *vector* if any.
+        """Return *memory* clean, without secrets, and the caller's *vector* if any.
 
         *modified* is the date of its file, for what tells no other.
         """
-        cleaned = _capped(clean(memory, modified))
+        cleaned = clean(memory, modified)
         secrets: tuple[FoundSecret, ...] = ()
         if self.redact:
             redacted = redact_record(cleaned, digests_of(self.store))
@@ -97,14 +109,8 @@ class IngestContext:
         """Return *draft* with its tokens and facts: nobody waits for them while it is stored."""
         if draft.tokens is not None:
             return draft
-        memory = draft.memory
-        return Draft(
-            memory=memory,
-            secrets=draft.secrets,
-            embedding=draft.embedding,
-            tokens=self.analyse(memory, ()),
-            facts=self.facts(memory),
-        )
+        facts = self.facts(draft.memory) if draft.facts is None else draft.facts
+        return replace(draft, tokens=self.analyse(draft.memory, ()), facts=facts)
 
     def _given(self, vector: Sequence[float], memory: Memory) -> Embedding:
         """Return the caller's *vector* in the generation of the model in use where it fits, else in one of its own."""
@@ -141,20 +147,23 @@ class IngestContext:
         return replace(memory, project=project, trust=trusted, pinned=pinned)
 
     def facts(self, memory: Memory) -> tuple[Fact, ...]:
-        """Return the facts of *memory*, with the decay rates of the profile, no surer than its writer can be."""
-        facts = extract(memory, self.profile.weigh.decay_rates or DECAY_RATES)
+        """Return the facts of *memory*, no surer than its writer can be; they fade from its own date on."""
         most = capped(1.0, memory.trust)
-        return tuple(fact if fact.confidence <= most else replace(fact, confidence=most) for fact in facts)
+        return tuple(
+            replace(fact, confidence=min(fact.confidence, most), last_reinforced=memory.created_at)
+            for fact in extract(memory, self.profile.weigh.decay_rates or DECAY_RATES)
+        )
+
+    def dated(self, draft: Draft) -> Draft:
+        """Return *draft* of an import as old as its source says; a date to come is no age."""
+        memory = draft.memory
+        told = memory.observed_at if memory.created_at == NEVER else memory.created_at
+        born = told if told is not None and told <= self.now else NEVER
+        return draft if born == memory.created_at else replace(draft, memory=replace(memory, created_at=born))
 
     def captured(self, text: str) -> list[Memory]:
         """Return what a worker's output asks to remember, without what `inject` rendered into it."""
-        found = (self.assign(memory) for memory in capture(strip_rendered(text).text))
-        return [replace(each, confidence=max(each.confidence, CONFIDENCE_FLOORS.get(each.type, 0.0))) for each in found]
-
-
-def _capped(memory: Memory) -> Memory:
-    most = capped(memory.confidence, memory.trust)
-    return memory if most == memory.confidence else replace(memory, confidence=most)
+        return [self.assign(memory) for memory in capture(strip_rendered(text).text)]
 
 
 def given_vector(numbers: Sequence[float]) -> Vector:

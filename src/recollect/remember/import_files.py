@@ -141,7 +141,7 @@ def import_files(
     if context.profile.dedup == "words":
         # There a vector only proposes links, and looking for each draft would cost more than all else of an import;
         # consolidation proposes them later, from the vectors stored by then.
-        context = replace(context, embedder=None)
+        context = replace(context, by_vector=False)
     roots = [Path(path).expanduser() for path in paths]
     report, index = ImportReport(), SourceIndex(context.store, project=context.project or DEFAULT)
     recorded: dict[str, SourceHead] = {}

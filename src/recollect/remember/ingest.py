@@ -13,6 +13,7 @@ from recollect.records import (
     Decision,
     EmbeddedMemory,
     Fact,
+    Feedback,
     Filter,
     Generation,
     Insert,
@@ -45,7 +46,7 @@ from recollect.remember.redact import FoundSecret
 from recollect.replies import Degraded
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
-from recollect.trust import EVIDENCE, against, capped, may_change, may_replace, outranks
+from recollect.trust import EVIDENCE, against, may_change, may_replace, outranks
 from recollect.values import dataclass, field, replace
 from recollect.vectors import matrix
 
@@ -138,7 +139,7 @@ def embed_drafts(drafts: Sequence[Draft], context: IngestContext) -> list[Draft]
     """
     wanted = [place for place, draft in enumerate(drafts) if not (draft.embedding or is_standalone(draft.memory))]
     bulk = context.profile.dedup == "words" and len(drafts) > MAX_DRAFTS_BY_VECTOR
-    if context.embedder is None or not wanted or bulk:
+    if context.embedder is None or not (context.by_vector and wanted) or bulk:
         return list(drafts)
     try:
         made = embed_memories([drafts[place].memory for place in wanted], context.embedder)
@@ -290,6 +291,8 @@ def _ingest_batch(
     named = {row for result in results for row in (result.of, *result.supersedes)}
     inserted = {row: replace(batch[place].memory, id=row) for place, row in ids.items() if row in named}
     writes = _consequences(batch, results, {**existing.memories, **inserted}, existing.variants, context)
+    verdicts = ((row, batch[place].draft.verdict) for place, row in ids.items())
+    writes += [Feedback(id=row, verdict=verdict) for row, verdict in verdicts if verdict]
     if writes:
         context.store.apply(writes, at=context.now)
     _put_vectors(batch, results, ids, existing.memories, context.store)
@@ -341,7 +344,8 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool
     cosines: list[Scores] = [{} for _ in batch]
     new = [place for place, entry in enumerate(batch) if not entry.standalone and entry.key not in same]
     for place in new:
-        embedding = batch[place].draft.embedding
+        made = batch[place].draft.embedding
+        embedding = None if made is not None and made.given and by_words and not few else made
         if few or embedding is not None or not by_words:
             bm25[place] = by_bm25(batch[place].memory, context)
         by_word = (*near[place], *bm25[place])
@@ -637,7 +641,7 @@ def _consequence(
         new = replace(revised(old, memory), pinned=old.pinned or memory.pinned)
         return None if new == old else Revise(memory=new, facts=context.facts(new))
     variant = None if memory.digest in texts else memory.content
-    confidence = capped(max(old.confidence, memory.confidence), old.trust)
+    confidence = max(old.confidence, memory.confidence)
     if variant is None and confidence == old.confidence:
         return None
     detail = {"decision": result.decision, "source": memory.source, **result.evidence}

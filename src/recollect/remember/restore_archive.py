@@ -572,7 +572,7 @@ def _key(recall: Recall) -> int:
 
 
 def _count(value: object) -> int:
-    return value if isinstance(value, int) and 0 <= value < 2**31 else 0
+    return value if isinstance(value, int) and 0 <= value < LARGEST else 0
 
 
 def _number(value: object) -> int:

@@ -12,7 +12,7 @@ from recollect.remember.context import Draft, IngestContext, revised
 from recollect.remember.formats import Exported
 from recollect.remember.ingest import IngestResult, secrets_of
 from recollect.stores.contract import Store
-from recollect.trust import capped, may_change
+from recollect.trust import may_change
 from recollect.values import replace
 
 Restored = tuple[Draft, Exported]
@@ -109,7 +109,7 @@ def variants(
     known = context.store.wordings(list(with_variants), scope=ALL_PROJECTS) if with_variants else {}
     for row, (draft, about) in with_variants.items():
         old = held.get(row, draft.memory)
-        confidence = capped(max(draft.memory.confidence, old.confidence), old.trust)
+        confidence = max(draft.memory.confidence, old.confidence)
         texts = [context.prepare(Memory(content=text)).memory.content for text in about.wordings if text.strip()]
         fresh = (text for text in dict.fromkeys(texts) if text not in known.get(row, ()))
         yield from (Merge(id=row, confidence=confidence, wording=text) for text in fresh)

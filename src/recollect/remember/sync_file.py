@@ -31,7 +31,7 @@ from recollect.remember.sync_source import (
     source_diff,
     sync_source,
 )
-from recollect.values import dataclass, field
+from recollect.values import dataclass, field, replace
 
 MOST_PROBLEMS: Final = 100
 """How many parts of one file that cannot be read are told one by one; the others are counted."""
@@ -99,7 +99,7 @@ class OpenFile:
     @property
     def exported(self) -> bool:
         """Whether it is an export of our own."""
-        return any(part.exported for part in self.first)
+        return any(about.own for part in self.first for about in part.exported.values())
 
     def is_small(self, most: int) -> bool:
         """Return whether it is read to its end, holds no more than *most* memories, and is no export of our own."""
@@ -111,13 +111,15 @@ def open_file(parts: Iterable[Parsed], report: FileReport) -> OpenFile:
     """Read the beginning of a file of these *parts*, told in *report*."""
     coming = _understood(parts, report)
     first = _first(coming)
-    following = None if any(part.exported for part in first) else next(coming, None)
-    return OpenFile(first=first, following=following, coming=coming)
+    opened = OpenFile(first=first, following=None, coming=coming)
+    if not opened.exported:
+        opened.following = next(coming, None)
+    return opened
 
 
 def small_drafts(opened: OpenFile, context: IngestContext, report: FileReport) -> list[Draft]:
     """Return all that a small file holds, ready to be analysed."""
-    return [_prepare(each, None, context, report.modified) for part in opened.first for each in part.memories]
+    return [draft for part in opened.first for draft in _prepared(part.memories, part.exported, context, report)]
 
 
 def sync_file(
@@ -135,8 +137,8 @@ def sync_file(
     with without_gc():
         for part in chain(_drained(first), (following,), coming):
             for start in range(0, len(part.memories), SLICE):
-                memories = part.memories[start : start + SLICE]
-                drafts = [_prepare(each, None, context, report.modified) for each in memories]
+                about = {at - start: each for at, each in part.exported.items()}
+                drafts = _prepared(part.memories[start : start + SLICE], about, context, report)
                 report.count(stream.add(drafts), drafts)
                 if (done + len(drafts)) // MANY > done // MANY:
                     gc.collect()  # a reader may leave cycles after all
@@ -208,9 +210,9 @@ def _whole(
     """Bring *file* up to date with all that it holds; return how many memories that is."""
     memories, exported = found
     with without_gc():
-        drafts = [_prepare(each, exported.get(at), context, report.modified) for at, each in enumerate(memories)]
+        drafts = _prepared(memories, exported, context, report)
         before = pieces_of(file.name, context, index)
-        if exported:
+        if any(about.own for about in exported.values()):
             ready = ready_drafts(drafts, [piece_key(each.memory) for each in drafts], before, context)
             with context.store.transaction():
                 diff = _restore(file, ready, exported, context, index)
@@ -256,14 +258,23 @@ def _sync(
     )
 
 
-def _prepare(memory: Memory, exported: Exported | None, context: IngestContext, modified: datetime | None) -> Draft:
+def _prepared(
+    memories: Sequence[Memory], exported: Mapping[int, Exported], context: IngestContext, report: FileReport
+) -> list[Draft]:
+    return [_prepare(each, exported.get(at), context, report.modified) for at, each in enumerate(memories)]
+
+
+def _prepare(memory: Memory, about: Exported | None, context: IngestContext, modified: datetime | None) -> Draft:
     """Return *memory* ready to be stored, with the date of its file where it has none.
 
     An export of our own keeps its dates, and only such a one may say that it is less trusted than its writer.
     """
-    if exported is not None:
+    if about is not None and about.own:
         return context.prepare(context.assign(memory, trust=memory.trust))
-    return context.prepare(context.assign(memory), modified=modified)
+    draft = context.dated(
+        context.prepare(context.assign(memory), None if about is None else about.vector, modified=modified)
+    )
+    return draft if about is None else replace(draft, facts=about.facts, verdict=about.verdict)
 
 
 def _restore(
@@ -274,8 +285,8 @@ def _restore(
     index: SourceIndex,
 ) -> SourceDiff:
     """Restore an export of our own; records of another kind in the same file are ingested as new ones."""
-    ours = sorted(exported)
-    others = [place for place in range(len(drafts)) if place not in exported]
+    ours = sorted(at for at, about in exported.items() if about.own)
+    others = [place for place in range(len(drafts)) if place not in set(ours)]
     results = dict(zip(ours, restore_export([(drafts[at], exported[at]) for at in ours], context), strict=True))
     results |= zip(others, ingest_drafts([drafts[at] for at in others], context), strict=True)
     pieces = [Piece(digest=piece_key(draft.memory), memory_id=results[at].id) for at, draft in enumerate(drafts)]

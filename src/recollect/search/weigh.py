@@ -12,10 +12,10 @@ from recollect.profile import Factor, Floor, Weigh
 from recollect.records import Fact, Traits, Usage
 from recollect.search.candidates import Candidate, Candidates, Drop, Factors
 from recollect.search.dialogue import REPLY
-from recollect.search.fuse import only_list
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
+from recollect.trust import capped
 from recollect.values import replace
 
 UNUSED: Final = Usage()
@@ -88,7 +88,7 @@ def _priors(memories: Mapping[int, Traits | Outlined], rules: Weigh, now: dateti
     known: dict[tuple[float, bool, datetime], float] = {}
     column: dict[int, float] = {}
     for row, memory in memories.items():
-        key = memory.confidence, memory.pinned, memory.created_at
+        key = _sure(memory), memory.pinned, memory.created_at
         factor = known.get(key)
         if factor is None:
             factor = known[key] = prior(Subject(memory), rules, now)
@@ -130,7 +130,12 @@ def dated(subject: Subject, rules: Weigh, now: datetime) -> float:
 
 def confidence(subject: Subject, _: Weigh, __: datetime) -> float:
     """Oro: as sure as the memory itself is."""
-    return subject.memory.confidence
+    return _sure(subject.memory)
+
+
+def _sure(memory: Traits | Outlined) -> float:
+    """Return how sure a memory is for ranking: at most as its writer is trusted. Traits come from a store so."""
+    return memory.confidence if isinstance(memory, Traits) else capped(memory.confidence, memory.trust)
 
 
 def fact_confidence(subject: Subject, _: Weigh, now: datetime) -> float:
@@ -155,7 +160,7 @@ def prior(subject: Subject, rules: Weigh, now: datetime) -> float:
     within the bounds of the profile.
     """
     memory, (low, high) = subject.memory, rules.bounds
-    sure = 1.0 + rules.confidence_shift * (memory.confidence - 0.8)
+    sure = 1.0 + rules.confidence_shift * (_sure(memory) - 0.8)
     fresh = 1.0 - rules.age_shift * (1.0 - half_life(subject, rules, now))
     whole = sure * fresh * (1.0 + rules.pin_shift * memory.pinned)
     return low if whole < low else min(whole, high)
@@ -279,14 +284,9 @@ def _bound(candidates: Candidates, near: Mapping[int, float]) -> float:
 # --- floors ---------------------------------------------------------------------------------
 
 
-def apply_floor(state: State, *, rules: Floor, fallback: bool = False) -> State:
-    """Drop the candidates that score too little, and those whose facts are worth too little.
-
-    The floor of fused scores never cuts those of one list alone: BM25 and cosines are another measure.
-    """
-    alone = only_list(state.rankings, fallback=fallback) if state.mode == "hybrid" and fallback else None
-    mode = state.mode if alone is None else "semantic" if alone.kind == "vector" else "keyword"
-    least = {"keyword": rules.keyword, "semantic": rules.semantic, "hybrid": rules.hybrid}[mode]
+def apply_floor(state: State, *, rules: Floor) -> State:
+    """Drop the candidates that score too little, and those whose facts are worth too little."""
+    least = {"keyword": rules.keyword, "semantic": rules.semantic, "hybrid": rules.hybrid}[state.mode]
     # A share of the best cuts the long tail of vectors, never a word's match.
     relative = 0.0 if state.mode == "keyword" or state.query.tree is not None else rules.relative
     candidates = state.columns

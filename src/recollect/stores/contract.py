@@ -208,7 +208,10 @@ class WordIndex(Protocol):
         ...
 
     def traits(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Traits]:
-        """Return the traits of the memories that `load` would return, in the same order; a blank thread is none."""
+        """Return the traits of the memories that `load` would return, in the same order; a blank thread is none.
+
+        The confidence is the one for ranking: at most as far as the writer is trusted.
+        """
         ...
 
     def outlines(self, ids: Sequence[int], *, scope: Scope) -> dict[int, Outline]:

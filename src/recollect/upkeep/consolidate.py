@@ -42,7 +42,7 @@ from recollect.remember.dedup import (
 )
 from recollect.remember.ingest import MAX_NEAREST, by_bm25
 from recollect.stores.contract import Store
-from recollect.trust import capped, linked, may_merge
+from recollect.trust import linked, may_merge
 from recollect.upkeep.facts import Conflict, by_project, repeated
 from recollect.values import dataclass, replace
 from recollect.vectors import matrix
@@ -382,7 +382,7 @@ def _merge(merges: Sequence[MergeProposal], plan: Plan, store: Store) -> tuple[l
     writes: list[Write] = []
     for each in held:
         kept, gone = memories[each.kept], memories[each.gone]
-        confidence = capped(max(kept.confidence, gone.confidence), kept.trust)
+        confidence = max(kept.confidence, gone.confidence)
         memories[kept.id] = replace(kept, confidence=confidence)
         detail = {"by": VERB, "of": gone.id, **each.evidence}
         writes.append(Merge(id=kept.id, confidence=confidence, wording=gone.content, detail=detail))

@@ -77,6 +77,15 @@ CODE: Final = (
 )
 """How the names of source files end; what is in them is told by `source_code`."""
 
+
+def _store(name: str, *, about: str) -> Format:
+    """Return the format of the SQLite database that the program *name* keeps."""
+    of = "memory_stores"
+    return Format(
+        name=name, about=about, read=parts(of, "read_store", name), suffixes=SQLITE, sign=sign(of, "is_store", name)
+    )
+
+
 FORMATS: Final = (
     # What one program writes, recognised by its contents, stands before the general forms below.
     # --- agents and assistants
@@ -173,13 +182,8 @@ FORMATS: Final = (
         suffixes=(".jsonl", ".json"),
         sign=sign("knowledge_graph", "is_knowledge_graph"),
     ),
-    Format(
-        name="claude-mem",
-        about="the store of claude-mem",
-        read=parts("memory_stores", "read_claude_mem"),
-        suffixes=SQLITE,
-        sign=sign("memory_stores", "is_claude_mem"),
-    ),
+    _store("engram", about="the store of engram"),
+    _store("claude-mem", about="the store of claude-mem"),
     Format(
         name="mem0",
         about="memories of mem0",
@@ -187,19 +191,14 @@ FORMATS: Final = (
         suffixes=(*SQLITE, *JSON),
         sign=sign("memory_stores", "is_mem0"),
     ),
+    _store("cortex", about="the store of Cortex"),
+    _store("oro", about="the store of Oro"),
     Format(
-        name="cortex",
-        about="the store of Cortex",
-        read=parts("memory_stores", "read_cortex"),
-        suffixes=SQLITE,
-        sign=sign("memory_stores", "is_cortex"),
-    ),
-    Format(
-        name="engram",
-        about="the store of engram",
-        read=parts("memory_stores", "read_engram"),
-        suffixes=SQLITE,
-        sign=sign("memory_stores", "is_engram"),
+        name="neo4j",
+        about="nodes of Neo4j or NornicDB",
+        read=parts("neo4j", "read_neo4j"),
+        suffixes=(*JSON, *JSONL),
+        sign=sign("neo4j", "is_neo4j"),
     ),
     Format(
         name="beads",

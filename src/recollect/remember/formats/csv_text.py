@@ -4,6 +4,7 @@ import csv
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, dropwhile
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
 from recollect.records import Memory
@@ -13,6 +14,7 @@ from recollect.remember.formats.record import CONTENT, FIELDS, Origin, Parsed, R
 from recollect.remember.formats.values import clean
 
 _DELIMITERS: Final = ",;\t|"
+_LIMIT: Final = Lock()
 _REMARK: Final = "note"
 _KNOWN: Final = frozenset((*CONTENT, *(name for names, _ in FIELDS.values() for name in names)))
 
@@ -42,22 +44,38 @@ def _memories(
     lines: Iterable[tuple[int, str | None]], origin: Origin
 ) -> Iterator[tuple[Memory | None, str | None, int]]:
     """Yield the memory of each row, and how long the row is; a mistake ends the table and is told."""
-    # The module's own limit of 128 KB a field would refuse files that we accept.
-    csv.field_size_limit(LARGEST)
     coming = dropwhile(lambda line: line[1] == "", lines)
     number, first = next(coming, (1, ""))
     told = chain([first], (line for _, line in coming))
     reader = csv.reader((_within(line) for line in told), delimiter=max(_DELIMITERS, key=(first or "").count))
     try:
-        header = _names(next(reader, ()))
+        rows = _rows(reader)
+        header = _names(next(rows, ()))
         last = reader.line_num
-        for row in reader:
+        for row in rows:
             line, last = number + last, reader.line_num
             record = _record(header, row)
             memory = as_memory(record, origin=origin, line=line, names=_content_names(record))
             yield memory, None, sum(map(len, row))
     except csv.Error as error:
         yield None, f"line {number - 1 + reader.line_num}: not CSV ({error})", 0
+
+
+def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
+    """Yield the rows of *reader*, with fields as long as a file may be.
+
+    The module's limit of 128 KB is the whole process's: it is put back before anybody else reads a table.
+    """
+    while True:
+        with _LIMIT:
+            usual = csv.field_size_limit(LARGEST)
+            try:
+                row = next(reader, None)
+            finally:
+                csv.field_size_limit(usual)
+        if row is None:
+            return
+        yield row
 
 
 def _within(line: str | None) -> str:

@@ -41,6 +41,7 @@ from recollect.remember.formats.record import (
     Record,
     as_memory,
     content_of,
+    without_vector,
 )
 from recollect.remember.formats.values import as_confidence, as_count, as_id, flatten, is_scalar
 from recollect.text.dates import as_moment
@@ -144,9 +145,11 @@ class _File:
             except ValueError as error:
                 yield f"line {entry.line}: {error}"
 
-    def add(self, memory: Memory | None) -> None:
-        """Keep *memory* if there is one."""
+    def add(self, memory: Memory | None, about: Exported | None = None) -> None:
+        """Keep *memory* if there is one, and what its record says *about* it beyond that."""
         if memory is not None:
+            if about is not None:
+                self.exported[len(self.memories)] = about
             self.memories.append(memory)
 
     def part(self, *names: str | None, session: str | None = None) -> str | None:
@@ -205,9 +208,7 @@ def _choose(value: object, *, mostly_turns: bool) -> Callable[[Entry, _File], No
 
 
 def _make_exported(entry: Entry, file: _File) -> None:
-    memory, exported = as_exported(_record(entry))
-    file.exported[len(file.memories)] = exported
-    file.add(memory)
+    file.add(*as_exported(_record(entry)))
 
 
 def _make_turn(entry: Entry, file: _File) -> None:
@@ -239,11 +240,12 @@ def _make_conversations(entry: Entry, file: _File) -> None:
 
 
 def _make_record(entry: Entry, file: _File) -> None:
-    record = _record(entry)
+    record, vector = without_vector(_record(entry))
     if entry.key is not None and content_of(record) is None:
         _make_bare(entry, file)
     else:
-        file.add(as_memory(record, origin=file.origin, line=entry.line, title=entry.key or ""))
+        about = None if vector is None else Exported(own=False, vector=vector)
+        file.add(as_memory(record, origin=file.origin, line=entry.line, title=entry.key or ""), about)
 
 
 def _make_bare(entry: Entry, file: _File) -> None:

@@ -96,18 +96,18 @@ def whole(module: str, function: str) -> PathReader:
     return read
 
 
-def parts(module: str, function: str) -> PathReader:
+def parts(module: str, function: str, *more: str) -> PathReader:
     """Return how a file is read by *function* of *module*, which takes the path and yields what it finds in parts."""
 
     def read(path: Path, origin: Origin) -> Iterator[Parsed]:
-        yield from _load(module, function)(path, origin)
+        yield from _load(module, function)(path, origin, *more)
 
     return read
 
 
-def sign(module: str, function: str) -> Callable[[Glimpse], bool]:
+def sign(module: str, function: str, *more: str) -> Callable[[Glimpse], bool]:
     """Return how a file is recognised: by *function* of *module*, which takes a glimpse of it."""
-    return lambda glimpse: bool(_load(module, function)(glimpse))
+    return lambda glimpse: bool(_load(module, function)(glimpse, *more))
 
 
 def _load(module: str, function: str) -> Callable[..., Any]:

@@ -5,7 +5,6 @@ One idle child is reused for the next file. The request is a line of JSON, the r
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -13,10 +12,12 @@ from threading import Lock, Timer
 from typing import Any, Final
 
 from recollect.errors import FileError
+from recollect.files import neutral_folder, python_command
 from recollect.records import Memory
 from recollect.remember.find_files import shown
 from recollect.remember.formats.entries import memory_of
 from recollect.remember.formats.record import Origin, Parsed
+from recollect.settings import child_environment
 from recollect.values import fields, is_dataclass
 
 MAX_MEMORY_BYTES: Final = 1024**3
@@ -93,13 +94,13 @@ def _child() -> "subprocess.Popen[bytes]":
             if child.poll() is None:
                 return child
             _end(child)
-    # -P: no module from the working folder is ever loaded.
     return subprocess.Popen(  # noqa: S603
-        [sys.executable, "-P", "-m", _CHILD],
+        python_command(_CHILD),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
-        cwd=Path(sys.executable).anchor,
+        cwd=neutral_folder(),
+        env=child_environment(),
         start_new_session=True,
     )
 

@@ -1,54 +1,79 @@
-"""Read the stores of other programs that keep memories: claude-mem, mem0, Cortex, engram.
+"""Read the stores of other programs that keep memories: claude-mem, mem0, Cortex, engram, Oro.
 
-Their columns came and went with their versions, so a row is asked for what it has.
+Which tables a store has, and what their columns mean, stands in `STORES`. Columns came and went with versions, so a row
+is asked for what it has. Rows that are deleted there are left out and counted.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from itertools import chain
+import struct
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from recollect.records import Memory
+from recollect.records import NEVER, Fact, Memory
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.json_text import decode
 from recollect.remember.formats.portions import json_document, portions, records_in, text_at
-from recollect.remember.formats.record import Origin, Parsed, Record
+from recollect.remember.formats.record import Exported, Origin, Parsed, Record
 from recollect.remember.formats.sqlite_file import Columns, Database, columns_of, database
-from recollect.remember.formats.values import as_confidence, as_line, as_tags
+from recollect.remember.formats.values import as_confidence, as_flag, as_line, as_tags, as_vector
 from recollect.text.dates import as_moment
+from recollect.values import dataclass, field, replace
 
-Made = Memory | str
-"""The memory of a row, or what the row was if it is left out."""
-Rows = Callable[[Database, Columns, Origin], Iterable[Made]]
-
-
-def _parsed(path: Path, origin: Origin, rows: Rows) -> Iterator[Parsed]:
-    """Yield what *rows* makes of the database at *path*, in portions."""
-    with database(path) as db:
-        for portion in portions(rows(db, db.columns(), origin)):
-            left_out = [each for each in portion if isinstance(each, str)]
-            kept = tuple(each for each in portion if isinstance(each, Memory))
-            yield Parsed(memories=kept, skipped={each: left_out.count(each) for each in set(left_out)})
+Made = tuple[Memory, Exported | None] | str
+"""The memory of a row and what else the row says, or what the row was if it is left out."""
+Words = Callable[[Record], str]
+Beside = Mapping[object, Exported]
+"""What other tables hold of the rows of a table, by id."""
 
 
-def _memory(row: Record, origin: Origin, content: str, key: str, **fields: Any) -> Made:
-    """Return the memory of a row; what it is called, whose project it is and when it was are named alike everywhere."""
-    if not content.strip():
-        return "empty row"
-    moments = (as_moment(row.get(name)) for name in ("updated_at", "created_at_epoch", "created_at", "imported_at"))
-    given: dict[str, Any] = {
-        "title": as_line(row.get("title")) or "",
-        "type": as_line(row.get("type")) or "note",
-        "project": as_line(row.get("project")) or "default",
-        "observed_at": next(filter(None, moments), origin.date),
-        **fields,
-    }
-    given["metadata"] = {
-        name: value for name, value in given.get("metadata", {}).items() if value not in (None, "", [])
-    }
-    return Memory(content=content.strip(), source=origin.source, external_id=key, **given)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """How the rows of a table become memories."""
+
+    name: str
+    key: str
+    """What stands before the id of a row in the external id of its memory."""
+    words: Words
+    needs: frozenset[str] = frozenset({"id"})
+    type: str = "note"
+    id: str = "id"
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    """The columns that go to the metadata, by the name they have there."""
+    where: str = "true"
+    partial: bool = False
+    """Whether a row without words is one that is not finished, and not counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreFormat:
+    """What a store is recognised by, any of several sets of columns, and the tables that are read."""
+
+    signs: tuple[Mapping[str, frozenset[str]], ...]
+    tables: tuple[Table, ...]
+
+
+# --- words ----------------------------------------------------------------------------------
+
+
+def _column(name: str) -> Words:
+    return lambda row: text_at(row, name)
+
+
+def _observed(row: Record) -> str:
+    """Return what an observation tells, and below it the facts that the telling leaves out."""
+    told = text_at(row, "narrative") or text_at(row, "text") or text_at(row, "subtitle")
+    facts = [f"- {each}" for each in _listed(row.get("facts")) if each not in told]
+    return "\n".join(filter(None, (told, *facts))) or text_at(row, "title")
+
+
+_SUMMARY: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+
+
+def _summed(row: Record) -> str:
+    told = {name: text_at(row, name) for name in _SUMMARY}
+    return "\n".join(f"{name.replace('_', ' ').capitalize()}: {words}" for name, words in told.items() if words)
 
 
 def _listed(value: object) -> list[str]:
@@ -61,77 +86,279 @@ def _listed(value: object) -> list[str]:
     return [line for each in found if (line := as_line(each))] if isinstance(found, list) else []
 
 
-# --- claude-mem -----------------------------------------------------------------------------
+# --- the stores -----------------------------------------------------------------------------
 
-_SUMMARY: Final = ("request", "investigated", "learned", "completed", "next_steps", "notes")
+_OBSERVATION: Final = {"subtitle": "subtitle", "scope": "scope", "retrievals": "retrieval_count"}
 
 
-def is_claude_mem(glimpse: Glimpse) -> bool:
-    """Tell whether a database is that of claude-mem."""
+def _sessions(key: str) -> tuple[Table, ...]:
+    """Return the tables that claude-mem and the programs that grew from it have in common."""
+    of = Table(name="observations", key=f"{key}:observation", words=_observed, metadata=_OBSERVATION)
+    return (
+        replace(of, needs=frozenset({"memory_session_id"})),
+        replace(of, needs=frozenset({"sdk_session_id"})),
+        Table(name="session_summaries", key=f"{key}:summary", words=_summed, type="summary"),
+        Table(
+            name="user_prompts",
+            key=f"{key}:prompt",
+            words=_column("prompt_text"),
+            needs=frozenset({"prompt_text"}),
+            type="prompt",
+        ),
+    )
+
+
+_TOPICS: Final = {"topic": "topic_key", "scope": "scope"}
+_SCOPES: Final = ("user_id", "agent_id", "run_id", "actor_id", "role", "expiration_date")
+
+STORES: Final[Mapping[str, StoreFormat]] = {
+    "engram": StoreFormat(
+        signs=(
+            {"observations": frozenset({"session_id", "content", "topic_key", "scope"})},
+            {"observations": frozenset({"sdk_session_id", "narrative", "concepts", "scope"})},
+        ),
+        tables=(
+            *_sessions("engram"),
+            Table(
+                name="observations",
+                key="engram:observation",
+                words=_column("content"),
+                needs=frozenset({"topic_key"}),
+                type="observation",
+                metadata=_TOPICS,
+            ),
+            Table(
+                name="user_prompts",
+                key="engram:prompt",
+                words=_column("content"),
+                needs=frozenset({"content"}),
+                type="prompt",
+            ),
+            Table(
+                name="sessions",
+                key="engram:summary",
+                words=_column("summary"),
+                needs=frozenset({"summary"}),
+                type="summary",
+                partial=True,
+            ),
+        ),
+    ),
+    "claude-mem": StoreFormat(
+        signs=(
+            {"observations": frozenset({"memory_session_id", "project", "type"})},
+            {"observations": frozenset({"sdk_session_id", "project", "type"})},
+            {"memory_items": frozenset({"kind", "narrative", "facts", "concepts"})},
+        ),
+        tables=(
+            *_sessions("claude-mem"),
+            Table(name="memory_items", key="claude-mem:item", words=_observed, metadata=_OBSERVATION),
+        ),
+    ),
+    "mem0": StoreFormat(
+        signs=({"history": frozenset({"memory_id", "old_memory", "new_memory", "event"})},),
+        tables=(
+            Table(
+                name="history",
+                key="mem0",
+                id="memory_id",
+                words=_column("new_memory"),
+                metadata={name: name for name in _SCOPES},
+                where="rowid in (select max(rowid) from history group by memory_id)",
+            ),
+        ),
+    ),
+    "cortex": StoreFormat(
+        signs=(
+            {
+                "memories": frozenset({"content", "content_hash", "source_file", "imported_at"}),
+                "facts": frozenset({"memory_id", "subject", "predicate", "object"}),
+            },
+        ),
+        tables=(
+            Table(
+                name="memories",
+                key="cortex",
+                id="content_hash",
+                words=_column("content"),
+                metadata={"file": "source_file", "line": "source_line"},
+            ),
+        ),
+    ),
+    "oro": StoreFormat(
+        signs=({"memories": frozenset({"content", "type", "tags", "confidence", "bead_id"})},),
+        tables=(
+            Table(
+                name="memories",
+                key="oro",
+                words=_column("content"),
+                metadata={"origin": "source", "bead": "bead_id", "worker": "worker_id"},
+            ),
+        ),
+    ),
+}
+
+
+def is_store(glimpse: Glimpse, name: str) -> bool:
+    """Tell whether a database is that of the program *name*."""
     columns = columns_of(glimpse)
-    old = {"memory_session_id", "project", "type"} <= columns.get("observations", frozenset())
-    return old or {"kind", "narrative", "facts", "concepts"} <= columns.get("memory_items", frozenset())
+    return any(
+        all(wanted <= columns.get(table, frozenset()) for table, wanted in sign.items()) for sign in STORES[name].signs
+    )
 
 
-def read_claude_mem(path: Path, origin: Origin) -> Iterator[Parsed]:
-    """Yield observations, summaries of sessions and prompts; an observation that stands in two tables comes once."""
-    return _parsed(path, origin, _claude_mem)
+def read_store(path: Path, origin: Origin, name: str) -> Iterator[Parsed]:
+    """Yield the memories in the database of the program *name*, in portions."""
+    with database(path) as db:
+        for portion in portions(_rows(db, db.columns(), origin, STORES[name])):
+            left_out = Counter(each for each in portion if isinstance(each, str))
+            kept = [each for each in portion if not isinstance(each, str)]
+            about = {at: beside for at, (_, beside) in enumerate(kept) if beside is not None}
+            yield Parsed(memories=tuple(memory for memory, _ in kept), exported=about, skipped=left_out)
 
 
-def _claude_mem(db: Database, columns: Columns, origin: Origin) -> Iterator[Made]:
-    sessions = list(db.rows("sdk_sessions")) if "sdk_sessions" in columns else []
-    owners = {text_at(each, "content_session_id"): each.get("project") for each in sessions}
-    names = {text_at(each, "id"): each.get("name") for each in db.rows("projects")} if "projects" in columns else {}
-    if "observations" in columns:
-        yield from (_observation(row, origin, f"observation:{row.get('id')}") for row in db.rows("observations"))
-    if "session_summaries" in columns:
-        yield from (_summary(row, origin) for row in db.rows("session_summaries"))
-    for row in db.rows("user_prompts") if "user_prompts" in columns else ():
-        yield _prompt({**row, "project": owners.get(text_at(row, "content_session_id"))}, origin)
-    for row in db.rows("memory_items") if "memory_items" in columns else ():
-        if row.get("legacy_observation_id") is not None and "observations" in columns:
-            yield "repeat of an observation"
-        else:
-            named = {**row, "project": names.get(text_at(row, "project_id"))}
-            yield _observation(named, origin, f"item:{row.get('id')}")
+def _rows(db: Database, columns: Columns, origin: Origin, store: StoreFormat) -> Iterator[Made]:
+    projects = _projects(db, columns)
+    tables = [each for each in store.tables if each.needs <= columns.get(each.name, frozenset())]
+    for table in tables:
+        beside = _cortex(db, columns) if table.key == "cortex" else {}
+        for row in db.rows(table.name, where=table.where):
+            if row.get("legacy_observation_id") is not None and "observations" in columns:
+                yield "repeat of an observation"
+                continue
+            made = _made(row, table, origin, projects, beside.get(row.get("id")))
+            if made is not None:
+                yield made
 
 
-def _observation(row: Record, origin: Origin, key: str) -> Made:
-    told = text_at(row, "narrative") or text_at(row, "text") or text_at(row, "subtitle")
-    facts = [f"- {each}" for each in _listed(row.get("facts")) if each not in told]
-    content = "\n".join(filter(None, (told, *facts))) or text_at(row, "title")
-    about = {
-        "subtitle": text_at(row, "subtitle") if text_at(row, "subtitle") not in told else "",
-        "files": list(dict.fromkeys(_listed(row.get("files_modified")) + _listed(row.get("files_read")))),
+_OWNERS: Final = ("content_session_id", "claude_session_id", "sdk_session_id", "project_id")
+
+
+def _projects(db: Database, columns: Columns) -> dict[str, object]:
+    """Return the project of each session, and the name of each project, by their ids."""
+    found = {text_at(row, "id"): row.get("name") for row in db.rows("projects")} if "projects" in columns else {}
+    for row in db.rows("sdk_sessions") if "sdk_sessions" in columns else ():
+        found |= {text_at(row, name): row.get("project") for name in _OWNERS if text_at(row, name)}
+    return found
+
+
+def _made(
+    row: Record, table: Table, origin: Origin, projects: Mapping[str, object], beside: Exported | None
+) -> Made | None:
+    """Return the memory of a row; None for one that is not finished."""
+    if row.get("deleted_at") is not None or row.get("is_deleted") == 1 or text_at(row, "event").upper() == "DELETE":
+        return "deleted memory"
+    if row.get("is_superseded") == 1:
+        return "superseded memory"
+    content = table.words(row)
+    if not content.strip():
+        return None if table.partial else "empty row"
+    owner = next((projects[key] for key in map(row.get, _OWNERS) if isinstance(key, str) and key in projects), None)
+    memory = Memory(
+        content=content.strip(),
+        source=origin.source,
+        external_id=f"{table.key}:{as_line(row.get(table.id)) or row.get('id')}",
+        title=as_line(row.get("title")) or text_at(row, "request").split("\n")[0][:120],
+        type=as_line(row.get("type")) or as_line(row.get("memory_class")) or table.type,
+        project=as_line(row.get("project")) or as_line(owner) or "default",
+        section=as_line(row.get("source_section")),
+        tags=_tags(row),
+        **_measures(row),
+        **_dates(row, origin),
+        metadata=_about(row, table, content),
+    )
+    return memory, beside or _judged(row)
+
+
+def _tags(row: Record) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tag for name in ("concepts", "tags", "categories") for tag in _listed_tags(row, name)))
+
+
+def _listed_tags(row: Record, name: str) -> tuple[str, ...]:
+    value = row.get(name)
+    is_json = isinstance(value, str) and value[:1] == "["
+    return tuple(_listed(value)) if is_json else as_tags(value) or ()
+
+
+def _measures(row: Record) -> dict[str, Any]:
+    sure, pinned = as_confidence(row.get("confidence")), as_flag(row.get("pinned"))
+    return {**({} if sure is None else {"confidence": sure}), **({"pinned": True} if pinned else {})}
+
+
+_BORN: Final = ("created_at_epoch", "created_at", "imported_at", "started_at")
+
+
+def _dates(row: Record, origin: Origin) -> dict[str, Any]:
+    """Return when a memory was written down, and when it was last true."""
+    born = next(filter(None, (as_moment(row.get(name)) for name in _BORN)), None)
+    last = next(filter(None, (as_moment(row.get(name)) for name in ("updated_at", "ended_at"))), born)
+    return {**({"created_at": born} if born else {}), "observed_at": last or origin.date}
+
+
+def _about(row: Record, table: Table, content: str) -> dict[str, Any]:
+    given = row.get("metadata")
+    about = dict(given) if isinstance(given, dict) else {}
+    about |= {name: row.get(column) for name, column in table.metadata.items()}
+    about["files"] = list(dict.fromkeys(_listed(row.get("files_modified")) + _listed(row.get("files_read"))))
+    if as_line(about.get("subtitle")) and str(about["subtitle"]) in content:
+        del about["subtitle"]
+    return {name: value for name, value in about.items() if value not in (None, "", [], 0)}
+
+
+def _judged(row: Record) -> Exported | None:
+    """Return what the user of a row thought of it."""
+    vote = row.get("user_feedback")
+    if not isinstance(vote, int) or vote == 0:
+        return None
+    return Exported(own=False, verdict="useful" if vote > 0 else "wrong")
+
+
+# --- what belongs to a memory of Cortex -----------------------------------------------------
+
+
+def _cortex(db: Database, columns: Columns) -> Beside:
+    """Return the facts and the vector of each memory, as they are stored there."""
+    facts: dict[object, list[Fact]] = {}
+    for row in db.rows("facts"):
+        if (fact := _fact(row)) is not None:
+            facts.setdefault(row.get("memory_id"), []).append(fact)
+    rows = db.rows("embeddings") if "vector" in columns.get("embeddings", frozenset()) else ()
+    vectors = {row.get("memory_id"): _vector(row.get("vector")) for row in rows}
+    return {
+        key: Exported(own=False, facts=tuple(facts.get(key, ())), vector=vectors.get(key))
+        for key in facts.keys() | vectors.keys()
     }
-    return _memory(row, origin, content, f"claude-mem:{key}", tags=_tags(row.get("concepts")), metadata=about)
 
 
-def _tags(value: object) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_listed(value)))
+def _fact(row: Record) -> Fact | None:
+    if not (text_at(row, "predicate") and text_at(row, "object")):
+        return None
+    held = row.get("superseded_by") is None and text_at(row, "state") not in {"superseded", "retired"}
+    rate, sure = row.get("decay_rate"), as_confidence(row.get("confidence"))
+    return Fact(
+        subject=text_at(row, "subject"),
+        predicate=text_at(row, "predicate"),
+        object=text_at(row, "object"),
+        type=text_at(row, "fact_type") or "kv",
+        confidence=1.0 if sure is None else sure,
+        decay_rate=float(rate) if isinstance(rate, int | float) else 0.01,
+        quote=text_at(row, "source_quote"),
+        last_reinforced=as_moment(row.get("last_reinforced")) or as_moment(row.get("created_at")) or NEVER,
+        state="active" if held else "superseded",
+    )
 
 
-def _summary(row: Record, origin: Origin) -> Made:
-    told = {name: text_at(row, name) for name in _SUMMARY}
-    lines = [f"{name.replace('_', ' ').capitalize()}: {words}" for name, words in told.items() if words]
-    title = told["request"].split("\n")[0][:120]
-    return _memory(row, origin, "\n".join(lines), f"claude-mem:summary:{row.get('id')}", type="summary", title=title)
+def _vector(raw: object) -> tuple[float, ...] | None:
+    """Return the numbers of a column of 32-bit floats, the lowest byte first."""
+    return as_vector(struct.unpack(f"<{len(raw) // 4}f", raw)) if isinstance(raw, bytes) and not len(raw) % 4 else None
 
 
-def _prompt(row: Record, origin: Origin) -> Made:
-    return _memory(row, origin, text_at(row, "prompt_text"), f"claude-mem:prompt:{row.get('id')}", type="prompt")
-
-
-# --- mem0 -----------------------------------------------------------------------------------
-
-_SCOPE: Final = ("user_id", "agent_id", "run_id", "actor_id", "role", "expiration_date")
+# --- what mem0 returns ----------------------------------------------------------------------
 
 
 def is_mem0(glimpse: Glimpse) -> bool:
     """Tell whether a file is mem0's history, or what its `get_all` returned, saved as JSON."""
-    if glimpse.suffix == ".json":
-        return _is_get_all(glimpse.text)
-    return {"memory_id", "old_memory", "new_memory", "event"} <= columns_of(glimpse).get("history", frozenset())
+    return _is_get_all(glimpse.text) if glimpse.suffix == ".json" else is_store(glimpse, "mem0")
 
 
 def _is_get_all(text: str) -> bool:
@@ -150,118 +377,13 @@ def _is_get_all(text: str) -> bool:
 def read_mem0(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield each memory as it is now; deleted ones are counted."""
     if path.suffix.lower() != ".json":
-        yield from _parsed(path, origin, _mem0_history)
+        yield from read_store(path, origin, "mem0")
         return
     value = json_document(path)
     records = value.get("results") if isinstance(value, dict) else value
     listed = records if isinstance(records, list) else []
-    made = [_mem0(each, origin) for each in records_in(listed)]
-    kept = tuple(each for each in made if isinstance(each, Memory))
+    of = replace(STORES["mem0"].tables[0], id="id", words=_column("memory"))
+    made = [_made(each, of, origin, {}, None) for each in records_in(listed) if as_line(each.get("id"))]
+    kept = tuple(each[0] for each in made if isinstance(each, tuple))
     lost = len(listed) - len(kept)
     yield Parsed(memories=kept, skipped={"unknown record": lost} if lost else {})
-
-
-def _mem0_history(db: Database, _: Columns, origin: Origin) -> Iterator[Made]:
-    latest = "rowid in (select max(rowid) from history group by memory_id)"
-    for row in db.rows("history", where=latest):
-        if row.get("is_deleted") == 1 or text_at(row, "event").upper() == "DELETE":
-            yield "deleted memory"
-        else:
-            yield _mem0({**row, "id": row.get("memory_id"), "memory": row.get("new_memory")}, origin)
-
-
-def _mem0(record: Record, origin: Origin) -> Made:
-    key = as_line(record.get("id"))
-    if not key:
-        return "unknown record"
-    given = record.get("metadata")
-    about = {**(given if isinstance(given, dict) else {}), **{name: as_line(record.get(name)) for name in _SCOPE}}
-    tags = as_tags(record.get("categories")) or ()
-    row = {name: value for name, value in record.items() if name not in {"type", "title"}}
-    return _memory(row, origin, text_at(record, "memory"), f"mem0:{key}", tags=tags, metadata=about)
-
-
-# --- Cortex ---------------------------------------------------------------------------------
-
-
-def is_cortex(glimpse: Glimpse) -> bool:
-    """Tell whether a database is that of Cortex."""
-    columns = columns_of(glimpse)
-    memories = {"content", "content_hash", "source_file", "imported_at"} <= columns.get("memories", frozenset())
-    return memories and {"memory_id", "subject", "predicate", "object"} <= columns.get("facts", frozenset())
-
-
-def read_cortex(path: Path, origin: Origin) -> Iterator[Parsed]:
-    """Yield each memory with the facts drawn from it that still hold; deleted ones are counted."""
-    return _parsed(path, origin, _cortex)
-
-
-def _cortex(db: Database, _: Columns, origin: Origin) -> Iterator[Made]:
-    facts: dict[object, list[Record]] = {}
-    for fact in db.rows("facts"):
-        if fact.get("superseded_by") is None and text_at(fact, "state") not in {"superseded", "retired"}:
-            facts.setdefault(fact.get("memory_id"), []).append(fact)
-    for row in db.rows("memories"):
-        if row.get("deleted_at") is not None:
-            yield "deleted memory"
-            continue
-        stated = facts.get(row.get("id"), [])
-        words = (" ".join(filter(None, (text_at(each, part) for part in _STATED))) for each in stated)
-        place = ":".join(filter(None, (as_line(row.get("source_file")), as_line(row.get("source_line")))))
-        about = {"file": place, "facts": list(filter(None, words))}
-        yield _memory(
-            row,
-            origin,
-            text_at(row, "content"),
-            f"cortex:{as_line(row.get('content_hash')) or row.get('id')}",
-            type=as_line(row.get("memory_class")) or "note",
-            section=as_line(row.get("source_section")),
-            confidence=max([as_confidence(each.get("confidence")) or 0.0 for each in stated], default=0.8),
-            metadata=about,
-        )
-
-
-_STATED: Final = ("subject", "predicate", "object")
-
-
-# --- engram ---------------------------------------------------------------------------------
-
-
-def is_engram(glimpse: Glimpse) -> bool:
-    """Tell whether a database is that of engram."""
-    return {"session_id", "content", "topic_key", "scope"} <= columns_of(glimpse).get("observations", frozenset())
-
-
-def read_engram(path: Path, origin: Origin) -> Iterator[Parsed]:
-    """Yield observations, prompts and the summaries of sessions; deleted ones are counted."""
-    return _parsed(path, origin, _engram)
-
-
-def _engram(db: Database, columns: Columns, origin: Origin) -> Iterator[Made]:
-    tables: Mapping[str, tuple[str, str]] = {
-        "observations": ("observation", "content"),
-        "user_prompts": ("prompt", "content"),
-        "sessions": ("summary", "summary"),
-    }
-    made = (
-        map(partial(_engram_row, origin, *tables[table]), db.rows(table))
-        for table in tables
-        if tables[table][1] in columns.get(table, frozenset())
-    )
-    return (each for each in chain.from_iterable(made) if each is not None)
-
-
-def _engram_row(origin: Origin, kind: str, column: str, row: Record) -> Made | None:
-    if row.get("deleted_at") is not None:
-        return "deleted memory"
-    if kind == "summary" and not text_at(row, column):
-        return None  # a session that is not at its end
-    named = {"topic": "topic_key", "scope": "scope"}
-    about = {name: as_line(row.get(key)) for name, key in named.items()}
-    moment = as_moment(row.get("ended_at")) or as_moment(row.get("started_at")) if kind == "summary" else None
-    more = {"observed_at": moment} if moment else {}
-    own = as_line(row.get("type")) or kind
-    key = f"engram:{kind}:{row.get('id')}"
-    return _memory(
-        row, origin, text_at(row, column), key, type=own, tags=_tags(row.get("tags")), metadata=about, **more
-    )

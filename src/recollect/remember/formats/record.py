@@ -5,8 +5,17 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final
 
-from recollect.records import Event, Fact, Generation, Memory, Passage
-from recollect.remember.formats.values import as_confidence, as_flag, as_id, as_line, as_tags, as_words, flatten
+from recollect.records import Event, Fact, Generation, Memory, Passage, Verdict
+from recollect.remember.formats.values import (
+    as_confidence,
+    as_flag,
+    as_id,
+    as_line,
+    as_tags,
+    as_vector,
+    as_words,
+    flatten,
+)
 from recollect.text.dates import as_moment
 from recollect.values import dataclass, field
 
@@ -30,24 +39,30 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What recollect's own export says of a memory beyond the memory: its ids there and what belongs to it.
+    """What an export or another store says beyond a memory: its ids there and what belongs to it.
 
     None for facts and events means that it does not say, as exports of the first form do not.
     """
 
+    own: bool = True
+    """Whether it is recollect's own export, which is restored as it was."""
     id: int | None = None
     superseded_by: int | None = None
     wordings: tuple[str, ...] = ()
     facts: tuple[Fact, ...] | None = None
     events: tuple[Event, ...] | None = None
     vectors: tuple[tuple[Generation, tuple[Passage, ...]], ...] = ()
+    vector: tuple[float, ...] | None = None
+    """The vector that another store has of it."""
+    verdict: Verdict | None = None
+    """What its user thought of it there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
     """The memories of one file in its order, and what could not be read, a line each.
 
-    `exported` belongs to the memories at these positions when the file is an export of recollect itself.
+    `exported` belongs to the memories at these positions.
     """
 
     memories: tuple[Memory, ...] = ()
@@ -78,10 +93,17 @@ FIELDS: Final[Mapping[str, tuple[tuple[str, ...], Convert]]] = {
     "source": (("source",), as_line),
     "confidence": (("confidence",), as_confidence),
     "pinned": (("pinned",), as_flag),
-    "observed_at": (("observed_at", "date", "timestamp", "created_at", "ts"), as_moment),
+    "observed_at": (("observed_at", "date", "timestamp", "ts"), as_moment),
+    "created_at": (("created_at",), as_moment),
     "external_id": (("external_id", "_id", "id", "uuid"), as_id),
 }
 """A memory's fields, the names records give them (the surest first), and how their values are read."""
+
+KNOWN_TYPES: Final = frozenset(
+    {"note", "lesson", "decision", "gotcha", "pattern", "preference", "rule", "fact", "insight", "summary", "prompt"}
+    | {"bugfix", "feature", "discovery", "refactor", "change"}
+)
+"""The types that a record may call its category."""
 
 Names = Mapping[str, tuple[int, str, Convert]]
 """By the name a record uses: how sure it is (0 is surest), which field it fills, how its value is read."""
@@ -89,10 +111,29 @@ Names = Mapping[str, tuple[int, str, Convert]]
 
 def names_of(*fields: str) -> Names:
     """Return the names that records use for *fields*."""
-    return {name: (rank, field, FIELDS[field][1]) for field in fields for rank, name in enumerate(FIELDS[field][0])}
+    return {
+        name: (rank, field, _known_type if name == "category" else FIELDS[field][1])
+        for field in fields
+        for rank, name in enumerate(FIELDS[field][0])
+    }
+
+
+def _known_type(value: object) -> str | None:
+    """Return a category that is a type of memories; any other is metadata of its record."""
+    line = (as_line(value) or "").lower()
+    return line if line in KNOWN_TYPES else None
 
 
 _ALL_NAMES: Final = names_of(*FIELDS)
+
+
+def without_vector(record: Record) -> tuple[Record, tuple[float, ...] | None]:
+    """Return *record* without the numbers that a model made of it, and these numbers if there are any."""
+    for key in ("embedding", "vector"):
+        numbers = as_vector(record.get(key))
+        if numbers is not None:
+            return {name: value for name, value in record.items() if name != key}, numbers
+    return record, None
 
 
 def content_of(record: Record, names: tuple[str, ...] = CONTENT) -> tuple[str, str] | None:
@@ -143,6 +184,8 @@ def as_memory(
         kept.pop(found[0], None)
     if not content:
         return None
+    if "created_at" in fields:
+        fields.setdefault("observed_at", fields["created_at"])
     # The line speaks of the file, so it is silent where the record names another source.
     here = {} if "source" in fields else {"source": origin.source, "line": line}
     fields = {"title": title, "observed_at": origin.date, **here, **fields}

@@ -1,7 +1,7 @@
 """Look into the SQLite database of another program without changing anything of it, not even a file beside it.
 
-A database that is being written has a log or a journal beside it: then a copy is read. Any other is opened as a file
-that never changes, which writes no lock and no index of the log.
+To recognise one, its tables are looked at in place. To read one that is being written, which has a log or a journal
+beside it, a copy is made. Any other is opened as a file that never changes: no lock and no index of the log is written.
 """
 
 import shutil
@@ -38,7 +38,15 @@ def columns_of(glimpse: Glimpse) -> Columns:
 
 @lru_cache(maxsize=8)
 def _cached_columns(path: Path, _: object) -> Columns:
-    with database(path) as db:
+    """Return the tables of a database, read in place and never copied, however large it is.
+
+    The tables of a new database may stand in its log alone, which whoever writes it has open: then both are read.
+    """
+    with _opened(path, "mode=ro&immutable=1") as db:
+        found = db.columns()
+    if found or not (_size(path, "-wal") and _size(path, "-shm")):
+        return found
+    with _opened(path, "mode=ro") as db:
         return db.columns()
 
 
@@ -58,14 +66,14 @@ class Database:
         }
 
     def rows(self, table: str, where: str = "true") -> Iterator[Record]:
-        """Yield the rows of *table* in the order they were written, without blobs and what is empty."""
+        """Yield the rows of *table* in the order they were written, without what is empty."""
         cursor = self._ask(f"select * from {_quoted(table)} where {where} order by rowid")
         for row in cursor:
             names = [each[0] for each in cursor.get_description()]
             yield {
                 name: clean(value) if isinstance(value, str) else value
                 for name, value in zip(names, row, strict=True)
-                if isinstance(value, str | int | float) and value != ""
+                if value is not None and value != ""
             }
 
     def _ask(self, query: str) -> Any:
@@ -75,20 +83,28 @@ class Database:
 @contextmanager
 def database(path: Path) -> Iterator[Database]:
     """Open the database at *path* for reading only; what cannot be read of it raises FileError."""
+    if not any(_size(path, end) for end in _BESIDE):
+        with _opened(path, "mode=ro&immutable=1") as db:
+            yield db
+        return
+    with TemporaryDirectory(prefix="recollect-") as folder, _opened(path, "mode=rw", copied=Path(folder)) as db:
+        yield db
+
+
+@contextmanager
+def _opened(path: Path, mode: str, *, copied: Path | None = None) -> Iterator[Database]:
+    """Open the database at *path*, or a copy of it in the folder *copied*."""
     import apsw  # noqa: PLC0415 - only who reads such a file needs it
 
     try:
-        with TemporaryDirectory(prefix="recollect-") as folder:
-            busy = any(_size(path, end) for end in _BESIDE)
-            place = _copied(path, Path(folder)) if busy else path.absolute()
-            mode = "mode=rw" if busy else "mode=ro&immutable=1"
-            flags = apsw.SQLITE_OPEN_URI | (apsw.SQLITE_OPEN_READWRITE if busy else apsw.SQLITE_OPEN_READONLY)
-            connection = apsw.Connection(f"file:{quote(place.as_posix())}?{mode}", flags=flags)
-            try:
-                connection.cursor().execute("pragma query_only = on; pragma trusted_schema = off")
-                yield Database(connection, path)
-            finally:
-                connection.close()
+        place = path.absolute() if copied is None else _copied(path, copied)
+        flags = apsw.SQLITE_OPEN_URI | (apsw.SQLITE_OPEN_READONLY if copied is None else apsw.SQLITE_OPEN_READWRITE)
+        connection = apsw.Connection(f"file:{quote(place.as_posix())}?{mode}", flags=flags)
+        try:
+            connection.cursor().execute("pragma query_only = on; pragma trusted_schema = off")
+            yield Database(connection, path)
+        finally:
+            connection.close()
     except (apsw.Error, OSError, UnicodeError, ValueError) as error:
         said = " ".join(str(error).split())[:200]
         raise FileError(

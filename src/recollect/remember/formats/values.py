@@ -4,12 +4,16 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
+from recollect.arguments import LARGEST
+
 DEEPEST: Final = 100
 """How many levels of nesting a value may have before it is refused."""
 
 _LONGEST: Final = 32 * 1024 * 1024
 """How many characters one value may become; aliases and dotted keys can make much out of little."""
 
+_FEWEST_DIMENSIONS: Final = 8
+"""A shorter list of numbers is data, and no vector of a model."""
 _YES: Final = frozenset({"true", "yes", "on", "1"})
 _NO: Final = frozenset({"false", "no", "off", "0", ""})
 
@@ -146,6 +150,15 @@ def as_confidence(value: object) -> float | None:
     return min(1.0, max(0.0, number)) if math.isfinite(number) else None
 
 
+def as_vector(value: object) -> tuple[float, ...] | None:
+    """Return a list of numbers that has a direction as a vector; None for anything else, and for a short one."""
+    if not isinstance(value, list | tuple) or len(value) < _FEWEST_DIMENSIONS:
+        return None
+    if not all(isinstance(each, int | float) and math.isfinite(each) for each in value):
+        return None
+    return tuple(map(float, value)) if any(value) else None
+
+
 def as_flag(value: object) -> bool | None:
     """Return yes or no in any of its usual spellings."""
     text = as_text(value).strip().lower()
@@ -159,4 +172,4 @@ def as_id(value: object) -> str | None:
 
 def as_count(value: object) -> int | None:
     """Return a whole number that every store can keep."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31 else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST else None

@@ -8,11 +8,12 @@ from functools import lru_cache
 from itertools import compress
 from operator import attrgetter, ne
 from types import NoneType
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 from recollect.errors import RowDamaged
 from recollect.records import NOTHING, Context, Event, Fact, Memory, Outline, Piece, Recall, Recalled, Scope, Traits
 from recollect.stores.change import folded
+from recollect.trust import CONFIDENCE_CAPS
 from recollect.values import MISSING, Field, fields
 
 Record = TypeVar("Record")
@@ -284,3 +285,11 @@ class Excerpt(Generic[Record]):
 
 OUTLINE = Excerpt(Outline)
 TRAITS = Excerpt(Traits)
+_CAPS: Final = " ".join(
+    f"when m.trust = '{trust}' and m.confidence > {most} then {most}" for trust, most in CONFIDENCE_CAPS.items()
+)
+
+
+def ranked(columns: str) -> str:
+    """Return *columns* of `memory m` with the confidence that ranking takes: at most as the writer is trusted."""
+    return columns.replace("m.confidence", f"case {_CAPS} else m.confidence end")

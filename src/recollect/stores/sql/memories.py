@@ -23,7 +23,7 @@ from recollect.records import (
 )
 from recollect.stores.change import folded
 from recollect.stores.contract import ALIKE
-from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINE, TRAITS, moment
+from recollect.stores.sql.codec import EVENT, FACT, MEMORY, OUTLINE, TRAITS, moment, ranked
 from recollect.stores.sql.engine import OPEN, Clause, Database, Session, ask, state_of
 from recollect.stores.sql.filters import admits, in_scope
 from recollect.stores.sql.recalls import log_size
@@ -56,7 +56,9 @@ def traits(db: Database, ids: Sequence[int], *, scope: Scope) -> dict[int, Trait
             with suppress(StoreDamaged):  # then the rows are asked
                 fresh |= db.words.traits(session, missing)
             where = db.engine.member("m.id", [row for row in missing if row not in fresh])
-            found = ask(db, f"select {TRAITS.columns} from memory m", where) if len(fresh) < len(missing) else []
+            found = (
+                ask(db, f"select {ranked(TRAITS.columns)} from memory m", where) if len(fresh) < len(missing) else []
+            )
             fresh |= {row: each._replace(thread=each.thread or None) for row, each in TRAITS.read(found).items()}
     return _kept(ids, known, fresh, scope)
 

@@ -307,7 +307,7 @@ def test_the_store_of_cortex_keeps_facts_that_still_hold(tmp_path: Path) -> None
         ("Backups run at night.", "home"),
         ("Ann prefers tabs.", "default"),
     ]
-    assert relay.metadata == {"file": "notes/mail.md:12", "facts": ["mail relay listens on port 2525"]}
+    assert relay.metadata == {"file": "notes/mail.md", "line": 12}
     assert (relay.type, relay.section, relay.project) == ("rule", "Relay", "home")
     assert relay.observed_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert read_file(path).skipped == {"deleted memory": 1}

@@ -18,6 +18,7 @@ from recollect.stores.segments.part import Mask, Part, Whole
 from recollect.stores.segments.ranking import Searched, View
 from recollect.stores.segments.rows import BLANK, COLUMNS, IndexRow, index_row
 from recollect.stores.segments.spellings import containing, near
+from recollect.stores.sql.codec import ranked
 from recollect.stores.sql.engine import Session, WordQuestion
 from recollect.stores.sql.index.answering import Memo
 from recollect.stores.sql.index.folder import SegmentFolder, SegmentUnavailable
@@ -36,7 +37,7 @@ _TYPES: Final = {"text": str, "whole": int, "real": float, "flag": bool}
 _DATES: Final = frozenset({"happened_at", "created_at", "updated_at"})
 _ROWS: Final = (
     "select t.seq, t.id, d.project, d.superseded, d.code, t.stem, t.exact, "
-    f"{', '.join(f'm.{name}' for name in COLUMNS)} "
+    f"{ranked(', '.join(f'm.{name}' for name in COLUMNS))} "
     "from tokens t cross join document d on d.id = t.id cross join memory m on m.id = t.id "
     "where t.seq > ? and t.seq <= ? order by t.seq limit ?"
 )
