@@ -1,4 +1,4 @@
-"""The benchmark of speed tells the headline of a seed beside NumPy, what has to hold, and what got slower."""
+"""The benchmark of speed prints the headline of a seed beside NumPy, what has to hold, and what got slower."""
 
 import json
 import re
