@@ -4,6 +4,7 @@ A trigger notes which documents others write meanwhile; those are analysed again
 """
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -24,12 +25,14 @@ FEW = 20
 """How many changed memories are analysed while writers wait."""
 ROUNDS = 10
 """How often we run after writers before they have to wait."""
-STALE = 30.0
-"""After how many seconds a rebuild that does nothing counts as given up, if its process cannot be asked for."""
-RANDOM = 24
-"""How many bits of a rebuild's number are random; those above are the number of its process."""
-_RUNNING: set[int] = set()
-"""The rebuilds of this process."""
+LEASE_SECONDS = 10.0
+"""A rebuild whose counter stands still for this long was given up: whoever wants to rebuild takes it over."""
+HEARTBEAT_SECONDS = 1.0
+"""How often a rebuild counts on while it is busy with something long."""
+BEAT = (
+    "update meta set value = value + 1 where key = 'rebuilding' and value > 0 "
+    "and ? = (select value from meta where key = 'rebuilder')"
+)
 
 
 class _Copy:
@@ -61,40 +64,64 @@ def _rebuilt(db: Database, progress: Progress | None, unless: Callable[[], bool]
     build = _begun(db, unless)
     if build is None:
         return 0
-    try:
-        ids = build.live()
-        for done, some in enumerate(slices(ids)):
-            build.put(some)
-            if progress is not None:
-                progress(min(len(ids), (done + 1) * SLICE), len(ids), "memories")
-        for _ in range(ROUNDS):
-            if not build.caught_up():
-                break
-        build.seal()
-        build.renew_indexes()
-        build.mend_vectors()
-        build.swap()
-    except BaseException:
-        with suppress(StoreError), build.slice() as session:
-            for statement in db.engine.rebuilding.clear:
-                session.rows(statement)
-        raise
-    finally:
-        _RUNNING.discard(build.token)
+    with _heartbeat(build):
+        try:
+            return _built(build, progress)
+        except BaseException:
+            with suppress(StoreError), build.slice() as session:
+                for statement in db.engine.rebuilding.clear:
+                    session.rows(statement)
+            raise
+
+
+def _built(build: "Build", progress: Progress | None) -> int:
+    """Build everything and put it in place; return of how many memories."""
+    ids = build.live()
+    for done, some in enumerate(slices(ids)):
+        build.put(some)
+        if progress is not None:
+            progress(min(len(ids), (done + 1) * SLICE), len(ids), "memories")
+    for _ in range(ROUNDS):
+        if not build.caught_up():
+            break
+    build.seal()
+    build.renew_indexes()
+    build.mend_vectors()
+    build.swap()
     return len(ids)
 
 
+@contextmanager
+def _heartbeat(build: "Build") -> Iterator[None]:
+    """Renew the lease of *build* until the block ends; inside of an open transaction nobody else can take it anyway."""
+    if build.db.engine.open_transaction() != "none":
+        yield
+        return
+    done = threading.Event()
+
+    def beat() -> None:
+        while not done.wait(HEARTBEAT_SECONDS):
+            with suppress(StoreError), build.db.engine.session(write=True, durable=False) as session:
+                session.rows(BEAT, (build.token,))
+
+    thread = threading.Thread(target=beat, name="recollect-rebuild", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
 def _begun(db: Database, unless: Callable[[], bool]) -> "Build | None":
-    """Begin to build, when nobody else does so any more; the clock counts since the machine was started."""
-    drawn = int.from_bytes(os.urandom(RANDOM // 8))
-    token, met, since = os.getpid() << RANDOM | drawn, -1, time.monotonic()
+    """Begin to build, when nobody else does so any more: others are known by a counter alone, as on other machines."""
+    token, met, since = int.from_bytes(os.urandom(8)) >> 2, -1, time.monotonic()
     while True:
         with db.engine.session() as session:
             at_work = session.value("select value from meta where key = 'rebuilding'")
-            other = session.value("select value from meta where key = 'rebuilder'")
         if at_work != met:
             met, since = at_work, time.monotonic()
-        if not at_work or _is_gone(other) or time.monotonic() - since > STALE:
+        if not at_work or time.monotonic() - since > LEASE_SECONDS:
             with db.engine.session(write=True) as session:
                 if unless():
                     return None
@@ -103,25 +130,8 @@ def _begun(db: Database, unless: Callable[[], bool]) -> "Build | None":
                         session.rows(statement)
                     session.rows("update meta set value = ? where key = 'rebuilder'", (token,))
                     bump(session, "rebuilding")
-                    _RUNNING.add(token)
                     return Build(db=db, token=token, words=db.words.beside(session))
         time.sleep(0.05)
-
-
-def _is_gone(token: int) -> bool:
-    """Tell whether the process that began the rebuild *token* has ended, as far as can be known here."""
-    process = token >> RANDOM
-    if process == os.getpid():
-        return token not in _RUNNING
-    if os.name == "nt":
-        return False
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except PermissionError:
-        return False
-    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
