@@ -1,8 +1,11 @@
 """Many vectors are found by an HNSW graph, few are all compared; filters never make an answer short."""
 
 import random
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
+import psycopg
 import pytest
 
 from kit import NOON, plain
@@ -145,3 +148,77 @@ def test_what_is_forgotten_is_not_found_by_the_graph(store: SqlStore) -> None:
 
     assert gone not in found(store, vector)
     assert len(found(store, vector)) == LIMIT
+
+
+BUILDING = (
+    "select count(*) from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock'"
+)
+
+
+@contextmanager
+def old_reader(address: str) -> Iterator[None]:
+    """Hold a transaction open that sees the store as it is now: a graph is not ready before it ends."""
+    with psycopg.connect(address, options="-c search_path=recollect,public") as db:
+        db.execute("set transaction isolation level repeatable read")
+        db.execute("select count(*) from vector")
+        yield
+
+
+def filled(address: str) -> SqlStore:
+    opened = open_postgres(address, plain)
+    opened.scan = HalfPrecisionScan(few=5, graph=10)
+    memories = [Memory(content=f"memory {number}") for number in range(12)]
+    ids = opened.apply([Insert(memory=memory) for memory in memories], at=NOON)
+    with opened.engine.session(write=True):  # in which no graph is made
+        opened.put_vectors(
+            MODEL,
+            [
+                EmbeddedMemory(memory_id=row, meaning=each.meaning, passages=(Passage(start=0, stop=6, vector=vector),))
+                for row, each, vector in zip(ids, memories, questions(12), strict=True)
+            ],
+        )
+    return opened
+
+
+def graphs(store: SqlStore) -> list[tuple[str, bool]]:
+    with store.engine.session() as session:
+        sql = "select c.relname, i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid"
+        return [(name, valid) for name, valid in session.rows(f"{sql} where c.relname like 'near\\_%'")]
+
+
+def test_writers_go_on_while_a_graph_is_built() -> None:
+    address = fresh_database()
+    opened = filled(address)
+    builder = threading.Thread(target=opened.settle)
+
+    with psycopg.connect(address, autocommit=True) as watching, old_reader(address):
+        builder.start()
+        while watching.execute(BUILDING).fetchone() != (1,) and builder.is_alive():
+            pass
+        was_building = builder.is_alive()
+        (row,) = opened.apply([Insert(memory=Memory(content="written meanwhile"))], at=NOON)
+        told = opened.check(deep=False)
+    builder.join()
+
+    assert was_building
+    assert row == 13
+    assert told == ()
+    assert graphs(opened) == [("near_1_alone", True)]
+    opened.close()
+
+
+def test_a_graph_that_was_left_half_built_is_built_again() -> None:
+    address = fresh_database()
+    opened = filled(address)
+    with old_reader(address), psycopg.connect(address, autocommit=True) as db:
+        db.execute("set search_path = recollect, public")
+        db.execute("set lock_timeout = '10ms'")
+        with pytest.raises(psycopg.errors.LockNotAvailable):
+            db.execute("create index concurrently near_1_alone on vector (id)")
+    half_built = graphs(opened)
+
+    opened.settle()
+
+    assert half_built == [("near_1_alone", False)]
+    assert graphs(opened) == [("near_1_alone", True)]
+    opened.close()

@@ -63,6 +63,11 @@ DIRECTORY: Final = Layout(
 )
 LAYOUTS: Final = (STORE, DIRECTORY)
 
+VALID: Final = (
+    "select i.indisvalid from pg_index i join pg_class c on c.oid = i.indexrelid "
+    "where c.relnamespace = current_schema()::regnamespace and c.relname = %s"
+)
+
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what goes wrong is told once, by us
 _CURSORS = count()
 Kept = TypeVar("Kept")
@@ -300,6 +305,30 @@ class PostgresEngine:
     def _is_alone(self) -> bool:
         return getattr(self._here, "alone", False)
 
+    def build_index(self, name: str, definition: str) -> bool:
+        """Create an index while others read and write; return False where another process is doing so.
+
+        An index that an earlier attempt left half built is dropped first.
+        """
+        index = sql.Identifier(name)
+        with self.alone("index") as ours, self._told(), self._slot() as slot:
+            if not ours:
+                return False
+            slot.begin()
+            db = slot.db
+            found = db.execute(VALID, (name,)).fetchone()
+            if found == (True,):
+                return True
+            db.execute("set statement_timeout = 0")
+            try:
+                if found is not None:
+                    db.execute(sql.SQL("drop index concurrently {}").format(index))
+                db.execute(sql.SQL("create index concurrently {} {}").format(index, sql.SQL(definition)))
+                db.execute(sql.SQL("alter index {} alter column 1 set statistics 0").format(index))
+            finally:
+                db.execute(f"set statement_timeout = {round(1000 * self._address.seconds)}")
+        return True
+
     # --- spelling ---------------------------------------------------------------------------
 
     def member(self, column: str, values: Collection[object] | None) -> Clause:
@@ -321,7 +350,8 @@ class PostgresEngine:
         with self.session() as session:
             broken = session.rows(
                 "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid "
-                "join pg_namespace n on n.oid = c.relnamespace where n.nspname = current_schema() and not i.indisvalid"
+                "join pg_namespace n on n.oid = c.relnamespace where n.nspname = current_schema() and not i.indisvalid "
+                "and not exists (select 1 from pg_stat_progress_create_index p where p.index_relid = i.indexrelid)"
             )
         return tuple(f"the index {name} is not valid; run: recollect reindex" for (name,) in broken)
 

@@ -9,14 +9,18 @@ How many vectors there are is kept with the generation: counting them would take
 
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
 from psycopg import DataError, adapters, pq
 from psycopg.adapt import Dumper
 
 from recollect.records import IndexHit, Passage, Scope, VectorHits
 from recollect.stores.sql.engine import OPEN, Admitted, Clause, Engine, Session, VectorQuestion
+from recollect.stores.sql.failures import Failures
 from recollect.vectors import matrix, unpack
+
+if TYPE_CHECKING:
+    from recollect.stores.postgres.engine import PostgresEngine
 
 FEW: Final = 20_000
 """Of so many admitted memories the vectors are all compared: that takes some milliseconds, and is exact."""
@@ -39,9 +43,13 @@ HALF: Final = 1e-3
 LARGE: Final = (
     "select g.id, g.dimensions, exists (select 1 from vector v where v.generation_id = g.id "
     "and v.context_embedding is not null) from generation g where g.passages >= ? "
-    "and 32 * g.memories >= 31 * (select coalesce(sum(documents), 0) from collection_stats)"
+    "and 32 * g.memories >= 31 * (select coalesce(sum(documents), 0) from collection_stats) "
+    "and (select pg_has_role(c.relowner, 'member') from pg_class c where c.oid = 'vector'::regclass)"
 )
-"""Generations that get a graph: not while many memories wait for their vectors, as into a graph each goes dearly."""
+"""Generations that get a graph from the owner of the table.
+
+Not while many memories wait for their vectors: to insert into a graph is slower than to build it.
+"""
 COUNTED: Final = (
     "select g.memories - (select count(distinct v.memory_id) from vector v where v.generation_id = g.id "
     "and v.memory_id = any(?)), g.passages, row_security_active('vector') from generation g where g.id = ?"
@@ -59,6 +67,7 @@ class HalfPrecisionScan:
     def __init__(self, *, few: int = FEW, graph: int = GRAPH) -> None:
         self._few, self._graph = few, graph
         self._walked: set[tuple[int, str]] = set()
+        self._failures = Failures("building the graph of vectors")
 
     def passages(
         self,
@@ -100,14 +109,16 @@ class HalfPrecisionScan:
         wanted = [(row, width, each) for row, width, has in large for each in ("alone", *(["context"] if has else []))]
         for generation, width, column in wanted:
             if (generation, column) not in self._walked:
-                with engine.session(write=True) as session:
-                    session.rows("set local statement_timeout = 0")
-                    session.rows(
-                        f"create index if not exists near_{generation}_{column} on vector "
-                        f"using hnsw (({column}::halfvec({width})) halfvec_cosine_ops) "
-                        f"with (m = {LINKS}, ef_construction = {BUILD}) where generation_id = {generation}"
-                    )
-                self._walked.add((generation, column))
+                with self._failures.kept():
+                    self._build(cast("PostgresEngine", engine), generation, width, column)
+
+    def _build(self, engine: "PostgresEngine", generation: int, width: int, column: str) -> None:
+        definition = (
+            f"on vector using hnsw (({column}::halfvec({width})) halfvec_cosine_ops) "
+            f"with (m = {LINKS}, ef_construction = {BUILD}) where generation_id = {generation}"
+        )
+        if engine.build_index(f"near_{generation}_{column}", definition):
+            self._walked.add((generation, column))
 
     def resume(self, engine: Engine) -> None:
         """Do nothing: no graph waits for a transaction."""
@@ -120,10 +131,12 @@ class HalfPrecisionScan:
         return ()
 
     def check(self, session: Session, *, deep: bool) -> Iterator[str]:
-        """Yield how many generations are counted wrong."""
+        """Yield how many generations are counted wrong, and why there is no graph."""
         wrong = session.value(MISCOUNTED) if deep else 0
         if wrong:
             yield f"the vectors of {wrong} models are counted wrong; run: recollect reindex"
+        if self._failures.last:
+            yield f"{self._failures.last}; searching by meaning is slower until that is mended"
 
     def _has_context(self, session: Session, generation: int) -> bool:
         sql = "select 1 from vector where generation_id = ? and context_embedding is not null limit 1"
