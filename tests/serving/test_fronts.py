@@ -15,6 +15,8 @@ from typing import Any
 import pytest
 from served import process, surroundings, wait_for_line
 
+import recollect
+
 HELLO = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -168,3 +170,62 @@ def test_options_may_stand_before_the_verb_and_behind_it(tmp_path: Path, verb: s
     assert (done.returncode, done.stderr) == (0, b"")
     assert (tmp_path / "other.db").exists()
     assert not (tmp_path / "store.db").exists()
+
+
+# --- how the store is opened ----------------------------------------------------------------
+
+
+def asked(env: dict[str, str], *words: str, lines: list[dict[str, Any]]) -> "subprocess.CompletedProcess[bytes]":
+    """Run *words* with *lines* on its input."""
+    return subprocess.run(  # noqa: S603
+        [sys.executable, "-m", "recollect", *words],
+        env=env,
+        input="".join(f"{json.dumps(each)}\n" for each in lines).encode(),
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.req("E-17")
+@pytest.mark.parametrize(("way", "warm"), [("option", False), ("option", True), ("variable", True)])
+def test_an_agent_is_answered_by_the_profile_that_its_command_names(tmp_path: Path, way: str, *, warm: bool) -> None:
+    env = surroundings(tmp_path)
+    with recollect.open(env["RECOLLECT_DB"], model="none") as db:
+        db.add("The copper kettle is in the kitchen")
+    words = ["--profile", "engram"] if way == "option" else []
+    named = {**env, "RECOLLECT_PROFILE": "engram"} if way == "variable" else env
+    search = {"name": "search", "arguments": {"query": "copper kettle", "everything": True}}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": search}
+
+    with perhaps_served(env, warm=warm), process(*words, "mcp", env=named) as front:
+        greeted(front)
+        assert front.stdin is not None
+        assert front.stdout is not None
+        front.stdin.write(f'{{"jsonrpc": "2.0", "method": "notifications/initialized"}}\n{json.dumps(call)}\n'.encode())
+        front.stdin.flush()
+        found = json.loads(front.stdout.readline())
+
+    assert found["result"]["structuredContent"]["results"][0]["score"] < 0.1  # 0.6 by the default profile
+
+
+@pytest.mark.req("E-17")
+@pytest.mark.parametrize(("option", "value"), [("--profile", "bogus"), ("--model", "bogus")])
+def test_a_profile_or_model_that_nobody_knows_is_refused_before_the_greeting(
+    tmp_path: Path, option: str, value: str
+) -> None:
+    done = asked(surroundings(tmp_path), option, value, "mcp", lines=[HELLO])
+
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"bogus" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.req("E-17")
+def test_a_hook_opens_the_store_as_its_command_says(tmp_path: Path) -> None:
+    event = {"hook_event_name": "SessionStart", "cwd": str(tmp_path)}
+
+    done = asked(surroundings(tmp_path), "--profile", "bogus", "hook", "--debug", lines=[event])
+
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"bogus" in done.stderr

@@ -1,7 +1,9 @@
 """The warm process and its thin fronts: found beside the store, the same answers, gone without a trace."""
 
 import asyncio
+import http.client
 import json
+import logging
 import signal
 import stat
 import subprocess
@@ -17,8 +19,10 @@ import recollect
 from recollect import __version__
 from recollect.files import write_private
 from recollect.surfaces.serve.local import LocalDoor
+from recollect.surfaces.serve.logs import LOG, LineFormatter
 from recollect.surfaces.serve.place import Place, ask, connect, place_file, read_place
 from recollect.surfaces.serve.process import on_signals
+from recollect.surfaces.serving import ready_text
 
 
 def run(*words: str, env: dict[str, str], stdin: str = "") -> "subprocess.CompletedProcess[str]":
@@ -303,3 +307,71 @@ def test_a_command_of_the_server_says_nothing_but_its_answer(tmp_path: Path) -> 
     done = run("daemon", "status", "--json", env=surroundings(tmp_path))
 
     assert (json.loads(done.stdout), done.stderr) == ({"running": False}, "")
+
+
+# --- what a server says ---------------------------------------------------------------------
+
+
+def test_a_server_logs_operation_status_time_and_token_and_never_the_words(tmp_path: Path) -> None:
+    env = surroundings(tmp_path)
+    with recollect.open(env["RECOLLECT_DB"], model="none") as db:
+        secret = db.create_token(name="ida").secret
+
+    with process("serve", "--port", "0", "--log-format", "json", env=env) as started:
+        wait_for_line(started, "serving")
+        assert started.stderr is not None
+        port = int(started.stderr.readline().decode().strip().strip("/").rpartition(":")[2])
+        for path, token in (("/api/v1/search?query=marzipan", secret), ("/healthz", ""), ("/api/v1/list", "wrong")):
+            reached = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            reached.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+            reached.getresponse().read()
+            reached.close()
+        started.terminate()
+        lines = [each for each in started.stderr.read().decode().splitlines() if "request" in each]
+
+    told = [json.loads(each) for each in lines]
+    assert [(each["operation"], each["status"], each["caller"]) for each in told] == [
+        ("search", 200, "ida"),
+        ("list", 401, "-"),
+    ]
+    assert all(each["ms"] > 0 for each in told)
+    assert "marzipan" not in "".join(lines)
+
+
+def test_a_failure_is_logged_as_the_name_of_its_kind_and_its_traceback_only_for_who_debugs() -> None:
+    def failed() -> logging.LogRecord:
+        try:
+            {}["marzipan"]
+        except KeyError:
+            return logging.LogRecord("uvicorn.error", logging.ERROR, "x.py", 1, "it\nfailed", (), sys.exc_info())
+
+    before = LOG.level
+    try:
+        LOG.setLevel(logging.INFO)
+        told = LineFormatter(form="text").format(failed())
+        LOG.setLevel(logging.DEBUG)
+        debugged = LineFormatter(form="text").format(failed())
+    finally:
+        LOG.setLevel(before)
+
+    assert told.endswith("failed kind=KeyError")
+    assert len(told.splitlines()) == 1
+    assert "Traceback" in debugged
+
+
+def test_the_start_of_a_server_beyond_loopback_names_the_hosts_it_answers_to() -> None:
+    place = Place(pid=7, version=__version__, http="http://10.0.3.7:8765")
+
+    silent, named = ready_text(place, "s.db", ()), ready_text(place, "s.db", ("memory.example",))
+
+    assert "only health probes are answered" in silent
+    assert "--allow-host NAME" in silent
+    assert "memory.example" in named
+
+
+@pytest.mark.parametrize("words", [("serve", "--no-http"), ("daemon", "start")])
+def test_a_store_that_was_named_and_is_not_there_is_not_served(tmp_path: Path, words: tuple[str, ...]) -> None:
+    done = run("--db", str(tmp_path / "nothere.db"), *words, env=surroundings(tmp_path))
+
+    assert (done.returncode, "there is no store" in done.stderr) == (2, True)
+    assert not (tmp_path / "nothere.db").exists()

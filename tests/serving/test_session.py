@@ -230,7 +230,7 @@ PROMPTS = {
 
 @pytest.fixture
 def db() -> Iterator[Recollection]:
-    with recollect.open(":memory:", model="none") as store:
+    with recollect.open(":memory:", model="none", project="shop") as store:
         store.add("The payment dispatcher talks to Stripe through a queue", type="decision")
         yield store
 

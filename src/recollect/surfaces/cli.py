@@ -62,8 +62,9 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
     if form == "text" and is_screen(session.stdout()) and not (given.get("limit") or given.get("all", True)):
         given["brief"] = True
     place = chosen if operation.store else {**chosen, "db": ":memory:"}
-    _require_store(operation, place["db"])
-    _require_model(place["model"])
+    if operation.store and not operation.makes:
+        require_store(place["db"])
+    require_model(place["model"])
     with open_chosen(place) as db:
         loaded()
         values = {"project": chosen["project"], **given}
@@ -101,9 +102,9 @@ def _read_input(given: dict[str, Any]) -> None:
             given[name] = session.stdin().buffer.read().decode("utf-8-sig", "replace")
 
 
-def _require_store(operation: "Operation", address: str | None) -> None:
+def require_store(address: str | None) -> None:
     """Refuse to read a store that was named and is not there: a mistyped path is not an empty store."""
-    if not address or operation.makes or address == ":memory:" or "://" in address or not operation.store:
+    if not address or address == ":memory:" or "://" in address:
         return
     if session.lent() is not None:
         return  # it is open
@@ -119,7 +120,7 @@ def _require_store(operation: "Operation", address: str | None) -> None:
         raise InputError(f"there is no store {address}", hint=hint)
 
 
-def _require_model(name: str | None) -> None:
+def require_model(name: str | None) -> None:
     """Refuse a model that was named and that nobody knows; one that could be installed is told of by the answer."""
     if not name or name == "none" or "://" in name:
         return
@@ -290,7 +291,7 @@ def run(words: list[str]) -> None:
     except Exception as error:  # noqa: BLE001  (the last door: whatever it is, people get one line)
         if type(error).__name__ == "Abort":  # of click, which may not be loaded
             _stop(WHOLE if error.__cause__ else "nothing was changed")
-        _complain(_understood(error), as_json="--json" in words)
+        complain(error, as_json="--json" in words)
 
 
 @contextmanager
@@ -350,9 +351,11 @@ def _understood(error: Exception) -> RecollectError:
     )
 
 
-def _complain(error: RecollectError, *, as_json: bool) -> NoReturn:
+def complain(failure: Exception, *, as_json: bool = False) -> NoReturn:
+    """Say what went wrong in one line, and leave with its exit code."""
     from recollect.surfaces.serialise import error_value  # noqa: PLC0415
 
+    error = _understood(failure)
     hint = f" ({error.hint})" if error.hint else ""
     if as_json:
         say(json.dumps(error_value(error), ensure_ascii=False), err=True)

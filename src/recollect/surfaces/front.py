@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 
-from recollect.surfaces.serve.place import hail, parts_of
+from recollect.surfaces.serve.place import hail, is_accepted, parts_of
 from recollect.version import __version__
 
 TYPE_CHECKING = False
@@ -38,6 +38,8 @@ ONE_THREAD = frozenset({"search", "inject", "why", "related", "decisions", "chan
 IDLE = "15m"
 """How long a server that a command started waits for another one."""
 TROUBLE = 3
+CHOICES = ("profile", "model", "reranker")
+"""The options by which a store is opened; a server that was started by others is not asked."""
 VALUED = frozenset({"--db", "--project", "--profile", "--model", "--reranker"})
 """The options that may stand before a verb and have a value behind them."""
 
@@ -272,17 +274,53 @@ def _columns() -> int:
 
 def serve_mcp(words: list[str]) -> None:
     """Hand standard input and output to the server of the store, or serve them here."""
-    db, daemon = chosen(words)
-    project = option(words, "--project") or os.environ.get("RECOLLECT_PROJECT")
-    reached = _reached(db, daemon, {"door": "mcp", "project": project})
+    try:
+        db, daemon = chosen(words)
+        project, choices = _project(words), _choices(words)
+        reached = _reached(db, daemon, {"door": "mcp", "project": project, "choices": choices})
+        if reached is not None and not is_accepted(reached):
+            reached = None
+        if reached is None and choices:
+            _check(choices)
+    except Exception as error:  # noqa: BLE001  (whatever is wrong with the settings is told in one line)
+        from recollect.surfaces.cli import complain  # noqa: PLC0415
+
+        complain(error)
     if reached is None:
         from recollect.surfaces.serve.mcp_stdio import serve_alone  # noqa: PLC0415
 
-        serve_alone(db, project=project)
+        serve_alone(db, project=project, choices=choices)
         return
     from recollect.surfaces.serve.relay import relay  # noqa: PLC0415
 
     relay(reached)
+
+
+def _project(words: list[str]) -> str | None:
+    return option(words, "--project") or os.environ.get("RECOLLECT_PROJECT")
+
+
+def _choices(words: list[str]) -> dict[str, str]:
+    """Return the options by which the store is to be opened, as they read from any folder."""
+    named = {name: option(words, f"--{name}") or os.environ.get(f"RECOLLECT_{name.upper()}") for name in CHOICES}
+    return {name: _from_anywhere(value) for name, value in named.items() if value}
+
+
+def _from_anywhere(value: str) -> str:
+    """Return a name as it is and a path as an absolute one, as `absolute_path` has it."""
+    if "://" in value or not ("/" in value or os.sep in value or value.endswith(".toml")):
+        return value
+    return os.path.abspath(os.path.expanduser(value))  # noqa: PTH100, PTH111
+
+
+def _check(choices: dict[str, str]) -> None:
+    """Refuse a profile or a model that nobody knows before the client is greeted."""
+    from recollect.profile import load_profile  # noqa: PLC0415
+    from recollect.surfaces.cli import require_model  # noqa: PLC0415
+
+    if "profile" in choices:
+        load_profile(choices["profile"])
+    require_model(choices.get("model"))
 
 
 # --- hooks ----------------------------------------------------------------------------------
@@ -295,7 +333,7 @@ def answer_hook(words: list[str]) -> None:
         output = _hooked(words, words[-1] if told else sys.stdin.buffer.read().decode("utf-8", "replace"))
     except Exception as error:  # noqa: BLE001  (silence is the answer of a hook that cannot do its work)
         if "--debug" in words:
-            sys.stderr.write(f"{type(error).__name__}: {error}\n")
+            _report(f"{type(error).__name__}: {error}")
         return
     if output:
         sys.stdout.buffer.write(f"{output}\n".encode("utf-8", "backslashreplace"))
@@ -303,18 +341,25 @@ def answer_hook(words: list[str]) -> None:
 
 def _hooked(words: list[str], event: str) -> str:
     db, daemon = chosen(words)
-    project = option(words, "--project") or os.environ.get("RECOLLECT_PROJECT")
-    reached = _reached(db, daemon, {"door": "hook", "event": event, "project": project})
+    project, choices = _project(words), _choices(words)
+    debug = "--debug" in words  # a server would keep its reasons to itself
+    header: dict[str, object] = {"door": "hook", "event": event, "project": project, "choices": choices}
+    reached = _reached(db, "off" if debug else daemon, header)
     told = {} if reached is None else dict(parts_of(reached))
     if "c" in told:
         return told.get("o", b"").decode("utf-8", "surrogatepass")
     gc.disable()
     from recollect.recollection import open as open_recollection  # noqa: PLC0415
     from recollect.surfaces.cli import loaded  # noqa: PLC0415
-    from recollect.surfaces.hook import answer, keep_later, read_event  # noqa: PLC0415
+    from recollect.surfaces.hook import answer, ignore, keep_later, read_event  # noqa: PLC0415
 
     loaded()
-    with open_recollection(db, project=project) as opened:
-        hooked = answer(read_event(event), opened)
+    report = _report if debug else ignore
+    with open_recollection(db, project=project, **choices) as opened:  # type: ignore[arg-type]
+        hooked = answer(read_event(event, report), opened, report)
     keep_later(hooked, db=db)
     return hooked.output
+
+
+def _report(reason: str) -> None:
+    sys.stderr.write(f"{reason}\n")

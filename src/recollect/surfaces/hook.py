@@ -8,7 +8,6 @@ silence: a hook must never stand in an agent's way.
 import json
 import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -30,6 +29,9 @@ NOTIFIED: Final = "agent-turn-complete"
 STARTS: Final = "SessionStart"
 ASKS: Final = "UserPromptSubmit"
 ENDS: Final = frozenset({"Stop", "SessionEnd", "PreCompact"})
+KNOWN: Final = ENDS | {STARTS, ASKS}
+DEFAULT: Final = "default"
+"""The project of what belongs to no folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +43,23 @@ class Hooked:
     project: str | None = None
 
 
-def read_event(text: str) -> dict[str, Any]:
+Report = Callable[[str], object]
+"""Takes the reason why a hook stays silent."""
+
+
+def ignore(_: str) -> None:
+    """Take a reason and say nothing: nobody debugs."""
+
+
+def read_event(text: str, report: Report = ignore) -> dict[str, Any]:
     """Return the event in *text*; an empty one where there is none."""
     try:
         event = json.loads(text)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError) as error:
+        report(f"the event is not JSON: {error}")
         return {}
     if not isinstance(event, dict):
+        report("the event is not a JSON object")
         return {}
     return _notified(event) if event.get("type") == NOTIFIED else event
 
@@ -62,51 +74,77 @@ def _notified(event: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def answer(event: Mapping[str, Any], db: Recollection) -> Hooked:
-    """Return what to do about *event*."""
+def answer(event: Mapping[str, Any], db: Recollection, report: Report = ignore) -> Hooked:
+    """Return what to do about *event*; *report* takes the reason where that is nothing."""
     name = str(event.get("hook_event_name") or "")
     kind = NAMES.get(name, name)
+    if kind not in KNOWN:
+        known = ", ".join(sorted(KNOWN | NAMES.keys()))
+        report(f"hook_event_name is {name!r}, which is not answered (known: {known})")
+        return Hooked()
+    _report_folder(event, report)
     if kind == STARTS:
-        return _told(name, lambda: _brief(event, db))
+        return _told(name, lambda: _brief(event, db), report)
     if kind == ASKS and event.get("source") not in MACHINE_MADE:
-        return _told(name, lambda: _inject(event, db))
+        return _told(name, lambda: _inject(event, db, report), report)
     if kind in ENDS and not event.get("stop_hook_active"):
-        return _kept(event, db)
+        return _kept(event, db, report)
+    report(f"nothing to do: {'no person wrote this prompt' if kind == ASKS else 'the hook runs already'}")
     return Hooked()
 
 
-def _told(name: str, tell: Callable[[], str]) -> Hooked:
+def _report_folder(event: Mapping[str, Any], report: Report) -> None:
+    folder = event.get("cwd")
+    if not isinstance(folder, str) or not folder:
+        report(f"the event names no folder (cwd), so its project is {DEFAULT!r}")
+    elif not Path(folder).is_dir():
+        report(f"there is no folder {folder} (cwd); its name is taken for the project")
+
+
+def _told(name: str, tell: Callable[[], str], report: Report) -> Hooked:
     """Return the output that gives an agent more context; nothing where there is nothing to tell."""
     try:
         text = tell()
-    except RecollectError:
+    except RecollectError as error:
+        report(f"{error} ({error.hint})" if error.hint else str(error))
         return Hooked()
     if not text or len(text) > CHARACTERS:
+        report("the store has nothing to tell" if not text else f"more than {CHARACTERS} characters: not told")
         return Hooked()
     told = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
     return Hooked(output=json.dumps(told, ensure_ascii=False))
 
 
 def _brief(event: Mapping[str, Any], db: Recollection) -> str:
-    return db.brief(session=_session(event), budget=BUDGET).text
+    return _of_folder(event, db).brief(session=_session(event), budget=BUDGET).text
 
 
-def _inject(event: Mapping[str, Any], db: Recollection) -> str:
+def _inject(event: Mapping[str, Any], db: Recollection, report: Report) -> str:
     prompt = event.get("prompt")
     if not isinstance(prompt, str) or not prompt.strip():
+        report("the event has no prompt")
         return ""
-    return db.inject(prompt[:2000], session=_session(event), budget=BUDGET).text
+    return _of_folder(event, db).inject(prompt[:2000], session=_session(event), budget=BUDGET).text
 
 
-def _kept(event: Mapping[str, Any], db: Recollection) -> Hooked:
+def _of_folder(event: Mapping[str, Any], db: Recollection) -> Recollection:
+    """Return the store as a session may read it: the project that it also writes to, and no other."""
+    return db.in_project(_project(event, db) or DEFAULT)
+
+
+def _kept(event: Mapping[str, Any], db: Recollection, report: Report) -> Hooked:
     """Keep what the agent asked to remember now, and name the transcript that is to be imported."""
     project = _project(event, db)
     said = event.get("last_assistant_message") or event.get("prompt_response")
     if isinstance(said, str) and said.strip():
-        with suppress(RecollectError):  # the transcript has it too
+        try:
             (db.in_project(project) if project else db).capture(said, embed=False)
+        except RecollectError as error:  # the transcript has it too
+            report(str(error))
     path = event.get("transcript_path")
     known = isinstance(path, str) and bool(path) and Path(path).is_file()
+    if not known:
+        report(f"there is no transcript at {path}" if path else "the event names no transcript (transcript_path)")
     return Hooked(transcript=Path(str(path)) if known else None, project=project)
 
 

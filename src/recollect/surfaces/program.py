@@ -112,10 +112,22 @@ def run_program(words: list[str]) -> None:
         say(error.format_message())
 
 
+def _argument(error: click.NoSuchOption) -> str:
+    """Return the name of the argument that somebody wrote as an option; blank where there is none."""
+    named = error.option_name.lstrip("-").replace("-", "_")
+    arguments = (
+        [each.name for each in error.ctx.command.params if isinstance(each, click.Argument)] if error.ctx else []
+    )
+    return named if named in arguments else ""
+
+
 def refused(error: Exception) -> InputError | None:
     """Return what click says about words that it cannot read; None where *error* is another."""
     if isinstance(error, click.UsageError):
         asked = error.ctx.command_path if error.ctx else "recollect"
+        if isinstance(error, click.NoSuchOption) and error.ctx and (argument := _argument(error)):
+            usage = " ".join(error.ctx.command.collect_usage_pieces(error.ctx)[1:])
+            return InputError(f"{argument} is an argument, not an option", hint=f"write: {asked} {usage}")
         said = " ".join(error.format_message().split())
         return InputError(said.rstrip("."), hint=f"see: {asked} --help")
     if isinstance(error, click.ClickException):

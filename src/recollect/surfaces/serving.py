@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -13,7 +13,7 @@ from recollect.errors import InputError, StoreError
 from recollect.settings import absolute_path, is_path, read_settings
 from recollect.stores.choice import shown_address
 from recollect.surfaces.children import start_child
-from recollect.surfaces.cli import chosen_options, open_chosen
+from recollect.surfaces.cli import chosen_options, open_chosen, require_store
 from recollect.surfaces.granting import seconds_of
 from recollect.surfaces.install.commands import install, uninstall
 from recollect.surfaces.serve.place import Place, ask, read_place
@@ -33,12 +33,26 @@ STARTING: Final = 30.0
 @click.option("--allow-origin", multiple=True, metavar="URL", help="a web page that may ask here")
 @click.option("--require-token", is_flag=True, help="ask for a token on loopback too")
 @click.option("--rate", type=click.FloatRange(min=0.1), metavar="N", help="requests a second for each caller")
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="what to log to standard error; info has a line for each request",
+)
+@click.option(
+    "--log-format", type=click.Choice(["text", "json"]), default="text", show_default=True, help="how to log it"
+)
 def serve(**given: Any) -> None:
     """Serve this store: HTTP and MCP for programs, warm answers for commands and hooks."""
+    from recollect.surfaces.serve.guard import is_loopback  # noqa: PLC0415
+    from recollect.surfaces.serve.logs import configure  # noqa: PLC0415
     from recollect.surfaces.serve.process import ServeOptions  # noqa: PLC0415
     from recollect.surfaces.serve.process import serve as run  # noqa: PLC0415
 
     chosen, idle = chosen_options(given), given["idle"]
+    require_store(chosen["db"])
+    configure(given["log_level"], given["log_format"])
     options = ServeOptions(
         host=given["host"],
         port=given["port"],
@@ -51,13 +65,18 @@ def serve(**given: Any) -> None:
         settings=read_settings(**{name: chosen[name] for name in GLOBAL}),
     )
     with open_chosen(chosen, background=True) as db:
-        run(db, options, ready=lambda place: click.echo(_ready(place, db.address), err=True))
+        names = None if is_loopback(options.host) else sorted(options.rules().hosts)
+        run(db, options, ready=lambda place: click.echo(ready_text(place, db.address, names), err=True))
 
 
-def _ready(place: Place, address: str) -> str:
+def ready_text(place: Place, address: str, names: Sequence[str] | None = None) -> str:
+    """Return where a server can be reached, and by which host *names* where that is not plain."""
     doors = [f"serving {shown_address(address)} as process {place.pid}"]
     if place.http:
         doors += [f"  page {place.http}/", f"  HTTP {place.http}/api/v1", f"  MCP  {place.http}/mcp"]
+    if place.http and names is not None:
+        known = ", ".join(names) or "none yet, so only health probes are answered"
+        doors.append(f"  clients may call it by these host names: {known}; add one: --allow-host NAME")
     return "\n".join([*doors, "  commands, hooks and `recollect mcp` use it by themselves; Ctrl-C ends it"])
 
 
@@ -74,7 +93,7 @@ def daemon(action: str, idle: str | None, port: int | None, **given: Any) -> Non
     db = chosen["db"]
     if action == "start":
         place = start(db, idle=idle, port=port, chosen=chosen)
-        _tell({"pid": place.pid, "http": place.http}, _ready(place, read_settings(db=db).db), chosen)
+        _tell({"pid": place.pid, "http": place.http}, ready_text(place, read_settings(db=db).db), chosen)
     elif action == "stop":
         pid = stop(db)
         _tell({"stopped": pid}, "nothing was running" if pid is None else f"stopped process {pid}", chosen)
@@ -126,11 +145,12 @@ def start(
 ) -> Place:
     """Start a server of the store in the background as it is *chosen*, and wait until it answers."""
     address = read_settings(db=db).db
+    require_store(db)
     if status(db) is not None:
         raise InputError("this store is served already", hint="see: recollect daemon status")
     if idle is not None:
         seconds_of(idle)
-    words = ["serve", *(("--idle", idle) if idle else ())]
+    words = ["serve", "--log-level", "error", *(("--idle", idle) if idle else ())]
     for name in GLOBAL:
         value = str(chosen[name]) if name != "db" and chosen and chosen[name] else ""
         words += [f"--{name}", absolute_path(value) if is_path(value) and name != "project" else value] if value else []

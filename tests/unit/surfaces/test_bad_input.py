@@ -255,3 +255,11 @@ def test_a_wrong_settings_file_is_an_error(tmp_path: Path) -> None:
 
     assert told.code == 2
     one_line(told, "unknown setting 'databse'")
+
+
+def test_an_argument_that_is_written_as_an_option_is_told_how_to_be_given(run: Run) -> None:
+    told = run("token", "create", "--name", "ida")
+
+    assert told.code == 2
+    assert "name is an argument, not an option" in told.err
+    assert "recollect token" in told.err

@@ -6,7 +6,6 @@ sent.
 
 import asyncio
 import json
-import logging
 from collections.abc import Callable, Hashable, Mapping
 from threading import Event
 from time import perf_counter
@@ -36,7 +35,6 @@ TAGGED: Final = SEARCHES | {"list", "show", "related", "timeline", "facts", "con
 """Operations whose answer is the same as long as nothing was written; the recall log counts as nothing."""
 DEADLINE: Final = 30.0
 """After how many seconds a search is given up, unless the request says otherwise."""
-_LOG: Final = logging.getLogger("recollect.serve")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +92,6 @@ class OperationDoor:
             await self._rest(scope, receive, send)
             return
         started, outcome = perf_counter(), None
-        caller = scope["state"]["caller"]
         try:
             response, outcome = await self._respond(operation, scope, receive)
         except RecollectError as error:
@@ -103,9 +100,6 @@ class OperationDoor:
             response = broken(error)
         seconds = perf_counter() - started
         self._warm.metrics.count(operation.name, status=response.status_code, seconds=seconds, outcome=outcome)
-        if _LOG.isEnabledFor(logging.INFO):
-            told = (operation.name, response.status_code, seconds * 1000, caller.name)
-            _LOG.info("request operation=%s status=%d ms=%.1f caller=%s", *told)
         await response(scope, receive, send)
 
     async def _respond(

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address
 from threading import Lock
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any, Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from recollect.errors import AccessError, RecollectError
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.incoming import read_body
+from recollect.surfaces.serve.logs import log_request
 from recollect.surfaces.serve.page import PAGES
 from recollect.surfaces.serve.problems import HttpError, broken, problem
 from recollect.surfaces.terminal import visible_line
@@ -33,6 +34,8 @@ MAX_HEADER_BYTES: Final = 64 * 1024
 MAX_HEADERS: Final = 200
 FAILURES_PER_SECOND: Final = 5.0
 """How many wrong tokens a second an address may send, with a burst of four seconds."""
+CLIENT_GONE: Final = 499
+"""The status in the log of a request whose client did not wait for one."""
 SHARE: Final = 4
 """A caller with a token has at most one part in so many of all requests that may be under way."""
 LARGEST: Final = 1024 * 1024
@@ -120,7 +123,8 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        sent = _Sent(send)
+        sent, started = _Sent(send), perf_counter()
+        caller = Caller(name="-")
         try:
             headers = _headers(scope)
             if (origin := headers.get("origin")) in self._rules.origins:
@@ -136,6 +140,8 @@ class Guard:
         except Exception as error:  # noqa: BLE001  (a fault of ours ends one request, and shows nothing of it)
             if not sent.begun:
                 await (problem(error) if isinstance(error, RecollectError) else broken(error))(scope, receive, sent)
+        finally:
+            log_request(scope["path"], status=sent.status, seconds=perf_counter() - started, caller=caller.name)
 
     async def _pass_on(
         self, scope: Scope, receive: Receive, send: Send, caller: Caller, headers: Mapping[str, str]
@@ -278,12 +284,13 @@ class _Sent:
 
     def __init__(self, send: Send) -> None:
         self._send, self.begun = send, False
+        self.status = CLIENT_GONE
         self.more: tuple[tuple[bytes, bytes], ...] = ()
 
     async def __call__(self, message: Message) -> None:
         """Send one message of it."""
         if message["type"] == "http.response.start":
-            self.begun = True
+            self.begun, self.status = True, message["status"]
             message["headers"] = [*message.get("headers", ()), *HEADERS, *self.more]
         await self._send(message)
 

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import cast
 
 import anyio
@@ -14,9 +14,14 @@ from recollect.surfaces.serve.dispatcher import Dispatcher
 from recollect.surfaces.serve.mcp_lines import agent_server
 
 
-def run(db: str, *, project: str | None, first: str, rest: bytes, greeted: bool, wire: int) -> None:
-    """Hold the session whose *first* line was read and, where it was the handshake, *greeted* already."""
-    with open_recollection(db, background=True) as opened:
+def run(
+    db: str, *, project: str | None, choices: Mapping[str, str], first: str, rest: bytes, greeted: bool, wire: int
+) -> None:
+    """Hold the session whose *first* line was read and, where it was the handshake, *greeted* already.
+
+    *choices* name the profile and the models that the store is opened by.
+    """
+    with open_recollection(db, background=True, **choices) as opened:  # type: ignore[arg-type]
         stdin = cast("anyio.AsyncFile[str]", _Input(first, rest))
         stdout = cast("anyio.AsyncFile[str]", _Output(wire, skipped=_id(first) if greeted else None))
 

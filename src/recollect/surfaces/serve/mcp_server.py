@@ -1,5 +1,6 @@
 """The operations as MCP tools, for agents: few, each with a description a model can choose by."""
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextvars import ContextVar
 from functools import wraps
@@ -74,6 +75,8 @@ class Confirm(BaseModel):
 
 def build_server(dispatcher: Dispatcher, caller: Caller, *, session: str | None = None) -> MCPServer:
     """Return the MCP server that offers *dispatcher* to *caller*; what it recalls is logged for *session*."""
+    if not logging.getLogger().handlers:  # else the library sets up one that draws tracebacks
+        logging.getLogger().addHandler(logging.NullHandler())
     server = _Server(
         "recollect",
         title="recollect",

@@ -137,6 +137,17 @@ def parts_of(reached: Connection) -> "Iterator[tuple[str, bytes]]":
         waiting += more
 
 
+def is_accepted(reached: Connection) -> bool:
+    """Tell whether the server takes a session: it says so first, in a part without content."""
+    said = b""
+    try:
+        while len(said) < HEAD and (more := reached.recv(HEAD - len(said))):
+            said += more
+    except OSError:
+        return False
+    return said == part("y")
+
+
 def part(kind: str, content: bytes = b"") -> bytes:
     """Return a part of an answer as it is sent."""
     return kind.encode() + len(content).to_bytes(4, "big") + content

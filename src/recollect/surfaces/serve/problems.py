@@ -8,9 +8,9 @@ from starlette.responses import Response
 
 from recollect.errors import RecollectError
 from recollect.surfaces.serialise import error_value
+from recollect.surfaces.serve.logs import LOG
 from recollect.surfaces.serve.openapi import BASE, PROBLEM
 
-_LOG: Final = logging.getLogger("recollect.serve")
 STATUS: Final = {
     "unknown_id": 404,
     "unknown_operation": 404,
@@ -106,6 +106,10 @@ def wrong_method(method: str, known: tuple[str, ...]) -> HttpError:
 
 def broken(error: Exception) -> Response:
     """Return the response for a fault of ours, which tells nothing of it; the log names its kind."""
-    _LOG.error("failure kind=%s", type(error).__name__, exc_info=error if _LOG.isEnabledFor(logging.DEBUG) else None)
+    LOG.error(
+        "failure",
+        exc_info=error if LOG.isEnabledFor(logging.DEBUG) else None,
+        extra={"facts": {"kind": type(error).__name__}},
+    )
     hint = "nothing stored is lost; please report it"
     return problem(HttpError("internal", "something unforeseen happened", hint=hint, status=500))

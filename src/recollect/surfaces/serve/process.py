@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from recollect.errors import InputError, RecollectError, StoreError
 from recollect.files import lock_file, unlock_file
 from recollect.recollection import Recollection
-from recollect.settings import Settings
+from recollect.settings import Settings, absolute_path, is_path, read_settings
 from recollect.stores.choice import shown_address
 from recollect.surfaces.serve.commanding import answer_command, read_command
 from recollect.surfaces.serve.guard import Rules, is_loopback
@@ -240,11 +240,19 @@ class _Process:
         return {"stopping": True}
 
     async def _mcp(self, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if not self._is_as_chosen(header):
+            writer.write(part("a"))
+            return
+        writer.write(part("y"))
         with self._use():
             await serve_lines(self._warm.dispatcher, header, reader, writer)
 
     async def _hook(self, header: Mapping[str, Any], _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         from recollect.surfaces.hook import answer, keep_later, read_event  # noqa: PLC0415
+
+        if not self._is_as_chosen(header):
+            writer.write(part("a"))
+            return
 
         def work() -> str:
             project = header.get("project")
@@ -257,6 +265,14 @@ class _Process:
             output = await asyncio.to_thread(work)
             writer.write(part("o", output.encode("utf-8", "backslashreplace")) + part("c", b"0"))
             await writer.drain()
+
+    def _is_as_chosen(self, header: Mapping[str, Any]) -> bool:
+        """Tell whether this store was opened by the profile and the models that a caller names."""
+        settings, choices = self._options.settings or read_settings(), header.get("choices") or {}
+        own = {name: str(getattr(settings, name)) for name in choices}
+        return all(
+            value == (absolute_path(own[name]) if is_path(own[name]) else own[name]) for name, value in choices.items()
+        )
 
     async def _command(
         self, header: Mapping[str, Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
