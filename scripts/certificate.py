@@ -29,11 +29,15 @@ import apsw  # noqa: E402
 import between_projects  # noqa: E402
 import boundaries  # noqa: E402
 import damage  # noqa: E402
+import document_bombs  # noqa: E402
 import erasure  # noqa: E402
 import hostile_files  # noqa: E402
 import hostile_queries  # noqa: E402
 import offline  # noqa: E402
+import planted  # noqa: E402
 import refusals  # noqa: E402
+import rights  # noqa: E402
+import silent_clients  # noqa: E402
 import writers  # noqa: E402
 from row import Progress, Row  # noqa: E402
 
@@ -50,6 +54,10 @@ PARTS: Mapping[str, Callable[..., Row]] = {
     "erasure": partial(erasure.row, rounds=25),
     "leaks": between_projects.row,
     "offline": partial(offline.row, seconds=20),
+    "rights": rights.row,
+    "planted": planted.row,
+    "bombs": document_bombs.row,
+    "silent": silent_clients.row,
 }
 """Every row by a short name, with how much of it is done here."""
 
@@ -61,7 +69,7 @@ SHOWN = 5
 HEAD = """# Certificate
 
 Written by `make certificate` on {day} in {minutes:.0f} minutes: recollect {version}, SQLite {sqlite}, Python {python},
-{system}. Every row is code in `tests/faults`, and a short form of it runs in `make test`.
+{system}. Every row is code in `tests/faults`, and a short form of it is a test.
 
 **{verdict}**
 

@@ -12,6 +12,7 @@ import hostile_queries
 import offline
 import pytest
 import refusals
+import silent_clients
 import writers
 from disk import Disk
 from faulty_files import Change
@@ -76,6 +77,12 @@ def test_what_is_erased_leaves_no_byte() -> None:
 
 def test_nothing_leaves_the_machine() -> None:
     row = offline.row()
+
+    assert row.failures == ()
+
+
+def test_silent_clients_do_not_keep_the_owner_waiting() -> None:
+    row = silent_clients.row(clients=600)
 
     assert row.failures == ()
 
