@@ -51,7 +51,7 @@ from recollect.settings import Settings, bound, models_folder, read_settings, se
 from recollect.stores.choice import move_store, open_store, recover_store, shown_address
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
-from recollect.trust import CONFIDENCE_CAPS, may_change
+from recollect.trust import CONFIDENCE_CAPS, level, may_change
 from recollect.values import replace
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
@@ -392,6 +392,7 @@ class Recollection:
     def import_roots(
         self,
         *,
+        trust: Trust = "owner",
         prune: bool = False,
         embed: bool = True,
         dry_run: bool = False,
@@ -399,7 +400,9 @@ class Recollection:
         background: bool = False,
         progress: Progress | None = None,
     ) -> "remember.import_files.ImportReport":
-        """Import every root again, each as it was imported and for its project; see `keep_root`.
+        """Import every root again, each as it was imported and for its project, trusted at most as *trust* says.
+
+        See `keep_root`.
 
         Example:
             >>> kept = db.keep_root("notes")
@@ -414,7 +417,7 @@ class Recollection:
             view = self.in_project(group[0].project) if group[0].project else self
             report = view.import_(
                 *(each.path for each in group if each.path),
-                **group[0].options,
+                **{**group[0].options, "trust": min(group[0].trust, trust, key=level)},
                 prune=prune,
                 embed=embed,
                 dry_run=dry_run,

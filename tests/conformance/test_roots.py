@@ -47,6 +47,26 @@ def db(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
         yield opened
 
 
+def test_a_text_of_two_notes_has_the_title_and_the_line_of_the_one_that_is_left(
+    db: Recollection, tmp_path: Path
+) -> None:
+    for name, text in {
+        "a": "# Alpha\n\nIda keeps the gate code.\n",
+        "b": "# Beta\n\n\nIda keeps the gate code.\n",
+    }.items():
+        (tmp_path / f"{name}.md").write_text(text, encoding="utf-8")
+    (tmp_path / "other.md").write_text("# Other\n\nThe bin is emptied on Mondays.\n", encoding="utf-8")
+    places = []
+    db.import_(tmp_path)
+    for change in (lambda: None, (tmp_path / "a.md").unlink, lambda: (tmp_path / "b.md").rename(tmp_path / "c.md")):
+        change()
+        db.import_(tmp_path)
+        (memory,) = (each for each in db.list().memories if "gate" in each.content)
+        places.append((memory.title, Path(memory.source or "").name, memory.line, memory.section))
+
+    assert places == [("Alpha", "a.md", 3, "Alpha"), ("Beta", "b.md", 4, "Beta"), ("Beta", "c.md", 4, "Beta")]
+
+
 def write(folder: Path, **files: str) -> Path:
     folder.mkdir(exist_ok=True)
     for name, text in files.items():

@@ -68,6 +68,8 @@ class ImportReport:
     """How many memories got their vectors after the import."""
     waiting: int = 0
     """How many memories of the store still wait for vectors of the model in use."""
+    gone: list[str] = field(default_factory=list)
+    """The files that are no longer there, by their names in the store."""
     read: list[FileRead] = field(default_factory=list)
     """What each file that was read was taken for."""
     passed_over: Passed = field(default_factory=Counter)
@@ -103,6 +105,7 @@ class ImportReport:
         self.restored |= other.restored
         self.degraded = self.degraded or other.degraded
         self.read += other.read
+        self.gone += other.gone
         self.passed_over.update(other.passed_over)
         self.left_out.update(other.left_out)
         self.size += other.size
@@ -344,4 +347,5 @@ def _remove_vanished(vanished: Vanished, context: IngestContext, index: SourceIn
     for source in vanished.gone:
         report.memories["removed"] += remove_source(source, context, index)
         report.files["removed"] += 1
+        report.gone.append(source)
     report.files["withheld"], report.memories["withheld"] = len(vanished.withheld), vanished.memories

@@ -99,7 +99,7 @@ class SourceStream:
         with store.transaction():
             own = changeable(store.load(rows, scope=self._context.scope), source, self._context)
             lost = {row: memory for row, memory in own.items() if row not in self._rows}
-            losses = list(losses_of(lost, source, self._index))
+            losses = list(losses_of(lost, source, self._context, self._index))
             if losses:
                 store.apply(losses, at=self._context.now)
             self._record(self._file.unfinished(), (), changed)

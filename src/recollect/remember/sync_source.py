@@ -2,11 +2,15 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
+from recollect.errors import InputError
 from recollect.records import Event, Forget, Memory, Piece, Restore, Revise, Source, Write, digest
 from recollect.remember.context import DEFAULT, Draft, IngestContext, revised
 from recollect.remember.dedup import MERGED, is_standalone
+from recollect.remember.find_files import LARGEST, size_of
+from recollect.remember.formats import format_of, read_parts
 from recollect.remember.ingest import Decided, IngestResult, embed_drafts, ingest_drafts
 from recollect.stores.contract import Store
 from recollect.trust import may_change
@@ -111,7 +115,7 @@ def sync_source(
     ids = {place: piece.memory_id for place, piece in (unchanged | edited).items()}
     ids |= {place: result.id for place, result in results.items()}
     lost = {row: memory for row, memory in own.items() if row not in set(ids.values())}
-    losses = list(losses_of(lost, source, index))
+    losses = list(losses_of(lost, source, context, index))
     revisions = [_revision(drafts[at].memory, own[piece.memory_id], context) for at, piece in edited.items()]
     writes: list[Write] = [*revisions, *losses, *revived]
     if writes:
@@ -165,7 +169,7 @@ def remove_source(source: str, context: IngestContext, index: SourceIndex) -> in
     for page in pages(source, context, index):
         with context.store.transaction():
             held = context.store.load(sorted({piece.memory_id for piece in page.values()}), scope=context.scope)
-            writes = list(losses_of(changeable(held, source, context), source, index))
+            writes = list(losses_of(changeable(held, source, context), source, context, index))
             if writes:
                 context.store.apply(writes, at=context.now)
             gone = dict(zip(page, _gone(page.values()), strict=True))
@@ -318,15 +322,31 @@ def _revision(new: Memory, old: Memory, context: IngestContext) -> Revise:
     return Revise(memory=memory, facts=context.facts(memory))
 
 
-def losses_of(lost: Mapping[int, Memory], source: str, index: SourceIndex) -> Iterator[Write]:
+def losses_of(lost: Mapping[int, Memory], source: str, context: IngestContext, index: SourceIndex) -> Iterator[Write]:
     """Yield what follows when the memories *lost*, which belong to *source*, no longer stand in it.
 
     One is forgotten, unless it is pinned; where another source says the same, it belongs to that one from now on.
     """
     others = index.others(lost.values(), source)
+    contents = {other: _contents(other, context) for other in set(others.values())}
     for row, memory in sorted(lost.items()):
         other = others.get(row)
         if other is None and not memory.pinned:
             yield Forget(id=row, detail={"reason": REASON, "source": source})
         elif other is not None:
-            yield Revise(memory=replace(memory, source=other, line=None), verb="move", detail={"from": source})
+            there = contents[other].get(memory.digest, replace(memory, line=None))
+            moved = replace(memory, source=other, line=there.line, title=there.title, section=there.section)
+            yield Revise(memory=moved, verb="move", detail={"from": source})
+
+
+def _contents(source: str, context: IngestContext) -> dict[bytes, Memory]:
+    """Return what the file *source* holds, by the digest of its words; nothing where reading it now takes long."""
+    path = Path(source)
+    form = format_of(path)
+    if form is None or form.isolated or size_of(path) > LARGEST:
+        return {}
+    try:
+        found = [context.prepare(memory).memory for part in read_parts(path, form) for memory in part.memories]
+    except InputError:
+        return {}
+    return {memory.digest: memory for memory in reversed(found)}

@@ -70,7 +70,7 @@ def watch(**given: Any) -> None:
 
     def told(report: "ImportReport") -> None:
         line = json.dumps(serialise(import_value(report)), ensure_ascii=False)
-        if changed := line if chosen["as_json"] else changed_text(report):
+        if changed := line if chosen["as_json"] else visible_line(changed_text(report, at=db.now())):
             say(changed)
 
     from recollect.surfaces.serialise import serialise  # noqa: PLC0415

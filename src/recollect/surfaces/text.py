@@ -1,7 +1,8 @@
 """Answers as text for people: what was found, where it came from, and what to do when there is nothing."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.evaluate.tuning import KNOBS, Tuning
@@ -256,12 +257,27 @@ def _kinds(counts: Mapping[str, int]) -> str:
     return ", ".join([*(f"{n:,} {kind}" for kind, n in most[:KINDS]), *([f"{more:,} more"] if more else [])])
 
 
-def changed_text(report: "ImportReport") -> str:
-    """Return in one line what an import changed; nothing where it changed nothing."""
+MAX_FILES_NAMED: Final = 5
+"""How many files a line of `watch` names."""
+
+
+def changed_text(report: "ImportReport", *, at: datetime) -> str:
+    """Return in one line what an import changed and in which files; nothing where it changed nothing."""
     counted = {name: report.memories[name] for name in ("new", "updated", "removed", "revived", "withheld")}
     told = [f"{number} {name}" for name, number in counted.items() if number]
     failed = [f"{_count(report.files['failed'], 'file')} failed: {report.errors[0].reason}"] if report.errors else []
-    return ", ".join([*told, *failed])
+    if not (told or failed or report.gone):
+        return ""
+    read, gone = _names(each.path for each in report.read), _names(report.gone)
+    files = f"{gone} -> {read}" if read and gone else f"{gone} is gone" if gone else read
+    return f"{at.astimezone():%H:%M:%S} {': '.join(filter(None, (', '.join([*told, *failed]), files)))}"
+
+
+def _names(paths: Iterable[str]) -> str:
+    """Return the names of some files, the last of too many as a number."""
+    names = [path.rpartition("/")[2] for path in paths]
+    more = [f"{len(names) - MAX_FILES_NAMED} more"] if len(names) > MAX_FILES_NAMED else []
+    return ", ".join([*names[:MAX_FILES_NAMED], *more])
 
 
 def root_line(root: Mapping[str, Any]) -> str:

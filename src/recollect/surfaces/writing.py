@@ -115,7 +115,9 @@ def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer
     if paths or given.get("from_"):
         report = db.import_(*paths, **how, dry_run=dry, embed=embed, prune=prune, defer=True, progress=progress)
     else:
-        report = db.import_roots(dry_run=dry, prune=prune, embed=embed, defer=True, progress=progress)
+        _refuse_without_path(given)
+        how = given.chosen(("trust",))
+        report = db.import_roots(**how, dry_run=dry, prune=prune, embed=embed, defer=True, progress=progress)
     if not (dry or given.get("once")):
         _keep_roots(db, paths, report, how)
     if not dry:
@@ -129,6 +131,15 @@ def import_(db: Recollection, given: Given, progress: Progress | None) -> Answer
         problems=tuple(f"{problem.path}: {problem.reason}" for problem in report.errors),
         then=(lambda progress: _embedded(db, report, progress)) if embed and not dry else None,
     )
+
+
+def _refuse_without_path(given: Given) -> None:
+    """Refuse options that no root takes from a command: each is imported as it was kept."""
+    for name in ("as_", "keep_secrets", "follow_links"):
+        if given.get(name):
+            option = name.strip("_").replace("_", "-")
+            hint = "name files or folders, or keep a root anew: recollect roots add PATH"
+            raise InputError(f"--{option} needs a path: roots are imported as they were kept", hint=hint)
 
 
 def _keep_roots(db: Recollection, paths: Sequence[str], report: "ImportReport", how: Mapping[str, Any]) -> None:

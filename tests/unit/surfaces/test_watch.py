@@ -1,6 +1,7 @@
 """Roots on the command line, vectors after the words, and a real process that follows a folder."""
 
 import json
+import re
 import signal
 import subprocess
 import threading
@@ -16,6 +17,7 @@ from recollect import Recollection
 from recollect.errors import InputError, RecollectError
 from recollect.remember.import_files import ImportReport
 from recollect.surfaces import watching
+from recollect.surfaces.text import changed_text
 
 PATIENCE = 60.0
 """How many seconds something that must happen is waited for."""
@@ -74,6 +76,47 @@ def test_roots_are_added_listed_and_removed(run: Run, tmp_path: Path) -> None:
     assert listed.out == f"{folder} (trust agent)\n"
     assert removed.out == f"{folder} is no root any more; its memories stay\n"
     assert run("roots", "remove").code == 2
+
+
+@pytest.mark.parametrize("option", ["--as=text", "--keep-secrets", "--follow-links"])
+def test_an_option_that_no_root_takes_is_refused_without_a_path(run: Run, tmp_path: Path, option: str) -> None:
+    run("import", str(write(tmp_path / "notes", a="The port is 8080.")))
+
+    refused = run("import", option)
+
+    assert refused.code == 2
+    assert f"{option.partition('=')[0]} needs a path" in refused.err
+
+
+def test_roots_are_trusted_no_further_than_the_command_that_imports_them_says(run: Run, tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a="The port is 8080.")
+    run("import", str(folder))
+    write(folder, b="The host is db1.")
+
+    run("import", "--trust", "untrusted")
+
+    assert run("list", "--json").value["memories"][0]["origin"] == "untrusted"
+
+
+# --- what a watch prints --------------------------------------------------------------------
+
+
+def test_a_line_of_a_watch_names_the_time_and_the_files(tmp_path: Path) -> None:
+    folder = write(tmp_path / "notes", a="The port is 8080.", b="The host is db1.")
+    lines = []
+    with recollect.open(":memory:", model="none") as db:
+        db.import_(folder)
+        for change in (
+            lambda: write(folder, c="The user is admin."),
+            lambda: (folder / "c.md").rename(folder / "d.md"),
+            (folder / "d.md").unlink,
+            lambda: None,
+        ):
+            change()
+            lines.append(changed_text(db.import_(folder), at=db.now()))
+
+    assert [line[9:] for line in lines] == ["1 new: c.md", "c.md -> d.md", "1 removed: d.md is gone", ""]
+    assert re.match(r"\d\d:\d\d:\d\d ", lines[0])
 
 
 # --- vectors after the words ----------------------------------------------------------------
