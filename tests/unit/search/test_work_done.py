@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from random import Random
 
+import numpy as np
 import pytest
 
 import recollect
@@ -43,6 +44,7 @@ def work_at(size: int) -> dict[str, int]:
     drafts = [
         Memory(content=f"{' '.join(random.choices(WORDS, k=20))} number{n}", external_id=str(n)) for n in range(size)
     ]
+    assert np.__version__  # a process that has not loaded NumPy reads a store of this size as texts
     with recollect.open(":memory:", model="hashing", profile="nornicdb") as db:
         done = {"import": calls(lambda: db.add_all(drafts))}
         for mode in ("keyword", "semantic", "hybrid"):
