@@ -65,6 +65,8 @@ UNREADABLE = (
     ),
     f"insert into event (memory_id, verb, at, detail) values ({MINE}, 'add', 'x', '{{}}')",
     f"insert into event (memory_id, verb, at, detail) values ({MINE}, 'add', '{MOMENT}', '[]')",
+    f"insert into event (memory_id, verb, at, detail) values ({MINE}, 'add', '{MOMENT}', '{{\"of\":true}}')",
+    f"insert into event (memory_id, verb, at, detail) values ({MINE}, 'add', '{MOMENT}', '{{\"by\":{'9' * 25}}}')",
     "update fact set last_reinforced = 'x'",
     "update fact set confidence = 'Infinity'",
     "update note set value = '{'",
@@ -185,3 +187,28 @@ def test_text_that_stands_for_no_character_is_read_as_it_is(two: tuple[str, str]
 
     with open_address(owner) as everything:
         assert odd in [each.title for each in everything.list(limit=100).memories]
+
+
+def test_odd_rows_that_a_role_may_write_break_no_read_of_the_owner(two: tuple[str, str]) -> None:
+    owner, restricted = two
+    odd = ("null", '"x"', "-5", "0.5", "1e400", "[1]", '{"a":1}', "true")
+    keys = ("content", "decision", "query", "session", "verdict", "reason", "source", "trust", "use", "name", "kept")
+    with connect_as(restricted) as db, db.cursor() as cursor:
+        for value in odd:
+            told = "{" + ",".join(f'"{key}":{value}' for key in keys) + "}"
+            verbs = ("add", "edit", "forget", "restore", "supersede", "reinforce", "feedback", "conflict", "nonsense")
+            events = f"insert into event (memory_id, verb, at, detail) values ({MINE}, %s, %s, %s)"
+            cursor.executemany(events, [(verb, MOMENT, told) for verb in verbs])
+            notes = "insert into note (project, kind, name, value) values ('ours', %s, %s, %s)"
+            kinds = ("lens", "root", "tuning", "injected", "settled", "nonsense")
+            cursor.executemany(notes, [(kind, f"odd {value}", told) for kind in kinds])
+
+    with open_address(owner) as everything:
+        assert everything.list(limit=100).total > 0
+        assert list(everything.export())
+        assert everything.search("lighthouse port").hits
+        assert everything.stats().memories > 0
+        everything.conflicts()
+        everything.activity()
+        everything.review()
+        assert not [line for line in everything.doctor(deep=True).problems if "cannot be read" in line]

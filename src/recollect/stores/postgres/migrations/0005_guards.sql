@@ -92,6 +92,15 @@ return case when value is json object then not exists (
   where e.key not in ('before', 'after', 'around') or json_typeof(e.value) <> 'string'
 ) else false end;
 
+-- The detail of an event: where it may name a memory or a fact, no other number than an id.
+
+create function is_detail(value text) returns boolean language sql immutable
+return case when value is json object then is_plain_json(value) and not exists (
+  select 1 from json_each(value::json) e
+  where e.key in ('of', 'proposes', 'by', 'into', 'near', 'fact')
+    and not (json_typeof(e.value) in ('string', 'null') or e.value::text ~ '^-?\d{1,18}$')
+) else false end;
+
 -- The numbers of a vector, 4 bytes each with the sign and the exponent in the last two: none is infinite or undefined.
 
 create function is_vector(value bytea, width bigint) returns boolean language sql immutable
@@ -149,7 +158,7 @@ end $$;
 create function guard_event() returns trigger language plpgsql security definer as $$
 begin
   perform require_given(new.id, pg_sequence_last_value(pg_get_serial_sequence('event', 'id')), 'event');
-  perform require_readable(is_moment(new.at) and is_mapping(new.detail), 'event');
+  perform require_readable(is_moment(new.at) and is_detail(new.detail), 'event');
   return null;
 end $$;
 
