@@ -54,10 +54,24 @@ _WANTED: Final[Mapping[Any, str]] = {
 
 
 def storable(text: str) -> str:
-    """Return *text* without lone surrogates and NULs, which no file and no other program can carry."""
-    if text.isascii():
-        return text.replace("\0", " ") if "\0" in text else text
-    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).replace("\0", " ")
+    """Return *text* with U+FFFD for each lone surrogate and NUL, which no file and no other program can carry.
+
+    Every position stays where it was.
+    """
+    if not text.isascii():
+        text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+
+
+def findable(path: str | Path) -> Path:
+    """Return where *path* is; refuse what the system could never find."""
+    try:
+        place = Path(path).expanduser()
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            place.stat()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise InputError(f"{shown(str(path))} cannot be a file or folder", hint="name one of yours") from error
+    return place
 
 
 def shown(value: object) -> str:

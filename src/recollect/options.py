@@ -1,6 +1,6 @@
 """The keywords of the verbs, typed once and named as the options of the command line."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Literal, TypedDict
 
@@ -131,10 +131,7 @@ def request_from(text: str, options: Mapping[str, Any], *, scope: Scope, now: da
 
 def narrowed(scope: Scope, projects: Names | None) -> Scope:
     """Return *scope* with no other projects than *projects*, if any are named."""
-    if projects is None:
-        return scope
-    wanted = frozenset(names(projects))
-    return Scope(projects=wanted if scope.projects is None else scope.projects & wanted)
+    return scope.narrowed(None if projects is None else names(projects))
 
 
 def filter_from(options: Mapping[str, Any], *, now: datetime) -> Filter:
@@ -176,6 +173,14 @@ def span_of(value: Moment | None, name: str, *, now: datetime, whole_day: bool =
     return span
 
 
+def start_of(value: Moment | None, name: str, *, now: datetime) -> datetime | None:
+    """Return when the stretch of time that *value* names begins; only None names none."""
+    if value is None:
+        return None
+    span = span_of(value or " ", name, now=now)
+    return None if span is None else span.start
+
+
 def _told(value: Moment) -> str:
     return repr(value) if isinstance(value, str) else str(value)
 
@@ -201,5 +206,10 @@ def dated(options: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
             about[name] = span and (span.end if name == "valid_until" else span.start)
     told = [*names(options.get("tag", ())), *names(options.get("tags", ()))]
     if told:
-        about["tags"] = tuple(tag.strip() for each in told for tag in each.split(","))
+        about["tags"] = split_tags(told)
     return about
+
+
+def split_tags(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the tags in *texts*, each of which is one tag or several with commas."""
+    return tuple(tag.strip() for text in texts for tag in text.split(",") if tag.strip())

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 
 from recollect import evaluate, recall, remember, search, upkeep
-from recollect.arguments import checked, guarded
+from recollect.arguments import checked, findable, guarded
 from recollect.embedders.models import NO_MODELS, Models
 from recollect.errors import InputError, ModelError, RecollectError, StoreClosed, StoreError
 from recollect.options import (
@@ -25,6 +25,7 @@ from recollect.options import (
     names,
     narrowed,
     request_from,
+    start_of,
 )
 from recollect.profile import Profile, load_profile
 from recollect.records import (
@@ -845,7 +846,7 @@ class Recollection:
         self.flush()
         if older_than is None and max_size is None:
             return self.retention.prune(self.store, scope=self.scope, now=self.now())
-        before, size = upkeep.purge.moment(older_than, now=self.now()), upkeep.purge.in_bytes(max_size)
+        before, size = start_of(older_than, "older_than", now=self.now()), upkeep.purge.in_bytes(max_size)
         return self.store.prune_recalls(scope=self.scope, before=before, max_bytes=size)
 
     def create_token(
@@ -1405,7 +1406,7 @@ class Recollection:
             3
         """
         self._require_whole()
-        place = upkeep.backup.named(path)
+        place = findable(path)
         return upkeep.backup.back_up(self.store, place, now=self.now(), force=force, progress=progress)
 
     def backup_to(
@@ -1418,7 +1419,7 @@ class Recollection:
             3
         """
         self._require_whole()
-        place = upkeep.backup.named(folder)
+        place = findable(folder)
         return upkeep.backup.back_up_to(
             self.store, place, address=self.address, now=self.now(), keep=keep, progress=progress
         )
@@ -1434,7 +1435,7 @@ class Recollection:
         """
         self._require_whole()
         return upkeep.backup.restore_backup(
-            self.store, upkeep.backup.named(path), address=self.address, now=self.now(), dry_run=dry_run
+            self.store, findable(path), address=self.address, now=self.now(), dry_run=dry_run
         )
 
     def _require_whole(self) -> None:

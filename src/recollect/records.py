@@ -229,6 +229,13 @@ class Scope:
 
     projects: frozenset[str] | None = None
 
+    def narrowed(self, projects: Iterable[str] | None) -> "Scope":
+        """Return the scope of those *projects* that this one has, too; None names no projects and narrows nothing."""
+        if projects is None:
+            return self
+        wanted = frozenset(projects)
+        return Scope(projects=wanted if self.projects is None else self.projects & wanted)
+
 
 ALL_PROJECTS: Final = Scope()
 

@@ -116,7 +116,7 @@ def test_half_characters_in_a_question_do_not_stop_the_log(store: Store) -> None
     store.log_recall([recall("broken \ud83d emoji\x00", session="s\ud83d", lens="l\ud83d")])
 
     (logged,) = store.recalls(scope=ALL_PROJECTS)
-    assert (logged.query, logged.session, logged.lens) == ("broken ? emoji\x00", "s?", "l?")
+    assert (logged.query, logged.session, logged.lens) == ("broken \ufffd emoji\ufffd", "s\ufffd", "l\ufffd")
 
 
 @pytest.mark.req("C-24")
@@ -160,7 +160,7 @@ def test_feedback_leaves_an_event_and_is_counted(store: Store) -> None:
 
     event = store.history([one], scope=ALL_PROJECTS)[one][1]
     assert touched == (one,)
-    assert (event.verb, event.detail) == ("feedback", {"verdict": "used", "session": "s", "query": "cat ??"})
+    assert (event.verb, event.detail) == ("feedback", {"verdict": "used", "session": "s", "query": "cat \ufffd?"})
     assert verdicts(store, MINE) == {one: {"used": 2, "wrong": 1}}
     assert verdicts(store, ALL_PROJECTS) == {one: {"used": 2, "wrong": 1}, theirs: {"useful": 1}}
     assert store.load([one], scope=ALL_PROJECTS)[one].updated_at == NOON

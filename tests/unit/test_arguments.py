@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 import recollect
+from kit import NOON
 from recollect import Filter, InputError, Memory, RecollectError, Recollection, aio
-from recollect.arguments import checked
+from recollect.arguments import checked, storable
 from recollect.recall.lens import Lens
+from recollect.records import Recall
+from recollect.remember.formats.values import clean
+from recollect.stores.change import logged
 
 HALF = "half \ud800 a character"
 EARLY = datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))
@@ -148,3 +152,16 @@ def test_lists_and_numbers_of_other_kinds_are_taken_as_declared() -> None:
     assert take(Five(), 1, ["a", "b"]) == (5, 1.0, ("a", "b"))  # type: ignore[arg-type]
     assert Filter(since=datetime(2026, 5, 4)).since == datetime(2026, 5, 4, tzinfo=UTC)  # noqa: DTZ001
     assert Memory(content="a").content == "a"
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\ud800b", "plain", "caf\u00e9"])
+def test_every_way_in_keeps_the_same_of_a_text_that_no_file_can_carry(text: str) -> None:
+    kept = storable(text)
+
+    with recollect.open(":memory:", model="none") as db:
+        row = db.add(f"x {text} y").id
+        stored = db.show(row).memory.content
+
+    assert stored == f"x {kept} y"
+    assert clean(text) == kept
+    assert logged(Recall(query=text, mode="keyword", outcome="none", at=NOON)).query == kept

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
+from recollect.arguments import storable
 from recollect.embedders.contract import Span
 from recollect.embedders.manifest import Manifest, damaged_model, read_manifest, require, with_checksums, wrong_files
-from recollect.embedders.passages import batches, clean, cut, knows
+from recollect.embedders.passages import batches, cut, knows
 from recollect.errors import ModelError
 from recollect.vectors import Vector
 
@@ -160,7 +161,7 @@ class OnnxEmbedder:
 
     def knows_word(self, word: str) -> bool:
         """Say whether the tokenizer has *word* as one piece."""
-        pieces = self._open().tokenizer.encode(clean(word), add_special_tokens=False).tokens
+        pieces = self._open().tokenizer.encode(storable(word), add_special_tokens=False).tokens
         return len(pieces) == 1 and pieces[0] not in _UNKNOWN
 
     def close(self) -> None:
@@ -176,7 +177,7 @@ class OnnxEmbedder:
         found: list[Vector] = []
         self._open()
         for start in range(0, len(texts), WINDOW):
-            found += self._embed_window([prefix + clean(text) for text in texts[start : start + WINDOW]])
+            found += self._embed_window([prefix + storable(text) for text in texts[start : start + WINDOW]])
         return found
 
     def _embed_window(self, texts: Sequence[str]) -> list[Vector]:
@@ -208,7 +209,7 @@ class OnnxEmbedder:
 
     def _pieces(self, text: str) -> list[Span]:
         """Return where the word pieces of *text* are, all of them: the tokenizer keeps what it cuts off."""
-        whole = self._open().tokenizer.encode(clean(text), add_special_tokens=False)
+        whole = self._open().tokenizer.encode(storable(text), add_special_tokens=False)
         return [span for part in (whole, *whole.overflowing) for span in part.offsets]
 
     def _cut(self, text: str, start: int, room: int) -> Iterator[Span]:

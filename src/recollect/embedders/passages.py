@@ -8,7 +8,6 @@ from recollect.lazy import regex
 from recollect.text.normalise import CJK_CHARACTER, compiled
 from recollect.text.sentences import break_quality
 
-_SURROGATE: Final = regex(r"[\ud800-\udfff]")
 _WORD: Final = regex(r"[^\W\d_]+")
 _SCRIPTS: Final[Mapping[str, str]] = {"cjk": CJK_CHARACTER}
 SCRIPTS: Final = frozenset(_SCRIPTS)
@@ -18,11 +17,6 @@ TOO_MUCH: Final = 0.3
 """Above this share of words in a script it does not know, a model's vector says little."""
 A_WORD: Final = 2
 """So many characters of these scripts say what one word does elsewhere."""
-
-
-def clean(text: str) -> str:
-    """Return *text* with each lone surrogate replaced by U+FFFD; every position stays where it was."""
-    return _SURROGATE.sub("\ufffd", text)
 
 
 def knows(text: str, *, weak_on: Sequence[str]) -> bool:

@@ -18,8 +18,9 @@ from time import monotonic, sleep
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 
+from recollect.arguments import storable
 from recollect.embedders.contract import Span, expect
-from recollect.embedders.passages import clean, cut
+from recollect.embedders.passages import cut
 from recollect.errors import InputError, ModelError
 from recollect.text.sentences import estimate
 from recollect.values import dataclass, field
@@ -174,7 +175,7 @@ class RemoteEmbedder:
         for start in range(0, len(asked), self._remote.batch):
             group = asked[start : start + self._remote.batch]
             seconds = self._remote.timeout + more * len(group)
-            reply = _ask(self._remote, [clean(texts[at]) for at in group], seconds, self._breaker)
+            reply = _ask(self._remote, [storable(texts[at]) for at in group], seconds, self._breaker)
             for at, vector in zip(group, _vectors(reply, self._remote, len(group)), strict=True):
                 found[at] = vector
         return found

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
+from recollect.arguments import storable
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import ALL_PROJECTS, Event, Filter, Recall, Scope
-from recollect.stores.change import writable
 from recollect.stores.contract import Store
 from recollect.values import dataclass, field
 
@@ -169,7 +169,7 @@ def _memories(names: Sequence[str | int], store: Store, *, scope: Scope) -> dict
     """Return the memories of *scope* that each name stands for: by external id where one has it, else by id."""
     projects = store.stats(scope=scope).projects if scope.projects is None else scope.projects
     kinds = store.facets(query=None, scope=scope, where=Filter(include_superseded=True))["kind"]
-    texts = sorted({name for name in names if isinstance(name, str) and name == writable(name)})
+    texts = sorted({name for name in names if isinstance(name, str) and name == storable(name)})
     keys = [(kind, text) for kind in kinds for text in texts]
     found: dict[str | int, tuple[int, ...]] = {}
     for project in sorted(projects):

@@ -1,10 +1,10 @@
 """An evaluation made ready: the sets read, the profiles loaded, the model with its vectors kept."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 
-from recollect.arguments import shown
+from recollect.arguments import findable
 from recollect.embedders.models import Models
 from recollect.errors import InputError
 from recollect.evaluate.cache import DiskCachedEmbedder, user_cache
@@ -29,8 +29,8 @@ def make_plan(
         raise InputError(f"--queries {queries} asks nothing", hint="leave it out to ask all of them")
     if not datasets:
         raise InputError("say which set to evaluate", hint="a folder in the BEIR layout, or a file of LongMemEval")
-    sets = read_sets([_path(path) for path in datasets], split=split, most=queries or 0, by_session=by_session)
-    run_files = read_run_files({name: _path(path) for name, path in run_file.items()}, sets)
+    sets = read_sets([findable(path) for path in datasets], split=split, most=queries or 0, by_session=by_session)
+    run_files = read_run_files({name: findable(path) for name, path in run_file.items()}, sets)
     clash = sorted(run_files.keys() & profiles.keys())
     if clash:
         raise InputError(f"{clash[0]} is the name of a profile and of a run", hint="give the run another name")
@@ -59,16 +59,5 @@ def kept_vectors(
     if not needs_model(models, modes):
         yield None
         return
-    with closing(DiskCachedEmbedder(models.required(), _path(folder) if folder else user_cache())) as embedder:
+    with closing(DiskCachedEmbedder(models.required(), findable(folder) if folder else user_cache())) as embedder:
         yield embedder
-
-
-def _path(path: str | Path) -> Path:
-    """Return where *path* is; refuse what the system could never find."""
-    try:
-        place = Path(path).expanduser()
-        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            place.stat()
-    except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"cannot read {shown(str(path))}: {error}", hint="name a file or a folder") from error
-    return place

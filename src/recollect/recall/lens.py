@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from recollect.arguments import fit
 from recollect.errors import InputError
-from recollect.records import FILTER_FIELDS, Fact, Filter, FilterField, Memory, Outline, Scope
+from recollect.records import FILTER_FIELDS, Fact, Filter, FilterField, Memory, Outline
 from recollect.replies import Request
 from recollect.stores.contract import Store
 from recollect.text.dates import parse_moment
@@ -96,7 +96,7 @@ def look_through(
     if request.lens is None:
         return request, None
     lens = find_lens(request.lens, store, project=project)
-    seen = replace(request, where=narrow(request.where, lens, now=now), scope=narrow_scope(request.scope, lens))
+    seen = replace(request, where=narrow(request.where, lens, now=now), scope=request.scope.narrowed(lens.projects))
     return seen, lambda memory, facts: boost(lens, memory, facts, bounds=bounds)
 
 
@@ -107,14 +107,6 @@ def narrow(where: Filter, lens: Lens, *, now: datetime) -> Filter:
     seen |= {"since": since and since.start, "until": until and until.end}
     chosen = {name: value for name, value in seen.items() if value is not None and getattr(where, name) is None}
     return replace(where, **chosen) if chosen else where
-
-
-def narrow_scope(scope: Scope, lens: Lens) -> Scope:
-    """Return the projects that both *scope* and the lens leave in view."""
-    if lens.projects is None:
-        return scope
-    wanted = frozenset(lens.projects)
-    return Scope(projects=wanted if scope.projects is None else scope.projects & wanted)
 
 
 def boost(lens: Lens, memory: Memory | Outline, facts: Sequence[Fact], *, bounds: tuple[float, float]) -> float:

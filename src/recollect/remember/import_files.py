@@ -8,7 +8,7 @@ from pathlib import Path
 from recollect.errors import InputError
 from recollect.records import Progress, SourceHead
 from recollect.remember.context import DEFAULT, IngestContext
-from recollect.remember.find_files import Found, LeadsOut, Passed, Refused, find_files, suffix_of
+from recollect.remember.find_files import Found, LeadsOut, Passed, Refused, find_files, size_of, suffix_of
 from recollect.remember.formats import read_parts
 from recollect.remember.formats.isolated import end_idle
 from recollect.remember.gather import SMALL, GatheredFiles
@@ -158,7 +158,7 @@ def import_files(
     seen = _seen(files, refused, [_name(root, context) for root in roots])
     _tell(found, report)
     if reading.only or reading.dry_run:
-        report.places, report.size = tuple(map(str, roots)), sum(map(_size, files))
+        report.places, report.size = tuple(map(str, roots)), sum(map(size_of, files))
     if reading.dry_run:
         _rehearse(files, recorded, reading, report)
         return report
@@ -202,14 +202,6 @@ def _rehearse(
         report.files["scanned"] += 1
         report.files["known"] += name in recorded
         report.read.append(FileRead(path=str(path), format=reading.chosen(path).name))
-
-
-def _size(path: Path) -> int:
-    """Return how many bytes a file has; none where reading it will say what is wrong with it."""
-    try:
-        return path.stat().st_size
-    except (OSError, ValueError):
-        return 0
 
 
 def _walk(roots: Sequence[Path], reading: Reading, report: ImportReport, *, follow_links: bool) -> Iterable[Found]:

@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from recollect.arguments import storable
 from recollect.embedders.manifest import is_inside
 from recollect.embedders.onnx import MOST_TEXTS, ROOM, Transformer, default_threads, load_transformer, one_line
-from recollect.embedders.passages import batches, clean
+from recollect.embedders.passages import batches
 from recollect.errors import ModelError
 from recollect.values import dataclass
 
@@ -121,7 +122,7 @@ class OnnxReranker:
         if self._loaded is None:
             raise ModelError(f"the reranker {self._folder.name} is closed", hint="open it again")
         try:
-            return _scores(self._loaded, clean(query), [clean(text) for text in texts], self._manifest.max_pieces)
+            return _scores(self._loaded, storable(query), [storable(text) for text in texts], self._manifest.max_pieces)
         except ModelError:
             raise
         except Exception as error:  # the drivers raise bare Exceptions

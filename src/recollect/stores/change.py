@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import assert_never
 
+from recollect.arguments import storable
 from recollect.records import (
     NEVER,
     Fact,
@@ -92,15 +93,10 @@ def reinforcement_detail(write: ReinforceFact) -> dict[str, object]:
 def feedback_detail(write: Feedback) -> dict[str, object]:
     """Return what the event of a verdict says."""
     told = {"session": write.session, "query": write.query}
-    return {"verdict": write.verdict, **{name: writable(text) for name, text in told.items() if text is not None}}
+    return {"verdict": write.verdict, **{name: storable(text) for name, text in told.items() if text is not None}}
 
 
 def logged(recall: Recall) -> Recall:
     """Return *recall* as any store can keep it."""
-    session, lens = ((text and writable(text)) for text in (recall.session, recall.lens))
-    return replace(recall, query=writable(recall.query), session=session, lens=lens)
-
-
-def writable(text: str) -> str:
-    """Return *text* as any store can keep it: halves of surrogate pairs become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    session, lens = ((text and storable(text)) for text in (recall.session, recall.lens))
+    return replace(recall, query=storable(recall.query), session=session, lens=lens)

@@ -1,10 +1,11 @@
 """Verbs that write: what is remembered, how one memory is changed, what is said of it, and the lenses."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from recollect.errors import InputError
+from recollect.options import split_tags
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
@@ -79,7 +80,7 @@ FIELDS: Final = (
 def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Remember one text."""
     about = given.chosen(each.name for each in FIELDS)
-    about["tags"] = _tags(given["tag"])
+    about["tags"] = split_tags(given["tag"])
     if given.get("metadata"):
         about["metadata"] = given.pairs("metadata", form="KEY=VALUE", example="team=search")
     if (observed := given.moment("date")) is not None:
@@ -325,7 +326,7 @@ def edit(db: Recollection, given: Given, _: Progress | None) -> Answer:
     (row,) = given.ids
     changes = given.chosen(("content", "title", "type", "source", "confidence"))
     if given.get("tag"):
-        changes["tag"] = _tags(given.get("tag"))
+        changes["tag"] = split_tags(given.get("tag"))
     if given.get("metadata"):
         told = given.pairs("metadata", form="KEY=VALUE", example="team=search")
         changes["metadata"] = {**db.show(row).memory.metadata, **told}
@@ -337,10 +338,6 @@ def edit(db: Recollection, given: Given, _: Progress | None) -> Answer:
     return Answer(value=done, text=lambda: text.edit_text(done, root=text.here()))
 
 
-def _tags(told: Iterable[str]) -> tuple[str, ...]:
-    return tuple(tag.strip() for each in told for tag in each.split(",") if tag.strip())
-
-
 @operation(
     IDS,
     Parameter(name="add", kind="texts", about="a tag to give, or several with commas (may be repeated)"),
@@ -349,7 +346,7 @@ def _tags(told: Iterable[str]) -> tuple[str, ...]:
 )
 def tag(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Give memories tags, or take tags away."""
-    more, less = _tags(given["add"]), _tags(given["remove"])
+    more, less = split_tags(given["add"]), split_tags(given["remove"])
     if not (more or less):
         raise InputError("no tag is given", hint="such as: recollect tag 26 27 --add release --remove draft")
     done = {each.id: each for each in db.tag(*given.ids, add=more, remove=less)}

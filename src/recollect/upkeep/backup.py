@@ -8,7 +8,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
-from recollect.arguments import shown
 from recollect.errors import InputError, StoreError
 from recollect.records import ALL_PROJECTS, Progress
 from recollect.remember.redact import digests_of, redact_name
@@ -42,17 +41,6 @@ class RestoredBackup:
     replaced: int
     aside: str | None
     applied: bool
-
-
-def named(path: str | Path) -> Path:
-    """Return where *path* is; refuse what the system could never find."""
-    try:
-        place = Path(path).expanduser()
-        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            place.stat()
-    except (OSError, ValueError, RuntimeError) as error:
-        raise InputError(f"{shown(str(path))} cannot be a file", hint="name a file in a folder of yours") from error
-    return place
 
 
 def back_up(

@@ -2,16 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Final, TypeVar
 
 from recollect.errors import InputError, StoreError
 from recollect.lazy import regex
+from recollect.options import start_of
 from recollect.records import ALL_PROJECTS, NO_FILTER, Erased, Filter, Memory, Scope
 from recollect.remember.forgotten import drop_notes
 from recollect.settings import MOST
 from recollect.stores.contract import Store
-from recollect.text.dates import parse_moment
 from recollect.values import dataclass, replace
 
 T = TypeVar("T")
@@ -93,7 +93,7 @@ def selection(
         if scope.projects is not None and project not in scope.projects:
             raise InputError(f"the project {project!r} is not in view", hint="open the store for that project")
         scope = Scope(projects=frozenset({project}))
-    where = Filter(sources=None if source is None else (source,), until=moment(older_than, now=now))
+    where = Filter(sources=None if source is None else (source,), until=start_of(older_than, "older_than", now=now))
     return Selection(
         ids=None if ids is None else _whole(ids), where=where, scope=scope, whole_project=project is not None
     )
@@ -105,18 +105,6 @@ def _whole(ids: int | Iterable[int]) -> tuple[int, ...]:
         if not isinstance(row, int) or abs(row) >= 2**63:
             raise InputError(f"{row!r} is not an id", hint="ids are whole numbers; see: recollect list")
     return rows
-
-
-def moment(text: datetime | date | str | None, *, now: datetime) -> datetime | None:
-    """Return when the span that *text* names begins; a moment is itself."""
-    if text is None or isinstance(text, datetime):
-        return text
-    if isinstance(text, date):
-        return datetime(text.year, text.month, text.day, tzinfo=now.tzinfo or UTC)
-    span = parse_moment(text, now=now)
-    if span is None:
-        raise InputError(f"{text!r} is not a date", hint="such as 90d, 2026-05-01, last year")
-    return span.start
 
 
 def in_bytes(megabytes: float | None) -> int | None:

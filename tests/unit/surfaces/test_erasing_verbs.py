@@ -44,10 +44,10 @@ def test_a_dry_run_shows_what_would_go(run: Run) -> None:
         (("purge", "x", "--yes"), "'x' is not an id"),
         (("purge", "9", "--yes"), "no memory has the id 9"),
         (("purge", "9" * 30, "--yes"), f"{'9' * 30} is too large"),
-        (("purge", "--older-than", "soon", "--yes"), "'soon' is not a date"),
+        (("purge", "--older-than", "soon", "--yes"), "older_than: 'soon' is not a date"),
         (("log", "prune", "--max-size", "-1"), "max_size cannot be -1.0"),
         (("log", "prune", "--max-size", "nan"), "max_size cannot be nan"),
-        (("log", "prune", "--older-than", "soon"), "'soon' is not a date"),
+        (("log", "prune", "--older-than", "soon"), "older_than: 'soon' is not a date"),
     ],
 )
 def test_bad_input_is_one_line(run: Run, words: tuple[str, ...], error: str) -> None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from recollect.arguments import LARGEST
+from recollect.arguments import LARGEST, storable
 
 DEEPEST: Final = 100
 """How many levels of nesting a value may have before it is refused."""
@@ -32,14 +32,12 @@ def plain(value: object, *, budget: int = _LONGEST) -> object:
 
 
 def clean(text: str) -> str:
-    """Return *text* with what no store can keep (NUL, lone surrogates) as U+FFFD."""
-    if "\0" in text:
-        text = text.replace("\0", "\ufffd")
+    """Return *text* as any store can keep it; the two halves of a surrogate pair are joined."""
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return text
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return storable(text)
 
 
 def _plain(value: object, depth: int, left: list[int]) -> object:

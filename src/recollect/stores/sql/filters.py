@@ -5,8 +5,8 @@ from datetime import datetime
 from functools import reduce
 from operator import and_
 
+from recollect.arguments import storable
 from recollect.records import FILTER_FIELDS, NO_FILTER, Filter, FilterField, Scope
-from recollect.stores.change import writable
 from recollect.stores.sql.codec import moment
 from recollect.stores.sql.engine import OPEN, Clause, Database, Engine, Session
 
@@ -95,7 +95,7 @@ def _path(_: Engine, field: FilterField, values: tuple[str, ...]) -> Clause:
     """Return the condition that the path is one of those wanted, lies below one, or holds one between its slashes."""
     column = f"m.{field.key}"
     one = f"{column} = ? or substr({column}, 1, ?) = ? or replace({column} || '/', ?, '') <> {column} || '/'"
-    places = [(wish, wish.rstrip("/") + "/") for wish in map(writable, values)]
+    places = [(wish, wish.rstrip("/") + "/") for wish in map(storable, values)]
     found = [(wish, len(folder), folder, "/" + folder) for wish, folder in places]
     return Clause(_any_of([one] * len(values)), tuple(value for each in found for value in each))
 

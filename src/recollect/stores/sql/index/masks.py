@@ -6,8 +6,8 @@ from typing import Final
 
 import numpy as np
 
+from recollect.arguments import storable
 from recollect.records import Filter
-from recollect.stores.change import writable
 from recollect.stores.segments.part import Mask, Part
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -35,7 +35,7 @@ def by_columns(part: Part, where: Filter) -> Mask | None:
     if where.kinds is not None:
         masks += _named(part, "kind", [name in where.kinds for name in part.names("kind")])
     if where.sources is not None:
-        wishes = [writable(wish) for wish in where.sources]
+        wishes = [storable(wish) for wish in where.sources]
         masks += _named(part, "source", [_lies_in(name, wishes) for name in part.names("source")])
     if where.since is not None:
         masks.append(part.column("happened_at") >= _number(where.since))
