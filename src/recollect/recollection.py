@@ -1082,8 +1082,8 @@ class Recollection:
         missed = upkeep.consolidate.missed_conflicts(self._ingest_context(embed=False))
         return tuple(upkeep.facts.without_repeats([*stated, *missed]))
 
-    def _all_facts(self) -> tuple[Fact, ...]:
-        return self.store.facts(FactQuery(), scope=self.scope)
+    def _all_facts(self) -> Iterator[Fact]:
+        return upkeep.facts.facts_in_slices(self.store, scope=self.scope)
 
     def _facts_of(self, memory_id: int) -> tuple[Fact, ...]:
         """Return what a memory states, oldest first, superseded facts too."""

@@ -64,7 +64,6 @@ SLOW = (
         "sqlite3",
         "ssl",
         "statistics",
-        "string",
     ),
     *("subprocess", "tempfile", "tokenize", "unittest", "uuid", "zipfile"),
 )

@@ -4,7 +4,7 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
@@ -281,9 +281,10 @@ def _confidence(fact: Fact, use: str, *, most: float) -> float:
     return fact.confidence * LESS if use == "wrong" else fact.confidence
 
 
-def chosen(ids: Sequence[int], facts: Sequence[Fact]) -> tuple[Fact, ...]:
+def chosen(ids: Sequence[int], facts: Iterable[Fact]) -> tuple[Fact, ...]:
     """Return the facts that *ids* name; one that is not there is an error."""
-    known = {fact.id: fact for fact in facts}
+    wanted = set(ids)
+    known = {fact.id: fact for fact in facts if fact.id in wanted}
     for row in ids:
         if row not in known:
             raise unknown_fact(row)
@@ -318,10 +319,18 @@ def memory_uses(store: Store, *, scope: Scope) -> tuple[MemoryUse, ...]:
     )
 
 
+BATCH: Final = 500
+"""How many memories are loaded at a time."""
+
+
 def never_recalled(store: Store, *, scope: Scope, limit: int | None = None) -> tuple[Memory, ...]:
     """Return the memories no search has ever shown, the oldest first."""
-    rows = [each.id for each in memory_uses(store, scope=scope) if each.shown == 0][:limit]
-    return tuple(store.load(rows, scope=scope).values())
+    used, last, found = store.usage(scope=scope), 0, list[Memory]()
+    while (ids := store.ids(scope=scope, after=last, limit=BATCH)) and (limit is None or len(found) < limit):
+        last = ids[-1]
+        idle = [row for row in ids if row not in used or not used[row].shown]
+        found += [memory for memory in store.load(idle, scope=scope).values() if memory.deleted_at is None]
+    return tuple(found[:limit])
 
 
 def never_used(store: Store, *, scope: Scope, often: int = OFTEN) -> tuple[MemoryUse, ...]:

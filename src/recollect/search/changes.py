@@ -21,7 +21,7 @@ from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
 from recollect.text.snippet import held
 from recollect.values import replace
-from recollect.vectors import WIDTH, matrix
+from recollect.vectors import plain_products
 
 
 def reaching_back(query: Query, rules: Changes, now: datetime) -> Query:
@@ -188,5 +188,4 @@ def _alike(row: int, other: int, state: State) -> bool:
 def _cosine(row: int, other: int, vectors: Mapping[int, bytes]) -> float | None:
     if row not in vectors or other not in vectors:
         return None
-    block = matrix([vectors[row]], dimensions=len(vectors[row]) // WIDTH)
-    return block.products(vectors[other], range(1))[0]
+    return plain_products(vectors[other], [vectors[row]])[0]

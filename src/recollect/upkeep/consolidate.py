@@ -6,7 +6,6 @@ date, a name or a negation differs. Everything else that is near is proposed as 
 lower or higher trust says, and what is pinned. Nothing is deleted.
 """
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
@@ -23,9 +22,9 @@ from recollect.records import (
     Generation,
     Memory,
     Merge,
-    Passage,
     ReinforceFact,
     Revise,
+    Scope,
     Write,
     facts_by_memory,
 )
@@ -43,15 +42,12 @@ from recollect.remember.dedup import (
 from recollect.remember.ingest import MAX_NEAREST, by_bm25
 from recollect.stores.contract import Store
 from recollect.trust import linked, may_merge
-from recollect.upkeep.facts import Conflict, by_project, repeated
+from recollect.upkeep.facts import Conflict, is_live, memories_in_slices, repeated_in
 from recollect.values import dataclass, replace
-from recollect.vectors import matrix
 
 VERB: Final = "consolidate"
 BATCH: Final = 500
 """How many memories are compared at a time."""
-MAX_PASSAGES: Final = 64
-"""Among how many of the nearest passages the nearest memories are looked for."""
 SLICE: Final = 25
 """How many proposals are written in one transaction."""
 STEADY: Final = (
@@ -100,7 +96,7 @@ class Consolidation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What a consolidation proposes, and the memories and facts it looked at, as they were then."""
+    """What a consolidation proposes, and the memories and facts that it names, as they were then."""
 
     proposed: Consolidation
     memories: Mapping[int, Memory]
@@ -109,18 +105,28 @@ class Plan:
 
 def plan_consolidation(context: IngestContext, *, floor: float = 0.0, limit: int = 50) -> Plan:
     """Return what a consolidation would do: at most *limit* merges and links; what has decayed below *floor* goes."""
-    live = _live(context)
-    memories = {row: memory for row, memory in live.items() if not is_standalone(memory)}
-    merges, links = _propose(memories, context, limit=limit)
-    said = list(by_project(context.store, scope=context.scope))
-    merged = {each.gone for each in merges}
+    merges: dict[int, MergeProposal] = {}
+    links: list[LinkProposal] = []
+    faded: list[int] = []
+    seen: dict[int, Memory] = {}
+    for part in memories_in_slices(context.store, scope=context.scope):
+        memories = {row: memory for row, memory in part.items() if is_live(memory) and not is_standalone(memory)}
+        known = dict(memories)
+        if len(merges) < limit:
+            links += _propose(memories, context, merges, known=known, limit=limit)
+        fading = list(_faded(memories.values(), context, floor))
+        named = {*fading, *(row for each in merges.values() for row in (each.kept, each.gone))}
+        named |= {row for each in links for row in (each.id, each.near)}
+        seen |= {row: memory for row, memory in known.items() if row in named}
+        faded += fading
+    said = [pair for pairs in repeated_in(context.store, scope=context.scope) for pair in pairs]
     proposed = Consolidation(
-        merges=tuple(merges),
+        merges=tuple(merges.values()),
         links=tuple(_not_linked_yet(links, context)[:limit]),
-        faded=tuple(row for row in _faded(memories.values(), context, floor) if row not in merged),
-        facts=tuple((kept.id, lost.id) for facts in said for kept, lost in repeated(facts, live)),
+        faded=tuple(row for row in faded if row not in merges),
+        facts=tuple((kept.id, lost.id) for kept, lost in said),
     )
-    return Plan(proposed=proposed, memories=memories, facts={fact.id: fact for facts in said for fact in facts})
+    return Plan(proposed=proposed, memories=seen, facts={fact.id: fact for pair in said for fact in pair})
 
 
 def apply_consolidation(plan: Plan, *, store: Store, now: datetime) -> Consolidation:
@@ -158,14 +164,16 @@ def _in_slices(
 def undo_consolidation(context: IngestContext, *, dry_run: bool = False) -> tuple[int, ...]:
     """Bring back every memory that a consolidation merged into another; return them. A *dry_run* writes nothing."""
     store, scope = context.store, context.scope
-    ids = store.browse(scope=scope, where=Filter(include_superseded=True), limit=2**62).ids
-    memories = store.load(ids, scope=scope)
-    events = store.history([row for row, memory in memories.items() if memory.superseded_by], scope=scope)
-    merged = sorted(row for row, log in events.items() if _last_verb(log) == VERB)
-    back = [Revise(memory=replace(memories[row], superseded_by=None), verb="unmerge") for row in merged]
-    if not dry_run:
-        store.apply(back, at=context.now)
-    return tuple(merged)
+    back: list[int] = []
+    for part in memories_in_slices(store, scope=scope):
+        superseded = {row: each for row, each in part.items() if each.superseded_by and each.deleted_at is None}
+        events = store.history(list(superseded), scope=scope) if superseded else {}
+        merged = sorted(row for row, log in events.items() if _last_verb(log) == VERB)
+        writes = [Revise(memory=replace(superseded[row], superseded_by=None), verb="unmerge") for row in merged]
+        if not dry_run:
+            store.apply(writes, at=context.now)
+        back += merged
+    return tuple(back)
 
 
 def _last_verb(events: Sequence[Event]) -> str:
@@ -177,43 +185,49 @@ def _last_verb(events: Sequence[Event]) -> str:
 # --- what is proposed -----------------------------------------------------------------------
 
 
-def _live(context: IngestContext) -> dict[int, Memory]:
-    """Return the memories that are neither forgotten nor superseded, by id."""
-    ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=2**62).ids)
-    return context.store.load(ids, scope=context.scope)
-
-
 def _propose(
-    memories: Mapping[int, Memory], context: IngestContext, *, limit: int
-) -> tuple[list[MergeProposal], list[LinkProposal]]:
-    """Compare each memory with the earlier ones near it; return what to merge and what to link."""
-    variants = context.store.wordings(list(memories), scope=context.scope)
-    merges: dict[int, MergeProposal] = {}
+    memories: Mapping[int, Memory],
+    context: IngestContext,
+    merges: dict[int, MergeProposal],
+    *,
+    known: dict[int, Memory],
+    limit: int,
+) -> list[LinkProposal]:
+    """Compare each memory with the earlier ones near it; add what to merge to *merges*, return what to link.
+
+    Those near it that are not *known* are loaded and known from then on.
+    """
     links = []
     for memory, near in _near(list(memories.values()), context):
         if len(merges) == limit:
             break
-        earlier = [row for row in near if row < memory.id and row in memories and row not in merges]
+        earlier = [row for row in near if row < memory.id and row not in merges]
+        known |= context.store.load([row for row in earlier if row not in known], scope=context.scope)
+        rows = [row for row in earlier if row in known and _is_candidate(known[row], memory)]
+        variants = context.store.wordings(rows, scope=context.scope) if rows else {}
         candidates = [
-            DuplicateCandidate(memory=memories[row], variants=variants.get(row, ()), cosine=near[row])
-            for row in earlier
-            if memories[row].kind == memory.kind and is_comparable(memories[row])
+            DuplicateCandidate(memory=known[row], variants=variants.get(row, ()), cosine=near[row]) for row in rows
         ]
         if not is_comparable(memory):
             candidates = []
         merge = _merge_proposal(memory, candidates, context)
         if merge is not None:
             merges[memory.id] = merge
-        elif (link := _link(memory, guard(decide(memory, candidates), memory, memories))) is not None:
+        elif (link := _link(memory, guard(decide(memory, candidates), memory, known))) is not None:
             links.append(link)
-    return list(merges.values()), links
+    return links
+
+
+def _is_candidate(other: Memory, memory: Memory) -> bool:
+    return is_live(other) and not is_standalone(other) and other.kind == memory.kind and is_comparable(other)
 
 
 def newest_merges(context: IngestContext, *, newest: int = BATCH) -> list[MergeProposal]:
     """Return what to merge among the *newest* memories, as a consolidation would."""
     ids = sorted(context.store.browse(scope=context.scope, where=NO_FILTER, limit=newest).ids)
-    merges, _ = _propose(context.store.load(ids, scope=context.scope), context, limit=newest)
-    return merges
+    held, merges = context.store.load(ids, scope=context.scope), dict[int, MergeProposal]()
+    _propose(held, context, merges, known=dict(held), limit=newest)
+    return [each for each in merges.values() if each.kept in held]
 
 
 def missed_conflicts(context: IngestContext, *, newest: int = BATCH) -> list[Conflict]:
@@ -248,12 +262,12 @@ def _near(memories: Sequence[Memory], context: IngestContext) -> Iterator[tuple[
     """Yield each memory with those near it by words or by vector, and their cosines where they are known."""
     generations = [each for each in context.store.generations(scope=context.scope) if each.memories]
     fullest = max(generations, key=lambda each: each.memories, default=None)
-    found: dict[int, tuple[int, ...]] = {}
     for start in range(0, len(memories), BATCH):
-        found |= _by_words(memories[start : start + BATCH], context)
-    by_vector = {} if fullest is None else dict(_by_vector(memories, found, fullest, context.store))
-    for memory in memories:
-        yield memory, {**dict.fromkeys(found[memory.id]), **by_vector.get(memory.id, {})}
+        part = memories[start : start + BATCH]
+        found = _by_words(part, context)
+        by_vector = {} if fullest is None else dict(_by_vector(part, found, fullest, context.store))
+        for memory in part:
+            yield memory, {**dict.fromkeys(found[memory.id]), **by_vector.get(memory.id, {})}
 
 
 def _by_words(memories: Sequence[Memory], context: IngestContext) -> dict[int, tuple[int, ...]]:
@@ -270,54 +284,21 @@ def _by_vector(
 ) -> Iterator[tuple[int, dict[int, float]]]:
     """Yield for each memory with a vector those nearest to its first passage, and those *found* by words, with cosines.
 
-    They are of its project and kind. The vectors are read in batches and compared here: to ask the store for each
-    memory would cost a question each.
+    They are of its project and kind.
     """
-    ids = sorted({memory.id for memory in memories}.union(*found.values()))
-    passages: dict[int, tuple[Passage, ...]] = {}
-    for start in range(0, len(ids), BATCH):
-        passages |= store.vectors(generation.fingerprint, ids[start : start + BATCH], scope=ALL_PROJECTS)
-    groups: dict[tuple[str, str], list[int]] = defaultdict(list)
+    passages = store.vectors(generation.fingerprint, [memory.id for memory in memories], scope=ALL_PROJECTS)
     for memory in memories:
         if memory.id in passages:
-            groups[memory.project, memory.kind].append(memory.id)
-    for rows in groups.values():
-        held = sorted({*rows, *(other for row in rows for other in found[row] if other in passages)})
-        spans = _spans(held, passages)
-        owners = [row for row in held for _ in passages[row]]
-        block = matrix([each.vector for row in held for each in passages[row]], dimensions=generation.dimensions)
-        everywhere = block.places(range(len(owners)))
-        for row in rows:
-            vector = passages[row][0].vector
-            places = list(block.best(vector, everywhere, min(len(owners), MAX_PASSAGES)))
-            nearest = _nearest(row, [owners[at] for at in places], block.products(vector, places))
-            known = [at for other in found[row] if other in spans and other != row for at in spans[other]]
-            by_words = _best(row, [owners[at] for at in known], block.products(vector, known) if known else [])
-            yield row, {**by_words, **nearest}
-
-
-def _spans(rows: Sequence[int], passages: Mapping[int, Sequence[Passage]]) -> dict[int, range]:
-    """Return where the passages of each of *rows* stand, one row after the other."""
-    spans, start = dict[int, range](), 0
-    for row in rows:
-        spans[row] = range(start, start + len(passages[row]))
-        start = spans[row].stop
-    return spans
-
-
-def _best(own: int, owners: Sequence[int], products: Sequence[float]) -> dict[int, float]:
-    """Return the best product of each memory but *own*."""
-    best: dict[int, float] = {}
-    for row, product in zip(owners, products, strict=True):
-        best[row] = max(product, best.get(row, -1.0))
-    best.pop(own, None)
-    return best
-
-
-def _nearest(own: int, owners: Sequence[int], products: Sequence[float]) -> dict[int, float]:
-    """Return the few memories with the largest products, each by its best passage, without the memory itself."""
-    best = _best(own, owners, products)
-    return dict(sorted(best.items(), key=lambda hit: (-hit[1], hit[0]))[:MAX_NEAREST])
+            near = store.nearest(
+                generation.fingerprint,
+                passages[memory.id][0].vector,
+                scope=Scope(projects=frozenset({memory.project})),
+                where=Filter(kinds=(memory.kind,)),
+                limit=MAX_NEAREST + 1,
+                score_ids=found[memory.id],
+            )
+            nearest = [hit for hit in near.top if hit.id != memory.id][:MAX_NEAREST]
+            yield memory.id, {hit.id: hit.score for hit in (*near.by_id.values(), *nearest)}
 
 
 def _merged_into(result: DedupResult, context: IngestContext) -> int | None:

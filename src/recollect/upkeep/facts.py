@@ -1,7 +1,7 @@
 """What facts say about each other and about time: which fade, which contradict."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, Literal
 
@@ -11,7 +11,7 @@ from recollect.stores.contract import Store
 from recollect.trust import DECIDING, conflicts_among, contradicted, level
 from recollect.values import dataclass
 
-BATCH: Final = 1000
+BATCH: Final = 500
 """How many memories are asked about at a time."""
 FADED: Final = 0.5
 LEFT_ALONE_DAYS: Final = 30.0
@@ -28,7 +28,7 @@ class Conflict:
     kind: Literal["attribute", "memory"]
 
 
-def stale(facts: Sequence[Fact], *, now: datetime, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> list[Fact]:
+def stale(facts: Iterable[Fact], *, now: datetime, below: float = FADED, days: float = LEFT_ALONE_DAYS) -> list[Fact]:
     """Return the facts that have faded below *below* or were left alone for *days*, most faded first."""
     found = [
         fact for fact in facts if effective_confidence(fact, now) < below or age_days(fact.last_reinforced, now) > days
@@ -36,10 +36,48 @@ def stale(facts: Sequence[Fact], *, now: datetime, below: float = FADED, days: f
     return sorted(found, key=lambda fact: (effective_confidence(fact, now), fact.id))
 
 
-def by_project(store: Store, *, scope: Scope) -> Iterator[tuple[Fact, ...]]:
-    """Yield what the memories of each project of *scope* state: facts of two projects are never compared."""
+def memories_in_slices(store: Store, *, scope: Scope) -> Iterator[dict[int, Memory]]:
+    """Yield all memories of *scope*, forgotten and superseded ones too, a few hundred at a time, by id."""
+    for ids in _ids_in_slices(store, scope):
+        yield store.load(ids, scope=scope)
+
+
+def _ids_in_slices(store: Store, scope: Scope) -> Iterator[tuple[int, ...]]:
+    last = 0
+    while ids := store.ids(scope=scope, after=last, limit=BATCH):
+        last = ids[-1]
+        yield ids
+
+
+def is_live(memory: Memory) -> bool:
+    """Tell whether *memory* is neither forgotten nor superseded."""
+    return memory.deleted_at is None and memory.superseded_by is None
+
+
+def facts_in_slices(store: Store, *, scope: Scope) -> Iterator[Fact]:
+    """Yield what the memories of *scope* state, read a few hundred memories at a time."""
+    for ids in _ids_in_slices(store, scope):
+        yield from store.facts(FactQuery(memory_ids=ids), scope=scope)
+
+
+def _shared(store: Store, scope: Scope, key: Callable[[Fact], Hashable]) -> Iterator[list[Fact]]:
+    """Yield the facts of each project that share their *key* with another: only those are held at once."""
     for project in sorted(store.stats(scope=scope).projects):
-        yield store.facts(FactQuery(), scope=Scope(projects=frozenset({project})))
+        mine = Scope(projects=frozenset({project}))
+        met, twice = set[int](), set[int]()
+        for fact in facts_in_slices(store, scope=mine):
+            number = hash(key(fact))
+            (twice if number in met else met).add(number)
+        shared = [fact for fact in facts_in_slices(store, scope=mine) if hash(key(fact)) in twice] if twice else []
+        yield sorted(shared, key=lambda fact: -fact.id)
+
+
+def repeated_in(store: Store, *, scope: Scope) -> Iterator[list[tuple[Fact, Fact]]]:
+    """Yield for each project the facts that say what another says already: (kept, lost)."""
+    for facts in _shared(store, scope, _said):
+        stating = sorted({fact.memory_id for fact in facts})
+        held = {row: memory for row, memory in store.load(stating, scope=scope).items() if is_live(memory)}
+        yield repeated(facts, held)
 
 
 def conflicts(facts: Sequence[Fact]) -> list[Conflict]:
@@ -47,7 +85,7 @@ def conflicts(facts: Sequence[Fact]) -> list[Conflict]:
     said: dict[tuple[str, str], list[Fact]] = defaultdict(list)
     for fact in facts:
         if fact.type in ONE_VALUE and fact.state == "active":
-            said[fact.subject.casefold(), fact.predicate.casefold()].append(fact)
+            said[_about(fact)].append(fact)
     return [
         Conflict(one=one, other=other, kind="attribute")
         for group in said.values()
@@ -71,7 +109,7 @@ def memory_conflicts(store: Store, *, scope: Scope) -> list[Conflict]:
 
 def all_conflicts(store: Store, *, scope: Scope) -> list[Conflict]:
     """Return what contradicts each other in a project: facts, and the memories whose facts do not tell already."""
-    stated = [found for facts in by_project(store, scope=scope) for found in conflicts(facts)]
+    stated = [found for facts in _shared(store, scope, _about) for found in conflicts(facts)]
     return without_repeats([*stated, *memory_conflicts(store, scope=scope)])
 
 
@@ -95,7 +133,7 @@ def repeated(facts: Sequence[Fact], memories: Mapping[int, Memory]) -> list[tupl
     said: dict[tuple[str, str, str], list[Fact]] = defaultdict(list)
     for fact in facts:
         if fact.state == "active" and fact.memory_id in memories:
-            said[fact.subject.casefold(), fact.predicate.casefold(), _value(fact)].append(fact)
+            said[_said(fact)].append(fact)
     groups = (sorted(group, key=lambda fact: _order(fact, memories[fact.memory_id])) for group in said.values())
     pairs = ((best, other) for best, *others in groups for other in others)
     return [(best, other) for best, other in pairs if not memories[other.memory_id].pinned]
@@ -103,6 +141,14 @@ def repeated(facts: Sequence[Fact], memories: Mapping[int, Memory]) -> list[tupl
 
 def _order(fact: Fact, memory: Memory) -> tuple[int, bool, float, int]:
     return -level(memory.trust), not memory.pinned, -fact.confidence, fact.id
+
+
+def _about(fact: Fact) -> tuple[str, str]:
+    return fact.subject.casefold(), fact.predicate.casefold()
+
+
+def _said(fact: Fact) -> tuple[str, str, str]:
+    return (*_about(fact), _value(fact))
 
 
 def _value(fact: Fact) -> str:

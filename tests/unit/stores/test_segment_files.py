@@ -257,26 +257,6 @@ def test_folders_that_nobody_names_any_more_go_when_they_are_old(tmp_path: Path)
     assert (young.exists(), old.exists()) == (True, False)
 
 
-def test_without_numpy_the_rows_answer_and_nothing_is_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "notes.db"
-    wanted = asked(filled(path))
-    before = segments(path)
-    with monkeypatch.context() as missing:
-        missing.setitem(sys.modules, "numpy", None)  # as where it is not installed: it can neither be found nor loaded
-        store = open_sqlite(path, plain)
-
-        found = asked(store)
-        store.apply([Insert(memory=Memory(content=f"cat{number}")) for number in range(40)], at=NOON)
-        told = store.check(deep=True)
-        store.erase(ids=[1], scope=ALL_PROJECTS)
-        scrubbed = store.scrub()
-
-    assert (found, told, scrubbed) == (wanted, (), ())
-    assert before
-    assert segments(path) == []
-    assert asked(open_sqlite(path, plain)).total == 39
-
-
 def test_a_folder_of_somebody_elses_is_not_followed(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     wanted = asked(filled(path))

@@ -10,7 +10,7 @@ from recollect.records import ALL_PROJECTS, Insert, Memory
 from recollect.remember.context import IngestContext
 from recollect.text.analyser import analyse
 from recollect.upkeep import consolidate
-from recollect.upkeep.consolidate import apply_consolidation, plan_consolidation
+from recollect.upkeep.consolidate import BATCH, apply_consolidation, plan_consolidation
 
 
 @pytest.fixture
@@ -91,13 +91,13 @@ def test_a_fact_that_changed_since_the_plan_is_not_superseded(db: recollect.Reco
     assert (len(plan.proposed.facts), done.facts) == (1, ())
 
 
-def test_the_store_is_not_asked_for_each_memory_what_is_near(db: recollect.Recollection) -> None:
-    insert(db, *(f"Fact{number} about thing{number}." for number in range(60)))
+def test_a_repeat_in_another_slice_is_merged(db: recollect.Recollection) -> None:
+    said = "The blue heron nests in the old oak beyond the mill"
+    insert(db, said, *(f"unrelated{number} filler{number}" for number in range(BATCH)), f"{said}!")
 
-    with counted_calls() as calls:
-        db.consolidate()
+    (merge,) = db.consolidate(apply=False).merges
 
-    assert (calls["nearest"], calls["vectors"]) == (0, 1)
+    assert (merge.kept, merge.gone) == (1, BATCH + 2)
 
 
 def test_related_asks_once_for_the_facts_of_all_subjects(db: recollect.Recollection) -> None:

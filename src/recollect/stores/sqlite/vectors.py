@@ -3,8 +3,6 @@
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,16 +10,10 @@ from recollect.errors import StoreError
 from recollect.records import Passage, Scope, VectorHits
 from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestion
 from recollect.stores.sql.index.folder import VECTORS, SegmentFolder
-from recollect.stores.sqlite.plain_vectors import PlainScan
 from recollect.values import dataclass
 
 if TYPE_CHECKING:
     from recollect.stores.sqlite.vector_view import View
-
-
-@cache
-def _has_numpy() -> bool:
-    return find_spec("numpy") is not None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +41,6 @@ class SegmentScan:
         self._folder = None if folder is None else folder / VECTORS
         self._is_writable = is_writable
         self._sizes = sizes or Sizes()
-        self._plain = PlainScan()
         self._lock = threading.Lock()
         self._sealing = threading.Lock()
         self._waiting: bool | None = None
@@ -58,8 +49,6 @@ class SegmentScan:
 
     def nearest(self, session: Session, asked: VectorQuestion, admitted: Callable[[], Admitted]) -> VectorHits:
         """Return the nearest memories, as the open transaction sees them."""
-        if not _has_numpy():
-            return self._plain.nearest(session, asked, admitted)
         return self._view(session, asked).nearest(asked, admitted)
 
     def passages(
@@ -87,7 +76,7 @@ class SegmentScan:
 
     def settle(self, engine: Engine, *, whole: bool = False, at_rest: bool = False) -> None:
         """Seal what was written last, where there is enough of it, and join segments of like size."""
-        if self._folder is None or not self._is_writable or not _has_numpy():
+        if self._folder is None or not self._is_writable:
             return
         self._is_unfinished = (whole or self._is_unfinished) and not at_rest
         if engine.open_transaction() != "none":
@@ -129,7 +118,7 @@ class SegmentScan:
 
     def check(self, session: Session, *, deep: bool) -> Iterator[str]:
         """Yield what is wrong with the segments."""
-        if self._folder is not None and _has_numpy():
+        if self._folder is not None:
             from recollect.stores.sqlite.vector_view import faults  # noqa: PLC0415  (loads NumPy)
 
             yield from faults(session, self._folder, deep=deep)

@@ -4,7 +4,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any, Final, Protocol, TypeVar
 
 from recollect.lazy import Bounded
@@ -234,7 +233,7 @@ class Cache:
         states = [*([] if last is None else [last]), *self._states]
         older = [each for each in states if each.mark.lineage == mark.lineage and each.mark.seq <= mark.seq]
         small = TINY if "numpy" in sys.modules else SMALL
-        if (documents <= small and not mark.segments) or find_spec("numpy") is None:
+        if documents <= small and not mark.segments:
             base = next((each for each in older if isinstance(each, Texts)), None)
             made = read_texts(session, mark, base, has_written=has_written)
             if base is not None and len(made.documents) != documents:  # the note of a removal is gone
@@ -265,7 +264,7 @@ class Cache:
         lost = session.value("select count(*) from document d left join tokens t on t.id = d.id where t.id is null")
         if lost:
             yield f"{lost} memories have no words in the index; run: recollect reindex"
-        if not mark.segments or self._folder is None or find_spec("numpy") is None:
+        if not mark.segments or self._folder is None:
             return
         from recollect.stores.sql.index.parts import damaged_segments  # noqa: PLC0415
 

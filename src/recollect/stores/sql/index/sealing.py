@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Final
 
 from recollect.errors import StoreError
@@ -64,7 +63,7 @@ class Sealer:
         with self.failures.kept():
             if not whole and time.monotonic() < self._again:
                 return
-            if (mends or self._is_due(engine, whole=whole)) and find_spec("numpy") is not None:
+            if mends or self._is_due(engine, whole=whole):
                 self._again = time.monotonic() + PAUSE
                 self._settle(engine, most=LARGEST if whole else max(INLINE, FAN * self._sealed), all_rows=whole)
                 self._again = 0.0
@@ -144,7 +143,7 @@ class Sealer:
         """Compare all segments with their checksums, and forget those that are not what was written."""
         with engine.session() as session:
             mark = read_mark(session)
-        if not mark.segments or find_spec("numpy") is None:
+        if not mark.segments:
             return
         from recollect.stores.segments.files import verify  # noqa: PLC0415
 
@@ -271,7 +270,7 @@ class Sealer:
             mark = read_mark(session)
             noted = session.rows("select seq, id from removed")
         for each in mark.segments:
-            if find_spec("numpy") is None or self._opened(each) is None:
+            if self._opened(each) is None:
                 with engine.session(write=True) as session:
                     session.rows("delete from segment where name = ?", (each.name,))
             elif self._dead(each, noted):
