@@ -173,6 +173,11 @@ _PRONOUN: Final = regex(
     r"(?:it|this|that|these|those|there|he|she|they|which|what|who|where|when|if|and|but|so|because|how|why|note|then|here)\b",
     re.IGNORECASE,
 )
+_SUBCLAUSE: Final = regex(
+    r"\s(?:when|whenever|while|if|unless|because|although|though|after|before|until|since|that|which|who)\s",
+    re.IGNORECASE,
+)
+"""What parts a sentence: a subject that reaches beyond it belongs to another verb."""
 _USER: Final = frozenset({"i", "my", "me"})
 _BULLET: Final = regex(r"^\s{0,12}(?:[>*+•-]\s+){0,4}(?:\d{1,3}[.)]\s)?(?:\[[ xX]\]\s)?")
 _ARTICLE: Final = regex(r"^(?:the|a|an|our)\s+", re.IGNORECASE)
@@ -246,7 +251,7 @@ def _from_sentence(text: str, sentence: str, words: frozenset[str], *, dated: bo
     likely = _likely(words) if words else ()
     rule, match = next(((rule, match) for rule in likely if (match := rule.shape.fullmatch(text))), (None, None))
     subject = ""
-    if rule is not None and match is not None and not _PRONOUN.match(match["s"]):
+    if rule is not None and match is not None and not (_PRONOUN.match(match["s"]) or _SUBCLAUSE.search(match["s"])):
         subject = match["s"] or "we"
         said = (subject, match["p"].replace("'", ""), _REASON.split(match["o"], maxsplit=1)[0])
         yield _fact(rule.type, rule.confidence, said, sentence)

@@ -1,5 +1,6 @@
 """Reading tables."""
 
+import csv
 from datetime import UTC, datetime
 
 import pytest
@@ -73,3 +74,19 @@ def test_a_cell_of_a_megabyte_is_read() -> None:
     memories = read_csv("text\n" + "x" * 1_000_000, ORIGIN).memories
 
     assert len(memories[0].content) == 1_000_000
+
+
+def test_a_category_is_a_type_only_if_memories_have_such_a_type() -> None:
+    text = "content,category\nNew brake pads,bike\nUse Postgres,Decision\n"
+
+    memories = read_csv(text, ORIGIN).memories
+
+    assert [(each.type, dict(each.metadata)) for each in memories] == [("note", {"category": "bike"}), ("decision", {})]
+
+
+def test_a_long_field_is_read_and_the_limit_of_the_process_stays() -> None:
+    before = csv.field_size_limit()
+
+    (memory,) = read_csv(f"content\n{'x' * 200_000}\n", ORIGIN).memories
+
+    assert (len(memory.content), csv.field_size_limit()) == (200_000, before)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.records import NEVER, Context, Memory
+from recollect.remember.formats.entries import as_exported
 from recollect.remember.formats.json_text import read_jsonl
 from recollect.remember.formats.record import Exported, Origin
 
@@ -85,3 +86,9 @@ def test_without_its_mark_a_record_is_like_any_other() -> None:
 
     assert [(memory.external_id, memory.observed_at) for memory in parsed.memories] == [("5", ORIGIN.date)]
     assert parsed.exported == {}
+
+
+def test_ids_beyond_31_bits_are_kept() -> None:
+    _, about = as_exported({"recollect": 2, "content": "x", "id": 2**31, "superseded_by": 2**40})
+
+    assert (about.id, about.superseded_by) == (2**31, 2**40)

@@ -151,3 +151,21 @@ def test_no_sentence_that_fits_a_rule_lacks_the_words_the_rule_needs(data: st.Da
 def test_no_date_lacks_what_dates_are_known_by(before: str, date: str, after: str) -> None:
     assert _may_hold_date(f"{before}{date}{after}")
     assert _DIGIT.search(date)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The billing service times out when the cache is cleared at 58:00",
+        "Deploys wait until the queue is empty",
+        "The host that serves the page is db1",
+    ],
+)
+def test_a_verb_of_a_clause_has_not_the_whole_sentence_as_its_subject(text: str) -> None:
+    assert extract(Memory(content=text)) == ()
+
+
+def test_the_verb_before_a_clause_still_has_its_subject() -> None:
+    (fact,) = extract(Memory(content="The billing service uses Redis when the cache is cold"))
+
+    assert (fact.subject, fact.predicate) == ("billing service", "uses")

@@ -2,12 +2,18 @@
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
+from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import chunk
 from recollect.remember.formats.plain import is_rule
 from recollect.remember.formats.values import clean
 from recollect.values import dataclass, field, replace
+
+_DIGIT: Final = regex(r"\d")
+_FEWEST_ROWS: Final = 2
+"""So many rows or fewer tell nothing about what stands in a column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +92,18 @@ def rows_as_text(rows: Sequence[Sequence[str]], *, headed: bool) -> str:
     """
     tidy = [[" ".join(cell.split()) for cell in row] for row in rows]
     filled = [row for row in tidy if any(row)]
-    if headed and len(filled) > 1 and len(filled[0]) > 1 and sum(map(bool, filled[0])) > 1:
+    if (headed or _looks_headed(filled)) and len(filled) > 1 and len(filled[0]) > 1 and sum(map(bool, filled[0])) > 1:
         names, filled = filled[0], filled[1:]
         filled = [[_named(names, at, cell) for at, cell in enumerate(row)] for row in filled]
     return "\n".join(" | ".join(filter(None, row)) for row in filled)
+
+
+def _looks_headed(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell whether the first row names the columns, though nothing marks it: words above a column of numbers alone."""
+    if len(rows) <= _FEWEST_ROWS or not all(rows[0]) or any(map(_DIGIT.search, rows[0])):
+        return False
+    columns = ([row[at] for row in rows[1:] if at < len(row)] for at in range(1, len(rows[0])))
+    return any(len(column) == len(rows) - 1 and all(map(_DIGIT.search, column)) for column in columns)
 
 
 def _named(names: Sequence[str], at: int, cell: str) -> str:

@@ -43,6 +43,8 @@ _INTERNAL: Final = frozenset(
 _NO_NOTES: Final = regex(r".*\.(?:png|jpe?g|gif|svg|webp|bmp|mp3|mp4|wav|m4a|mov|webm|excalidraw)", re.IGNORECASE)
 _NOTION_ID: Final = regex(r"[ _-]?[0-9a-f]{32}(?:_all)?\Z")
 _SIGNS: Final = (".obsidian", "logseq")
+_CALLOUT: Final = regex(r"^>[ \t]?\[![\w-]{1,40}\][+-]?[ \t]*(?P<title>.*)(?P<body>(?:\n>.*)*)", re.MULTILINE)
+_QUOTED: Final = regex(r"^>[ \t]?", re.MULTILINE)
 _BULLET: Final = regex(r"^-(?: |$)", re.MULTILINE)
 
 
@@ -78,7 +80,7 @@ def _with(memory: Memory, marks: _Marks, shared: tuple[str, ...]) -> Memory:
 
 
 def _marks(text: str) -> _Marks:
-    if not any(mark in text for mark in ("[[", "#", "](", " ^", "((", ":: ", "\n^")):
+    if not any(mark in text for mark in ("[[", "#", "](", " ^", "((", ":: ", "\n^", "[!")):
         return _Marks(text=text)
     links: dict[str, None] = {}
     tags: dict[str, None] = {}
@@ -108,6 +110,8 @@ def _read(text: str, links: dict[str, None], tags: dict[str, None], shared: dict
     """Return a piece of text without its marks, and keep what they say."""
     for found in _FILE_LINK.finditer(text):
         links.setdefault(posixpath.normpath(unquote(found["to"])).lstrip("./") + unquote(found["part"] or ""))
+    if "[!" in text:
+        text = _CALLOUT.sub(lambda found: _QUOTED.sub("", f"{found['title']}{found['body']}").lstrip("\n"), text)
     text = _WIKILINK.sub(lambda found: _shown(found, links, tags), text)
     text = _PROPERTY.sub(_property, _BLOCK_ID.sub("", _BLOCK_REF.sub("", text)))
     if "#" not in text:

@@ -312,6 +312,28 @@ def test_a_pdf_has_no_less_time_while_its_pages_are_being_stored(
     assert [part.problems for part in read] == [(), (), ()]
 
 
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        (
+            [["Country", "CHF per day"], ["Germany", "55"], ["Japan", "78"]],
+            "Country: Germany | CHF per day: 55\nCountry: Japan | CHF per day: 78",
+        ),
+        ([["Name", "Ida"], ["Born", "1980"], ["Town", "Bern"]], "Name | Ida\nBorn | 1980\nTown | Bern"),
+        ([["2024", "10"], ["2025", "12"], ["2026", "9"]], "2024 | 10\n2025 | 12\n2026 | 9"),
+    ],
+)
+def test_a_table_without_a_marked_header_is_told_by_the_words_above_its_numbers(
+    tmp_path: Path, rows: list[list[str]], told: str
+) -> None:
+    marked = "<w:trPr><w:tblHeader/></w:trPr>"
+    path = docx(tmp_path / "rates.docx", table(rows).replace(marked, ""))
+
+    (memory,) = read_file(path).memories
+
+    assert memory.content == told
+
+
 def test_a_pdf_without_a_title_of_its_own_is_called_like_its_file(tmp_path: Path) -> None:
     path = tmp_path / "boiler-manual.pdf"
     path.write_bytes(writers.pdf([["Bleed the boiler in autumn."]], title="untitled"))

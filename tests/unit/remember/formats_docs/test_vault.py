@@ -187,6 +187,21 @@ def test_a_tag_in_the_text_is_a_tag_of_its_memory(text: str, tags: tuple[str, ..
     assert memory.tags == tags
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("> [!quote] Ada\n> It has no pretensions\n> to originate.", "Ada\nIt has no pretensions\nto originate."),
+        ("> [!warning]-\n> The valve sticks.", "The valve sticks."),
+        ("before\n\n>[!tip]+ Try it\n> twice\n\n> a plain quote", "before\n\nTry it\ntwice\n\n> a plain quote"),
+        ("`> [!note]` starts a callout", "`> [!note]` starts a callout"),
+    ],
+)
+def test_a_callout_is_shown_as_its_words(text: str, shown: str) -> None:
+    (memory,) = read_markdown(text, Origin(source="/a.md")).memories
+
+    assert memory.content == shown
+
+
 def test_a_line_of_tags_is_about_the_whole_note_and_one_in_a_sentence_about_its_section() -> None:
     memories = read("#all\n\nFirst.\n\n# A\n\nSecond #some.\n\n# B\n\nThird.\n")
 
