@@ -5,10 +5,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recollect.errors import RecollectError
 from recollect.surfaces.install.clients import BY_NAME, CLIENTS, Place
 from recollect.surfaces.install.edit import backup_of, put_in, take_out, write
+from recollect.surfaces.install.jsonc import inserted, parse, removed, replaced
 
 HELD = '{\n    "theme": "dark",\n    "mcpServers": {"other": {"command": "x"}},\n    "hooks": {"Stop": []}\n}'
 
@@ -107,7 +110,7 @@ def test_an_older_entry_of_ours_is_replaced(tmp_path: Path) -> None:
     assert value["tui"] == {"a": 1}
 
 
-@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', '{"a": 1} // comment'])
+@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', '{"a": 1} /* open', '{"a": 1} {}'])
 def test_a_file_that_cannot_be_understood_is_left_alone(tmp_path: Path, text: str) -> None:
     path = tmp_path / ".cursor" / "mcp.json"
     path.parent.mkdir()
@@ -118,6 +121,17 @@ def test_a_file_that_cannot_be_understood_is_left_alone(tmp_path: Path, text: st
 
     assert path.read_text() == text
     assert "left as it is" in caught.value.hint
+
+
+def test_what_cannot_be_put_in_is_shown_to_be_added_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text("{")
+
+    with pytest.raises(RecollectError) as caught:
+        put_in(BY_NAME["cursor"].plan(at(tmp_path))[0])
+
+    assert '"mcpServers > recollect": {"command": "/opt/bin/recollect", "args": ["mcp"]}' in caught.value.hint
 
 
 def test_hooks_of_others_stay_beside_ours(tmp_path: Path) -> None:
@@ -154,3 +168,167 @@ def test_the_rights_of_a_file_stay_as_they_were(tmp_path: Path) -> None:
     install("cursor", tmp_path)
 
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+# --- the form of the user's file ------------------------------------------------------------
+
+ZED = """\
+// Zed settings
+{
+  "theme": "One Dark", // as it was
+  "context_servers": {
+    /* mine */
+    "other": {"command": "x", "args": []}, // stays
+  },
+  // the end
+}
+"""
+
+
+def test_a_file_with_comments_is_edited_and_keeps_them(tmp_path: Path) -> None:
+    path = tmp_path / ".config" / "zed" / "settings.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(ZED)
+
+    install("zed", tmp_path)
+    written = path.read_text()
+    path.write_text(written.replace("One Dark", "One Light"))  # so that the copy is of no use
+    uninstall("zed", tmp_path)
+
+    entry = (
+        '\n    "recollect": {\n      "command": "/opt/bin/recollect",\n      "args": [\n        "mcp"\n      ]\n    },'
+    )
+    assert written == ZED.replace(" // stays", f" // stays{entry}")
+    assert path.read_text() == ZED.replace("One Dark", "One Light")
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted"),
+    [
+        (
+            '{"theme":"dark","mcpServers":{"a":{"command":"x"}}}',
+            '{"theme":"dark","mcpServers":{"a":{"command":"x"}, "recollect": OURS}}',
+        ),
+        ('{"theme": [1, 2],\n\n "a" : 1}', None),
+        ("{}", None),
+        ("", None),
+    ],
+)
+def test_all_else_keeps_its_form(tmp_path: Path, held: str, wanted: str | None) -> None:
+    path = tmp_path / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    path.write_text(held)
+
+    install("cursor", tmp_path)
+
+    written = path.read_text()
+    ours = '{"command": "/opt/bin/recollect", "args": ["mcp"]}'
+    assert json.loads(written)["mcpServers"]["recollect"] == json.loads(ours)
+    assert written == wanted.replace("OURS", ours) if wanted else held.strip("{}") in written
+
+
+@pytest.mark.parametrize(("client", "name"), [("cursor", ".cursor/mcp.json"), ("codex", ".codex/config.toml")])
+def test_the_ends_of_lines_stay_as_they_are(tmp_path: Path, client: str, name: str) -> None:
+    path = tmp_path / name
+    path.parent.mkdir()
+    held = b'{\r\n  "a": 1\r\n}\r\n' if client == "cursor" else b'# mine\r\nmodel = "x"\r\n'
+    path.write_bytes(held)
+
+    install(client, tmp_path)
+    written = path.read_bytes()
+    uninstall(client, tmp_path)
+
+    assert written.count(b"\n") == written.count(b"\r\n") > held.count(b"\n")
+    assert path.read_bytes() == held
+
+
+OWN = {
+    "cursor": (".cursor/mcp.json", '{"mcpServers": {"recollect": {"command": "my-wrapper", "args": ["recollect"]}}}'),
+    "codex": (".codex/config.toml", '[mcp_servers.recollect]\ncommand = "my-wrapper"\n'),
+}
+
+
+@pytest.mark.parametrize("client", OWN)
+def test_an_entry_of_the_user_with_our_name_comes_back(tmp_path: Path, client: str) -> None:
+    name, held = OWN[client]
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(held)
+
+    install(client, tmp_path)
+    during = path.read_text()
+    uninstall(client, tmp_path)
+
+    assert "/opt/bin/recollect" in during
+    assert path.read_text() == held
+
+
+@pytest.mark.parametrize("client", OWN)
+def test_an_entry_of_the_user_with_our_name_is_not_taken_out(tmp_path: Path, client: str) -> None:
+    name, held = OWN[client]
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(held)
+
+    uninstall(client, tmp_path)
+
+    assert path.read_text() == held
+
+
+def test_an_entry_of_the_user_comes_back_even_where_the_file_was_changed_since(tmp_path: Path) -> None:
+    name, held = OWN["cursor"]
+    path = tmp_path / name
+    path.parent.mkdir()
+    path.write_text(held)
+
+    install("cursor", tmp_path)
+    changed = json.loads(path.read_text())
+    changed["theme"] = "light"
+    path.write_text(json.dumps(changed))
+    uninstall("cursor", tmp_path)
+
+    assert json.loads(path.read_text()) == {**json.loads(held), "theme": "light"}
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+FORMS = st.sampled_from([None, 2, 4, "\t"])
+
+
+@given(st.dictionaries(st.text(max_size=4), VALUES, max_size=4), VALUES, FORMS)
+def test_a_member_goes_in_and_out_of_any_object(
+    held: dict[str, object], value: object, indent: int | str | None
+) -> None:
+    held.pop("new", None)
+    text = json.dumps(held, indent=indent)
+
+    more = inserted(text, parse(text), value, "new")
+    root = parse(more)
+    less = removed(more, root, root.members[-1])
+
+    assert json.loads(more) == {**held, "new": value}
+    assert json.loads(less) == held
+    assert less == text or not held
+
+
+@given(st.dictionaries(st.text(max_size=4), VALUES, min_size=1, max_size=4), VALUES, FORMS, st.integers(0, 3))
+def test_any_member_can_be_replaced_or_removed(
+    held: dict[str, object], value: object, indent: int | str | None, place: int
+) -> None:
+    text = json.dumps(held, indent=indent)
+    root = parse(text)
+    member = root.members[place % len(root.members)]
+
+    changed, less = replaced(text, member.node, value), removed(text, root, member)
+
+    assert json.loads(changed) == {**held, str(member.key): value}
+    assert json.loads(less) == {key: each for key, each in held.items() if key != member.key}
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"a"}', "{a: 1}", '{"a": 01}', "[1 2]", '{"a": tru}', "[" * 200, '"\\q"'])
+def test_what_is_no_json_is_told_with_its_line(text: str) -> None:
+    with pytest.raises(ValueError, match=r"line|escape"):
+        parse(text)

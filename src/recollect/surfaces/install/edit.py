@@ -3,16 +3,20 @@
 import json
 import re
 import tomllib
-from copy import deepcopy
-from pathlib import Path
-from typing import Any, Final
+from collections.abc import Sequence
+from pathlib import Path, PureWindowsPath
+from typing import Final
 
 from recollect.errors import FileError, InputError
+from recollect.files import replacing
 from recollect.lazy import regex
 from recollect.surfaces.install.clients import NAME, Change, Entry
+from recollect.surfaces.install.jsonc import Node, find, has_comments, inserted, parse, removed, replaced
 from recollect.values import dataclass
 
 BACKUP: Final = ".before-recollect"
+BLANK: Final = "\ufeff \t\r\n"
+"""What a file may hold that is as good as empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +26,8 @@ class Edit:
     path: Path
     before: str | None
     after: str | None
+    keeps: bool = False
+    """Whether the text before is the user's own, and is kept beside the file."""
 
     @property
     def changes(self) -> bool:
@@ -32,18 +38,18 @@ class Edit:
 def put_in(change: Change) -> Edit:
     """Return *change* made; made already, it changes nothing."""
     before = _read(change.path)
-    return Edit(path=change.path, before=before, after=_changed(change, before))
+    keeps = before is not None and _is_users(change, before)
+    return Edit(path=change.path, before=before, after=_changed(change, before), keeps=keeps)
 
 
 def _changed(change: Change, before: str | None) -> str:
     """Return the text of a file with *change* in it."""
     if change.table:
         return _with_table(before or "", change)
-    value = _parse(change.path, before)
-    after = deepcopy(value)
+    text = before if before and before.strip(BLANK) else "{}\n"
     for entry in change.entries:
-        _put(after, entry, change.path)
-    return before if before and after == value else _dump(after, before)
+        text = _put(text, entry, change)
+    return text
 
 
 def take_out(change: Change) -> Edit:
@@ -55,30 +61,26 @@ def take_out(change: Change) -> Edit:
     if kept is not None and before == _changed(change, kept):
         return Edit(path=change.path, before=before, after=kept)
     if change.table:
-        left = _without_table(before)
+        left = _without_table(before) if _is_ours_server(_toml_entry(before)) else before
         return Edit(path=change.path, before=before, after=left if left.strip() else None)
-    value = _parse(change.path, before)
-    after = deepcopy(value)
+    text = before
     for entry in change.entries:
-        _take(after, entry)
-    if after == value:
-        return Edit(path=change.path, before=before, after=before)
-    return Edit(path=change.path, before=before, after=_dump(after, before) if after else None)
+        text = _take(text, entry, change, kept)
+    is_empty = text != before and not parse(text).members and not has_comments(text)
+    return Edit(path=change.path, before=before, after=None if is_empty else text)
 
 
 def write(edit: Edit) -> Path | None:
     """Write *edit*; return where the file as it was is kept, if there was one."""
-    kept = None
     if edit.after is None:
         edit.path.unlink(missing_ok=True)
         return None
     edit.path.parent.mkdir(parents=True, exist_ok=True)
-    if edit.before is not None:
-        kept = backup_of(edit.path)
-        if NAME not in edit.before:
-            _replace(kept, edit.before, like=edit.path)
+    kept = backup_of(edit.path)
+    if edit.keeps and edit.before is not None:
+        _replace(kept, edit.before, like=edit.path)
     _replace(edit.path, edit.after, like=edit.path)
-    return kept if kept is not None and kept.exists() else None
+    return kept if edit.before is not None and kept.exists() else None
 
 
 def backup_of(path: Path) -> Path:
@@ -87,110 +89,159 @@ def backup_of(path: Path) -> Path:
 
 
 def _replace(path: Path, text: str, *, like: Path) -> None:
-    """Write *text* to *path*, all or none, readable by whom the file *like* is."""
+    """Write *text* to *path*, all or none, readable by whom the file *like* is; a link stays a link."""
     mode = like.stat().st_mode & 0o777 if like.exists() else 0o600
-    target = path.resolve() if path.is_symlink() else path
-    part = target.with_name(f".{target.name}.part")
-    part.write_text(text, encoding="utf-8")
-    part.chmod(mode)
-    part.replace(target)
+    with replacing(path.resolve(), mode=mode) as file:
+        file.write(text)
 
 
 def _read(path: Path) -> str | None:
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8", newline="") as file:  # with the ends of lines that it has
+            return file.read()
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
         raise FileError(f"cannot read {path}: {error}", hint="it is left as it is") from error
 
 
-# --- JSON -----------------------------------------------------------------------------------
+# --- whose an entry is ----------------------------------------------------------------------
+
+OUR_WORDS: Final = (["mcp"], ["-m", "recollect", "mcp"], ["-P", "-m", "recollect", "mcp"])
+"""What follows the program in an entry of ours."""
 
 
-def _parse(path: Path, text: str | None) -> dict[str, Any]:
-    if text is None or not text.strip():
-        return {}
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        hint = "it is left as it is; add the entry by hand, --dry-run shows it"
-        raise FileError(f"{path} is not plain JSON: {error}", hint=hint) from error
+def _is_users(change: Change, text: str) -> bool:
+    """Tell whether a file holds nothing of ours, or an entry of the user's own in our place."""
+    if change.table:
+        held = _toml_entry(text)
+        return held is None or not _is_ours_server(held)
+    root, ours, own = _parse(text, change), False, False
+    for entry in change.entries:
+        found = find(root, entry.keys)
+        if found is not None and entry.member:
+            ours = ours or any(_is_ours(each.node.value) for each in found.members)
+        elif found is not None:
+            is_ours = _is_ours_server(found.value)
+            ours, own = ours or is_ours, own or not is_ours
+    return own or not ours
+
+
+def _is_ours_server(value: object) -> bool:
+    """Tell whether an entry among the servers is one that we put in, now or by an earlier installation."""
     if not isinstance(value, dict):
-        raise FileError(f"{path} is not an object", hint="it is left as it is")
-    return value
-
-
-def _dump(value: dict[str, Any], like: str | None) -> str:
-    """Return *value* as text, indented as the file was."""
-    found = re.search(r"\n([ \t]+)\S", like or "")
-    indent: str | int = found[1] if found else 2
-    return json.dumps(value, ensure_ascii=False, indent=indent) + "\n"
-
-
-def _put(value: dict[str, Any], entry: Entry, path: Path) -> None:
-    *above, last = entry.keys
-    at = value
-    for key in above:
-        at = at.setdefault(key, {})
-        if not isinstance(at, dict):
-            raise InputError(f"{path}: {key!r} is not an object", hint="it is left as it is")
-    if not entry.member:
-        at[last] = entry.value
-        return
-    members = at.setdefault(last, [])
-    if not isinstance(members, list):
-        raise InputError(f"{path}: {last!r} is not a list", hint="it is left as it is")
-    ours = [place for place, each in enumerate(members) if _is_ours(each)]
-    if ours:
-        members[ours[0]] = entry.value
-        for place in reversed(ours[1:]):
-            del members[place]
-    else:
-        members.append(entry.value)
-
-
-def _take(value: dict[str, Any], entry: Entry) -> None:
-    """Take *entry* out of *value*, and what is empty without it."""
-    *above, last = entry.keys
-    levels = [value]
-    for key in above:
-        below = levels[-1].get(key)
-        if not isinstance(below, dict):
-            return
-        levels.append(below)
-    if last not in levels[-1]:
-        return
-    if entry.member:
-        held = levels[-1][last]
-        left = [each for each in held if not _is_ours(each)] if isinstance(held, list) else held
-        if left:
-            levels[-1][last] = left
-        else:
-            del levels[-1][last]
-    else:
-        del levels[-1][last]
-    for level, key in zip(reversed(levels[:-1]), reversed(above), strict=True):
-        if not level[key]:
-            del level[key]
+        return False
+    command, args = value.get("command"), value.get("args", [])
+    words = [*(command if isinstance(command, list) else [command]), *(args if isinstance(args, list) else [])]
+    if not all(isinstance(each, str) for each in words) or words[1:] not in OUR_WORDS:
+        return False
+    return words[1:] != OUR_WORDS[0] or PureWindowsPath(words[0]).stem == NAME
 
 
 def _is_ours(group: object) -> bool:
     """Tell whether a group of hooks is the one that we put in."""
     hooks = group.get("hooks") if isinstance(group, dict) else None
     commands = [each.get("command") for each in hooks if isinstance(each, dict)] if isinstance(hooks, list) else []
-    return len(commands) == 1 and isinstance(commands[0], str) and bool(re.search(r"recollect\"? hook$", commands[0]))
+    return len(commands) == 1 and isinstance(commands[0], str) and bool(_HOOK.search(commands[0]))
+
+
+_HOOK: Final = regex(r"recollect(?:\.exe)?\"? hook$")
+
+
+# --- JSON -----------------------------------------------------------------------------------
+
+
+def _parse(text: str, change: Change) -> Node:
+    entries = {" > ".join(each.keys): each.value for each in change.entries}
+    by_hand = f"it is left as it is; add by hand: {json.dumps(entries, ensure_ascii=False)}"
+    try:
+        root = parse(text if text.strip(BLANK) else "{}")
+    except ValueError as error:
+        raise FileError(f"{change.path} is not JSON: {error}", hint=by_hand) from error
+    if root.kind != "object":
+        raise FileError(f"{change.path} is not an object", hint=by_hand)
+    return root
+
+
+def _put(text: str, entry: Entry, change: Change) -> str:
+    """Return *text* with *entry* in it, and with the objects above it."""
+    at = _parse(text, change)
+    for depth, key in enumerate(entry.keys):
+        is_list = entry.member and depth == len(entry.keys) - 1
+        below = find(at, (key,))
+        if below is None:
+            value = [entry.value] if entry.member else entry.value
+            for name in reversed(entry.keys[depth + 1 :]):
+                value = {name: value}
+            return inserted(text, at, value, key)
+        if depth < len(entry.keys) - 1 or is_list:
+            wanted = "array" if is_list else "object"
+            if below.kind != wanted:
+                told = "a list" if is_list else "an object"
+                raise InputError(f"{change.path}: {key!r} is not {told}", hint="it is left as it is")
+        at = below
+    return _put_member(text, at, entry.value) if entry.member else _put_value(text, at, entry.value)
+
+
+def _put_value(text: str, node: Node, value: object) -> str:
+    return text if node.value == value else replaced(text, node, value)
+
+
+def _put_member(text: str, array: Node, value: object) -> str:
+    """Return *text* with *value* once among our members of *array*."""
+    ours = [each for each in array.members if _is_ours(each.node.value)]
+    if not ours:
+        return inserted(text, array, value)
+    for each in reversed(ours[1:]):
+        text = removed(text, array, each)
+    return _put_value(text, ours[0].node, value)
+
+
+def _take(text: str, entry: Entry, change: Change, kept: str | None) -> str:
+    """Return *text* without *entry*, and without what is empty then; the user's own comes back from *kept*."""
+    root = _parse(text, change)
+    found = find(root, entry.keys)
+    if found is None:
+        return text
+    if entry.member:
+        ours = [each for each in found.members if _is_ours(each.node.value)]
+        for each in reversed(ours):
+            text = removed(text, found, each)
+        return _without_empty(text, entry.keys, change) if ours else text
+    if not _is_ours_server(found.value):
+        return text
+    before = None if kept is None else find(_parse(kept, change), entry.keys)
+    if before is not None and not _is_ours_server(before.value):
+        return replaced(text, found, before.value)
+    above = find(root, entry.keys[:-1])
+    if above is not None:
+        text = removed(text, above, next(each for each in above.members if each.node is found))
+    return _without_empty(text, entry.keys[:-1], change)
+
+
+def _without_empty(text: str, keys: Sequence[str], change: Change) -> str:
+    """Return *text* without what is empty at *keys* and above; what holds a comment is not empty."""
+    while keys:
+        root = _parse(text, change)
+        node, above = find(root, keys), find(root, keys[:-1])
+        if node is None or above is None or text[node.start + 1 : node.end - 1].strip():
+            return text
+        text = removed(text, above, next(each for each in above.members if each.node is node))
+        keys = keys[:-1]
+    return text
 
 
 # --- TOML -----------------------------------------------------------------------------------
 
-_TABLE: Final = regex(rf"\n*^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE)
+_TABLE: Final = regex(rf"(?:\r?\n)*^\[mcp_servers\.{NAME}\][^\n]*\n(?:(?!\[)[^\n]*\n?)*", re.MULTILINE)
 
 
 def _with_table(text: str, change: Change) -> str:
     _check_toml(text, change.path)
     bare = _without_table(text)
-    joined = f"{bare.rstrip()}\n\n{change.table}" if bare.strip() else change.table
+    newline = "\r\n" if "\r\n" in text else "\n"
+    table = change.table.replace("\n", newline)
+    joined = f"{bare.rstrip()}{newline}{newline}{table}" if bare.strip() else table
     if _same_toml(text, joined):
         return text
     _check_toml(joined, change.path)
@@ -198,7 +249,16 @@ def _with_table(text: str, change: Change) -> str:
 
 
 def _without_table(text: str) -> str:
-    return _TABLE.sub("\n", text) if _TABLE.search(text) else text
+    return _TABLE.sub("\r\n" if "\r\n" in text else "\n", text) if _TABLE.search(text) else text
+
+
+def _toml_entry(text: str) -> object:
+    """Return our entry in a TOML file; None where there is none."""
+    try:
+        servers = tomllib.loads(text).get("mcp_servers", {})
+    except tomllib.TOMLDecodeError:
+        return None
+    return servers.get(NAME) if isinstance(servers, dict) else None
 
 
 def _check_toml(text: str, path: Path) -> None:
