@@ -202,6 +202,10 @@ class Recollection:
     def __enter__(self) -> Self:
         return self
 
+    def __repr__(self) -> str:
+        project = "" if self.project is None else f", project={self.project!r}"
+        return f"Recollection({shown_address(self.address)!r}{project}, profile={self.profile.name!r})"
+
     def __exit__(self, *_: object) -> None:
         self.close()
 

@@ -127,6 +127,7 @@ def test_a_suggestion_never_names_a_word_of_another_project(kind: str, tmp_path:
         assert db.search("zepelin").hits == ()
 
 
+@pytest.mark.req("C-28")
 def test_a_mistyped_word_finds_what_it_means_with_less_weight(db: Recollection) -> None:
     right, wrong = db.search("authentication", mode="keyword"), db.search("authentcation", mode="keyword")
 

@@ -277,7 +277,7 @@ def test_feedback_is_counted_and_moves_the_facts(db: Recollection, clock: Clock)
 # --- lenses ---------------------------------------------------------------------------------
 
 
-@pytest.mark.req("C-26")
+@pytest.mark.req("C-24", "C-26")
 def test_a_lens_filters_boosts_and_is_logged(db: Recollection) -> None:
     note = db.add("deploy on fridays is fine", type="note")
     decision = db.add("deploy decisions are made by the team", type="decision", tags=("ops",))

@@ -67,7 +67,7 @@ def ids(reply: recollect.Reply) -> list[int]:
     return [hit.id for hit in reply.hits]
 
 
-@pytest.mark.req("C-18")
+@pytest.mark.req("C-18", "C-19")
 @pytest.mark.parametrize(("mode", "kinds"), [("keyword", {"bm25"}), ("semantic", {"semantic"})])
 def test_each_mode_finds_in_its_own_way(db: Recollection, mode: str, kinds: set[str]) -> None:
     reply = db.search("docker deployment", mode=mode)

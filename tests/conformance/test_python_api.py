@@ -236,6 +236,8 @@ def test_a_task_is_told_only_what_its_filters_admit(db: Recollection) -> None:
     assert told() == {decision, gotcha}
     assert told(types=("decision",)) == told(tags=("net",)) == {decision}
     assert told(types=("gotcha",), tags=("net",)) == set()
+    assert db.inject("retries back off", only_tag="net").ids == (decision,)
+    assert db.inject("retries back off", type="gotcha").ids == (gotcha,)
 
 
 @pytest.mark.req("C-24")

@@ -56,6 +56,7 @@ def test_other_words_for_the_same_join_it_and_stay_findable(db: Recollection, re
 
 
 @pytest.mark.case(82)
+@pytest.mark.req("O-08")
 def test_the_surer_of_two_tellings_counts(db: Recollection) -> None:
     row = db.add(FIRST, confidence=0.7).id
 

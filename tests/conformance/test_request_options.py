@@ -99,7 +99,7 @@ def test_a_least_similarity_of_the_request_cuts_the_list_of_vectors(db: Recollec
     assert ids(strict) == ids(loose)[:2]
 
 
-@pytest.mark.req("N-05", "C-15")
+@pytest.mark.req("N-05", "C-15", "B-03")
 def test_k_and_weights_of_the_request_make_the_score_of_a_fusion_by_ranks(db: Recollection) -> None:
     reply = db.search("docker", profile="nornicdb", rrf_k=9.0, weights={"words": 3.0, "vector": 2.0}, min_similarity=0)
 

@@ -19,6 +19,7 @@ def test_each_search_has_a_route_that_answers_as_the_library_does(server: Served
     assert asked.status == sent.status == 200
     assert asked.value["hits"][0]["id"] == 1
     assert [*asked.value] == [*direct]
+    assert asked.value["query"] == sent.value["query"] == direct["query"]  # each verb adds words of its own
     told = [[(hit["id"], hit["snippet"], hit["memory"]) for hit in each["hits"]] for each in (asked.value, sent.value)]
     assert told == [[(hit["id"], hit["snippet"], hit["memory"]) for hit in direct["hits"]]] * 2
 

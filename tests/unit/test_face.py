@@ -218,3 +218,14 @@ def test_a_type_checker_knows_every_keyword(tmp_path: Path) -> None:
 
     told = [line.split(":")[:2] for line in done.stdout.splitlines() if ": error:" in line]
     assert {(path, int(line)) for path, line in told} == {("wrong.py", number) for number in bad}, done.stdout
+
+
+def test_an_open_store_is_shown_with_its_address_and_project_and_without_a_password(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "notes.db", model="none") as db:
+        whole, part = repr(db), repr(db.in_project("web"))
+        db.address = "postgresql://ida:secret@localhost/notes"
+        told = repr(db)
+
+    assert whole == f"Recollection({str(tmp_path / 'notes.db')!r}, profile='default')"
+    assert part == f"Recollection({str(tmp_path / 'notes.db')!r}, project='web', profile='default')"
+    assert "secret" not in told

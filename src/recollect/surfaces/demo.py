@@ -26,15 +26,11 @@ class Scene:
 
     query: str
     shows: str
-    limit: int = 2
 
 
 NEXT: Final = "What to try next"
 SCENES: Final = (
-    Scene(query="why do labels come out of the printer blank?", shows="Ask as you would ask a colleague.", limit=3),
-    Scene(query="retry", shows="Other forms of a word are found too: retried, retries."),
-    Scene(query='"carriage returns"', shows="Quotes keep words together, in this order."),
-    Scene(query="migrat*", shows="A star finds every word that begins like this."),
+    Scene(query="why do labels come out of the printer blank?", shows="Ask as you would ask a colleague."),
     Scene(query="缓存过期", shows="Chinese, Japanese and Korean need no spaces (when does the cache expire?)."),
     Scene(
         query="database type:decision since:2026-02-01",
@@ -42,6 +38,7 @@ SCENES: Final = (
     ),
     Scene(query="kubernetes", shows="What nobody wrote down is not made up."),
 )
+"""What fits on one screen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +56,7 @@ def run_demo(
     with _place(keep) as path, resources.as_file(samples()) as folder:
         with open_recollection(path, profile=profile, model=model) as db:
             report = db.import_(folder, progress=progress)
-            replies = [db.search(scene.query, limit=scene.limit) for scene in SCENES]
+            replies = [db.search(scene.query, limit=1) for scene in SCENES]
             count = db.stats().memories
         note = db.models.notice or next(filter(None, map(text.degraded_text, replies)), "")
         head = (line(_summary(report, count)), *([line(f"({note})")] if note else []))
@@ -102,8 +99,7 @@ def _scenes(replies: Sequence[Reply], *, root: str) -> Iterator[Line]:
     for scene, reply in zip(SCENES, replies, strict=True):
         yield Line()
         yield line(Piece(f"> recollect search {_quoted(scene.query)}", "title"))
-        yield line(f"  {scene.shows}", hang=2)
-        yield Line()
+        yield line(Piece(f"  {scene.shows}", "faint"), hang=2)
         yield from found_page(replace(reply, total=len(reply.hits)), root=root)
 
 
@@ -115,14 +111,11 @@ def _next(keep: str | None, program: str, *, by_words_alone: bool) -> Iterator[L
     store = keep or "demo.db"
     steps = [
         *([] if keep else [(f"{program} demo --keep {store}", "keep the sample store")]),
-        (f"{program} --db {store} search who owns offline mode --explain", "ask it, and see why"),
         (f"{program} --db {store} list --type decision", "read what was decided"),
         *([(f"{program} model install", "search by meaning too (90 MB)")] if by_words_alone else []),
         (f"{program} import ~/notes", "your own notes, into your own store"),
-        (f"{program} add 'We ship on Tuesdays' --type decision", "remember one thing"),
-        (f"{program} search when do we ship --json", "the answer for a program"),
         (f"{program} --help", "everything else"),
     ]
+    width = max(len(command) for command, _ in steps)
     for command, about in steps:
-        yield line(f"  {command}", hang=4)
-        yield line(Piece(f"      {about}", "faint"), hang=6)
+        yield line(f"  {command:{width}}  ", Piece(about, "faint"), hang=4)

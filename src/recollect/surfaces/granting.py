@@ -8,7 +8,7 @@ from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.records import Progress
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.table import Answer, Given, Parameter, listed, operation
+from recollect.surfaces.table import Answer, Given, Parameter, action_of, listed, operation
 from recollect.upkeep.tokens import Token
 
 _UNITS: Final[Mapping[str, float]] = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -67,7 +67,7 @@ ACTIONS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 
 
 @operation(
-    Parameter(name="action", kind="choice", choices=tuple(ACTIONS), place=True, about="what to do"),
+    action_of(ACTIONS),
     Parameter(name="name", place=True, optional=True, about="the name of the token"),
     Parameter(name="project", about="the one project that it sees and writes to (all)"),
     Parameter(name="read_only", kind="flag", about="it may read and not write"),

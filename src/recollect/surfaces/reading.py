@@ -23,6 +23,7 @@ from recollect.surfaces.table import (
     Answer,
     Given,
     Parameter,
+    action_of,
     listed,
     mode_from,
     operation,
@@ -338,7 +339,7 @@ REVIEW: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 
 
 @operation(
-    Parameter(name="action", kind="choice", choices=tuple(REVIEW), place=True, about="what to do"),
+    action_of(REVIEW),
     Parameter(name="key", place=True, optional=True, about="the question, such as trust:26"),
     rights=READS.but(action={"done": OWNER_WRITES, "again": OWNER_WRITES}),
     group="care",
@@ -399,6 +400,8 @@ LOGS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
         kind="choice",
         choices=tuple(LOGS),
         place=True,
+        optional=True,
+        default="recent",
         about="recent searches, provenance of a fact, memories that are never-recalled or never-used, unanswered "
         "searches; or prune",
     ),

@@ -309,6 +309,21 @@ FORMAT: Final = Parameter(
     only="terminal",
     about="how to write what is found (text); --json is short for json",
 )
+
+
+def action_of(actions: Iterable[str]) -> Parameter:
+    """Return the parameter that says which of *actions* to do: to list, unless told."""
+    return Parameter(
+        name="action",
+        kind="choice",
+        choices=tuple(actions),
+        place=True,
+        optional=True,
+        default="list",
+        about="what to do (list)",
+    )
+
+
 SESSION: Final = Parameter(name="session", about="the session it belongs to")
 DRY_RUN: Final = Parameter(name="dry_run", kind="flag", about="only say what would be done")
 FILTERS: Final = (

@@ -22,6 +22,7 @@ from recollect.surfaces.table import (
     Given,
     Later,
     Parameter,
+    action_of,
     for_each,
     listed,
     operation,
@@ -243,7 +244,7 @@ ROOTS: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 
 
 @operation(
-    Parameter(name="action", kind="choice", choices=tuple(ROOTS), place=True, about="what to do"),
+    action_of(ROOTS),
     Parameter(name="path", place=True, optional=True, default="", about="a file or folder"),
     FROM,
     AS,
@@ -433,7 +434,7 @@ LENSES: Final[Mapping[str, Callable[[Recollection, Given], Answer]]] = {
 
 
 @operation(
-    Parameter(name="action", kind="choice", choices=tuple(LENSES), place=True, about="what to do"),
+    action_of(LENSES),
     Parameter(name="name", place=True, optional=True, about="the name of the lens"),
     Parameter(name="only_project", kind="texts", about="only this project (may be repeated)"),
     *(each for each in FILTERS if each.kind == "texts" or each.name in ("since", "until")),

@@ -11,6 +11,7 @@ def reply(query: str, outcome: Outcome, sure: float) -> Reply:
     return Reply(query=query, mode="hybrid", profile="default", outcome=outcome, evidence=evidence)
 
 
+@pytest.mark.req("O-19")
 def test_a_task_is_asked_as_words_without_syntax() -> None:
     assert (
         task_query('fix: the "login"', description="NOT the -old one", tags=("web",))

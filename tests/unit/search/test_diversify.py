@@ -60,6 +60,7 @@ def test_what_another_project_says_is_no_repeat() -> None:
     assert repeats == {2: 1}
 
 
+@pytest.mark.req("O-10")
 def test_numbers_make_a_difference() -> None:
     texts = {1: "deadline is October 15 for the tax report", 2: "deadline is October 16 for the tax report"}
 

@@ -17,6 +17,7 @@ def test_the_demo_builds_a_store_searches_it_and_says_what_to_try_next(run: Run,
     assert "What to try next" in told.out
     assert "demo --keep demo.db" in told.out
     assert "Traceback" not in told.out
+    assert len(told.out.splitlines()) <= 40  # one screen
     assert not (tmp_path / "notes.db").exists()
 
 
@@ -26,9 +27,6 @@ def test_every_scene_shows_what_it_promises(run: Run) -> None:
     found = {reply["query"]: [hit["memory"] for hit in reply["hits"]] for reply in value["searches"]}
     assert value["import"]["files"]["failed"] == 0
     assert found["why do labels come out of the printer blank?"][0]["title"] == "Labels printed blank"
-    assert found["retry"][0]["title"] == "Retry policy for partner calls"
-    assert all("carriage returns" in memory["content"].lower() for memory in found['"carriage returns"'])
-    assert all("migration" in memory["content"].lower() for memory in found["migrat*"])
     assert "缓存" in found["缓存过期"][0]["content"]
     assert {memory["type"] for memory in found["database type:decision since:2026-02-01"]} == {"decision"}
     assert found["kubernetes"] == []

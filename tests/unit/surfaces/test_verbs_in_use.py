@@ -72,6 +72,19 @@ def test_values_supersede_and_a_date_tells_what_was_believed(run: Run) -> None:
     assert run("supersede", "1", "1").code == 2
 
 
+@pytest.mark.parametrize(
+    ("verb", "lists"),
+    [("roots", "list"), ("model", "list"), ("lens", "list"), ("token", "list"), ("review", "list"), ("log", "recent")],
+)
+def test_a_verb_with_actions_lists_when_none_is_named(run: Run, verb: str, lists: str) -> None:
+    run("add", "We ship on Tuesdays")
+
+    alone, told = run(verb), run(verb, lists)
+
+    assert (alone.code, alone.out, alone.err) == (told.code, told.out, told.err)
+    assert alone.out
+
+
 def test_a_lens_is_created_used_listed_and_dropped(run: Run) -> None:
     run("add", "deploy on fridays", "--type", "note")
     run("add", "deploy by vote", "--type", "decision")
