@@ -987,8 +987,10 @@ class Recollection:
             tags = [remember.edit.tags_with(each, add=add, remove=remove) for each in found]
             return tuple(remember.edit.edit(one, {"tags": own}, context) for one, own in zip(found, tags, strict=True))
 
-    def supersede(self, memory_id: int, by: int, *, trust: Trust = "owner") -> None:
-        """Say that memory *by* took the place of another, which is hidden from then on unless asked for.
+    def supersede(self, memory_id: int, by: int, *, keep_wording: bool = False, trust: Trust = "owner") -> None:
+        """Replace a memory by the memory *by*, and hide it unless asked for.
+
+        With *keep_wording* its text becomes another wording of *by*, so that its words still find that one.
 
         Example:
             >>> new = db.add("Releases leave on Thursdays")
@@ -999,8 +1001,9 @@ class Recollection:
         with self.store.transaction():
             old, new = self._one(memory_id), self._one(by)
             write = remember.clean.superseding(old, new, successors=self._successors(new))
+            wordings = [remember.clean.merging(old, new)] if keep_wording else []
             detail = {} if trust == "owner" else {"trust": trust}
-            self.store.apply([replace(write, detail=detail)], at=self.now())
+            self.store.apply([*wordings, replace(write, detail=detail)], at=self.now())
 
     def _successors(self, memory: Memory) -> dict[int, Memory]:
         """Return what took the place of *memory*, and of that one, by id."""
@@ -1136,7 +1139,7 @@ class Recollection:
             >>> db.add("The gate is blue", trust="agent").id
             4
             >>> [(item.key, item.about) for item in db.review()]
-            [('trust:4', 'The word of an agent.')]
+            [('trust:4', 'Written by an agent.')]
         """
         context = self._ingest_context(embed=False)
         return upkeep.review.review(

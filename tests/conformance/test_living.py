@@ -48,6 +48,37 @@ def found(db: Recollection, query: str, **how: object) -> list[str]:
     return [hit.memory.content for hit in db.search(query, **how).hits]  # type: ignore[arg-type]
 
 
+# --- what takes the place of another --------------------------------------------------------
+
+
+def test_a_memory_that_is_merged_into_another_is_found_by_both_wordings(db: Recollection) -> None:
+    kept, gone = db.add("The kettle is descaled in June"), db.add("Somebody removes limescale every summer")
+
+    db.supersede(gone.id, kept.id, keep_wording=True)
+
+    assert found(db, "limescale") == found(db, "kettle") == ["The kettle is descaled in June"]
+    assert db.show(kept.id).wordings == ("Somebody removes limescale every summer",)
+    assert db.show(gone.id).memory.superseded_by == kept.id
+
+
+def test_a_memory_that_is_only_superseded_is_not_found_by_its_words(db: Recollection) -> None:
+    newer, older = db.add("The kettle is descaled in June"), db.add("Somebody removes limescale every summer")
+
+    db.supersede(older.id, newer.id)
+
+    assert found(db, "limescale") == []
+
+
+def test_an_agents_wording_does_not_become_the_owners(db: Recollection) -> None:
+    kept, gone = db.add("The kettle is descaled in June"), db.add("Somebody removes limescale", trust="agent")
+
+    with pytest.raises(InputError, match="cannot be merged"):
+        db.supersede(gone.id, kept.id, keep_wording=True)
+
+    assert db.show(gone.id).memory.superseded_by is None
+    assert db.show(kept.id).wordings == ()
+
+
 # --- facts ----------------------------------------------------------------------------------
 
 

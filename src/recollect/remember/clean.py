@@ -8,7 +8,8 @@ from typing import Any, Final, get_args
 
 from recollect.arguments import LARGEST, fitted, shown, storable
 from recollect.errors import InputError
-from recollect.records import MTIME, OBSERVED_FROM, Context, Memory, Restore, Revise, Trust
+from recollect.records import MTIME, OBSERVED_FROM, Context, Memory, Merge, Restore, Revise, Trust
+from recollect.trust import capped, may_merge
 from recollect.values import replace
 
 MAX_LENGTH: Final = 10 * 1024 * 1024
@@ -197,6 +198,17 @@ def superseding(old: Memory, new: Memory, *, successors: Iterable[int] = ()) -> 
         hint = f"bring it back first: recollect restore {new.id}"
         raise InputError(f"#{new.id} is itself superseded by #{old.id}: a circle would hide both", hint=hint)
     return Revise(memory=replace(old, superseded_by=new.id), verb="supersede")
+
+
+def merging(gone: Memory, kept: Memory) -> Merge:
+    """Return the write that makes the text of *gone* another wording of *kept*."""
+    if not may_merge(gone, kept):
+        raise InputError(
+            f"#{gone.id} cannot be merged into #{kept.id}: one is pinned or trusted further than the other",
+            hint="supersede it without keeping its wording",
+        )
+    confidence = capped(max(gone.confidence, kept.confidence), kept.trust)
+    return Merge(id=kept.id, confidence=confidence, wording=gone.content, detail={"of": gone.id})
 
 
 def restoring(memory: Memory) -> Restore | Revise:

@@ -36,13 +36,14 @@ def stats(db: Recollection, _: Given, __: Progress | None) -> Answer:
     """Count memories, projects, types and sources."""
     counted, kept, last, place = db.stats(), db.retention, db.last_backup(), shown_address(db.address)
     value = serialise(counted)
-    made = next((each for each in db.generations() if not each.is_external), None)
-    waiting = made.pending if made else 0
+    generations = db.generations()
+    waiting = next((each.pending for each in generations if not each.is_external), 0)
     lines = [text.stats_text(counted, place), text.log_text(counted.log, kept), text.backup_line(last)]
     size = backing.bytes_of(db.address) if db.project is None else 0
     lines += [f"  without vectors: {waiting}; {text.LATER}"] if waiting else []
     return Answer(
         value={"store": place, **value, "log": {**value["log"], "kept": serialise(kept)}, "last_backup": last}
+        | {"vectors": max((each.memories for each in generations), default=0)}
         | ({"vectors_waiting": waiting} if waiting else {})
         | ({"bytes": size} if size else {}),
         text=lambda: "\n".join(lines),

@@ -177,6 +177,7 @@ ANSWERS: Final[Mapping[str, Shape]] = {
         "*": StoreStats,
         "log": {"*": LogSize, "kept": Retention},
         "last_backup": (_BACKED_UP, NoneType),
+        "vectors": int,
         "vectors_waiting?": int,
     },
     "supersede": {"id": int, "superseded_by": int},

@@ -354,11 +354,16 @@ def tag(db: Recollection, given: Given, _: Progress | None) -> Answer:
     return for_each(list(done), lambda row: (serialise(done[row]), text.tag_text(done[row])))
 
 
-@operation(ID, Parameter(name="by", kind="id", place=True, about="the id of the newer memory"), rights=CHANGES)
+@operation(
+    ID,
+    Parameter(name="by", kind="id", place=True, about="the id of the newer memory"),
+    Parameter(name="keep_wording", kind="flag", about="keep its text as another wording of the newer memory"),
+    rights=CHANGES,
+)
 def supersede(db: Recollection, given: Given, _: Progress | None) -> Answer:
-    """Say that one memory took the place of another, which is hidden from then on."""
+    """Replace one memory by another, and hide it from searches."""
     (row,), by = given.ids, given["by"]
-    db.supersede(row, by, trust=_whose(given))
+    db.supersede(row, by, keep_wording=bool(given.get("keep_wording")), trust=_whose(given))
     return Answer(value={"id": row, "superseded_by": by}, text=lambda: f"#{row} is superseded by #{by}")
 
 

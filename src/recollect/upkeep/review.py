@@ -27,7 +27,7 @@ LATELY: Final = 500
 """How many of the last events are looked at."""
 NEWEST: Final = 50
 """How many of the newest memories are compared with those near them: each costs a search."""
-DIFFERENT: Final = "These two say different things of the same."
+DIFFERENT: Final = "These two contradict each other."
 MARK: Final = "[redacted:"
 """What stands where a secret was."""
 
@@ -132,21 +132,17 @@ def _of_one(memory: Memory, event: Event, store: Store, *, scope: Scope) -> Iter
         if other is None or not _is_live(other):
             continue
         if relation == "updates":
-            yield _pair("update", (memory, other), "The first seems to update the second, and may not by itself.")
+            yield _pair("update", (memory, other), "The first may update the second.")
         if relation == "conflicts":
             yield _pair("conflict", (memory, other), DIFFERENT)
     if memory.trust != "owner":
-        yield ReviewItem(
-            key=f"trust:{memory.id}", kind="trust", about=f"The word of {_whose(memory)}.", memories=(memory,)
-        )
+        yield ReviewItem(key=f"trust:{memory.id}", kind="trust", about=_writer(memory), memories=(memory,))
     if MARK in memory.content or MARK in memory.title:
-        yield ReviewItem(
-            key=f"secret:{memory.id}", kind="secret", about="A secret was taken out of it.", memories=(memory,)
-        )
+        yield ReviewItem(key=f"secret:{memory.id}", kind="secret", about="A secret was redacted.", memories=(memory,))
 
 
-def _whose(memory: Memory) -> str:
-    return "an agent" if memory.trust == "agent" else "somebody who is not trusted"
+def _writer(memory: Memory) -> str:
+    return "Written by an agent." if memory.trust == "agent" else "From an untrusted source."
 
 
 def _failed(notes: Mapping[str, Mapping[str, Any]]) -> Iterator[ReviewItem]:

@@ -144,6 +144,15 @@ def test_stats_tell_what_waits_for_vectors(run: Run, tmp_path: Path) -> None:
 
     assert "without vectors: 1; " in told
     assert ("vectors_waiting" in before, value["vectors_waiting"]) == (False, 1)
+    assert (before["vectors"], value["vectors"]) == (1, 1)
+
+
+def test_stats_tell_that_there_is_no_vector(run: Run) -> None:
+    run("add", "The port is 8080.", "--no-embed")
+
+    value = run("stats", "--json").value
+
+    assert (value["vectors"], value.get("vectors_waiting")) == (0, None)
 
 
 def test_whoever_stops_the_vectors_keeps_the_import(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

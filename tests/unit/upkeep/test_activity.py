@@ -81,7 +81,7 @@ def test_what_is_settled_is_not_asked_until_it_is_asked_again(db: Recollection) 
     db.settle("trust:1", again=True)
 
     assert settled == ()
-    assert [item.about for item in db.review()] == ["The word of somebody who is not trusted."]
+    assert [item.about for item in db.review()] == ["From an untrusted source."]
     with pytest.raises(InputError, match="no question 'trust:9' was settled"):
         db.settle("trust:9", again=True)
 
