@@ -44,7 +44,7 @@ def test_every_dialog_has_a_name_and_keeps_the_focus(browser: Browser, server: S
     expect(page.locator(".content")).to_be_visible()
 
     page.keyboard.press("e")
-    expect(page.get_by_role("dialog", name="Edit the memory")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Edit memory")).to_be_visible()
     page.evaluate(f"() => {{ {axe} }}")
     result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     context.close()

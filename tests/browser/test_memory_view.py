@@ -12,7 +12,7 @@ def test_it_shows_content_source_history_and_recalls(visit: Visit) -> None:
     page = visit("memory/5")
 
     expect(page.locator(".content")).to_have_text("The staging database listens on port 5433")
-    expect(page.locator("aside")).to_contain_text("Remembered")
+    expect(page.locator("aside")).to_contain_text("Added")
     expect(page.get_by_role("link", name="which port does the staging database use")).to_be_visible()
     expect(page.locator(".rows .row", has_text="production database")).to_be_visible()
 
@@ -63,7 +63,7 @@ def test_pin_and_tags_change_and_are_undone_by_a_key(visit: Visit, server: Serve
 
     page.get_by_label("Add a tag").fill("people")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("button", name="Take the tag people away")).to_be_visible()
+    expect(page.get_by_role("button", name="Remove tag people")).to_be_visible()
     page.get_by_role("button", name="Pin").click()
     expect(page.locator(".badge.pinned")).to_be_visible()
     page.keyboard.press("z")
@@ -88,7 +88,7 @@ def test_supersede_finds_the_newer_one_by_its_words(visit: Visit, server: Served
     page = visit("memory/11")
 
     page.get_by_role("button", name="Supersede").click()
-    page.get_by_label("or find it by its words").fill("cache does not expire")
+    page.get_by_label("or search for it").fill("cache does not expire")
     page.locator(".pick", has_text="does not expire").first.click()
     page.get_by_role("dialog").get_by_role("button", name="Supersede").click()
 
@@ -102,7 +102,7 @@ def test_feedback_is_noted_in_the_history(visit: Visit, server: Served) -> None:
 
     page.get_by_role("button", name="Useful").click()
 
-    expect(page.locator(".events").first).to_contain_text("Judged")
+    expect(page.locator(".events").first).to_contain_text("Rated")
     assert server.db.show(9).events[-1].detail["verdict"] == "useful"
 
 
@@ -116,7 +116,7 @@ def test_erasing_warns_and_waits_for_a_yes(visit: Visit, server: Served) -> None
     dialog.get_by_label("Yes, erase it for good").check()
     dialog.get_by_role("button", name="Erase for good").click()
 
-    expect(page.get_by_label("Search what is remembered")).to_be_visible()
+    expect(page.get_by_label("Search memories")).to_be_visible()
     assert server.post("show", id=4).status == 404
 
 

@@ -28,11 +28,11 @@ def test_what_happened_is_narrowed_by_kind_and_agent(visit: Visit) -> None:
 
     page.get_by_role("button", name="recalled").click()
     expect(page.locator(".entry")).to_have_count(2)
-    page.get_by_role("button", name="told an agent").click()
+    page.get_by_role("button", name="Sent to agent").click()
     expect(page.locator(".entry")).to_have_count(1)
     page.get_by_role("combobox", name="Agent or session").select_option("claude-code/4f2a")
 
-    expect(page.locator(".empty")).to_contain_text("Nothing of this kind lately.")
+    expect(page.locator(".empty")).to_contain_text("No recent activity of this kind.")
     assert "by=claude-code" in page.url
 
 
@@ -59,10 +59,10 @@ def test_the_inbox_is_decided_with_one_key_each_and_undone(visit: Visit, server:
     page.keyboard.press("z")
     expect(page.locator(".question")).to_have_count(3)
     assert server.db.show(11).memory.superseded_by is None
-    page.locator(".question", has_text="Secret taken out").focus()
+    page.locator(".question", has_text="Secret redacted").focus()
     page.keyboard.press("a")
     expect(page.locator(".question")).to_have_count(2)
-    page.locator(".question", has_text="An agent's word").focus()
+    page.locator(".question", has_text="Written by an agent").focus()
     page.keyboard.press("f")
     expect(page.locator(".question")).to_have_count(1)
 
@@ -70,14 +70,81 @@ def test_the_inbox_is_decided_with_one_key_each_and_undone(visit: Visit, server:
     assert server.db.show(13).memory.deleted_at is not None
 
 
+def test_a_merge_keeps_the_other_wording_and_is_undone(visit: Visit, server: Served) -> None:
+    first = server.db.add("The kettle is descaled in June by Mira").id
+    second = server.db.add("Lemons grow in the garden").id
+    server.db.edit(second, content="The kettle is descaled by Mira in June")
+    page = visit("review?kind=merge")
+    expect(page.locator(".question")).to_be_focused()
+
+    page.keyboard.press("m")
+    expect(page.locator(".question")).to_have_count(0)
+    merged = server.db.show(first).wordings, server.db.show(second).memory.superseded_by
+    page.keyboard.press("z")
+    expect(page.locator(".question")).to_have_count(1)
+
+    assert merged == (("The kettle is descaled by Mira in June",), first)
+    assert server.db.show(second).memory.superseded_by is None
+
+
+@pytest.mark.parametrize("name", ["nowhere", "__proto__", "constructor", "toString"])
+def test_an_unknown_view_says_so(visit: Visit, name: str) -> None:
+    page = visit(name)
+
+    expect(page.locator(".empty")).to_contain_text("This page does not exist.")
+
+
+def test_a_session_may_be_called_as_it_likes(visit: Visit, server: Served) -> None:
+    server.db.search("staging", session="constructor")
+
+    page = visit("today?what=recalled")
+
+    expect(page.locator(".entry").first).to_contain_text("· constructor")
+
+
+def test_health_says_that_there_are_no_vectors(visit: Visit) -> None:
+    page = visit("health")
+
+    expect(page.locator(".tile", has_text="Vectors")).to_contain_text("No vectors: search by words only")
+
+
+def test_health_says_that_every_memory_has_a_vector(context: BrowserContext) -> None:
+    with opened(model="hashing") as db, serving(db) as served:
+        db.add("The kettle is descaled in June")
+        db.search("kettle", session="one")
+        db.flush()
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{served.port}/#/health")
+
+        expect(page.locator(".tile", has_text="Vectors")).to_contain_text("Every memory has a vector")
+        expect(page.locator(".tile", has_text="Recall log").locator(".tile-value")).to_have_text("1 search")
+
+
+def test_a_large_number_stays_on_one_line(visit: Visit, page: Page) -> None:
+    page.set_viewport_size({"width": 320, "height": 900})
+    visit("health")
+    expect(page.locator(".bars .count").first).to_be_visible()
+
+    heights = page.evaluate(
+        """() => [...document.querySelectorAll(".bars .count, .tile-value")].map((each) => {
+          const before = each.offsetHeight;
+          each.textContent = "10,123,456";
+          return [before, each.offsetHeight];
+        })"""
+    )
+
+    assert [after for before, after in heights if after > before] == []
+    assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
+
+
 def test_health_tells_what_nobody_answers_and_teaches_it(visit: Visit) -> None:
     page = visit("health")
 
-    expect(page.locator(".notice.good")).to_contain_text("The store is sound")
+    expect(page.locator(".notice.good")).to_contain_text("No problems found")
     expect(page.locator(".tile", has_text="Memories")).to_contain_text("17")
-    page.get_by_role("link", name="Teach it: kubernetes upgrade").click()
+    page.get_by_role("link", name="Add an answer: kubernetes upgrade").click()
 
-    expect(page.get_by_label("What to remember")).to_have_value("kubernetes upgrade")
+    expect(page.get_by_label("Text", exact=True)).to_have_value("kubernetes upgrade")
 
 
 def test_two_profiles_stand_side_by_side_with_moved_places(visit: Visit) -> None:
@@ -94,7 +161,7 @@ def test_two_profiles_stand_side_by_side_with_moved_places(visit: Visit) -> None
 def test_judged_questions_are_measured(visit: Visit) -> None:
     page = visit("compare")
 
-    page.get_by_label("On judged questions").fill("staging database port\t5\nlabel printer\t7")
+    page.get_by_label("Test with your own questions").fill("staging database port\t5\nlabel printer\t7")
     page.get_by_role("button", name="Measure").click()
 
     expect(page.locator(".table tbody tr").first).to_contain_text("1.000")
@@ -110,21 +177,21 @@ def test_a_report_of_eval_is_shown(visit: Visit, tmp_path: Path) -> None:
     (tmp_path / "report.json").write_text(json.dumps({"runs": runs, "comparisons": [pair]}), encoding="utf-8")
     page = visit("compare")
 
-    page.get_by_label("A report of recollect eval").set_input_files(tmp_path / "report.json")
+    page.get_by_label("Load an eval report").set_input_files(tmp_path / "report.json")
 
     expect(page.locator(".table .best")).to_have_text("0.710")
-    expect(page.get_by_text("oro, keyword beside default, keyword: ndcg@10 -0.070 (-0.100 to -0.040)")).to_be_visible()
+    expect(page.get_by_text("oro, keyword against default, keyword: ndcg@10 -0.070 (-0.100 to -0.040)")).to_be_visible()
 
 
 def test_a_text_is_remembered_and_a_secret_in_it_is_not(visit: Visit, server: Served) -> None:
     page = visit("add")
 
-    page.get_by_label("What to remember").fill("The kettle is descaled in June")
+    page.get_by_label("Text", exact=True).fill("The kettle is descaled in June")
     page.get_by_label("Type").select_option("procedure")
-    page.get_by_label("Tags, with commas").fill("kitchen, june")
+    page.get_by_label("Tags (comma-separated)").fill("kitchen, june")
     page.keyboard.press("Enter")
 
-    expect(page.locator(".told")).to_contain_text("Remembered.")
+    expect(page.locator(".told")).to_contain_text("Saved.")
     (memory,) = server.db.list(tag="kitchen").memories
     assert (memory.type, memory.tags) == ("procedure", ("kitchen", "june"))
 
@@ -144,7 +211,7 @@ def test_a_dropped_file_is_imported_under_its_name(visit: Visit, server: Served,
         text,
     )
 
-    expect(page.locator('[data-file="kitchen.md"]')).to_contain_text("2 new, 0 known already (markdown)")
+    expect(page.locator('[data-file="kitchen.md"]')).to_contain_text("2 new, 0 already known (markdown)")
     expect(page.locator('[data-file="strange.bin"]')).to_contain_text("could not be read")
     assert {memory.source for memory in server.db.list(source="kitchen.md").memories} == {"kitchen.md"}
     page.locator('[data-file="kitchen.md"]').get_by_role("link").click()
@@ -165,9 +232,26 @@ def test_a_project_is_chosen_and_kept_in_the_address(visit: Visit) -> None:
     page.get_by_role("combobox", name="Project").select_option("web")
 
     expect(page.locator(".hit")).to_have_count(1)
-    page.get_by_role("link", name="Today").click()
+    page.get_by_role("link", name="Activity").click()
     expect(page.locator(".entry")).to_have_count(1)
     assert page.url.endswith("#/today?project=web")
+
+
+def test_one_of_many_projects_is_chosen_by_typing(visit: Visit, server: Served) -> None:
+    for number in range(40):
+        server.db.add(f"Shelf {number} is free", project=f"user-{number}")
+    page = visit("search")
+    chooser = page.get_by_role("combobox", name="Project")
+
+    chooser.fill("user-99")
+    chooser.press("Enter")
+    expect(page.locator(".toast")).to_have_text("No project is called user-99.")
+    chooser.fill("user-7")
+    chooser.press("Enter")
+
+    expect(page.locator(".hit")).to_have_count(1)
+    expect(page.locator(".hit")).to_contain_text("Shelf 7 is free")
+    assert page.locator("#projects option").count() > 40
 
 
 def test_an_empty_store_says_what_to_do_next(context: BrowserContext) -> None:
@@ -180,9 +264,9 @@ def test_an_empty_store_says_what_to_do_next(context: BrowserContext) -> None:
             expect(page.locator("main :is(.empty, .tile, .drop)").first).to_be_visible()
             seen[view] = page.locator("main").inner_text()
 
-    assert "Write down a first thing" in seen["search"]
-    assert "Nothing needs you." in seen["review"]
-    assert "Nothing happened yet." in seen["today"]
+    assert "Write the first one" in seen["search"]
+    assert "Nothing to review." in seen["review"]
+    assert "No activity yet." in seen["today"]
 
 
 def test_a_token_is_asked_for_and_kept_for_the_tab_alone(made: Path, context: BrowserContext, tmp_path: Path) -> None:
@@ -232,6 +316,7 @@ def test_no_view_is_wider_than_its_window(visit: Visit, page: Page, width: int) 
     for view in ("search?q=page+said&why=15", "memory/15", "today", "review", "health", "compare?q=port", "add"):
         visit(view)
         expect(page.locator("main :is(.hit, .content, .entry, .question, .tile, .column, .drop)").first).to_be_visible()
+        expect(page.locator("main [aria-busy]")).to_have_count(0)
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             wide.append(view)
 
@@ -241,13 +326,15 @@ def test_no_view_is_wider_than_its_window(visit: Visit, page: Page, width: int) 
 def test_nothing_moves_while_a_view_is_drawn(visit: Visit) -> None:
     page = visit("search?q=database")
     expect(page.locator(".facet-value").first).to_be_visible()
+    expect(page.locator("main [aria-busy]")).to_have_count(0)
 
     moved = page.evaluate(
         """() => new Promise((done) => {
           let sum = 0;
-          new PerformanceObserver((list) => { for (const each of list.getEntries()) sum += each.value; })
-            .observe({ type: "layout-shift", buffered: true });
-          setTimeout(() => done(sum), 300);
+          const add = (entries) => { for (const each of entries) sum += each.value; };
+          const observer = new PerformanceObserver((list) => add(list.getEntries()));
+          observer.observe({ type: "layout-shift", buffered: true });
+          requestAnimationFrame(() => requestAnimationFrame(() => { add(observer.takeRecords()); done(sum); }));
         })"""
     )
 

@@ -1,10 +1,16 @@
 """The page for people: from local files, within its own content policy."""
 
+import json
 import re
+from pathlib import Path
+from typing import get_args
 
 from served import Served
 
+import recollect.search
+from recollect.replies import Degraded
 from recollect.surfaces.serve.page import PAGES
+from recollect.surfaces.text import BLOCKED, DEGRADED
 
 
 def test_the_page_and_its_files_are_sent_from_here(server: Served) -> None:
@@ -39,6 +45,22 @@ def test_the_page_weighs_less_than_200_kilobytes(server: Served) -> None:
     sizes = {path: len(server.ask("GET", path).body) for path in PAGES}
 
     assert sum(sizes.values()) < 200_000
+
+
+def test_the_page_says_why_in_the_words_of_the_terminal(server: Served) -> None:
+    script = server.ask("GET", "/ui/messages.js").body.decode()
+    messages = json.loads(script.removeprefix("export const MESSAGES = ").removesuffix(";\n"))
+
+    assert messages == {"degraded": DEGRADED, "blocked": BLOCKED}
+
+
+def test_every_code_that_a_search_can_send_has_a_message() -> None:
+    (folder,) = recollect.search.__path__
+    source = "".join(path.read_text(encoding="utf-8") for path in sorted(Path(folder).glob("*.py")))
+    dropped = set(re.findall(r'Drop\(code="(\w+)"', source))
+
+    assert {"floor", "limit", "imprecise"} <= dropped <= BLOCKED.keys()
+    assert set(get_args(Degraded)) == DEGRADED.keys()
 
 
 def test_what_the_page_says_stands_in_one_file(server: Served) -> None:

@@ -34,6 +34,7 @@ export function render(root) {
   fill(root, head(T.add.title, twin("list", { limit: 20, project: project() })), card(T.add.write, form), card(T.add.files, zone, done));
   text.focus({ preventScroll: true });
 
+  let sending = null;
   const over = (event) => { if (event.dataTransfer?.types.includes("Files")) { event.preventDefault(); zone.classList.add("over"); } };
   const out = () => zone.classList.remove("over");
   const dropped = (event) => { if (event.dataTransfer?.files.length) { event.preventDefault(); out(); send([...event.dataTransfer.files]); } };
@@ -42,9 +43,13 @@ export function render(root) {
   document.addEventListener("drop", dropped);
 
   async function remember() {
-    const result = await ask("add", { text: text.value, type: type.value, title: title.value || undefined, tag: tags.value.split(",").map((each) => each.trim()).filter(Boolean), project: project() });
+    const sent = text.value;
+    if (sent === sending) return; // the key was pressed twice
+    sending = sent;
+    const result = await ask("add", { text: sent, type: type.value, title: title.value || undefined, tag: tags.value.split(",").map((each) => each.trim()).filter(Boolean), project: project() }).finally(() => { sending = null; });
     fill(told, h("p", { class: "notice good" }, T.add.decisions[result.decision], " ", h("a", { href: address(`memory/${result.id}`) }, `#${result.id}`), result.redacted ? ` ${T.add.redacted(result.redacted)}` : ""));
     say(T.add.decisions[result.decision], result.decision === "distinct" || result.decision === "updates" ? () => ask("forget", { id: result.id, project: project() }) : null);
+    if (text.value !== sent || !form.isConnected) return; // the next one is being written
     text.value = title.value = tags.value = "";
     text.focus();
   }

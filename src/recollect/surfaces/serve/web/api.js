@@ -1,4 +1,4 @@
-// The public HTTP API, and nothing else: what the page knows it asks here.
+// The client of the public HTTP API: the page uses nothing else.
 
 import { T } from "/ui/text.js";
 
@@ -74,7 +74,7 @@ export function twin(operation, values = {}) {
   return `${BASE}/${operation}${query.size ? `?${query}` : ""}`;
 }
 
-// Send a file to be imported; *progress* is told how much of it is sent.
+// Send a file to be imported; call *progress* with the share that is sent.
 export function upload(file, project, progress) {
   return new Promise((resolve, reject) => {
     const sending = new XMLHttpRequest();
@@ -93,7 +93,7 @@ export function upload(file, project, progress) {
   });
 }
 
-// Tell *each* entry of what happens from now on, until *signal* ends it; *state* hears "live" or "waiting".
+// Call *each* with every entry from now on, until *signal* ends it; call *state* with "live" or "waiting".
 export async function follow(values, each, state, signal) {
   while (!signal.aborted) {
     try {

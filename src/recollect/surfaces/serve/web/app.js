@@ -2,11 +2,12 @@
 
 import { ask, dropToken, hasToken, keepToken, onToken } from "/ui/api.js";
 import { dialog, fill, h, s } from "/ui/dom.js";
-import { address, attempt, field, place, select, undoLast } from "/ui/parts.js";
+import { address, attempt, field, loaded, place, say, select, undoLast } from "/ui/parts.js";
 import { render as search } from "/ui/search.js";
 import { T } from "/ui/text.js";
 
 const VIEWS = {
+  __proto__: null, // an address may name anything
   search: async () => search,
   memory: async () => (await import("/ui/memory.js")).render,
   today: async () => (await import("/ui/today.js")).render,
@@ -23,7 +24,9 @@ const ICONS = {
   compare: "M2 4h3c4 0 2 8 6 8h3M2 12h3c4 0 2-8 6-8h3",
   add: "M8 3v10M3 8h10",
 };
+const MOST_OPTIONS = 30;
 const root = document.getElementById("main");
+const foot = document.getElementById("foot");
 let view = {};
 let shown = "";
 let going = false;
@@ -59,15 +62,24 @@ const chooser = h("span", {});
 const keys = h("button", { type: "button", class: "quiet small", onclick: help }, T.keys, h("kbd", { "aria-hidden": "true" }, "?"));
 const forget = h("button", { type: "button", class: "quiet small", onclick: () => { dropToken(); location.reload(); } }, T.token.forget);
 
-async function drawFoot() {
-  fill(document.getElementById("foot"), chooser, keys, hasToken() ? forget : null);
-  const stats = await attempt(() => ask("stats", { project: place().values.get("project") }));
-  const named = Object.keys(stats?.projects || {});
+function drawFoot() {
   const chosen = place().values.get("project") || "";
-  const names = [...new Set([...named, chosen])].filter(Boolean).sort();
-  const choices = { "": T.allProjects, ...Object.fromEntries(names.map((name) => [name, name])) };
-  if (names.length > 1 || chosen) fill(chooser, field(T.project, select(T.project, choices, chosen, choose)));
-  fill(document.getElementById("foot"), chooser, keys, hasToken() ? forget : null);
+  fill(foot, chooser, keys, hasToken() ? forget : null);
+  loaded(chooser, (signal) => attempt(() => ask("stats", {}, signal)), (stats) => {
+    const names = [...new Set([...Object.keys(stats?.projects || {}), chosen])].filter(Boolean).sort();
+    if (names.length < 2 && !chosen) return null;
+    return field(T.project, names.length > MOST_OPTIONS ? typedChoice(names, chosen) : select(T.project, { "": T.allProjects, ...Object.fromEntries(names.map((name) => [name, name])) }, chosen, choose));
+  });
+}
+
+// Return a field that suggests the *names* that hold what is typed: nobody scrolls through thousands.
+function typedChoice(names, chosen) {
+  const input = h("input", { list: "projects", autocomplete: "off", value: chosen, placeholder: T.allProjects, "data-key": T.project, onchange: () => {
+    const name = input.value.trim();
+    if (!name || names.includes(name)) choose(name);
+    else say(T.noProject(name));
+  } });
+  return [input, h("datalist", { id: "projects" }, names.map((name) => h("option", { value: name })))];
 }
 
 function choose(project) {
@@ -99,7 +111,11 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
   const inField = writing(event.target);
   const search = event.target.matches?.("input[type=search]");
-  if (event.key === "Escape" && inField) { event.target.blur(); return; }
+  if (event.key === "Escape" && inField) {
+    event.preventDefault(); // the browser would empty the field, and the hits would stay
+    event.target.blur();
+    return;
+  }
   if ((event.key === "ArrowDown" || event.key === "ArrowUp") && (!inField || search)) {
     if (view.step?.(event.key === "ArrowDown" ? 1 : -1)) event.preventDefault();
     return;
@@ -123,7 +139,7 @@ function pressed(key) {
     j: view.step && (() => view.step(1)),
     k: view.step && (() => view.step(-1)),
     z: undoLast,
-    g: () => { going = true; setTimeout(() => { going = false; }, 1500); },
+    g: () => { going = true; },
   };
   return view.keys?.[key] || known[key];
 }

@@ -2,7 +2,7 @@
 
 import { ask, twin } from "/ui/api.js";
 import { fill, h, s } from "/ui/dom.js";
-import { address, attempt, button, card, empty, failed, field, head, heading, place, project, select } from "/ui/parts.js";
+import { address, attempt, card, empty, field, head, heading, loaded, place, project, select } from "/ui/parts.js";
 import { profiles } from "/ui/search.js";
 import { T } from "/ui/text.js";
 
@@ -12,7 +12,6 @@ const HEIGHT = 64;
 export function render(root) {
   const { values } = place();
   const state = { q: values.get("q") || "", left: values.get("left") || "default", right: values.get("right") || "cortex" };
-  let asked = 0;
   const result = h("div", { class: "wait" });
   const status = h("p", { class: "status", role: "status" });
   const links = h("span", { class: "head-more" });
@@ -37,29 +36,28 @@ export function render(root) {
     run();
   }
 
-  async function run() {
-    const mine = ++asked;
+  function run() {
     const sides = ["left", "right"].map((side) => ({ query: state.q, profile: state[side], limit: SHOWN, include_facts: false, project: project() }));
     fill(links, ["left", "right"].map((side, at) => h("a", { class: "json", href: twin("search", sides[at]), target: "_blank", title: T.jsonAbout }, `${T.json} ${T.compare[side].toLowerCase()}`)));
-    if (!state.q.trim()) return fill(result, empty(T.compare.start));
-    try {
-      const [left, right] = await Promise.all(sides.map((each) => ask("search", each)));
-      if (mine === asked) draw(left.hits, right.hits);
-    } catch (error) {
-      if (mine === asked) fill(result, failed(error, run));
-    }
-    return undefined;
+    const asked = state.q.trim() ? sides : [];
+    return loaded(result, (signal) => Promise.all(asked.map((each) => ask("search", each, signal))), ([left, right]) => {
+      fill(status, left ? T.compare.moved(moved(left.hits, right.hits)) : "");
+      return left ? drawing(left.hits, right.hits) : empty(T.compare.start);
+    });
   }
 
-  function draw(left, right) {
+  // Count the hits on the left that have another place on the right, or none.
+  function moved(left, right) {
+    return left.filter((hit, at) => right[at]?.id !== hit.id).length;
+  }
+
+  function drawing(left, right) {
     const places = new Map(right.map((hit, at) => [hit.id, at]));
     const joined = left.map((hit, at) => [at, places.get(hit.id)]).filter(([, to]) => to !== undefined);
-    const moved = joined.filter(([from, to]) => from !== to).length + left.filter((hit) => !places.has(hit.id)).length;
-    fill(status, T.compare.moved(moved));
     const rows = Math.max(left.length, right.length, 1);
-    const drawing = s("svg", { class: "moves", viewBox: `0 0 100 ${rows * HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, joined.map(([from, to]) => s("path", { class: from === to ? "same" : to < from ? "up" : "down", d: curve(from, to), "vector-effect": "non-scaling-stroke" })));
-    drawing.style.height = `${rows * HEIGHT}px`;
-    fill(result, h("div", { class: "versus" }, column(left, right, state.left), drawing, column(right, left, state.right)));
+    const lines = s("svg", { class: "moves", viewBox: `0 0 100 ${rows * HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, joined.map(([from, to]) => s("path", { class: from === to ? "same" : to < from ? "up" : "down", d: curve(from, to), "vector-effect": "non-scaling-stroke" })));
+    lines.style.height = `${rows * HEIGHT}px`;
+    return h("div", { class: "versus" }, column(left, right, state.left), lines, column(right, left, state.right));
   }
 
   function curve(from, to) {
@@ -71,20 +69,20 @@ export function render(root) {
     const known = new Map(others.map((hit) => [hit.id, hit.rank]));
     return h("ol", { class: "column", "aria-label": name }, hits.length ? hits.map((hit) => {
       const by = known.has(hit.id) ? known.get(hit.id) - hit.rank : null;
-      return h("li", { "data-id": hit.id }, h("span", { class: "place" }, String(hit.rank)), h("a", { href: address(`memory/${hit.id}`) }, heading(hit.memory)), h("span", { class: `moved ${by === null ? "only" : by > 0 ? "up" : by < 0 ? "down" : ""}` }, by === null ? T.compare.only : by > 0 ? `▲ ${by}` : by < 0 ? `▼ ${-by}` : ""));
+      return h("li", {}, h("span", { class: "place" }, String(hit.rank)), h("a", { href: address(`memory/${hit.id}`) }, heading(hit.memory)), h("span", { class: `moved ${by === null ? "only" : by > 0 ? "up" : by < 0 ? "down" : ""}` }, by === null ? T.compare.only : by > 0 ? `▲ ${by}` : by < 0 ? `▼ ${-by}` : ""));
     }) : h("li", { class: "muted" }, T.compare.nothing));
   }
 
-  return { focus: () => input.focus(), leave: () => { asked += 1; } };
+  return { focus: () => input.focus() };
 }
 
 // Ask judged questions of both profiles and tell how well each answers.
 function judged(state, names) {
   const text = h("textarea", { rows: "4", placeholder: T.compare.judgedExample, "aria-label": T.compare.judged });
   const told = h("div", { "aria-live": "polite" });
-  return card(T.compare.judged, h("p", { class: "muted" }, T.compare.judgedAbout), h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); attempt(measure); } }, text, h("div", { class: "actions" }, h("button", { class: "primary" }, T.compare.run))), told);
+  return card(T.compare.judged, h("p", { class: "muted" }, T.compare.judgedAbout), h("form", { class: "form", onsubmit: (event) => { event.preventDefault(); loaded(told, measure, (found) => report(...found)); } }, text, h("div", { class: "actions" }, h("button", { class: "primary" }, T.compare.run))), told);
 
-  async function measure() {
+  async function measure(signal) {
     const questions = [];
     for (const [at, line] of text.value.split("\n").entries()) {
       if (!line.trim()) continue;
@@ -96,10 +94,10 @@ function judged(state, names) {
     const ranks = sides.map(() => []);
     for (const [at, question] of questions.entries()) {
       fill(told, h("p", { class: "muted" }, T.compare.measuring(at, questions.length)));
-      const replies = await Promise.all(sides.map((profile) => ask("search", { query: question.query, profile, limit: SHOWN, include_facts: false, project: project() })));
+      const replies = await Promise.all(sides.map((profile) => ask("search", { query: question.query, profile, limit: SHOWN, include_facts: false, project: project() }, signal)));
       replies.forEach((reply, side) => ranks[side].push((reply.hits.find((hit) => hit.id === question.id) || { rank: Infinity }).rank));
     }
-    fill(told, report(sides, ranks, questions));
+    return [sides, ranks, questions];
   }
 
   function report(sides, ranks, questions) {

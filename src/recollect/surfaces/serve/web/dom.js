@@ -44,11 +44,22 @@ export function s(tag, given = {}, ...children) {
   return element;
 }
 
-// Put *children* in the place of what *element* holds.
+// Replace what *element* holds by *children*. The focus stays on the element with the same data-key, with what was typed in it.
 export function fill(element, ...children) {
+  const active = document.activeElement;
+  const before = element !== active && element.contains(active) ? active.closest("[data-key]") : null;
   element.replaceChildren();
   append(element, children);
+  if (before && before !== element) keepFocus(before, [...element.querySelectorAll("[data-key]")].find((each) => each.dataset.key === before.dataset.key));
   return element;
+}
+
+function keepFocus(before, now) {
+  if (!now) return;
+  now.focus({ preventScroll: true });
+  if (now === before || !now.matches("input, textarea")) return;
+  now.value = before.value;
+  if (before.selectionStart !== null) now.setSelectionRange(before.selectionStart, before.selectionEnd);
 }
 
 // Return the pieces of a snippet: what stands in brackets was found, unless the memory itself has the brackets.

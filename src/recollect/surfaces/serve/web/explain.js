@@ -1,9 +1,9 @@
 // Where a score comes from: a bar of its shares, and the whole of it in plain words.
 
-import { fill, h } from "/ui/dom.js";
+import { h } from "/ui/dom.js";
 import { ask } from "/ui/api.js";
 import { T } from "/ui/text.js";
-import { project } from "/ui/parts.js";
+import { loaded, project } from "/ui/parts.js";
 
 const KNOWN = ["words", "vector", "neighbours", "expansion"];
 const named = (table, name) => table[name] || table[name.split(":")[0]] || [name.replaceAll("_", " "), ""];
@@ -52,18 +52,18 @@ function line(kind, name, about, value) {
   return h("tr", { class: kind }, h("th", { scope: "row" }, name), h("td", { class: "about" }, about), h("td", { class: "number" }, value));
 }
 
-// Ask why a memory was not found, and tell it in *place*.
-export async function whyNot(place, id, values) {
-  const told = await ask("why", { ...values, id, project: project() });
+// Ask why a memory was not found, and say it in *place*.
+export function whyNot(place, id, values) {
+  return loaded(place, (signal) => ask("why", { ...values, id, project: project() }, signal), drawWhy);
+}
+
+function drawWhy(told) {
   const lists = told.lists.map((each) => T.why.list(named(T.explain.rankings, each.ranking)[0], each.rank ?? "–", each.score === null ? "–" : each.score.toFixed(3)));
-  fill(
-    place,
-    h(
-      "div",
-      { class: "why" },
-      h("p", {}, h("strong", {}, told.found ? T.why.found(told.rank) : T.why.blocked[told.blocked_by] || T.why.other(told.blocked_by))),
-      told.surfaces_if ? h("p", {}, T.why.surfaces(told.surfaces_if)) : null,
-      lists.length ? h("ul", {}, lists.map((each) => h("li", {}, each))) : null,
-    ),
+  return h(
+    "div",
+    { class: "why" },
+    h("p", {}, h("strong", {}, told.found ? T.why.found(told.rank) : T.why.blocked[told.blocked_by])),
+    told.surfaces_if ? h("p", {}, T.why.surfaces(told.surfaces_if)) : null,
+    lists.length ? h("ul", {}, lists.map((each) => h("li", {}, each))) : null,
   );
 }

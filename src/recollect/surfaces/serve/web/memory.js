@@ -2,7 +2,7 @@
 
 import { ask, twin } from "/ui/api.js";
 import { dialog, fill, h, s } from "/ui/dom.js";
-import { address, attempt, badge, button, card, clock, day, empty, failed, field, head, heading, loaded, meta, project, row, say } from "/ui/parts.js";
+import { address, attempt, badge, button, card, clock, day, empty, field, head, heading, loaded, meta, project, row, say } from "/ui/parts.js";
 import { T } from "/ui/text.js";
 
 const FIELDS = ["title", "type", "tag", "confidence", "date"];
@@ -10,31 +10,31 @@ const FIELDS = ["title", "type", "tag", "confidence", "date"];
 export function render(root, id) {
   const number = Number(id);
   let memory = null;
-  let gone = false;
-  const body = h("div", { "aria-busy": "true" }, h("p", { class: "muted" }, T.loading));
+  const body = h("div", {}, h("p", { class: "muted" }, T.loading));
+  const [related, recalls, chain] = [h("div", { class: "rows" }), h("div", {}), h("div", {})];
   const values = (more = {}) => ({ id: number, project: project(), ...more });
   const hidden = () => memory.deleted_at !== null || memory.superseded_by !== null;
   fill(root, body);
   load();
 
   async function load() {
-    try {
-      memory = await ask("show", values());
-      if (!gone) draw();
-    } catch (error) {
-      if (!gone) fill(body, error.status === 404 ? [head(T.memory.title(id)), empty(T.memory.unknown, T.memory.unknownNext, h("a", { class: "button", href: address("search") }, T.toSearch))] : failed(error, load));
-    }
-    body.removeAttribute("aria-busy");
+    if (!(await loaded(body, read, draw)) || !memory) return;
+    loaded(related, (signal) => ask("related", values({ limit: 8 }), signal), drawRelated);
+    loaded(recalls, (signal) => ask("log", { report: "recent", memory: number, limit: 10, project: project() }, signal), drawRecalls);
+    loaded(chain, readChain, (line) => (line.length > 1 ? card(T.memory.chain, chainDrawing(line)) : null));
+  }
+
+  function read(signal) {
+    return ask("show", values(), signal).catch((error) => { if (error.status === 404) return null; throw error; });
   }
 
   // --- what is shown ---------------------------------------------------------------------------
 
-  function draw() {
-    const related = h("div", { class: "rows", "aria-busy": "true" });
-    const recalls = h("div", { "aria-busy": "true" });
-    const chain = h("div", {});
-    fill(
-      body,
+  function draw(found) {
+    memory = found;
+    if (!memory) return [head(T.memory.title(id)), empty(T.memory.unknown, T.memory.unknownNext, h("a", { class: "button", href: address("search") }, T.toSearch))];
+    document.title = `${heading(memory)} · recollect`;
+    return [
       h("div", { class: "head" }, h("h1", { class: "memory-title" }, memory.title || T.memory.title(id)), h("div", { class: "head-more" }, h("a", { class: "json", href: twin("show", values()), target: "_blank", title: T.jsonAbout }, T.json))),
       meta(memory),
       actions(),
@@ -53,11 +53,7 @@ export function render(root, id) {
         ),
         h("aside", { class: "facets" }, card(null, details()), card(T.memory.feedback, feedback()), card(T.memory.history, history()), card(T.memory.recalls, recalls)),
       ),
-    );
-    loaded(related, drawRelated);
-    loaded(recalls, drawRecalls);
-    attempt(() => drawChain(chain));
-    document.title = `${heading(memory)} · recollect`;
+    ];
   }
 
   function actions() {
@@ -65,11 +61,11 @@ export function render(root, id) {
     return h(
       "div",
       { class: "actions", role: "group", "aria-label": T.memory.title(id) },
-      button(labels.edit, edit, { key: "e" }),
-      button(memory.pinned ? labels.unpin : labels.pin, pin, { key: "p" }),
-      button(hidden() ? labels.restore : labels.forget, forget, { key: "f" }),
-      memory.superseded_by === null ? button(labels.supersede, supersede, { key: "x" }) : null,
-      button(labels.purge, purge, { kind: "danger quiet" }),
+      button(labels.edit, edit, { key: "e", "data-key": "edit" }),
+      button(memory.pinned ? labels.unpin : labels.pin, pin, { key: "p", "data-key": "pin" }),
+      button(hidden() ? labels.restore : labels.forget, forget, { key: "f", "data-key": "forget" }),
+      memory.superseded_by === null ? button(labels.supersede, supersede, { key: "x", "data-key": "supersede" }) : null,
+      button(labels.purge, purge, { kind: "danger quiet", "data-key": "purge" }),
     );
   }
 
@@ -96,8 +92,8 @@ export function render(root, id) {
   }
 
   function newTag() {
-    const input = h("input", { class: "tag-input", placeholder: T.memory.addTag, "aria-label": T.memory.addTag, size: "9" });
-    return h("form", { onsubmit: (event) => { event.preventDefault(); if (input.value.trim()) tagged([input.value], []); } }, input);
+    const input = h("input", { class: "tag-input", placeholder: T.memory.addTag, "aria-label": T.memory.addTag, size: "9", "data-key": "tag" });
+    return h("form", { onsubmit: (event) => { event.preventDefault(); if (input.value.trim()) tagged([input.value], []); input.value = ""; } }, input);
   }
 
   function feedback() {
@@ -105,33 +101,32 @@ export function render(root, id) {
       await ask("feedback", values({ verdict }));
       say(T.memory.feedbackGiven(name));
       load();
-    }), { kind: "small" })));
+    }), { kind: "small", "data-key": verdict })));
   }
 
   function history() {
-    return h("ol", { class: "events" }, [...memory.events].reverse().map((event) => h("li", {}, h("span", { class: "event-verb" }, T.memory.events[event.verb] || event.verb), " ", detail(event.detail), h("div", { class: "muted small-text" }, day(event.at), ` ${clock(event.at)}`))));
+    return h("ol", { class: "events" }, [...memory.events].reverse().map((event) => h("li", {}, h("span", { class: "event-verb" }, T.memory.events[event.verb] || event.verb), detail(event.detail), h("div", { class: "muted small-text" }, day(event.at), ` ${clock(event.at)}`))));
   }
 
   function detail(told) {
     const words = T.memory.eventDetail;
     const parts = [];
     if (told.changed?.length) parts.push(words.changed(told.changed.join(", ")));
-    if (told.verdict) parts.push(words.verdict(told.verdict));
+    if (told.verdict) parts.push(told.verdict);
     const other = told.of ?? told.proposes;
     if (other) parts.push([`${words.decision(told.decision)} `, h("a", { href: address(`memory/${other}`) }, `#${other}`)]);
+    if (told.into) parts.push(h("a", { href: address(`memory/${told.into}`) }, words.into(told.into)));
     if (told.by && Number.isInteger(told.by)) parts.push(h("a", { href: address(`memory/${told.by}`) }, words.by(told.by)));
     const before = typeof told.content === "string" && told.content !== memory.content ? told.content : "";
-    return [parts.map((part, at) => [at ? ", " : "", part]), before ? h("blockquote", { class: "muted small-text" }, words.before(before)) : null];
+    return [parts.map((part, at) => [at ? ", " : words.separator, part]), before ? h("blockquote", { class: "muted small-text" }, words.before(before)) : null];
   }
 
-  async function drawRelated() {
-    const found = await ask("related", values({ limit: 8 }));
+  function drawRelated(found) {
     if (!found.related.length) return h("p", { class: "muted" }, T.memory.noRelated);
     return found.related.map((each) => row(each.memory, each.reasons.map((reason) => badge(reason))));
   }
 
-  async function drawRecalls() {
-    const found = await ask("log", { report: "recent", memory: number, limit: 10, project: project() });
+  function drawRecalls(found) {
     if (!found.recalls.length) return h("p", { class: "muted" }, T.memory.noRecalls);
     return h("ul", { class: "events" }, found.recalls.map((recall) => {
       const mine = recall.hits.find((hit) => hit.id === number);
@@ -139,15 +134,15 @@ export function render(root, id) {
     }));
   }
 
-  // Draw what was believed when: each older memory, and what took its place.
-  async function drawChain(place) {
-    const found = await ask("search", { query: memory.content.slice(0, 300), include_superseded: true, limit: 40, include_facts: false, project: project() });
+  // Read the chain of what superseded what, oldest first.
+  async function readChain(signal) {
+    const found = await ask("search", { query: memory.content.slice(0, 300), include_superseded: true, limit: 40, include_facts: false, project: project() }, signal);
     const known = new Map(found.hits.map((hit) => [hit.id, hit.memory]));
     const older = new Map(found.hits.filter((hit) => hit.older).map((hit) => [hit.id, hit.older]));
     known.set(number, memory);
     const line = [memory];
     const has = (id) => line.some((each) => each.id === id);
-    const load = async (id) => known.get(id) || ask("show", { id, project: project() }).catch(() => null);
+    const load = async (id) => known.get(id) || ask("show", { id, project: project() }, signal).catch(() => null);
     for (let next = memory; next && line.length < 20;) {
       const id = next.superseded_by ?? [...older].find(([, old]) => old === next.id)?.[0];
       next = id && !has(id) ? await load(id) : null;
@@ -158,7 +153,7 @@ export function render(root, id) {
       first = id && !has(id) ? await load(id) : null;
       if (first) line.unshift(first);
     }
-    if (line.length > 1 && !gone) fill(place, card(T.memory.chain, chainDrawing(line)));
+    return line;
   }
 
   function chainDrawing(line) {
@@ -231,7 +226,7 @@ export function render(root, id) {
 
   function supersede() {
     const by = h("input", { inputmode: "numeric", required: true, placeholder: "#26", "aria-label": T.memory.supersede.label });
-    const find = h("input", { type: "search", placeholder: T.memory.supersede.find, "aria-label": T.memory.supersede.find, oninput: () => attempt(look) });
+    const find = h("input", { type: "search", placeholder: T.memory.supersede.find, "aria-label": T.memory.supersede.find, oninput: look });
     const found = h("div", { class: "rows" });
     const box = dialog(
       T.memory.supersede.title,
@@ -247,9 +242,8 @@ export function render(root, id) {
     );
     by.focus();
 
-    async function look() {
-      const reply = await ask("search", { query: find.value, limit: 6, include_facts: false, project: project() });
-      fill(found, reply.hits.filter((hit) => hit.id !== number).map((hit) => button(`#${hit.id} ${heading(hit.memory)}`, () => { by.value = String(hit.id); by.focus(); }, { kind: "pick" })));
+    function look() {
+      return loaded(found, (signal) => ask("search", { query: find.value, limit: 6, include_facts: false, project: project() }, signal), (reply) => reply.hits.filter((hit) => hit.id !== number).map((hit) => button(`#${hit.id} ${heading(hit.memory)}`, () => { by.value = String(hit.id); by.focus(); }, { kind: "pick", "data-key": hit.id })));
     }
 
     function took(text) {
@@ -259,10 +253,8 @@ export function render(root, id) {
     }
   }
 
-  async function purge() {
-    const told = await attempt(() => ask("purge", { ids: [String(number)], dry_run: true, project: project() }));
-    if (!told) return;
-    const counts = Object.entries(told).filter(([, count]) => Number.isInteger(count) && count > 0).map(([name, count]) => T.memory.purge.count(count, name.replaceAll("_", " ")));
+  function purge() {
+    const counts = h("p", { class: "muted" });
     const erase = h("button", { class: "danger", disabled: true }, T.memory.purge.action);
     const sure = h("input", { type: "checkbox", onchange: () => { erase.disabled = !sure.checked; } });
     const box = dialog(
@@ -272,11 +264,16 @@ export function render(root, id) {
         { class: "form", method: "dialog", onsubmit: (event) => { event.preventDefault(); done(); } },
         h("p", { class: "notice bad" }, T.memory.purge.about),
         h("blockquote", {}, heading(memory)),
-        counts.length ? h("p", { class: "muted" }, T.memory.purge.counts(counts.join(", "))) : null,
+        counts,
         h("label", { class: "check" }, sure, T.memory.purge.sure),
         h("div", { class: "actions end" }, button(T.cancel, () => box.close()), erase),
       ),
     );
+
+    loaded(counts, (signal) => ask("purge", { ids: [String(number)], dry_run: true, project: project() }, signal), (planned) => {
+      const named = Object.entries(planned).filter(([, count]) => Number.isInteger(count) && count > 0).map(([name, count]) => T.memory.purge.count(count, name.replaceAll("_", " ")));
+      return named.length ? T.memory.purge.counts(named.join(", ")) : null;
+    });
 
     async function done() {
       box.close();
@@ -288,5 +285,5 @@ export function render(root, id) {
     }
   }
 
-  return { keys: { e: () => memory && edit(), p: () => memory && pin(), f: () => memory && forget(), x: () => memory && memory.superseded_by === null && supersede() }, leave: () => { gone = true; } };
+  return { keys: { e: () => memory && edit(), p: () => memory && pin(), f: () => memory && forget(), x: () => memory && memory.superseded_by === null && supersede() } };
 }

@@ -44,10 +44,13 @@ export function bytes(size) {
   return `${NUMBER.format(Number((size / 1000 ** step).toFixed(step ? 1 : 0)))} ${units[step]}`;
 }
 
+const LONGEST_PATH = 40;
+
 // --- memories ----------------------------------------------------------------------------------
 
+// Return the headings above a memory, or its title, or its first line.
 export function heading(memory) {
-  if (memory.title) return memory.title;
+  if (memory.section || memory.title) return memory.section || memory.title;
   const line = memory.content.trim().split("\n")[0];
   return line.length > 90 ? `${line.slice(0, 89)}…` : line;
 }
@@ -61,11 +64,16 @@ export function origin(memory) {
   return trust === "owner" ? null : badge(T.memory.trust[trust], `trust-${trust}`);
 }
 
+// Return the last two names of a path, and of a long one its end.
+export function shortPath(path) {
+  const short = path.split("/").slice(-2).join("/");
+  return short.length > LONGEST_PATH ? `…${short.slice(1 - LONGEST_PATH)}` : short;
+}
+
 // Return where a memory comes from, in short: the end of its path, and its line.
 export function source(memory) {
   if (!memory.source) return null;
-  const short = memory.source.split("/").slice(-2).join("/");
-  return h("span", { class: "source", title: memory.source }, short, memory.line ? `:${memory.line}` : "");
+  return h("span", { class: "source", title: memory.source }, shortPath(memory.source), memory.line ? `:${memory.line}` : "");
 }
 
 export function meta(memory) {
@@ -118,7 +126,7 @@ export function field(label, input) {
 }
 
 export function select(label, choices, chosen, change) {
-  const input = h("select", { "aria-label": label, onchange: () => change(input.value) }, Object.entries(choices).map(([value, name]) => h("option", { value, selected: value === chosen }, name)));
+  const input = h("select", { "aria-label": label, "data-key": label, onchange: () => change(input.value) }, Object.entries(choices).map(([value, name]) => h("option", { value, selected: value === chosen }, name)));
   return input;
 }
 
@@ -132,14 +140,32 @@ export function failed(error, again = null) {
   );
 }
 
-// Do *work* and fill *place* with what it returns, or with what went wrong.
-export async function loaded(place, work) {
-  try {
-    fill(place, await work());
-  } catch (error) {
-    if (error.name !== "AbortError") fill(place, failed(error, () => loaded(place, work)));
+const reads = new Map();
+
+// Read for *place* and fill it with what *draw* makes of the reply, or with what went wrong; return whether a reply was drawn.
+// Only the newest read of a place is drawn, and only while the place is on the page: older requests are aborted, and a reply
+// that comes all the same changes nothing. Every view reads through this.
+export async function loaded(place, read, draw) {
+  for (const [other, each] of reads) {
+    if (other !== place && other.isConnected) continue;
+    each.abort();
+    reads.delete(other);
   }
+  const mine = new AbortController();
+  reads.set(place, mine);
+  place.setAttribute("aria-busy", "true");
+  let reply;
+  let error = null;
+  try {
+    reply = await read(mine.signal);
+  } catch (caught) {
+    error = caught;
+  }
+  if (reads.get(place) !== mine || !place.isConnected) return false;
+  reads.delete(place);
   place.removeAttribute("aria-busy");
+  fill(place, error ? failed(error, () => loaded(place, read, draw)) : draw(reply));
+  return !error;
 }
 
 // --- messages and undo -------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import { ask, twin } from "/ui/api.js";
 import { fill, h, highlighted } from "/ui/dom.js";
 import { bar, explanation, whyNot } from "/ui/explain.js";
-import { address, attempt, button, card, empty, failed, field, heading, meta, place, select, step } from "/ui/parts.js";
+import { address, attempt, button, card, empty, field, heading, loaded, meta, place, select, shortPath, step } from "/ui/parts.js";
 import { T } from "/ui/text.js";
 
 const MANY = ["type", "tag", "source", "kind", "fact_type"];
@@ -11,7 +11,9 @@ const ONE = ["since", "until", "lens", "profile", "mode"];
 const FLAGS = ["include_superseded", "precise"];
 const LIMIT = 20;
 const MOST_FACETS = 8;
+const MOST_MONTHS = 36;
 const FIRST = 8;
+const COUNT_DELAY_MS = 180;
 
 // Return what is asked, as the address says it.
 function asked(values) {
@@ -31,17 +33,15 @@ function written(state, more = {}) {
 export function render(root) {
   let state = asked(place().values);
   let limit = Number(place().values.get("limit")) || LIMIT;
-  let number = 0;
-  let running = null;
-  let later = 0;
   let opened = new Set((place().values.get("why") || "").split(",").filter(Boolean));
 
   const input = h("input", { type: "search", id: "q", autocomplete: "off", spellcheck: "false", enterkeyhint: "search", "aria-label": T.search.label, placeholder: T.search.placeholder, value: state.query, oninput: typed });
   const json = h("a", { class: "json", target: "_blank", title: T.jsonAbout, href: "#" }, T.json);
   const status = h("p", { class: "status", role: "status" });
-  const notices = h("div", { class: "notices" });
-  const list = h("ol", { class: "hits", "aria-label": T.views.search });
-  const after = h("div", { class: "after" });
+  const results = h("div", { class: "results" });
+  let drawn = null; // whether the reply to the newest question was drawn, once that is known
+  let answer = h("div", { "aria-live": "polite" });
+  const expected = whyNotForm();
   const side = h("aside", { class: "facets", "aria-label": T.search.filters });
   const toggle = button(T.search.filters, () => { side.classList.toggle("open"); toggle.setAttribute("aria-expanded", String(side.classList.contains("open"))); }, { kind: "facet-toggle quiet", "aria-expanded": "false" });
 
@@ -50,7 +50,7 @@ export function render(root) {
     h("h1", { class: "unseen" }, T.views.search),
     h("div", { class: "ask" }, h("span", { class: "ask-icon", "aria-hidden": "true" }), input, h("kbd", { "aria-hidden": "true" }, "/")),
     h("div", { class: "under" }, status, h("div", { class: "head-more" }, toggle, json)),
-    h("div", { class: "split" }, h("div", { class: "results" }, notices, list, after), side),
+    h("div", { class: "split" }, results, side),
   );
   const controls = h("div", {});
   const counts = h("div", { class: "counts" });
@@ -65,12 +65,19 @@ export function render(root) {
     state = { ...state, query: input.value };
     limit = LIMIT;
     opened = new Set();
+    const blank = h("div", { "aria-live": "polite" });
+    answer.replaceWith(blank); // it was about the question before
+    answer = blank;
     change();
   }
 
   // Search, and write the state into the address, without a new entry in the history for each letter.
   function change() {
     search();
+    writeAddress();
+  }
+
+  function writeAddress() {
     history.replaceState(null, "", address("search", written(state, { limit: limit === LIMIT ? "" : limit, why: [...opened].join(",") })));
   }
 
@@ -82,39 +89,29 @@ export function render(root) {
   }
 
   async function search() {
-    const mine = ++number;
-    running?.abort();
-    clearTimeout(later);
-    running = new AbortController();
     const values = { ...state, explain: true, limit };
     json.href = twin("search", { ...values, facets: true });
-    list.setAttribute("aria-busy", "true");
-    try {
-      const reply = await ask("search", values, running.signal);
-      if (mine !== number) return; // a newer question was asked meanwhile
-      draw(reply, mine);
-      performance.mark("recollect-results");
-      later = setTimeout(() => count(mine), 180);
-    } catch (error) {
-      if (mine === number && error.name !== "AbortError") fill(notices, failed(error, search));
-    } finally {
-      if (mine === number) list.removeAttribute("aria-busy");
-    }
+    let inResults = false;
+    drawn = loaded(results, (signal) => ask("search", values, signal), (reply) => {
+      inResults = results.contains(document.activeElement);
+      return draw(reply, inResults);
+    });
+    loaded(counts, count, (reply) => drawCounts(reply.facets));
+    if (await drawn) performance.mark("recollect-results");
+    if (inResults && document.activeElement === document.body) input.focus(); // the hit that had the focus is gone
   }
 
-  // Count the whole match set, once nobody types.
-  async function count(mine) {
-    try {
-      const reply = await ask("search", { ...state, facets: true, limit: 1, include_facts: false }, running.signal);
-      if (mine === number) drawCounts(reply.facets);
-    } catch (error) {
-      if (mine === number && error.name !== "AbortError") fill(counts, failed(error));
-    }
+  // Count all matches, once the hits are drawn and nobody types.
+  async function count(signal) {
+    await drawn;
+    await new Promise((resolve) => { setTimeout(resolve, COUNT_DELAY_MS); });
+    signal.throwIfAborted();
+    return ask("search", { ...state, facets: true, limit: 1, include_facts: false }, signal);
   }
 
   // --- the answer ------------------------------------------------------------------------------
 
-  function draw(reply, mine) {
+  function draw(reply, atOnce) {
     const top = reply.hits[0]?.score || 0;
     const browsing = !state.query.trim();
     const narrowed = MANY.some((name) => state[name].length) || ONE.some((name) => state[name]) || FLAGS.some((name) => state[name]);
@@ -123,13 +120,12 @@ export function render(root) {
       browsing ? T.search.newest(reply.hits.length) : [h("span", { class: `outcome ${reply.outcome}` }, T.search.outcome[reply.outcome]), ` · ${T.search.results(reply.hits.length, reply.timings_ms.total)}`],
       reply.evidence && reply.outcome !== "none" ? h("span", { class: "sure" }, ` · ${T.search.sure(reply.evidence.sure)}`) : null,
     );
-    const chosen = [...list.children].indexOf(document.activeElement);
-    fill(notices, told(reply, narrowed));
-    fill(list, reply.hits.slice(0, FIRST).map((hit) => drawHit(hit, top)));
-    // What lies below the window is drawn in the next frame, so that no key waits for it.
-    if (reply.hits.length > FIRST) requestAnimationFrame(() => setTimeout(() => { if (mine === number) list.append(...reply.hits.slice(FIRST).map((hit) => drawHit(hit, top))); }));
-    if (chosen >= 0) (list.children[chosen] || input).focus(); // a late answer does not take the place away
-    fill(after, browsing && !reply.hits.length ? null : below(reply, browsing));
+    const first = atOnce ? reply.hits.length : FIRST;
+    const list = h("ol", { class: "hits", "aria-label": T.views.search }, reply.hits.slice(0, first).map((hit) => drawHit(hit, top)));
+    // Draw what is below the window in the next frame, so that no key waits for it.
+    if (reply.hits.length > first) requestAnimationFrame(() => setTimeout(() => { if (list.isConnected) list.append(...reply.hits.slice(first).map((hit) => drawHit(hit, top))); }));
+    const more = reply.hits.length >= limit && limit < 200 ? button(T.more, () => { limit += LIMIT; change(); }, { kind: "quiet", "data-key": "more" }) : null;
+    return [h("div", { class: "notices" }, told(reply, narrowed)), list, h("div", { class: "after" }, more, browsing ? null : expected)];
   }
 
   function told(reply, narrowed) {
@@ -146,30 +142,23 @@ export function render(root) {
     ];
   }
 
-  function below(reply, browsing) {
-    return [
-      reply.hits.length >= limit && limit < 200 ? button(T.more, () => { limit += LIMIT; change(); }, { kind: "quiet" }) : null,
-      browsing ? null : expected(),
-    ];
-  }
-
-  function expected() {
-    const answer = h("div", { "aria-live": "polite" });
-    const id = h("input", { inputmode: "numeric", placeholder: "#26", "aria-label": T.search.whyNotLabel, size: "6" });
-    const form = h("form", { class: "inline", onsubmit: (event) => { event.preventDefault(); attempt(() => whyNot(answer, id.value, state)); } }, id, h("button", {}, T.search.whyNotAsk));
-    return h("details", { class: "whynot" }, h("summary", {}, T.search.hint), h("p", {}, T.search.whyNotAbout), form, answer);
+  function whyNotForm() {
+    const id = h("input", { inputmode: "numeric", placeholder: "#26", "aria-label": T.search.whyNotLabel, size: "6", "data-key": "why-not" });
+    const form = h("form", { class: "inline", onsubmit: (event) => { event.preventDefault(); whyNot(answer, id.value, state); } }, id, h("button", {}, T.search.whyNotAsk));
+    return h("details", { class: "whynot" }, h("summary", { "data-key": "why-not-summary" }, T.search.hint), h("p", {}, T.search.whyNotAbout), form, answer);
   }
 
   function drawHit(hit, top) {
     const { memory } = hit;
+    const title = memory.section || memory.title;
     const said = highlighted(hit.snippet, memory.content);
     const more = h("div", { class: "hit-more", id: `why-${hit.id}` });
-    const toggle = button(T.search.explain, explain, { kind: "quiet small", "aria-expanded": "false", "aria-controls": more.id, "data-why": true });
+    const toggle = button(T.search.explain, explain, { kind: "quiet small", "aria-expanded": "false", "aria-controls": more.id, "data-key": more.id });
     const item = h(
       "li",
-      { class: "hit", tabindex: "0", "data-item": true, "data-id": hit.id, onkeydown: keys },
-      h("div", { class: "hit-head" }, h("a", { class: `hit-title ${memory.title ? "" : "plain"}`, href: address(`memory/${hit.id}`) }, memory.title || said), hit.explain.shares.length ? bar(hit, top) : null),
-      memory.title ? h("p", { class: "snippet" }, said) : null,
+      { class: "hit", tabindex: "0", "data-item": true, "data-key": hit.id, onkeydown: keys },
+      h("div", { class: "hit-head" }, h("a", { class: `hit-title ${title ? "" : "plain"}`, href: address(`memory/${hit.id}`) }, title || said), hit.explain.shares.length ? bar(hit, top) : null),
+      title ? h("p", { class: "snippet" }, said) : null,
       exchange(hit),
       hit.older ? h("p", { class: "older" }, `${T.search.older}: `, h("a", { href: address(`memory/${hit.id}`), "data-older": hit.older }, `#${hit.older}`)) : null,
       hit.conflicts ? h("p", { class: "older bad" }, `${T.search.conflicts} `, hit.conflicts.map((id, at) => [at ? ", " : "", h("a", { href: address(`memory/${id}`) }, `#${id}`)])) : null,
@@ -190,7 +179,7 @@ export function render(root) {
       if (opened.has(id)) opened.delete(id);
       else opened.add(id);
       show(opened.has(id));
-      history.replaceState(null, "", address("search", written(state, { limit: limit === LIMIT ? "" : limit, why: [...opened].join(",") })));
+      writeAddress();
     }
 
     function keys(event) {
@@ -216,7 +205,7 @@ export function render(root) {
   // --- filters ---------------------------------------------------------------------------------
 
   function drawControls() {
-    const chosen = MANY.flatMap((name) => state[name].map((value) => chip(`${T.search.facets[name]}: ${value.split("/").slice(-2).join("/")}`, () => set({ [name]: state[name].filter((each) => each !== value) }))));
+    const chosen = MANY.flatMap((name) => state[name].map((value) => chip(`${T.search.facets[name]}: ${shortPath(value)}`, () => set({ [name]: state[name].filter((each) => each !== value) }))));
     fill(
       controls,
       chosen.length ? h("div", { class: "chips" }, chosen, button(T.search.clear, clear, { kind: "quiet small" })) : null,
@@ -239,69 +228,66 @@ export function render(root) {
   }
 
   function date(name, label) {
-    return field(label, h("input", { type: "date", value: state[name] || "", onchange: (event) => set({ [name]: event.target.value || undefined }) }));
+    return field(label, h("input", { type: "date", "data-key": name, value: state[name] || "", onchange: (event) => set({ [name]: event.target.value || undefined }) }));
   }
 
   function check(name, label) {
-    return h("label", { class: "check" }, h("input", { type: "checkbox", checked: state[name], onchange: (event) => set({ [name]: event.target.checked || undefined }) }), label);
+    return h("label", { class: "check" }, h("input", { type: "checkbox", "data-key": name, checked: state[name], onchange: (event) => set({ [name]: event.target.checked || undefined }) }), label);
   }
 
-  async function loadLenses() {
-    const found = await attempt(() => ask("lens", { action: "list", project: state.project }));
-    if (!found?.lenses.length) return;
-    const choices = { "": T.search.noLens, ...Object.fromEntries(found.lenses.map((lens) => [lens.name, lens.name])) };
-    fill(lenses, field(T.search.lens, select(T.search.lens, choices, state.lens || "", (lens) => set({ lens: lens || undefined }))));
+  function loadLenses() {
+    return loaded(lenses, (signal) => ask("lens", { action: "list", project: state.project }, signal), (found) => {
+      if (!found.lenses.length) return null;
+      const choices = { "": T.search.noLens, ...Object.fromEntries(found.lenses.map((lens) => [lens.name, lens.name])) };
+      return field(T.search.lens, select(T.search.lens, choices, state.lens || "", (lens) => set({ lens: lens || undefined })));
+    });
   }
 
   function drawCounts(facets) {
     const groups = MANY.filter((name) => name !== "kind" && Object.keys(facets[name] || {}).length);
-    fill(
-      counts,
+    return [
       histogram(facets.month || {}),
       groups.map((name) => card(T.search.facets[name], h("ul", { class: "facet" }, Object.entries(facets[name]).slice(0, MOST_FACETS).map(([value, many]) => facet(name, value, many))))),
-    );
+    ];
   }
 
   function facet(name, value, many) {
     const on = state[name].includes(value);
-    const short = name === "source" ? value.split("/").slice(-2).join("/") : value;
-    return h("li", {}, h("button", { type: "button", class: "facet-value", title: value, "aria-pressed": String(on), onclick: () => set({ [name]: on ? state[name].filter((each) => each !== value) : [...state[name], value] }) }, h("span", {}, short), h("span", { class: "count" }, String(many))));
+    const short = name === "source" ? shortPath(value) : value;
+    return h("li", {}, h("button", { type: "button", class: "facet-value", title: value, "data-key": `${name}:${value}`, "aria-pressed": String(on), onclick: () => set({ [name]: on ? state[name].filter((each) => each !== value) : [...state[name], value] }) }, h("span", {}, short), h("span", { class: "count" }, String(many))));
   }
 
   function histogram(months) {
-    const known = Object.keys(months).sort();
-    if (!known.length) return null;
-    const shown = between(known[0], known.at(-1)).slice(-36);
+    const shown = Object.keys(months).sort().slice(-MOST_MONTHS); // months without a memory are left out
+    if (!shown.length) return null;
     const most = Math.max(...Object.values(months));
     const bars = shown.map((month) => h("button", {
-      type: "button", class: "month", title: T.search.month(month, months[month] || 0), "aria-label": T.search.month(month, months[month] || 0), disabled: !months[month],
+      type: "button", class: "month", title: T.search.month(month, months[month]), "aria-label": T.search.month(month, months[month]), "data-key": month,
       onclick: () => set({ since: `${month}-01`, until: lastDay(month) }),
-    }, h("span", { css: { height: `${((months[month] || 0) / most) * 100}%` } })));
+    }, h("span", { css: { height: `${(months[month] / most) * 100}%` } })));
     return card(T.search.histogram, h("div", { class: "months", role: "group", "aria-label": T.search.histogram }, bars), h("div", { class: "ends muted" }, h("span", {}, shown[0]), h("span", {}, shown.at(-1))));
+  }
+
+  function hits() {
+    return [...results.querySelectorAll("[data-item]")];
+  }
+
+  // Go from the box to the hits: those of what is typed there, once they are drawn.
+  function toHits(go) {
+    if (document.activeElement !== input || !results.hasAttribute("aria-busy")) return go();
+    drawn.then((isDrawn) => { if (isDrawn && (document.activeElement === input || results.contains(document.activeElement))) go(); });
+    return true;
   }
 
   return {
     focus: () => { input.focus(); input.select(); },
     escape: () => input.focus(),
-    step: (by) => (by < 0 && list.querySelector("[data-item]") === document.activeElement ? (input.focus(), true) : step([...list.querySelectorAll("[data-item]")], by)),
-    enter: () => { if (document.activeElement === input) list.querySelector("[data-item]")?.focus(); },
-    leave: () => { number += 1; running?.abort(); clearTimeout(later); },
+    step: (by) => toHits(() => (by < 0 && hits()[0] === document.activeElement ? (input.focus(), true) : step(hits(), by))),
+    enter: () => toHits(() => hits()[0]?.focus()),
   };
 }
 
 export const profiles = ["default", "cortex", "oro", "boocode", "nornicdb", "engram"];
-
-function between(first, last) {
-  const months = [];
-  let [year, month] = first.split("-").map(Number);
-  const [lastYear, lastMonth] = last.split("-").map(Number);
-  while ((year < lastYear || (year === lastYear && month <= lastMonth)) && months.length < 2400) {
-    months.push(`${String(year).padStart(4, "0")}-${String(month).padStart(2, "0")}`);
-    month += 1;
-    if (month > 12) [year, month] = [year + 1, 1];
-  }
-  return months;
-}
 
 function lastDay(month) {
   const [year, number] = month.split("-").map(Number);

@@ -2,7 +2,7 @@
 
 import { ask, follow, twin } from "/ui/api.js";
 import { fill, h } from "/ui/dom.js";
-import { address, badge, button, clock, empty, failed, field, head, heading, origin, place, project, select, source, step } from "/ui/parts.js";
+import { address, badge, button, clock, empty, field, head, heading, loaded, origin, place, project, select, source, step } from "/ui/parts.js";
 import { T } from "/ui/text.js";
 
 const PAGE = 40;
@@ -11,7 +11,7 @@ export function render(root) {
   const { values } = place();
   const state = { tab: values.get("tab") || "activity", what: values.get("what") || "", by: values.get("by") || "", limit: Number(values.get("limit")) || 100 };
   const ending = new AbortController();
-  const list = h("div", { class: "timeline", "aria-busy": "true" });
+  const list = h("div", { class: "timeline" });
   const live = h("span", { class: "live", role: "status" });
   let entries = [];
   let agents = new Set();
@@ -40,16 +40,12 @@ export function render(root) {
     await read();
   }
 
-  async function read() {
-    try {
-      const found = await ask("activity", asked, ending.signal);
+  function read() {
+    return loaded(list, (signal) => ask("activity", asked, signal), (found) => {
       const known = new Set(found.entries.map((entry) => entry.key));
       entries = [...entries.filter((entry) => !known.has(entry.key)), ...found.entries];
-      draw();
-    } catch (error) {
-      if (error.name !== "AbortError") fill(list, failed(error, read));
-    }
-    list.removeAttribute("aria-busy");
+      return lines();
+    });
   }
 
   function narrow(more) {
@@ -58,21 +54,23 @@ export function render(root) {
     draw();
   }
 
-  function draw(fresh = null) {
+  const draw = (fresh = null) => fill(list, lines(fresh));
+
+  function lines(fresh = null) {
     const before = agents.size;
     agents = new Set(entries.map((entry) => entry.by).filter(Boolean));
     if (agents.size !== before || !filters.childElementCount) drawFilters();
     const shown = entries.filter((entry) => (!state.what || entry.what === state.what) && (!state.by || entry.by === state.by));
-    if (!entries.length) fill(list, empty(T.today.none, T.today.noneNext, h("a", { class: "button primary", href: address("add") }, T.search.emptyAction)));
-    else if (!shown.length) fill(list, empty(T.today.noneHere));
-    else fill(list, days(shown.map((entry) => [entry.at, line(entry, entry.key === fresh)])), entries.length >= state.limit ? button(T.more, () => { asked.limit = state.limit += 100; narrow({}); read(); }, { kind: "quiet" }) : null);
+    if (!entries.length) return empty(T.today.none, T.today.noneNext, h("a", { class: "button primary", href: address("add") }, T.search.emptyAction));
+    if (!shown.length) return empty(T.today.noneHere);
+    return [days(shown.map((entry) => [entry.at, line(entry, entry.key === fresh)])), entries.length >= state.limit ? button(T.more, () => { asked.limit = state.limit += 100; narrow({}); read(); }, { kind: "quiet", "data-key": "more" }) : null];
   }
 
   function drawFilters() {
     const names = Object.fromEntries([...agents].map((name) => [name, T.memory.by[name] || name]));
     fill(
       filters,
-      h("div", { class: "chips", role: "group", "aria-label": T.today.activity }, Object.entries({ "": T.today.all, ...T.today.what }).map(([name, label]) => h("button", { type: "button", class: "chip", "aria-pressed": String(state.what === name), onclick: () => { state.what = name; drawFilters(); narrow({}); } }, label))),
+      h("div", { class: "chips", role: "group", "aria-label": T.today.activity }, Object.entries({ "": T.today.all, ...T.today.what }).map(([name, label]) => h("button", { type: "button", class: "chip", "data-key": `what-${name}`, "aria-pressed": String(state.what === name), onclick: () => { state.what = name; drawFilters(); narrow({}); } }, label))),
       field(T.today.agent, select(T.today.agent, { "": T.today.agentAll, ...names }, state.by, (by) => narrow({ by }))),
     );
   }
@@ -83,7 +81,7 @@ export function render(root) {
     const verb = asking ? (entry.ids.length ? T.today.found(entry.ids.length) : T.today.nothing) : T.memory.events[entry.verb] || entry.verb;
     return h(
       "a",
-      { class: `entry ${fresh ? "fresh" : ""}`, href: to, "data-item": true },
+      { class: `entry ${fresh ? "fresh" : ""}`, href: to, "data-item": true, "data-key": entry.key },
       h("time", { class: "muted", datetime: entry.at }, clock(entry.at)),
       badge(T.today.what[entry.what], `what-${entry.what}`),
       h("span", { class: "row-text" }, asking ? `“${entry.text}”` : entry.text),
@@ -95,20 +93,16 @@ export function render(root) {
 
   let shown = [];
 
-  async function more(cursor) {
-    try {
-      const found = await ask("list", { limit: PAGE, cursor, project: project() }, ending.signal);
+  function more(cursor) {
+    return loaded(list, (signal) => ask("list", { limit: PAGE, cursor, project: project() }, signal), (found) => {
       shown = [...shown, ...found.memories.map((memory) => [memory.observed_at || memory.created_at, item(memory)])];
-      if (!shown.length) fill(list, empty(T.search.empty, T.search.emptyNext, h("a", { class: "button primary", href: address("add") }, T.search.emptyAction)));
-      else fill(list, days(shown), found.next_cursor ? button(T.more, () => more(found.next_cursor), { kind: "quiet" }) : null, h("p", { class: "muted" }, T.health.of(shown.length, found.total)));
-    } catch (error) {
-      if (error.name !== "AbortError") fill(list, failed(error));
-    }
-    list.removeAttribute("aria-busy");
+      if (!shown.length) return empty(T.search.empty, T.search.emptyNext, h("a", { class: "button primary", href: address("add") }, T.search.emptyAction));
+      return [days(shown), found.next_cursor ? button(T.more, () => more(found.next_cursor), { kind: "quiet", "data-key": "more" }) : null, h("p", { class: "muted" }, T.health.of(shown.length, found.total))];
+    });
   }
 
   function item(memory) {
-    return h("a", { class: "entry", href: address(`memory/${memory.id}`), "data-item": true }, badge(memory.type, "type"), h("span", { class: "row-text" }, heading(memory)), h("span", { class: "muted small-text" }, origin(memory), source(memory)));
+    return h("a", { class: "entry", href: address(`memory/${memory.id}`), "data-item": true, "data-key": memory.id }, badge(memory.type, "type"), h("span", { class: "row-text" }, heading(memory)), h("span", { class: "muted small-text" }, origin(memory), source(memory)));
   }
 
   return { step: (by) => step([...list.querySelectorAll("[data-item]")], by), leave: () => ending.abort() };
