@@ -6,11 +6,13 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Lock
 from typing import IO, Final
 
 FILE: Final = 0o600
 FOLDER: Final = 0o700
 _BINARY: Final = getattr(os, "O_BINARY", 0)
+_SEEKING: Final = Lock()
 
 
 def make_folder(path: Path) -> None:
@@ -57,7 +59,7 @@ def lock_file(path: Path) -> int | None:
     make_folder(path.parent)
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), FILE)
-        if not _take_lock(handle):
+        if not take_lock(handle):
             os.close(handle)
             return None
         with suppress(OSError):
@@ -76,20 +78,33 @@ def unlock_file(path: Path, handle: int) -> None:
 if sys.platform == "win32":  # pragma: no cover - one of the two runs on any machine
     import msvcrt
 
-    def _take_lock(handle: int) -> bool:
+    def take_lock(handle: int) -> bool:
+        """Take the lock of an open file; tell whether it was free. The system releases it when the file is closed."""
         with suppress(OSError):
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
             return True
         return False
 
+    def wait_for_lock(handle: int) -> None:
+        """Wait until the lock of an open file is free, and take it."""
+        while True:
+            with suppress(OSError):  # it gives up after ten seconds; we do not
+                msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+                return
+
 else:
     import fcntl
 
-    def _take_lock(handle: int) -> bool:
+    def take_lock(handle: int) -> bool:
+        """Take the lock of an open file; tell whether it was free. The system releases it when the file is closed."""
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
         return False
+
+    def wait_for_lock(handle: int) -> None:
+        """Wait until the lock of an open file is free, and take it."""
+        fcntl.flock(handle, fcntl.LOCK_EX)
 
 
 def python_command(module: str, *words: str) -> list[str]:
@@ -119,9 +134,9 @@ def read_regular(path: Path) -> bytes:
 
 def read_at(handle: int, size: int, offset: int) -> bytes:
     """Return *size* bytes from *offset* on, though the system may read fewer at a time; raise OSError at the end."""
-    found = os.pread(handle, size, offset)
+    found = _read_some(handle, size, offset)
     while len(found) < size:
-        more = os.pread(handle, size - len(found), offset + len(found))
+        more = _read_some(handle, size - len(found), offset + len(found))
         if not more:
             raise OSError("the file is shorter than it was")
         found += more
@@ -133,3 +148,11 @@ def readable_by_others(path: Path) -> str:
     if os.name != "posix" or not path.exists() or not path.stat().st_mode & 0o077:
         return ""
     return f"chmod {0o700 if path.is_dir() else 0o600:o} {path}"
+
+
+def _read_some(handle: int, size: int, offset: int) -> bytes:
+    if hasattr(os, "pread"):
+        return os.pread(handle, size, offset)
+    with _SEEKING:  # threads share the handle, and Windows knows no read at an offset
+        os.lseek(handle, offset, os.SEEK_SET)
+        return os.read(handle, size)

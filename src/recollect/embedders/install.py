@@ -3,7 +3,6 @@
 import re
 import shutil
 import subprocess
-import sys
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,27 +36,9 @@ from recollect.embedders.manifest import (
 from recollect.embedders.models import FILE, HASHING, find_model
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import InputError, ModelError
-from recollect.files import make_folder, python_command
+from recollect.files import make_folder, python_command, wait_for_lock
 from recollect.records import Progress
 from recollect.values import dataclass, replace
-
-if sys.platform == "win32":  # pragma: no cover - one of the two runs on any machine
-    import msvcrt
-
-    def _take(file: IO[bytes]) -> None:
-        while True:
-            try:
-                msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-            except OSError:  # it gives up after ten seconds; we do not
-                continue
-            return
-
-else:
-    import fcntl
-
-    def _take(file: IO[bytes]) -> None:
-        fcntl.flock(file, fcntl.LOCK_EX)
-
 
 _BLOCK: Final = 1 << 20
 _TRIES: Final = 3
@@ -83,7 +64,7 @@ def file_lock(path: Path) -> Iterator[None]:
     """
     make_folder(path.parent)
     with path.open("ab") as file:
-        _take(file)
+        wait_for_lock(file.fileno())
         yield
 
 

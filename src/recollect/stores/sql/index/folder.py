@@ -2,7 +2,6 @@
 
 import math
 import os
-import sys
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from recollect.errors import StoreError
-from recollect.files import FILE, FOLDER
+from recollect.files import FILE, FOLDER, take_lock
 from recollect.stores.sql.engine import Session
 
 LOCK: Final = "lock"
@@ -24,18 +23,6 @@ SOON: Final = 5.0
 AT_ONCE: Final = -math.inf
 """The same where something is erased."""
 PAUSE: Final = 0.05
-
-if sys.platform == "win32":  # pragma: no cover - one of the two runs on any machine
-    import msvcrt
-
-    def _take(handle: int) -> None:
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _take(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 class SegmentUnavailable(StoreError):
@@ -74,7 +61,7 @@ class SegmentFolder:
         handle = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), FILE)
         until = time.monotonic() + patience
         try:
-            while not (ours := _is_taken(handle)) and time.monotonic() < until:
+            while not (ours := take_lock(handle)) and time.monotonic() < until:
                 time.sleep(PAUSE)
             with self._elsewhere.alone() if ours and self._elsewhere is not None else nullcontext(ours) as all_ours:
                 yield all_ours
@@ -156,14 +143,6 @@ class SegmentFolder:
         if self.path.is_symlink() or not self.path.is_dir():
             return []
         return sorted(each for each in self.path.rglob("*") if each.is_file() and not each.is_symlink())
-
-
-def _is_taken(handle: int) -> bool:
-    try:
-        _take(handle)
-    except OSError:
-        return False
-    return True
 
 
 def _changed(path: Path) -> float:
