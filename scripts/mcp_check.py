@@ -195,7 +195,7 @@ def _doors(address: str) -> tuple[tuple[str, tuple[str, ...], dict[str, str]], .
     """Return the doors: the front alone, the front with the server behind it, and HTTP."""
     front = ("--", sys.executable, "-m", "recollect", "mcp")
     return (
-        ("stdio, alone", front, {"RECOLLECT_ALONE": "1"}),
+        ("stdio, alone", front, {"RECOLLECT_DAEMON": "off"}),
         ("stdio, relayed", front, {}),
         ("HTTP", ("--server-url", address, "--transport", "http"), {}),
     )
