@@ -304,6 +304,17 @@ PROSE = (
     ("author list", "passwords: how users choose them (Smith2019, Lee2021)"),
     ("grades", "pass: 60pct, distinction: 85pct"),
     ("chinese", "密码：请向管理员索取"),  # noqa: RUF001
+    ("chinese stated", "密码是必填项, 至少12位"),
+    ("german stated", "Das Passwort für den Router ist abgelaufen"),
+    ("next line", "Password:\nat least 12 characters"),
+    ("next line of a schema", "password:\n  type: string\n  minLength: 12"),
+    ("table without secrets", "| field | password |\n|---|---|\n| type | string |\n| length | 12 |"),
+    ("table of token counts", "| model | tokens |\n|---|---|\n| small-2 | 128k |"),
+    ("bcrypt hash", "The hash is $2b$12$<y53> in the fixture."),
+    ("bcrypt hash of a column", "password_hash = '$2b$10$<y53>'"),
+    ("public test card of amex", "use 3782 822463 10005 in test mode"),
+    ("public test card of discover", "decline with 6011000990139424"),
+    ("powershell path", "$env:PATH = 'C:\\tools;' + $env:PATH"),
     ("japanese", "パスワード：管理者に聞いてください"),  # noqa: RUF001
     ("german", "Passwort: siehe Wiki, Kapitel 12"),
 )

@@ -439,6 +439,18 @@ PROSE = (
     ("secret in a sentence", "Set the client secret to § and restart.", "<w34>"),
     ("passphrase in a sentence", "The passphrase is '§'", "<word>-<word>-<d2>-<word>"),
     ("pw arrow", "password -> §", "<w9>2"),
+    ("german for", "Das Passwort für den Router ist §", "<A1><a6><d3>!"),
+    ("german of", "Das Kennwort vom Drucker lautet §", "<A1><a5><d3>"),
+    ("chinese stated", "数据库的密码是 §", "<w8>4"),
+    ("chinese stated without a space", "管理员密码为§", "<A1><a5><d4>"),
+    ("chinese other word", "登录口令是 §", "<w9>5"),
+    ("password on the next line", "Password:\n§\n", "<w4>#<w5>8"),
+    ("password below a sentence", "The root password is:\n\n    §\n", "<w4>#<w5>8"),
+    ("password with a dollar at its end", "password: §", "<a8>$"),
+    ("table cell", "| user | password |\n|---|---|\n| ann | § |\n| bob | see vault |", "<w4>#<w5>8"),
+    ("table cell of a key", "service | API key\n--- | ---\nmaps | §", "<w20>7"),
+    ("powershell variable", "$env:API_TOKEN = '§'", "<w20>3"),
+    ("kubeconfig key of any form", "    client-key-data: §", "<s80>"),
     ("passcode", "Zoom passcode: §", "<w2>7<w5>"),
 )
 

@@ -27,7 +27,7 @@ def _each(words: str) -> frozenset[str]:
 
 # --- names ----------------------------------------------------------------------------------
 
-FOREIGN: Final = ("contraseña", "Contraseña", "пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호")
+FOREIGN: Final = ("contraseña", "Contraseña", "пароль", "Пароль", "密码", "密碼", "口令", "パスワード", "비밀번호")
 """What a password is called in other scripts; the rest of the names are identifiers."""
 
 _PASSWORDS: Final = _each(
@@ -96,7 +96,7 @@ _PLACEHOLDERS: Final = (
 )
 _HOLES: Final = _each("insert replace sample fake mock todo fixme here none null")
 _REFERENCE: Final = (
-    r"(?i)\$[{(]|\$[a-z_]\w*+(?![!@#%^&*?+~=])|%\w++%|[{\[(<]|#\{|[@&]\w++\Z|~/|\.{1,2}/|\.values\."
+    r"(?i)\$2[abxy]?\$\d\d\$|\$[{(]|\$[a-z_]\w*+(?![!@#%^&*?+~=])|%\w++%|[{\[(<]|#\{|[@&]\w++\Z|~/|\.{1,2}/|\.values\."
     r"|[a-z][a-z0-9+.-]{1,20}://|\S{0,20}%[sdr(]|\S{0,20}\{\w*+\}"
     r"|(?:ssm|arn|vault|env|file|op|secret|projects|keyring|sops|kms|ref):"
 )
@@ -132,7 +132,7 @@ def is_password(written: str, *, sure: bool, noted: bool, quoted: bool, letters:
         return len(written) >= 6
     if noted and compiled(_PLAIN).match(written):
         return False
-    return has_digit(written) or bool(compiled(r"[!$%^#@&*?+~=]").search(written[:-1]))
+    return has_digit(written) or bool(compiled(r"[!$%^#@&*?+~=]\S|[$#@^&~=]\Z").search(written))
 
 
 def is_passphrase(written: str) -> bool:

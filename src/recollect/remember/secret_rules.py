@@ -21,6 +21,7 @@ from recollect.remember.secret_looks import (
     is_id,
     is_login,
     is_made_by_machine,
+    is_mixed,
     is_more_than_letters,
     is_opaque,
     is_passphrase,
@@ -28,6 +29,7 @@ from recollect.remember.secret_looks import (
     is_placeholder,
     is_random,
     is_reference,
+    is_slug,
     names_itself,
     strength_of,
 )
@@ -122,7 +124,7 @@ def _found(text: str) -> Iterator[Iterable[SecretSpan]]:
         yield _commands(text, lowered)
     if cues := [cue for cue in (_SIGNED_CUES if signed else _STATED_CUES) if cue in lowered]:
         yield _named(text, lowered, cues)
-    if signed and not text.isascii():
+    if not text.isascii():
         yield _named_abroad(text)
     if "phrase" in lowered or "mnemonic" in lowered or (signed and "codes" in lowered):
         yield _phrases(text)
@@ -182,10 +184,14 @@ _KEY_LINE: Final = (
 _KEY_REST: Final = r"(?:(?:\s|\\[nr]){0,80}[A-Za-z0-9+/=]{20,}+)++"
 _PUTTY: Final = r"Private-Lines: \d{1,4}\r?\n(?P<value>(?:[A-Za-z0-9+/=]{1,80}+(?:\r?\n|\Z)){1,400}+)"
 
+_KUBERNETES_KEY: Final = r"client-key-data[\"']?:[ \t]{0,4}[\"']?(?P<value>[A-Za-z0-9+/=]{20,}+)"
+
 
 def _private_keys(text: str) -> Iterator[SecretSpan]:
     if "PRIVATE KEY" in text:
         yield from _between_marks(text)
+    if "client-key-data" in text:
+        yield from (_span(match, "private-key") for match in compiled(_KUBERNETES_KEY).finditer(text))
     if "Private-Lines" in text:
         yield from (_span(match, "private-key") for match in compiled(_PUTTY).finditer(text))
 
@@ -454,7 +460,8 @@ _SHAPES: Final = (
     (
         "hash",
         ("$2", "$1$", "$5$", "$6$", "$y$", "$apr1$", "$argon2", "$scrypt$"),
-        r"\$(?:2[abxy]?|1|5|6|y|apr1|argon2(?:id|i|d)|scrypt)\$[A-Za-z0-9./+=,$-]{20,}+",
+        # A hash of bcrypt tells nothing by itself; behind `name:` it is a line of a file of passwords.
+        r"(?:(?<=[\w.-]:)\$2[abxy]?|\$(?:1|5|6|y|apr1|argon2(?:id|i|d)|scrypt))\$[A-Za-z0-9./+=,$-]{20,}+",
     ),
     ("hash", ("pbkdf2_sha",), r"pbkdf2_sha[0-9]{1,3}\$[0-9]{3,8}\$[A-Za-z0-9]{6,40}\$[A-Za-z0-9+/]{20,100}={0,2}"),
     ("hash", ("{S", "{s"), r"\{(?i:S?SHA(?:256|512)?|SMD5)\}[A-Za-z0-9+/]{20,120}={0,2}"),
@@ -488,6 +495,13 @@ _CARD: Final = (
     r"|3(?:[47]\d\d(?P<six>[ -]?)\d{6}(?P=six)\d{5}|[0689]\d\d(?P<ten>[ -])\d{6}(?P=ten)\d{4})"
     r")(?![\w-]|[.,]\d| [0-9A-F]{4}(?!\w))"
 )
+TEST_CARDS: Final = frozenset(
+    {"378282246310005", "371449635398431", "378734493671000", "6011000990139424", "6011981111111113", "30569309025904"}
+    | {"36227206271667", "6555900000604105", "3566002020360505", "6200000000000005", "6205500000000000004"}
+    | {"4000056655665556", "5200828282828210", "4000002500003155", "4000002760003184", "4000003800000446"}
+    | {"4012888888881881", "4917610000000000", "6799990100000000019", "2223003122003222", "4000000000003220"}
+)
+"""The numbers that payment services publish for tests: nobody can pay with them."""
 
 
 def _cards(text: str) -> Iterator[SecretSpan]:
@@ -495,7 +509,8 @@ def _cards(text: str) -> Iterator[SecretSpan]:
     for match in compiled(_CARD).finditer(text):
         digits = [int(digit) for digit in match[0] if digit.isdigit()]
         doubled = [sum(divmod(2 * digit, 10)) for digit in digits[-2::-2]]
-        if (sum(digits[::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 3:
+        number = "".join(map(str, digits))
+        if (sum(digits[::-2]) + sum(doubled)) % 10 == 0 and len(set(digits)) > 3 and number not in TEST_CARDS:
             yield SecretSpan(start=match.start(), stop=match.end(), kind="card")
 
 
@@ -610,8 +625,8 @@ def _commands(text: str, lowered: str) -> Iterator[SecretSpan]:
 
 # --- names and what stands under them -------------------------------------------------------
 
-_STATED_CUES: Final = ("pass", "pw", "secret", "token", "key")
-_SIGNED_CUES: Final = (*_STATED_CUES, "cred", "_pat", "psk", "sess", "kennwort", "senha")
+_STATED_CUES: Final = ("pass", "pw", "secret", "token", "key", "kennwort")
+_SIGNED_CUES: Final = (*_STATED_CUES, "cred", "_pat", "psk", "sess", "senha")
 """What names are made of: those that a sentence may state, and with those that need a colon or an equals sign."""
 
 
@@ -636,16 +651,34 @@ def _named(text: str, lowered: str, cues: list[str]) -> Iterator[SecretSpan]:
                 yield span
                 stop = span.stop
             at = lowered.find(cue, stop)
+    if "|" in text and "---" in text:
+        yield from _in_tables(text)
 
 
 def _named_abroad(text: str) -> Iterator[SecretSpan]:
-    if any(map(text.__contains__, ("密", "ワード", "비밀", "ароль", "ontraseña"))):
+    if any(map(text.__contains__, ("密", "口令", "ワード", "비밀", "ароль", "ontraseña"))):
         stop = 0
         for match in compiled("|".join(FOREIGN)).finditer(text):
             name = _Name(start=match.start(), stop=match.end(), strength="password", written=match[0])
-            if name.start >= stop and (span := _under_name(text, name)):
+            if name.start >= stop and (span := _under_name(text, name) or _stated_abroad(text, name)):
                 yield span
                 stop = span.stop
+
+
+def _stated_abroad(text: str, name: _Name) -> SecretSpan | None:
+    """Return the password that a sentence in Chinese, Japanese or Korean states: `密码是Tiger2024`."""
+    match = compiled(r"[ \t]{0,2}(?:是|为|為|は|은|는)[ \t]{0,2}:?[ \t]{0,2}(?P<value>[!-~]{6,64}+)").match(
+        text, name.stop
+    )
+    if match is None:
+        return None
+    value = _Value(text=_cut(match["value"], in_address=False), start=match.start("value"), how="stated", quoted=False)
+    if not _is_secret(value, name):
+        return None
+    return SecretSpan(start=value.start, stop=value.start + len(value.text), kind="credential")
+
+
+_NEXT_LINE: Final = r"[ \t]{0,4}\n(?:[ \t]{0,8}\n)?[ \t>]{0,8}(?=(?P<value>[^\s\"'`]{6,200})[ \t]{0,4}(?:\n|\Z))"
 
 
 def _name_at(text: str, start: int, stop: int) -> _Name:
@@ -673,6 +706,8 @@ def _word_before(text: str, start: int) -> str:
 
 def _is_a_step(text: str, start: int) -> bool:
     """Tell whether the name at *start* is one step of something longer, as in `arn:aws:…:secret:…`."""
+    if text[max(0, start - 5) : start].lower() == "$env:":  # a variable, as PowerShell writes it
+        return False
     return start > 1 and text[start - 1] == ":" and (text[start - 2].isalnum() or text[start - 2] in ":)*")
 
 
@@ -684,8 +719,9 @@ _OPENERS: Final = r"[bBuUrRfN]?(?P<quote>\\?[\"'`])|[“‘«„]|"  # noqa: RUF
 _ASSIGNED: Final = rf"{_CLOSERS}(?P<sign>:[=-]|=>|->|={{1,3}}|:|：|→|(?<=[ \t])\|(?=[ \t]))\*{{0,2}}[ \t]{{0,4}}"  # noqa: RUF001
 _PAIRED: Final = r"[\"']?,?\s{0,20}[\"']?value[\"']?[ \t]{0,3}[:=][ \t]{0,3}"
 _STATED: Final = (
-    r"(?:[ \t](?:for|of|on|at|in|to)(?:[ \t](?:the|our|my|your|this))?(?:[ \t][\w.-]{1,24}){1,2})?[ \t]{1,2}"
-    r"(?:is|was|to|ist|lautet|est|es|é|are)(?:[ \t]now)?[ \t]{0,2}:?[ \t]{1,2}"
+    r"(?:[ \t](?:for|of|on|at|in|to|für|vom|zum|zur|von|des|der|im)"
+    r"(?:[ \t](?:the|our|my|your|this|den|die|das|dem|der|unseren?|meinen?))?(?:[ \t][\w.-]{1,24}){1,2})?[ \t]{1,2}"
+    r"(?:is|was|to|ist|lautet|heißt|est|es|é|are)(?:[ \t]now)?[ \t]{0,2}:?[ \t]{1,2}"
 )
 _ENDS: Final = {"“": "”", "‘": "’", "«": "»", "„": "“"}  # noqa: RUF001
 
@@ -713,7 +749,9 @@ def _under_name(text: str, name: _Name) -> SecretSpan | None:
 
 def _links(text: str, name: _Name) -> Iterator[tuple[int, How]]:
     """Yield where the value of *name* may begin and how it is joined, the surest way first."""
-    if link := compiled(_ASSIGNED).match(text, name.stop):
+    if below := _below(text, name):
+        yield below, "noted"
+    elif link := compiled(_ASSIGNED).match(text, name.stop):
         yield link.end(), _how(text, name, link)
     elif link := _set_apart(text, name):
         yield link.end(), "assigned"
@@ -722,6 +760,16 @@ def _links(text: str, name: _Name) -> Iterator[tuple[int, How]]:
             yield link.end(), "stated"
         if link := compiled(r"[ \t]{1,3}").match(text, name.stop):
             yield link.end(), "word" if _takes_a_word(text, name, link.end()) else "beside"
+
+
+def _below(text: str, name: _Name) -> int:
+    """Return where the value of *name* begins on a line of its own below a colon; 0 where there is none."""
+    colon = compiled(rf"{_CLOSERS}(?:is|are|ist|lautet)?[ \t]{{0,2}}[:：]").match(text, name.stop)  # noqa: RUF001
+    found = compiled(_NEXT_LINE).match(text, colon.end()) if colon else None
+    if found is None or not is_mixed(found["value"]):
+        return 0
+    is_name = is_slug(found["value"]) and not compiled(r"[!$%^#&*?~=]").search(found["value"])
+    return 0 if is_name else found.end()
 
 
 def _set_apart(text: str, name: _Name) -> re.Match[str] | None:
@@ -832,6 +880,35 @@ def _under_key(text: str, key: str) -> Iterator[SecretSpan]:
         start = text.find(written)
         value = _Value(text=written, start=start, how="assigned", quoted=True)
         if _is_secret(value, _Name(start=0, stop=0, strength=strength, written="the key")):
+            yield SecretSpan(start=start, stop=start + len(written), kind="credential")
+
+
+# --- cells of tables ------------------------------------------------------------------------
+
+
+def _in_tables(text: str) -> Iterator[SecretSpan]:
+    """Yield the secrets in the cells of a table, below the name of their column."""
+    names: list[str] = []
+    at, before = 0, ""
+    for line in text.splitlines(keepends=True):
+        if "---" in line and "|" in before and not line.strip().strip("|:- \t"):
+            names = [cell.strip(" \t`*") for cell in before.strip().strip("|").split("|")]
+        elif "|" not in line:
+            names = []
+        elif names:
+            yield from _in_cells(line, at, names)
+        at, before = at + len(line), line
+
+
+def _in_cells(row: str, at: int, names: Sequence[str]) -> Iterator[SecretSpan]:
+    lead = len(row) - len(row.lstrip(" \t|"))
+    for cell, name in zip(compiled(r"[^|\n]++").finditer(row, lead), names, strict=False):
+        written, strength = cell[0].strip().strip("`*"), strength_of(name[-64:])
+        if not written or " " in written or strength == "none":
+            continue
+        start = at + row.find(written, cell.start())
+        value = _Value(text=written, start=start, how="noted", quoted=False)
+        if _is_secret(value, _Name(start=0, stop=0, strength=strength, written=name.lower())):
             yield SecretSpan(start=start, stop=start + len(written), kind="credential")
 
 
