@@ -16,7 +16,6 @@ from starlette.types import Receive, Scope, Send
 
 from recollect.replies import Reply
 from recollect.surfaces.serialise import serialise
-from recollect.values import replace
 
 AT_ONCE: Final = 50
 """How many lines are read before the next part is sent."""
@@ -32,9 +31,24 @@ def content(value: Any) -> bytes:
 
 
 def tag_of(value: Any) -> bytes:
-    """Return the ETag of an answer: that of its content, without how long a search took."""
-    steady = replace(value, timings_ms={}) if isinstance(value, Reply) else value
+    """Return the ETag of an answer: that of its content, without what changes from one moment to the next."""
+    steady = _steady(value) if isinstance(value, Reply) else value
     return f'W/"{hashlib.blake2b(content(steady), digest_size=12).hexdigest()}"'.encode()
+
+
+def _steady(reply: Reply) -> tuple[Any, ...]:
+    """Return what *reply* says, without timings and without scores, which fade with the age of a memory."""
+    hits = [(hit.id, hit.memory.updated_at, hit.snippet, hit.conflicts) for hit in reply.hits]
+    return (
+        reply.query,
+        reply.outcome,
+        reply.reason,
+        reply.degraded,
+        reply.hidden,
+        reply.facets,
+        reply.suggestions,
+        hits,
+    )
 
 
 class Streamed(Response):
