@@ -713,9 +713,11 @@ class Recollection:
         """
         session = self._named(session)
         asked = recall.inject.task_query(task, description=description, tags=names(tag))
-        reply = self.search(asked, **_for_task(options, session=session))
+        told = recall.ledger.told(self.store, session, project=self._notes)
+        most = max(limit, self.profile.limit) + len(told)
+        reply = self.search(asked, **_for_task(options, limit=most, session=session))
         if reply.outcome == "weak":
-            title = self.search(recall.inject.task_query(task), **_for_task(options))
+            title = self.search(recall.inject.task_query(task), **_for_task(options, limit=most))
             reply = recall.inject.trusted_as(title, reply)
         return recall.inject.inject(
             reply,
@@ -1567,7 +1569,11 @@ def _unquoted(reply: Reply) -> Reply:
     return replace(reply, query=remember.redact.redact_text(reply.query).text)
 
 
-def _for_task(options: InjectOptions, *, session: str | None = None) -> SearchOptions:
-    """Return how the memories for a task are searched: only what probably answers, unless told otherwise."""
+def _for_task(options: InjectOptions, *, limit: int, session: str | None = None) -> SearchOptions:
+    """Return how the memories for a task are searched: only what probably answers, unless told otherwise.
+
+    The *limit* allows for what the session was told before, which is found again and not told again.
+    """
     kept = {name: value for name, value in options.items() if name != "only_tag"}
-    return cast("SearchOptions", {"precise": True, **kept, "tag": options.get("only_tag"), "session": session})
+    own = {"tag": options.get("only_tag"), "limit": limit, "session": session}
+    return cast("SearchOptions", {"precise": True, **kept, **own})

@@ -262,6 +262,7 @@ class Filter:
     include_superseded: bool = False
     fact_types: tuple[str, ...] | None = None
     as_of: datetime | None = None
+    pinned: bool | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is not of its type; a moment without a time zone is read as UTC."""

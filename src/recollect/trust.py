@@ -68,34 +68,62 @@ Load = Callable[[Sequence[int]], Mapping[int, Memory]]
 """Returns the memories of some ids, as far as the reader may see them."""
 
 
-def conflicts_among(
+def conflicts_of(
     rows: AbstractSet[int], events: Mapping[int, Sequence[Event]], load: Load
-) -> dict[int, tuple[int, ...]]:
-    """Return for each of the memories *rows* which others of them it conflicts with, by what their *events* say.
+) -> tuple[dict[int, tuple[int, ...]], dict[int, Memory]]:
+    """Return which memories conflict with each other, by the *events* of the memories *rows*, and those not in *rows*.
 
-    What was superseded since then is stood for by its successor.
+    A memory that was superseded since is replaced by its successor; one that was forgotten is left out. What is not
+    among *rows* is loaded together.
     """
+    named = {row: contradicted(log) for row, log in events.items() if row in rows}
+    held = _with_successors({other for others in named.values() for other in others} - rows, rows, load)
     found: dict[int, set[int]] = defaultdict(set)
-    for row, log in events.items():
-        others = {_successor(other, rows, load) for other in contradicted(log)}
-        for other in (others & rows) - {row}:
-            found[row].add(other)
-            found[other].add(row)
-    return {row: tuple(sorted(others)) for row, others in found.items()}
+    for row, others in named.items():
+        for other in {_successor(each, rows, held) for each in others} - {row}:
+            if other in rows or (other in held and is_live(held[other])):
+                found[row].add(other)
+                found[other].add(row)
+    return {row: tuple(sorted(others)) for row, others in found.items()}, held
 
 
-def _successor(row: int, rows: AbstractSet[int], load: Load) -> int:
+def _with_successors(wanted: AbstractSet[int], rows: AbstractSet[int], load: Load) -> dict[int, Memory]:
+    """Load the memories *wanted* at one go, then, where they were superseded, their successors."""
+    held: dict[int, Memory] = {}
+    while wanted:
+        found = load(sorted(wanted))
+        held |= found
+        wanted = {each.superseded_by for each in found.values() if each.superseded_by} - held.keys() - rows
+    return held
+
+
+def _successor(row: int, rows: AbstractSet[int], held: Mapping[int, Memory]) -> int:
     seen: set[int] = set()
-    while row not in rows and row not in seen:
+    while row not in rows and row not in seen and row in held:
         seen.add(row)
-        held = load([row]).get(row)
-        row = row if held is None else held.superseded_by or row
+        row = held[row].superseded_by or row
     return row
+
+
+def is_live(memory: Memory) -> bool:
+    """Return whether *memory* is neither forgotten nor superseded."""
+    return memory.deleted_at is None and memory.superseded_by is None
+
+
+def stands_above(one: Memory, other: Memory) -> bool:
+    """Return whether whoever stands behind *one* is trusted further than whoever stands behind *other*."""
+    return _standing(one) > _standing(other)
 
 
 def contradicted(events: Iterable[Event]) -> list[int]:
     """Return the memories that, by the *events* of another one, it conflicts with."""
     return [row for row, relation in linked(events).items() if relation == "conflicts"]
+
+
+def differing(events: Iterable[Event]) -> list[int]:
+    """Return the memories about the same thing that, by the *events* of another one, have other values than it."""
+    details = (event.detail for event in events if event.verb in DECIDING and event.detail.get("related"))
+    return [row for each in details if each.get("differs") and isinstance(row := each.get("proposes"), int)]
 
 
 def linked(events: Iterable[Event]) -> dict[int, str]:

@@ -34,6 +34,7 @@ def describes(where: Filter, memory: Memory, facts: Iterable[Fact]) -> bool:
         and (where.sources is None or any(comes_from(memory.source, wish) for wish in where.sources))
         and (where.since is None or memory.when >= where.since)
         and (where.until is None or memory.when < where.until)
+        and (where.pinned is None or memory.pinned == where.pinned)
         and (where.fact_types is None or any(fact.type in where.fact_types for fact in facts))
     )
 

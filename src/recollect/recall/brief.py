@@ -5,13 +5,14 @@ from datetime import datetime
 from typing import Final
 
 from recollect.recall.inject import Rendered, count_tokens_mixed, render
-from recollect.records import LEDGER, NO_FILTER, Filter, Memory, Scope
+from recollect.recall.ledger import note_told
+from recollect.records import Filter, Memory, Scope
 from recollect.stores.contract import Store
 
 TYPES: Final = ("preference", "decision", "gotcha", "identity", "rule")
 """The types that are worth knowing whatever the task is."""
-NEWEST: Final = 200
-"""Among how many of the newest memories those that are pinned are looked for."""
+MAX_CHOSEN: Final = 50
+"""How many memories that are pinned, and how many of these types, are looked at."""
 
 
 def brief(
@@ -28,17 +29,14 @@ def brief(
     chosen = _chosen(store, scope)
     rendered = render(chosen, now=now, counter=count_tokens_mixed, limit=limit, budget=budget)
     if session is not None and rendered.ids:
-        words = {str(each.id): each.meaning.hex() for each in chosen if each.id in rendered.ids}
-        told = store.notes(LEDGER, project=project).get(session, {})
-        store.put_note(LEDGER, session, {**told, **words}, project=project)
+        told = [each for each in chosen if each.id in rendered.ids]
+        note_told(store, session, told, project=project, at=now)
     return rendered
 
 
 def _chosen(store: Store, scope: Scope) -> Sequence[Memory]:
     """Return what is pinned and what is of a telling type, newest first each; turns of conversations are neither."""
-    newest = store.browse(scope=scope, where=NO_FILTER, limit=NEWEST, offset=0)
-    typed = store.browse(scope=scope, where=Filter(types=TYPES), limit=NEWEST // 4, offset=0)
-    pinned = [each for each in store.load(newest.ids, scope=scope).values() if each.pinned]
-    known = {each.id for each in pinned}
-    telling = [each for each in store.load(typed.ids, scope=scope).values() if each.id not in known]
-    return [*pinned, *(each for each in telling if each.thread is None)]
+    pinned = store.browse(scope=scope, where=Filter(pinned=True), limit=MAX_CHOSEN).ids
+    typed = store.browse(scope=scope, where=Filter(types=TYPES), limit=MAX_CHOSEN).ids
+    memories = store.load(list(dict.fromkeys((*pinned, *typed))), scope=scope).values()
+    return [each for each in memories if each.pinned or each.thread is None]

@@ -11,7 +11,8 @@ from typing import Final, Literal
 from recollect.decay import age_days
 from recollect.errors import InputError
 from recollect.lazy import regex
-from recollect.records import LEDGER, NEVER, Memory
+from recollect.recall import ledger
+from recollect.records import NEVER, Memory
 from recollect.replies import Reply, Turn
 from recollect.stores.contract import Store
 from recollect.text.firewall import HEADING, closing, disarm, opening
@@ -254,8 +255,7 @@ def inject(
 
     A session of one project is another than a session of the same name in a second one.
     """
-    told = store.notes(LEDGER, project=project).get(session, {}) if session is not None else {}
-    chosen = choose(reply, told=told)
+    chosen = choose(reply, told=ledger.told(store, session, project=project))
     rendered = render(
         chosen,
         now=now,
@@ -267,6 +267,6 @@ def inject(
         exchanges={hit.id: [turn for turn in hit.exchange if turn.id is not None] for hit in reply.hits},
     )
     if session is not None and rendered.ids:
-        words = {str(each.id): each.meaning.hex() for each in chosen if each.id in rendered.ids}
-        store.put_note(LEDGER, session, {**told, **words}, project=project)
+        told = [each for each in chosen if each.id in rendered.ids]
+        ledger.note_told(store, session, told, project=project, at=now)
     return rendered

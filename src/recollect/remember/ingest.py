@@ -27,6 +27,7 @@ from recollect.records import (
     Write,
     digest,
 )
+from recollect.remember.contested import note_contested
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
 from recollect.remember.dedup import (
     DECIDE,
@@ -46,7 +47,7 @@ from recollect.remember.redact import FoundSecret
 from recollect.replies import Degraded
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
-from recollect.trust import EVIDENCE, against, may_change, may_replace, outranks
+from recollect.trust import DECIDING, EVIDENCE, against, contradicted, may_change, may_replace, outranks
 from recollect.values import dataclass, field, replace
 from recollect.vectors import matrix
 
@@ -295,6 +296,10 @@ def _ingest_batch(
     writes += [Feedback(id=row, verdict=verdict) for row, verdict in verdicts if verdict]
     if writes:
         context.store.apply(writes, at=context.now)
+    for result in results:
+        held = existing.memories.get(result.of or 0)
+        if held is not None and result.decision == "conflicts" and "against" in result.evidence:
+            note_contested(held, [result.id], context.store)
     _put_vectors(batch, results, ids, existing.memories, context.store)
     return results
 
@@ -356,19 +361,39 @@ def _find_existing(batch: Sequence[_Entry], context: IngestContext, *, few: bool
             cosines[place] |= _cosines(embedding, rows, context.store)
     owners = (entry.owner.id for entry in batch if entry.owner is not None)
     forgotten = forgotten_rows([entry.memory for entry in batch], context.store)
-    found = (row for each in (*near, *cosines, *bm25) for row in each)
+    further = _with_contradicted(batch, near, bm25, context.store)
+    found = (row for each in (*further, *cosines, *bm25) for row in each)
     rows = sorted({*same.values(), *owners, *forgotten.values(), *found})
     memories = _with_successors(rows, same.values(), context.store) if rows else {}
     variants = context.store.wordings(list(memories), scope=ALL_PROJECTS) if rows else {}
     return _Existing(
         same=same,
-        near=near,
+        near=further,
         cosines=cosines,
         bm25=bm25,
         memories=memories,
         variants=variants,
         forgotten=forgotten,
     )
+
+
+def _with_contradicted(
+    batch: Sequence[_Entry], near: Sequence[Sequence[int]], bm25: Sequence[Scores], store: Store
+) -> list[Sequence[int]]:
+    """Return *near* with what those memories contradict, for drafts that are not the owner's.
+
+    A writer who says many things of one kind must not crowd out what the owner says of it.
+    """
+    met = {
+        place: (*near[place], *bm25[place])
+        for place, entry in enumerate(batch)
+        if entry.memory.trust != "owner" and (near[place] or bm25[place])
+    }
+    rows = sorted({row for each in met.values() for row in each})
+    events = store.history(rows, scope=ALL_PROJECTS, verbs=DECIDING) if rows else {}
+    opposed = {row: contradicted(log) for row, log in events.items()}
+    added = {place: [other for row in each for other in opposed.get(row, ())] for place, each in met.items()}
+    return [(*each, *dict.fromkeys(added.get(place, ()))) for place, each in enumerate(near)]
 
 
 def _with_successors(rows: Sequence[int], same: Iterable[int], store: Store) -> dict[int, Memory]:

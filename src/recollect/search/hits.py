@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count
 
-from recollect.records import FactQuery, Memory, WordQuery, facts_by_memory
+from recollect.records import NO_FILTER, Event, FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Candidate
@@ -13,7 +13,7 @@ from recollect.search.texts import with_outlines
 from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
 from recollect.text.snippet import QueryTerms, Snippet, held, held_in_line, joined, marked_snippet, most_held
-from recollect.trust import DECIDING, conflicts_among
+from recollect.trust import DECIDING, conflicts_of, differing, stands_above
 from recollect.values import replace
 
 SHOWABLE = ("near_repeat", "limit", "imprecise")
@@ -77,17 +77,70 @@ def build_hits(state: State) -> State:
     return replace(state, hits=tuple(map(hit, count(1), state.kept)), total=_total(state))
 
 
-def mark_conflicts(state: State, context: SearchContext) -> State:
-    """Say of each hit which others it conflicts with."""
+def mark_conflicts(state: State, context: SearchContext, *, limit: int) -> State:
+    """Say of each hit which memories it conflicts with, and show the more trusted side of a conflict first.
+
+    However often somebody contradicts the owner, what the owner says of it stands before the first contradiction.
+    """
     rows = {hit.id for hit in state.hits}
-    if len(rows) < 2:
-        return state
     events = {row: state.events[row] for row in rows if row in state.events}
-    found = conflicts_among(rows, events, lambda missing: context.ask.load(missing, scope=state.scope))
-    if not found:
-        return state
-    marked = (replace(hit, conflicts=found[hit.id]) if hit.id in found else hit for hit in state.hits)
-    return replace(state, hits=tuple(marked))
+    found, held = conflicts_of(rows, events, lambda missing: context.ask.load(missing, scope=state.scope))
+    hits = tuple(replace(hit, conflicts=found[hit.id]) if hit.id in found else hit for hit in state.hits)
+    if not state.browsing:
+        admitted = {row: held[row] for row in held if row in found and _is_admitted(row, state)}
+        hits = tuple(_owner_first(replace(state, hits=hits), events, admitted, found))[:limit]
+    return replace(state, hits=tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits, start=1)))
+
+
+def _is_admitted(row: int, state: State) -> bool:
+    """Return whether a memory that is no hit may be shown: it matched, or nothing in the request excludes it."""
+    plain = state.where == NO_FILTER and not state.query.unwanted
+    return plain or any(each.id == row for each in state.candidates)
+
+
+def _owner_first(
+    state: State,
+    events: Mapping[int, Sequence[Event]],
+    held: Mapping[int, Memory],
+    conflicts: Mapping[int, tuple[int, ...]],
+) -> Iterator[Hit]:
+    """Yield the hits; before one that contradicts more trusted memories, those, also where they are no hits."""
+    hits = sorted(state.hits, key=lambda hit: (-hit.score, hit.memory.trust != "owner"))
+    known = {hit.id: hit for hit in hits}
+    done: set[int] = set()
+    for hit in hits:
+        about = (*hit.conflicts, *(row for row in differing(events.get(hit.id, ())) if row in known))
+        for row in about if hit.id not in done else ():
+            memory = known[row].memory if row in known else held.get(row)
+            if memory is not None and row not in done and stands_above(memory, hit.memory):
+                done.add(row)
+                yield _raised(known[row], hit) if row in known else _found_by(hit, memory, conflicts[row], state)
+        if hit.id not in done:
+            done.add(hit.id)
+            yield hit
+
+
+def _raised(hit: Hit, below: Hit) -> Hit:
+    """Return *hit* with as high a score as *below*, which contradicts it."""
+    if not 0 < hit.score < below.score:
+        return hit
+    return replace(hit, score=below.score, factors={**hit.factors, "trust": below.score / hit.score})
+
+
+def _found_by(hit: Hit, memory: Memory, conflicts: tuple[int, ...], state: State) -> Hit:
+    """Return *memory* as a hit in the place of *hit*, which contradicts it; nothing else brought it."""
+    terms = query_terms(state.tiers)
+    shown = _snippet(memory, None, terms, by_words=True) if state.request.snippets else NO_SNIPPET
+    return replace(
+        hit,
+        memory=memory,
+        snippet=shown.text,
+        marks=shown.marks,
+        facts=(),
+        conflicts=conflicts,
+        older=None,
+        exchange=(),
+    )
 
 
 def _best_passages(state: State) -> Mapping[int, tuple[int, int]]:

@@ -97,7 +97,7 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
     asked = as_asked(profile, request)
     facets = (AskingStage(name="facets", step=count_facets),) if request.facets else ()
     reason = AskingStage(name="reason", step=explain_nothing)
-    conflicts = AskingStage(name="conflicts", step=mark_conflicts)
+    conflicts = AskingStage(name="conflicts", step=partial(mark_conflicts, limit=asked.limit))
     if query.is_blank and request.embedding is None and profile.blank == "browse":
         newest = AskingStage(name="browse", step=partial(browse, limit=asked.limit))
         return Pipeline(stages=(newest, conflicts, *facets, reason))

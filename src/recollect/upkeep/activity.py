@@ -67,8 +67,10 @@ def _change(event: Event, memory: Memory) -> Entry:
 
 
 def _recalled(store: Store, *, scope: Scope, project: str, session: str | None, limit: int) -> Iterable[Entry]:
-    told = store.notes(LEDGER, project=project)
-    for recall in store.recalls(scope=scope, session=session, limit=limit):
+    recalls = store.recalls(scope=scope, session=session, limit=limit)
+    sessions = {recall.session for recall in recalls if recall.session}
+    told = {name: store.note(LEDGER, name, project=project) or {} for name in sessions}
+    for recall in recalls:
         yield _recall(recall, told.get(recall.session or "", {}))
 
 

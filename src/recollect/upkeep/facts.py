@@ -8,7 +8,7 @@ from typing import Final, Literal
 from recollect.decay import age_days, effective_confidence
 from recollect.records import NO_FILTER, Fact, FactQuery, Memory, Scope
 from recollect.stores.contract import Store
-from recollect.trust import DECIDING, conflicts_among, contradicted, level
+from recollect.trust import DECIDING, conflicts_of, contradicted, level
 from recollect.values import dataclass
 
 BATCH: Final = 500
@@ -101,7 +101,8 @@ def memory_conflicts(store: Store, *, scope: Scope) -> list[Conflict]:
     slices = (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
     logs = (store.history(part, scope=scope, verbs=DECIDING) for part in slices)
     events = {row: log for part in logs for row, log in part.items() if contradicted(log)}
-    found = conflicts_among(set(ids), events, lambda rows: store.load(rows, scope=scope)) if events else {}
+    rows = set(ids)
+    found, _ = conflicts_of(rows, events, lambda missing: store.load(missing, scope=scope))
     memories = store.load(sorted(found), scope=scope) if found else {}
     pairs = ((row, other) for row in memories for other in found[row] if other < row)
     return [Conflict(one=memories[row], other=memories[other], kind="memory") for row, other in pairs]

@@ -1,24 +1,28 @@
 """What needs a person: contradictions, proposed merges and updates, the word of agents, secrets, failed imports.
 
-What was settled is kept as a note by its key, and not asked again. Only what came in lately is looked at, so that a
-large store takes no longer than a small one.
+What was settled is kept as a note by its key, and not asked again. Contradictions of what is trusted further are kept
+as notes too; of the rest only what came in lately is looked at, so that a large store takes no longer than a small one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, Literal
+from itertools import islice
+from typing import Any, Final, Literal, get_args
 
 from recollect.errors import InputError
 from recollect.records import Event, Fact, FactQuery, Memory, Scope
+from recollect.remember.contested import CONTESTED
 from recollect.remember.failed_imports import FAILED
 from recollect.stores.contract import Store
-from recollect.trust import linked
+from recollect.trust import is_live, linked
 from recollect.upkeep.consolidate import MergeProposal
 from recollect.upkeep.facts import Conflict
 from recollect.upkeep.facts import conflicts as stated_conflicts
 from recollect.values import dataclass
 
-Kind = Literal["conflict", "merge", "update", "trust", "secret", "import"]
+Kind = Literal["conflict", "update", "merge", "secret", "import", "trust"]
+KINDS: Final = get_args(Kind)
+"""The kinds in the order in which they are asked: whose word it is comes last, as there may be many."""
 SETTLED: Final = "review"
 """The kind of note that says what was settled."""
 MAX_SETTLED: Final = 5_000
@@ -54,10 +58,12 @@ def review(
     settled = store.notes(SETTLED, project=project)
     events = store.events(scope=scope, limit=LATELY)
     stated = _stated(sorted({event.memory_id for event in events}), store, scope=scope)
-    found = [*_conflicting([*stated, *conflicts], store, scope=scope), *_merging(merges, store, scope=scope)]
+    found = [*_contested(store, scope=scope, settled=settled)]
+    found += [*_conflicting([*stated, *conflicts], store, scope=scope), *_merging(merges, store, scope=scope)]
     found += _lately(events, store, scope=scope)
     found += _failed(store.notes(FAILED, project=project))
-    return tuple({item.key: item for item in found if item.key not in settled}.values())
+    asked = {item.key: item for item in found if item.key not in settled}
+    return tuple(sorted(asked.values(), key=lambda item: KINDS.index(item.kind)))
 
 
 def settle(store: Store, key: str, *, project: str, at: datetime, again: bool = False) -> None:
@@ -73,6 +79,19 @@ def settle(store: Store, key: str, *, project: str, at: datetime, again: bool = 
 
 
 # --- the questions ----------------------------------------------------------------------------
+
+
+def _contested(store: Store, *, scope: Scope, settled: Mapping[str, object]) -> Iterator[ReviewItem]:
+    """Yield, for each memory that somebody of less trust contradicts, the last contradiction that is not settled."""
+    projects = store.projects() if scope.projects is None else sorted(scope.projects)
+    against = {
+        int(row): value["by"] for each in projects for row, value in store.notes(CONTESTED, project=each).items()
+    }
+    rows = sorted({*against, *(row for several in against.values() for row in several)})
+    held = {row: memory for row, memory in store.load(rows, scope=scope).items() if is_live(memory)}
+    for row in against.keys() & held.keys():
+        pairs = (_pair("conflict", (held[by], held[row]), DIFFERENT) for by in reversed(against[row]) if by in held)
+        yield from islice((pair for pair in pairs if pair.key not in settled), 1)
 
 
 def _stated(rows: Sequence[int], store: Store, *, scope: Scope) -> Iterator[Conflict]:
@@ -92,7 +111,7 @@ def _conflicting(conflicts: Sequence[Conflict], store: Store, *, scope: Scope) -
         rows = sorted({_memory_of(each.one), _memory_of(each.other)}, reverse=True)
         memories = tuple(store.load(rows, scope=scope).values())
         talk = all(memory.turn is not None for memory in memories)  # what is said in turn is no contradiction
-        if len(memories) == 2 and not talk and all(_is_live(memory) for memory in memories):
+        if len(memories) == 2 and not talk and all(is_live(memory) for memory in memories):
             yield _pair("conflict", memories, DIFFERENT)
 
 
@@ -113,23 +132,20 @@ def _pair(kind: Kind, memories: tuple[Memory, ...], about: str) -> ReviewItem:
     )
 
 
-def _is_live(memory: Memory) -> bool:
-    return memory.deleted_at is None and memory.superseded_by is None
-
-
 def _lately(events: Sequence[Event], store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
     """Yield the questions about what came in lately."""
-    held = store.load(list(dict.fromkeys(event.memory_id for event in events)), scope=scope)
+    named = (row for event in events for row in (event.memory_id, *linked([event])))
+    held = store.load(list(dict.fromkeys(named)), scope=scope)
     for event in events:
         memory = held.get(event.memory_id)
-        if memory is not None and _is_live(memory) and event.verb == "add":
-            yield from _of_one(memory, event, store, scope=scope)
+        if memory is not None and is_live(memory) and event.verb == "add":
+            yield from _of_one(memory, event, held)
 
 
-def _of_one(memory: Memory, event: Event, store: Store, *, scope: Scope) -> Iterator[ReviewItem]:
+def _of_one(memory: Memory, event: Event, held: Mapping[int, Memory]) -> Iterator[ReviewItem]:
     for row, relation in linked([event]).items():
-        other = store.load([row], scope=scope).get(row)
-        if other is None or not _is_live(other):
+        other = held.get(row)
+        if other is None or not is_live(other):
             continue
         if relation == "updates":
             yield _pair("update", (memory, other), "The first may update the second.")

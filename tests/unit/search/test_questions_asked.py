@@ -98,3 +98,19 @@ def test_a_hybrid_search_takes_five_statements_and_none_twice(tmp_path: Path, qu
         asked = [sql for sql in told if sql not in {"begin", "rollback"}]
         assert (len(told) - len(asked), len(set(asked))) == (2, len(asked))
         assert len(asked) <= STATEMENTS
+
+
+def test_a_search_loads_what_its_hits_contradict_at_one_go_however_many_there_are(tmp_path: Path) -> None:
+    with recollect.open(tmp_path / "store.db", model="none") as db:
+        days = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+        for day in days:
+            db.add(f"The {day.lower()} gazette prints at 7 in hall {len(day)}")
+        for day in days:
+            db.add(f"The {day.lower()} gazette prints at 9 in hall {len(day)}, says the bot", trust="agent")
+        counting = Counting(db.store)
+        db.store = counting  # type: ignore[assignment]
+
+        hits = db.search("bot says gazette", mode="keyword", limit=6).hits
+
+    assert sum(bool(hit.conflicts) for hit in hits) >= 3
+    assert counting.asked["load"] == 1

@@ -25,7 +25,7 @@ def describes(engine: Engine, where: Filter) -> Clause:
     """Return what *where* says of a memory, forgotten, superseded or not."""
     asked = ((field, getattr(where, field.name)) for field in FILTER_FIELDS if field.match != "scope")
     fields = (_MATCH[field.match](engine, field, values) for field, values in asked if values is not None)
-    return reduce(and_, (*_since(where), *fields), OPEN)
+    return reduce(and_, (*_plain_columns(where), *fields), OPEN)
 
 
 def admitted(db: Database, scope: Scope, where: Filter, also: Clause = OPEN) -> list[int]:
@@ -70,11 +70,13 @@ def _current(where: Filter) -> Clause:
     return Clause(sql, (moment(where.as_of),) * 2)
 
 
-def _since(where: Filter) -> Iterable[Clause]:
+def _plain_columns(where: Filter) -> Iterable[Clause]:
     if where.since is not None:
         yield Clause("m.happened_at >= ?", (moment(where.since),))
     if where.until is not None:
         yield Clause("m.happened_at < ?", (moment(where.until),))
+    if where.pinned is not None:
+        yield Clause("m.pinned" if where.pinned else "not m.pinned")
 
 
 def _attribute(engine: Engine, field: FilterField, values: tuple[str, ...]) -> Clause:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, assert_never
 
+from recollect.errors import StoreError
 from recollect.records import (
     ALL_PROJECTS,
     EmbeddedMemory,
@@ -42,6 +43,8 @@ TABLES: Mapping[str, str] = {
     ),
     "minhash": "insert into minhash (key, memory_id) values (?, ?)",
 }
+LARGEST_ID = 2**63
+"""Ids are below this."""
 TAKEN = "update meta set value = value where key in ('newest', 'newest_fact') returning key, value"
 """Reads the last ids given, and keeps everybody else from giving any until this transaction ends."""
 SLICE = 200
@@ -98,6 +101,8 @@ class Writer:
     def flush(self) -> None:
         """Put down everything gathered; ids are counted first, as no row has one that was not given."""
         newest = [(self._newest, "newest"), (self._newest_fact, "newest_fact")]
+        if max(self._newest, self._newest_fact) >= LARGEST_ID:
+            raise StoreError("the store has no ids left", hint="export it and import that into a new store")
         self._session.many("update meta set value = ? where key = ?", newest)
         for name, sql in TABLES.items():
             if self._rows[name]:
