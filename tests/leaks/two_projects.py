@@ -12,7 +12,7 @@ from recollect.records import Memory
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
 from recollect.stores.sqlite import open_sqlite
-from recollect.text.analyser import analyse
+from recollect.text.analyser import ANALYSER, analyse
 
 MARK = "zyxq"
 THEIRS, OURS = f"project{MARK}", "ours"
@@ -62,12 +62,12 @@ def fill_each(theirs: Recollection, ours: Recollection, folder: Path) -> None:
 
 def open_two_projects(path: Path) -> Recollection:
     """Return the store at *path*, in no project, with vectors and at a fixed time."""
-    return _opened(open_sqlite(path, analyse), address="notes.db")
+    return _opened(open_sqlite(path, analyse, analyser=ANALYSER), address="notes.db")
 
 
 def open_address(address: str, *, project: str | None = None) -> Recollection:
     """Return the store at any *address*."""
-    return _opened(open_store(address, analyse), project)
+    return _opened(open_store(address, analyse, analyser=ANALYSER), project)
 
 
 def _opened(store: Store, project: str | None = None, address: str = "") -> Recollection:
