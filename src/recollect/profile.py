@@ -64,6 +64,8 @@ class Words:
     """Whether stop words are dropped from a query, unless nothing else is left."""
     drop_dates: bool = False
     """Whether the words of a date are dropped from a plain query, unless nothing else is left."""
+    require_phrases: bool = False
+    """Whether every hit must hold the quoted phrases of a plain query, in every mode; else they only count."""
     max_terms: AtLeastOne = 256
     """How many distinct tokens a query may have; the rest of a very long one is not asked."""
     typo_weight: Share = 0.0

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+import recollect
 from kit import NOON
 from recollect import Filter, Memory, Recollection
 from recollect.profile import BUILT_IN
+from recollect.replies import Mode
 
 TEN = (
     "Trading rule: cut a losing position at two percent and never average down",
@@ -182,6 +184,18 @@ def test_a_phrase_inside_a_question_is_kept_and_the_rest_are_plain_words(db: Rec
     ids = found(db, 'When did Melanie read the book "nothing is impossible"?')
 
     assert ids == [both, words]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic", "keyword"])
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [('"blue whale"', [1]), ('"whale blue"', []), ('"purple elephant"', []), ('"blue whale" docker', [1])],
+)
+def test_a_quoted_phrase_is_exact_in_every_mode(query: str, expected: list[int], mode: Mode) -> None:
+    db = recollect.open(":memory:", model="hashing")
+    remember(db, "The blue whale eats krill", "The whale is blue", "Docker images are built nightly", *NOISE)
+
+    assert found(db, query, mode=mode) == expected
 
 
 @pytest.mark.case(46)

@@ -6,6 +6,7 @@ import recollect
 from kit import NOON, installed_models
 from recollect.profile import load_profile
 from recollect.recollection import Models, Recollection
+from recollect.replies import Mode
 from recollect.stores.choice import open_store
 from recollect.text.analyser import analyse
 
@@ -85,3 +86,12 @@ def test_the_snippet_stands_where_the_words_are_when_words_found_it(db: Recollec
     best = db.search("lawyer deposit contractor").hits[0]
 
     assert "[lawyer] sees us on the ninth about the [deposit] of the [contractor]" in best.snippet
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
+def test_a_given_vector_finds_its_memory_next_to_words_that_nobody_knows(db: Recollection, mode: Mode) -> None:
+    row = db.add("a memory with a vector of its own", vector=[1.0] + [0.0] * 7).id
+
+    reply = db.search("zzz", embedding=[1.0] + [0.0] * 7, mode=mode)
+
+    assert [hit.id for hit in reply.hits] == [row]

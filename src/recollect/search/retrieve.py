@@ -8,7 +8,7 @@ from typing import Final
 from recollect.embedders.contract import Embedder, generation_for
 from recollect.errors import ModelError, WordIndexUnavailable
 from recollect.profile import Expand, Fuse, Retrieve, Words
-from recollect.records import AnyOf, Prefix, SubstringQuery, VectorHits, Word, WordHits, WordQuery
+from recollect.records import AllOf, AnyOf, Phrase, Prefix, SubstringQuery, VectorHits, Word, WordHits, WordQuery
 from recollect.replies import Degraded, Mode
 from recollect.search.build_query import substring_query, word_query
 from recollect.search.expand import by_vocabulary
@@ -22,6 +22,8 @@ from recollect.vectors import mix, pack, unit
 
 SPELT: Final = 0.5
 """From so many pieces a letter on a word is spelt, not read: an English word has one piece for six letters."""
+MAX_BESIDE: Final = 3
+"""Next to more words than these a quoted phrase is part of a sentence."""
 ROUNDING: Final = 1e-9
 """What the last digits of a difference may be off: 0.95 is 0.15 ahead of 0.80."""
 
@@ -92,6 +94,8 @@ def retrieve(
         found = _ask(probe, mode, fuse=fuse)
     if mode != "semantic" and not is_strong(found.rankings[0], rules, fuse):
         found = replace(found, rankings=(*found.rankings, *_expansions(probe, found.version, expand)))
+    if _quoted(probe):
+        found = replace(found, rankings=tuple(_as_quoted(each, probe) for each in found.rankings))
     degraded = next((each.degraded for each in found.rankings if each.degraded), degraded)
     tiers = next((each.tiers for each in found.rankings if each.name == "words"), state.tiers)
     limited = state.limited or _uncorrected(found, words)
@@ -116,6 +120,8 @@ def _is_gibberish(state: State, context: SearchContext) -> bool:
     known, embedder = state.ranking("words").document_frequencies, context.embedder
     words = [word.text for word in significant(state.query.words) if not word.cjk]
     if not words or embedder is None or state.mode == "keyword" or any(known.values()):
+        return False
+    if state.request.embedding is not None:  # the vector says what is meant, whatever the words are
         return False
     frame = embedder.count_pieces("")
     return sum(embedder.count_pieces(word) - frame for word in words) >= SPELT * sum(map(len, words))
@@ -151,7 +157,7 @@ def _ask(probe: Probe, mode: Mode, *, fuse: Fuse) -> State:
     """Return the state with the lists of *mode*, the words first."""
     if mode == "keyword":
         return replace(probe.state, rankings=(search_words(probe),))
-    if probe.state.query.tree is not None:
+    if probe.state.query.tree is not None or _quoted(probe):
         return _by_tree(probe, mode)
     if mode == "semantic":
         return _with_vectors(probe, (), *search_vectors(probe))
@@ -159,8 +165,8 @@ def _ask(probe: Probe, mode: Mode, *, fuse: Fuse) -> State:
 
 
 def _by_tree(probe: Probe, mode: Mode) -> State:
-    """Ask for what the operators admit, and how near each of those is."""
-    words = search_words(probe)
+    """Ask for what the operators or the quoted phrases admit, and how near each of those is."""
+    words = _as_quoted(search_words(probe), probe)
     near, asked = search_vectors(probe, depth=0, score_ids=[hit.id for hit in words.hits])
     if mode == "hybrid":
         return _with_vectors(probe, (words,), near, asked)
@@ -246,6 +252,29 @@ def _without_unwanted(found: Ranking, probe: Probe) -> Ranking:
         needles = tuple(leaf.text if isinstance(leaf, Word | Prefix) else " ".join(leaf.texts) for leaf in unwanted)
         out = probe.match_words(SubstringQuery(needles=needles), depth=1, score_ids=ids).by_id
     return replace(found, hits=tuple(hit for hit in found.hits if hit.id not in out))
+
+
+def _quoted(probe: Probe) -> tuple[Phrase | Word, ...]:
+    """Return what a plain query quotes, where every hit must hold it: inside a sentence a quotation only counts."""
+    query = probe.state.query
+    is_sentence = len(query.words) > MAX_BESIDE or any(word.stop for word in query.words)
+    exact = query.exact if probe.words.require_phrases and not is_sentence else ()
+    return tuple(leaf for leaf in exact if not isinstance(leaf, Prefix))
+
+
+def _as_quoted(found: Ranking, probe: Probe) -> Ranking:
+    """Return *found* with only the hits that hold all that the query quotes."""
+    quoted, ids = _quoted(probe), [hit.id for hit in found.hits]
+    if not quoted or not ids:
+        return found
+    try:
+        asked = word_query(AllOf(parts=quoted), probe.words)
+        held = set(probe.match_words(asked, depth=1, score_ids=ids).by_id)
+    except WordIndexUnavailable:
+        needles = tuple(leaf.text if isinstance(leaf, Word) else " ".join(leaf.texts) for leaf in quoted)
+        counted = probe.match_words(SubstringQuery(needles=needles), depth=1, score_ids=ids).by_id
+        held = {row for row, hit in counted.items() if hit.coverage == 1.0}
+    return replace(found, hits=tuple(hit for hit in found.hits if hit.id in held))
 
 
 def _corrected(probe: Probe, words: Ranking) -> Ranking:
