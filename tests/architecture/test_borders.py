@@ -31,7 +31,13 @@ STARTERS = {
     "sys.executable": ("files.py",),
     **dict.fromkeys(
         ("subprocess.Popen", "subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output"),
-        ("surfaces/children.py", "embedders/install.py", "remember/formats/git_log.py", "surfaces/editing.py"),
+        (
+            "surfaces/children.py",
+            "embedders/install.py",
+            "remember/formats/git_log.py",
+            "remember/formats/isolated.py",
+            "surfaces/editing.py",
+        ),
     ),
     **dict.fromkeys(
         ("os.execv", "os.execve", "os.execvp", "os.execvpe", "os.execl", "os.execle", "os.execlp", "os.execlpe"),
