@@ -164,9 +164,9 @@ def _of_facts(recall: Recall, stated: set[int]) -> Recall:
 
 
 def archived(memory: Memory, wordings: tuple[str, ...]) -> dict[str, Any]:
-    """Return *memory* as exports of the first form have it."""
+    """Return *memory* as a record of an archive."""
     values = {name: getattr(memory, name) for name in Memory.__slots__}
     plain_values = {name: each.isoformat() if isinstance(each, datetime) else each for name, each in values.items()}
     context = {name: getattr(memory.context, name) for name in Context.__slots__}
     rest = {"context": context, "metadata": dict(memory.metadata), "wordings": list(wordings)}
-    return {"recollect": 1, **plain_values, **rest}
+    return {"recollect": 2, "record": "memory", **plain_values, **rest}

@@ -94,7 +94,8 @@ def test_names_and_keys_of_files_are_stored_without_secrets(db: Recollection, tm
 
 
 def test_an_export_of_another_store_loses_its_secrets_when_it_is_restored(db: Recollection, tmp_path: Path) -> None:
-    record = {"recollect": 1, "content": "a note", "external_id": TOKEN, "source": f"/n/{TOKEN}", "thread": TOKEN}
+    names = {"external_id": TOKEN, "source": f"/n/{TOKEN}", "thread": TOKEN}
+    record = {"recollect": 2, "record": "memory", "content": "a note", **names}
     (tmp_path / "all.jsonl").write_text(json.dumps({**record, "metadata": {TOKEN: TOKEN}, "wordings": [f"x {TOKEN}"]}))
 
     db.import_(tmp_path / "all.jsonl")

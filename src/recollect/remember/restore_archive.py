@@ -35,11 +35,12 @@ from recollect.records import (
     Scope,
     Write,
 )
+from recollect.remember.clean import chain
 from recollect.remember.context import DEFAULT, Draft, IngestContext
 from recollect.remember.formats import Exported, as_exported, decode
 from recollect.remember.ingest import secrets_of
+from recollect.remember.match_archive import find_existing, later_changes, variants
 from recollect.remember.redact import FoundSecret, digests_of, redact_name
-from recollect.remember.restore_export import find_existing, later_changes, variants
 from recollect.remember.sync_source import SourceFile, SourceIndex
 from recollect.text.dates import as_moment
 from recollect.trust import capped, level, may_change
@@ -52,7 +53,7 @@ _BEGIN: Final = re.compile(rb'\s*\{"recollect": ?(\d+)\b')
 
 
 def archive_version(path: Path) -> int | None:
-    """Return the form of the archive at *path*; None where it is none, or of the first form, which has no header."""
+    """Return the form of the archive at *path*; None where it is not an archive."""
     try:
         if not path.is_file():  # opening a pipe would wait for its other end
             return None
@@ -60,8 +61,7 @@ def archive_version(path: Path) -> int | None:
             begin = _BEGIN.match(file.read(100))
     except (OSError, ValueError):
         return None
-    version = int(begin[1]) if begin else 1
-    return None if version == 1 else version
+    return int(begin[1]) if begin else None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,6 +80,8 @@ def restore_archive(
     version = archive_version(path)
     if version is not None and version > ARCHIVE_VERSION:
         raise FileError(f"{path} was written by a newer recollect (form {version})", hint="upgrade recollect")
+    if version is not None and version < ARCHIVE_VERSION:
+        raise FileError(f"{path} is no archive that can be read (form {version})", hint="export the store again")
     try:
         with path.open("rb") as file, context.store.transaction():
             restoring = _Restoring(context=context, index=index, file=file, progress=progress)
@@ -142,6 +144,7 @@ class _Restoring:
     matched: set[int] = field(default_factory=set)
     unresolved: dict[int, int] = field(default_factory=dict)
     """Where the lines stand that named what had no id here yet, and the memory made of each."""
+    successors: dict[int, int] = field(default_factory=dict)
     logged: Counter[int] | None = None
     kinds: Counter[str] = field(default_factory=Counter)
 
@@ -292,7 +295,6 @@ class _Restoring:
         """Return the write that puts *item* back as memory *row*, with every id it names as it is here."""
         memory, about, now = item.memory, item.about, self.context.now
         born = now if memory.created_at == NEVER else memory.created_at
-        by = about.superseded_by
         added = Event(memory_id=0, verb="add", at=now, detail={"decision": "restored"})
         return Reinstate(
             memory=replace(
@@ -300,7 +302,7 @@ class _Restoring:
                 id=row,
                 created_at=born,
                 updated_at=born if memory.updated_at == NEVER else memory.updated_at,
-                superseded_by=None if by is None else self._known_as(by),
+                superseded_by=self._successor(row, about.superseded_by),
             ),
             wordings=about.wordings,
             facts=self.context.facts(memory)
@@ -309,6 +311,15 @@ class _Restoring:
             events=(added,) if about.events is None else tuple(map(self._event, about.events)),
             vectors=about.vectors,
         )
+
+    def _successor(self, row: int, archived: int | None) -> int | None:
+        """Return what took the place of memory *row*; none where that would close a circle, which hides them all."""
+        by = None if archived is None else self._known_as(archived)
+        if by and row in chain(by, self.successors):
+            return None
+        if by:
+            self.successors[row] = by
+        return by
 
     def _known_as(self, archived: int) -> int:
         """Return the id of a memory here; where ids are kept, one that comes later has its own."""

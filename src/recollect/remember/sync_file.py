@@ -15,9 +15,8 @@ from recollect.errors import FileError, RecollectError
 from recollect.records import Memory, Piece
 from recollect.remember.context import Draft, IngestContext
 from recollect.remember.formats import Exported, Parsed
-from recollect.remember.ingest import decide_early, ingest_drafts, secrets_of
+from recollect.remember.ingest import decide_early, secrets_of
 from recollect.remember.redact import SHARED, FoundSecret
-from recollect.remember.restore_export import restore_export
 from recollect.remember.stream_source import SourceStream
 from recollect.remember.sync_source import (
     SLICE,
@@ -28,7 +27,6 @@ from recollect.remember.sync_source import (
     pieces_of,
     ready_drafts,
     slices,
-    source_diff,
     sync_source,
 )
 from recollect.values import dataclass, field, replace
@@ -96,25 +94,16 @@ class OpenFile:
     following: Parsed | None
     coming: Iterator[Parsed]
 
-    @property
-    def exported(self) -> bool:
-        """Whether it is an export of our own."""
-        return any(about.own for part in self.first for about in part.exported.values())
-
     def is_small(self, most: int) -> bool:
-        """Return whether it is read to its end, holds no more than *most* memories, and is no export of our own."""
-        whole = self.following is None and not self.exported
-        return whole and sum(len(part.memories) for part in self.first) <= most
+        """Return whether it is read to its end and holds no more than *most* memories."""
+        return self.following is None and sum(len(part.memories) for part in self.first) <= most
 
 
 def open_file(parts: Iterable[Parsed], report: FileReport) -> OpenFile:
     """Read the beginning of a file of these *parts*, told in *report*."""
     coming = _understood(parts, report)
     first = _first(coming)
-    opened = OpenFile(first=first, following=None, coming=coming)
-    if not opened.exported:
-        opened.following = next(coming, None)
-    return opened
+    return OpenFile(first=first, following=next(coming, None), coming=coming)
 
 
 def small_drafts(opened: OpenFile, context: IngestContext, report: FileReport) -> list[Draft]:
@@ -129,7 +118,7 @@ def sync_file(
 
     One part, or few memories, are compared with all that the file held before; more of them part by part.
     """
-    if opened.exported or opened.following is None:
+    if opened.following is None:
         yield _whole(file, _joined(chain(opened.first, opened.coming)), context, index, report)
         return
     first, following, coming = opened.first, opened.following, opened.coming
@@ -212,12 +201,7 @@ def _whole(
     with without_gc():
         drafts = _prepared(memories, exported, context, report)
         before = pieces_of(file.name, context, index)
-        if any(about.own for about in exported.values()):
-            ready = ready_drafts(drafts, [piece_key(each.memory) for each in drafts], before, context)
-            with context.store.transaction():
-                diff = _restore(file, ready, exported, context, index)
-        else:
-            diff = _sync(file, drafts, before, context, index)
+        diff = _sync(file, drafts, before, context, index)
     report.count(diff, drafts)
     return len(drafts)
 
@@ -265,33 +249,11 @@ def _prepared(
 
 
 def _prepare(memory: Memory, about: Exported | None, context: IngestContext, modified: datetime | None) -> Draft:
-    """Return *memory* ready to be stored, with the date of its file where it has none.
-
-    An export of our own keeps its dates, and only such a one may say that it is less trusted than its writer.
-    """
-    if about is not None and about.own:
-        return context.prepare(context.assign(memory, trust=memory.trust))
+    """Return *memory* ready to be stored, with the date of its file where it has none."""
     draft = context.dated(
         context.prepare(context.assign(memory), None if about is None else about.vector, modified=modified)
     )
     return draft if about is None else replace(draft, facts=about.facts, verdict=about.verdict)
-
-
-def _restore(
-    file: SourceFile,
-    drafts: Sequence[Draft],
-    exported: Mapping[int, Exported],
-    context: IngestContext,
-    index: SourceIndex,
-) -> SourceDiff:
-    """Restore an export of our own; records of another kind in the same file are ingested as new ones."""
-    ours = sorted(at for at, about in exported.items() if about.own)
-    others = [place for place in range(len(drafts)) if place not in set(ours)]
-    results = dict(zip(ours, restore_export([(drafts[at], exported[at]) for at in ours], context), strict=True))
-    results |= zip(others, ingest_drafts([drafts[at] for at in others], context), strict=True)
-    pieces = [Piece(digest=piece_key(draft.memory), memory_id=results[at].id) for at, draft in enumerate(drafts)]
-    index.record(file, pieces)
-    return source_diff(results, total=len(drafts))
 
 
 # --- what tells that a file is the same -----------------------------------------------------

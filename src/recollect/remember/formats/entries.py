@@ -1,4 +1,4 @@
-"""Make memories of the entries of a structured file: records, turns, exported memories, bare values."""
+"""Make memories of the entries of a structured file: records, turns, bare values; and of those of an archive."""
 
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,7 +8,6 @@ from types import NoneType
 from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from recollect.records import (
-    ARCHIVE_VERSION,
     NOTHING,
     Context,
     Event,
@@ -92,7 +91,7 @@ def of_object(pairs: Sequence[Entry], *, line: int) -> tuple[Entry, ...]:
 
 def _is_record(value: Record) -> bool:
     """Tell whether *value* is one record: it has content, or a doubtful content name beside another known field."""
-    if is_exported(value) or is_turn(value) or any(map(is_conversation, value.values())):
+    if is_turn(value) or any(map(is_conversation, value.values())):
         return True
     found = content_of(value)
     if found is None or not found[1]:
@@ -196,8 +195,6 @@ class _File:
 
 
 def _choose(value: object, *, mostly_turns: bool) -> Callable[[Entry, _File], None]:
-    if is_exported(value):
-        return _make_exported
     if not isinstance(value, dict):
         return _make_conversation if is_conversation(value) else _make_bare
     if mostly_turns and speaker_key(opened(value)) is not None:
@@ -205,10 +202,6 @@ def _choose(value: object, *, mostly_turns: bool) -> Callable[[Entry, _File], No
     if any(map(is_conversation, value.values())) and _SURE.isdisjoint(value):
         return _make_conversations
     return _make_record
-
-
-def _make_exported(entry: Entry, file: _File) -> None:
-    file.add(*as_exported(_record(entry)))
 
 
 def _make_turn(entry: Entry, file: _File) -> None:
@@ -244,7 +237,7 @@ def _make_record(entry: Entry, file: _File) -> None:
     if entry.key is not None and content_of(record) is None:
         _make_bare(entry, file)
     else:
-        about = None if vector is None else Exported(own=False, vector=vector)
+        about = None if vector is None else Exported(vector=vector)
         file.add(as_memory(record, origin=file.origin, line=entry.line, title=entry.key or ""), about)
 
 
@@ -261,21 +254,11 @@ def _record(entry: Entry) -> Record:
     return entry.value if isinstance(entry.value, dict) else {}
 
 
-# --- our own export -------------------------------------------------------------------------
-
-MARK: Final = "recollect"
-"""The key that tells an exported record; its value is the version of the export's form."""
-
-VERSIONS: Final = (1, ARCHIVE_VERSION)
-
-
-def is_exported(record: object) -> bool:
-    """Tell whether *record* is a memory of recollect's own export."""
-    return isinstance(record, dict) and record.get(MARK) in VERSIONS and isinstance(record.get("content"), str)
+# --- our own archive -------------------------------------------------------------------------
 
 
 def as_exported(record: Mapping[str, Any]) -> tuple[Memory, Exported]:
-    """Return the memory of an exported *record*, and its ids and wordings there; wrong types are left out."""
+    """Return the memory of a *record* of an archive, and its ids and wordings there; wrong types are left out."""
     exported = Exported(
         id=as_count(record.get("id")),
         superseded_by=as_count(record.get("superseded_by")),

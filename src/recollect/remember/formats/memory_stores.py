@@ -310,7 +310,7 @@ def _judged(row: Record) -> Exported | None:
     vote = row.get("user_feedback")
     if not isinstance(vote, int) or vote == 0:
         return None
-    return Exported(own=False, verdict="useful" if vote > 0 else "wrong")
+    return Exported(verdict="useful" if vote > 0 else "wrong")
 
 
 # --- what belongs to a memory of Cortex -----------------------------------------------------
@@ -325,8 +325,7 @@ def _cortex(db: Database, columns: Columns) -> Beside:
     rows = db.rows("embeddings") if "vector" in columns.get("embeddings", frozenset()) else ()
     vectors = {row.get("memory_id"): _vector(row.get("vector")) for row in rows}
     return {
-        key: Exported(own=False, facts=tuple(facts.get(key, ())), vector=vectors.get(key))
-        for key in facts.keys() | vectors.keys()
+        key: Exported(facts=tuple(facts.get(key, ())), vector=vectors.get(key)) for key in facts.keys() | vectors.keys()
     }
 
 

@@ -41,7 +41,7 @@ def read_neo4j(path: Path, origin: Origin) -> Iterator[Parsed]:
                 skipped["relationship" if "start" in record else "empty node"] += 1
                 continue
             if vector is not None:
-                about[len(memories)] = Exported(own=False, vector=vector)
+                about[len(memories)] = Exported(vector=vector)
             memories.append(memory)
         yield Parsed(memories=tuple(memories), exported=about)
     yield Parsed(problems=tuple(lines.problems), skipped=+(skipped + lines.skipped))

@@ -39,13 +39,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export or another store says beyond a memory: its ids there and what belongs to it.
+    """What an archive or another store says beyond a memory: its ids there and what belongs to it.
 
-    None for facts and events means that it does not say, as exports of the first form do not.
+    None for facts and events means that it does not say.
     """
 
-    own: bool = True
-    """Whether it is recollect's own export, which is restored as it was."""
     id: int | None = None
     superseded_by: int | None = None
     wordings: tuple[str, ...] = ()

@@ -1,60 +1,20 @@
-"""Restore what recollect itself exported: with its dates, variants and successors, forgotten if it was forgotten.
+"""Which memories of an archive a store holds already, and what brings those to a later state or to more wordings.
 
-Nothing is deduplicated anew: that was done where these memories come from. What the store already holds stays as
-it is, unless the export knows of a later change.
+Nothing is deduplicated again: that was done where the archive comes from. What the store already holds stays as it
+is, unless the archive knows of a later change.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from recollect.records import ALL_PROJECTS, Forget, Insert, Memory, Merge, Revise, Write
-from recollect.remember.clean import chain
+from recollect.records import ALL_PROJECTS, Memory, Merge, Revise, Write
 from recollect.remember.context import Draft, IngestContext, revised
 from recollect.remember.formats import Exported
-from recollect.remember.ingest import IngestResult, secrets_of
 from recollect.stores.contract import Store
 from recollect.trust import may_change
 from recollect.values import replace
 
 Restored = tuple[Draft, Exported]
 """An exported memory, ready to be stored, and what the export says beside it."""
-
-
-def restore_export(exported: Sequence[Restored], context: IngestContext) -> tuple[IngestResult, ...]:
-    """Put *exported* back in the caller's transaction, and return what became of each, in order."""
-    store, now = context.store, context.now
-    memories = [draft.memory for draft, _ in exported]
-    existing = find_existing(memories, store)
-    held = store.load(sorted(set(existing.values())), scope=ALL_PROJECTS) if existing else {}
-    new = [place for place in range(len(memories)) if place not in existing]
-    inserts = [
-        Insert(
-            memory=memories[at],
-            facts=context.facts(memories[at]),
-            detail={"decision": "restored"},
-            tokens=exported[at][0].tokens,
-        )
-        for at in new
-    ]
-    inserted = dict(zip(new, store.apply(inserts, at=now), strict=True))
-    ids = [(existing | inserted)[place] for place in range(len(memories))]
-    changes = later_changes({row: memories[place] for place, row in existing.items()}, held, context)
-    writes = [
-        *changes.values(),
-        *variants(exported, ids, held, context),
-        *_successors(exported, ids, inserted),
-    ]
-    if writes:
-        store.apply(writes, at=now)
-    for place, row in inserted.items():
-        deleted = memories[place].deleted_at
-        if deleted is not None:
-            store.apply([Forget(id=row, detail={"reason": "was forgotten when exported"})], at=deleted)
-    return tuple(
-        IngestResult(id=row, decision="distinct", secrets=secrets_of(draft, row))
-        if place in inserted
-        else IngestResult(id=row, decision="identical", of=row, secrets=secrets_of(draft, row), written=row in changes)
-        for place, (row, (draft, _)) in enumerate(zip(ids, exported, strict=True))
-    )
 
 
 def find_existing(memories: Sequence[Memory], store: Store) -> dict[int, int]:
@@ -113,18 +73,3 @@ def variants(
         texts = [context.prepare(Memory(content=text)).memory.content for text in about.wordings if text.strip()]
         fresh = (text for text in dict.fromkeys(texts) if text not in known.get(row, ()))
         yield from (Merge(id=row, confidence=confidence, wording=text) for text in fresh)
-
-
-def _successors(exported: Sequence[Restored], ids: Sequence[int], inserted: Mapping[int, int]) -> list[Write]:
-    """Return what points each superseded memory to its successor, by the id that one has here."""
-    here = {about.id: row for (_, about), row in zip(exported, ids, strict=True) if about.id is not None}
-    writes: list[Write] = []
-    by_row: dict[int, int] = {}
-    for place, row in inserted.items():
-        draft, about = exported[place]
-        by = here.get(about.superseded_by or 0)
-        if by is not None and row not in chain(by, by_row):
-            by_row[row] = by
-            memory = replace(draft.memory, id=row, superseded_by=by)
-            writes.append(Revise(memory=memory, verb="supersede", detail={"by": by}))
-    return writes
