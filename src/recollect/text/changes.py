@@ -21,14 +21,22 @@ def _any_of(*phrases: str) -> re.Pattern[str]:
     return regex(r"(?<!\w)(?:" + "|".join(phrase.replace(" ", r"\s+") for phrase in listed) + r")(?!\w)", re.IGNORECASE)
 
 
+_AGAIN: Final = "again(?! (?:on|at|every|each|next)(?!\\w))"
+"""What happens again on Mondays has not changed."""
+_LEFT: Final = "left(?! (?:of|side|hand|over)(?!\\w))"
+"""What is left of something is where it was."""
+
 _CHANGE: Final = _any_of(
     "now, nowadays, no longer, not \\w+ any ?more, any ?more, instead, rather than, from now on, going forward, as of",
     "changed, changes, moved, moves, moving, switched, switches, replaced, replaces, swapped, renamed, reverted",
     "lowered, raised, reduced, increased, doubled, halved, bumped, dropped, cut, went up, goes up, went down, up to",
     "down to, back to, put up, upgraded, downgraded, migrated, updated, revised, extended, shortened, widened",
     "rescheduled, postponed, brought forward, shifted, cancelled, canceled, called off, stopped, quit, gave up, ended",
-    "retired, removed, dropped, discontinued, closed, expired, new, newly, finally, after all, again, since, \\w+ off",
-    "turned out, correction, corrected, accepted, rejected, approved, resolved, fixed, done, shipped, formerly, left",
+    "retired, removed, dropped, discontinued, closed, expired, (?<!a\\s)new, newly, finally, after all, \\w+ off",
+    _AGAIN,
+    "(?<!up\\s)since",
+    "turned out, correction, corrected, accepted, rejected, approved, resolved, fixed, done, shipped, formerly",
+    _LEFT,
     "used to, previously, was \\d\\S*, from \\S+ to, not \\S+ but, changed my mind, over to, took over, takes over",
     f"statt, nicht mehr, kein \\w+ mehr, ab sofort, ab (?:{_MONTH}), jetzt, nun, neu, neue[nrs]?, umgezogen, geändert",
     "ya no, ahora, en lugar de, a partir de, nuevo, nueva, cambió, desde, não mais, agora, em vez de, novo, nova",
@@ -46,11 +54,12 @@ _ALTERED: Final = (
 _HAPPENED: Final = (
     "ended|finished|closed|merged|elected|appointed|hired|resigned|joined|sold|repaired|fixed|resolved|accepted|approved"
     "|rejected|published|released|shipped|launched|settled|repaid|returned|done|became|passed away|is over|a new"
-    "|the new|(?:has|have) paid|paid off|left|(?:has|have) (?:left|started|begun|become|grown)"
+    "|the new|(?:has|have) paid|paid off|" + _LEFT + "|(?:has|have) (?:left|started|begun|become|grown)"
 )
 _STATED: Final = _any_of(
     "now, nowadays, currently, no longer, not \\w+ any ?more, any ?more, instead, instead of, this time, from now on",
-    f"going forward, effective, as of, henceforth, since (?:{_MONTH}|then|yesterday|today|last|this), (?:is|are) gone",
+    "going forward, effective, as of, henceforth, (?:is|are) gone",
+    f"(?<!up\\s)since (?:{_MONTH}|then|yesterday|today|last|this)",
     f"from (?:{_MONTH}|today|tomorrow|this|next|monday|tuesday|wednesday|thursday|friday|saturday|sunday)",
     f"(?:starting|beginning) (?:in|on|with|from|{_MONTH}|next|this|today|tomorrow)",
     "changed (?:my|our|his|her|their) mind",
@@ -60,7 +69,8 @@ _STATED: Final = _any_of(
     "(?:went|gone) (?:up|down)",
     "given up, gave up, gave \\S+ ?(?:\\w+ )?back, took (?:\\w+ ){0,4}away, taken over, took over, takes over",
     "stepped down",
-    "(?:is|are|am|was|were) back, again since, again, no more",
+    "(?:is|are|am|was|were) back, no more",
+    _AGAIN,
     f"ab (?:{_MONTH}|sofort|heute|morgen), seit (?:{_MONTH}|heute|gestern), nicht mehr, kein\\w* (?:\\w+ )?mehr",
     "jetzt",
     "neuerdings, neue[rs]?, umgezogen, gewechselt, geändert, verschoben, erhöht, gesenkt, ersetzt, abgeschafft, statt",
@@ -109,7 +119,8 @@ _UNCERTAIN: Final = _any_of(
 _REPORT: Final = _any_of(
     "says?, said, claims?, claimed, insists?, insisted, reports, reported, states, stated, according to, argues?",
     "denies",
-    "denied, maintains that, remembers, swears, told \\w+, shows? that, (?:he|she|they|\\w+) counts?, count only",
+    "denied, maintains that, remembers, swears, told \\w+, shows? that, (?:he|she|they) counts?, count only",
+    "\\w+ counts? (?:only )?(?:\\d\\S*|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)",
     "(?:book|papers?|documentation|docs|manual|report|certificate|sheet|plan|table|timeline|register|ledger|log|minutes"
     "|notes|contract|file|label|map|readme|reference) (?:says?|shows?|has|have|names?|lists?|gives?|reads?|states?)",
     "in the (?:\\w+ )?(?:books?|papers|sheet|table|plan|register|ledger|file|records)",
