@@ -6,7 +6,6 @@ and the same name is the same at the next import. See docs/decisions/0009.
 """
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, lru_cache
 from hashlib import blake2b
@@ -67,11 +66,6 @@ class Redacted(Generic[Record]):
 
     record: Record
     secrets: tuple[FoundSecret, ...] = ()
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """How many there were in each field that had any."""
-        return dict(Counter(each.field for each in self.secrets))
 
     @property
     def own(self) -> tuple[FoundSecret, ...]:

@@ -1,6 +1,6 @@
 """What every store can do. Nothing is optional; one suite (tests/conformance) tests them all.
 
-A store keeps memories and finds them by word and by vector. It ranks by FTS5's BM25 with N, df and the average
+A store keeps memories and finds them by word and by vector. It ranks by BM25 (`bm25.py`) with N, df and the average
 length of the projects searched, ties by id, so the same history gives the same answers everywhere.
 Forgotten memories answer `load`, `history`, questions about a moment at which they were still there
 (`Filter.as_of`), and nothing else. Such a question reads the tokens of what was forgotten since then anew,

@@ -1,1 +1,1 @@
-"""The faces of the engine: command line, and later HTTP, MCP and the web page."""
+"""The interfaces of the engine: command line, HTTP, MCP, hooks and the web page."""
