@@ -33,7 +33,7 @@ from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.http import build_app
 from recollect.surfaces.serve.warm_store import WarmStore
 
-ELSEWHERE = frozenset({"close", "in_project", "notes", "put_note"})
+ELSEWHERE = frozenset({"close", "in_project", "note", "notes", "put_note"})
 """What a project answers by itself."""
 
 

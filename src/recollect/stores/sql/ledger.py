@@ -123,7 +123,7 @@ def note(db: Database, kind: str, name: str, *, project: str = "") -> Mapping[st
     """Return one note; None where there is none."""
     where = Clause("project = ? and kind = ? and name = ?", (project, kind, name))
     found = ask(db, "select value from note", where)
-    return json.loads(found[0][0]) if found else None
+    return read_note(name, found[0][0]) if found else None
 
 
 def notes(db: Database, kind: str, *, project: str = "") -> dict[str, Mapping[str, Any]]:
