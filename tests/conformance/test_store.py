@@ -374,6 +374,16 @@ def test_text_search_counts_the_needles_in_title_and_content(store: Store) -> No
 
 
 @pytest.mark.req("E-15")
+def test_browsing_among_some_without_a_count_tells_whether_there_are_any(store: Store) -> None:
+    one, two, _ = add(store, "one", "two", "three")
+
+    page = store.browse(scope=ALL_PROJECTS, where=ANY, limit=1, among=[one, two], count=False)
+    none = store.browse(scope=ALL_PROJECTS, where=ANY, limit=1, among=[99], count=False)
+
+    assert (page.ids, page.total) == ((two,), 1)
+    assert (none.ids, none.total) == ((), 0)
+
+
 def test_browsing_shows_the_newest_first(store: Store) -> None:
     today, old, also_today = add(
         store, "today", Memory(content="old", observed_at=NOON - 9 * DAY), Memory(content="same day")

@@ -234,10 +234,21 @@ class OracleStore:
                 near=tuple(tuple(rows[:ALIKE]) for rows in near),
             )
 
-    def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
+    def browse(
+        self,
+        *,
+        scope: Scope,
+        where: Filter,
+        limit: int,
+        offset: int = 0,
+        among: Sequence[int] | None = None,
+        count: bool = True,
+    ) -> Page:
         with self._lock:
-            found = sorted(self._admitted(scope, where), key=lambda memory: (memory.when, memory.id), reverse=True)
-            return Page(ids=tuple(memory.id for memory in found[offset : offset + limit]), total=len(found))
+            wanted = [each for each in self._admitted(scope, where) if among is None or each.id in among]
+            found = sorted(wanted, key=lambda memory: (memory.when, memory.id), reverse=True)
+            ids = tuple(memory.id for memory in found[offset : offset + limit])
+            return Page(ids=ids, total=len(found) if count else len(ids))
 
     def stats(self, *, scope: Scope) -> StoreStats:
         with self._lock:
@@ -508,13 +519,13 @@ class OracleStore:
             self._state.recalls = [recall for recall in self._state.recalls if id(recall) not in lost]
             return len(lost)
 
-    def usage(self, *, scope: Scope) -> dict[int, Usage]:
+    def usage(self, *, scope: Scope, ids: Sequence[int] | None = None) -> dict[int, Usage]:
         with self._lock:
             seen = Counter((hit.memory_id, hit.shown) for recall in self._state.recalls for hit in recall.hits)
             feedback = (event for event in self._state.events if event.verb == "feedback")
             given = Counter((event.memory_id, str(event.detail["verdict"])) for event in feedback)
             live = {memory.id for memory in self._state.live(scope)}
-            rows = sorted({row for row, _ in (*seen, *given)} & live)
+            rows = sorted({row for row, _ in (*seen, *given)} & live & (live if ids is None else set(ids)))
             verdicts = {row: {name: count for (of, name), count in given.items() if of == row} for row in rows}
             return {row: Usage(shown=seen[row, True], missed=seen[row, False], verdicts=verdicts[row]) for row in rows}
 

@@ -95,3 +95,11 @@ def test_a_given_vector_finds_its_memory_next_to_words_that_nobody_knows(db: Rec
     reply = db.search("zzz", embedding=[1.0] + [0.0] * 7, mode=mode)
 
     assert [hit.id for hit in reply.hits] == [row]
+
+
+def test_a_word_that_the_model_knows_is_not_corrected(db: Recollection) -> None:
+    db.add("The present for Ida is wrapped, and another present is from France")
+
+    reply = db.search("who is the president of France")
+
+    assert [each for each in reply.suggestions if "present" in each.split()] == []

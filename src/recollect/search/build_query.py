@@ -82,7 +82,7 @@ def drop_dates(state: State, context: SearchContext) -> State:
 
 
 def _holds(state: State, context: SearchContext, span: TimeSpan) -> bool:
-    return context.ask.browse(scope=state.scope, where=within(state.where, span), limit=1).total > 0
+    return context.ask.browse(scope=state.scope, where=within(state.where, span), limit=1, count=False).total > 0
 
 
 def within(where: Filter, span: TimeSpan) -> Filter:

@@ -242,7 +242,8 @@ def suggest(state: State, context: SearchContext) -> State:
     others = [word.stems[0] for word in doubtful if word.stems[0] not in known]
     if others:
         known = {**known, **context.ask.document_frequencies(words=others, scope=state.scope, form="stem")}
-    unknown = list(dict.fromkeys(word.text for word in doubtful if not _is_known(word, known)))
+    knows = context.embedder.knows_word if context.embedder is not None else (lambda _: False)
+    unknown = list(dict.fromkeys(word.text for word in doubtful if not _is_known(word, known) and not knows(word.text)))
     if not unknown:
         return state
     near = state.ranking("words").near

@@ -29,7 +29,7 @@ def load(state: State, context: SearchContext, *, rules: Weigh) -> State:
         talking = [row for row, each in traits.items() if each.thread is not None]
         state = with_outlines(replace(state, traits=traits), context, talking)
         turns = {row: state.outlines[row] for row in talking if row in state.outlines}
-    used = context.ask.usage(scope=state.scope) if "importance" in rules.factors else {}
+    used = context.ask.usage(scope=state.scope, ids=ids) if "importance" in rules.factors else {}
     return replace(state, exchanges=exchanges_among(turns), usage=used)
 
 

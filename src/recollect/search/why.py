@@ -18,7 +18,6 @@ from recollect.values import dataclass, replace
 
 DEEP: Final = 100_000
 """How many candidates a list brings when a rank is looked for."""
-EVERYTHING: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,5 +141,5 @@ def _outside(memory_id: int, scope: Scope, where: Filter, context: SearchContext
     wide = replace(where, include_superseded=True)
     if wide == Filter(include_superseded=True):
         return None
-    admitted = context.ask.browse(scope=scope, where=wide, limit=EVERYTHING).ids
+    admitted = context.ask.browse(scope=scope, where=wide, limit=1, among=[memory_id], count=False).ids
     return None if memory_id in admitted else ("filter", "the filters are loosened")

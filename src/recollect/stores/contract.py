@@ -142,8 +142,20 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def browse(self, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
-        """Return memories newest first (`Memory.when`, then id)."""
+    def browse(
+        self,
+        *,
+        scope: Scope,
+        where: Filter,
+        limit: int,
+        offset: int = 0,
+        among: Sequence[int] | None = None,
+        count: bool = True,
+    ) -> Page:
+        """Return memories newest first (`Memory.when`, then id), of those *among* if given.
+
+        Without *count* the total is the number of ids returned: enough to learn whether there are any.
+        """
         ...
 
     def stats(self, *, scope: Scope) -> StoreStats:
@@ -315,8 +327,8 @@ class RecallLog(Protocol):
         """
         ...
 
-    def usage(self, *, scope: Scope) -> dict[int, Usage]:
-        """Return how often each live memory was shown and judged; those that never were are absent."""
+    def usage(self, *, scope: Scope, ids: Sequence[int] | None = None) -> dict[int, Usage]:
+        """Return how often each live memory, or each of *ids*, was shown and judged; those never are absent."""
         ...
 
     def unanswered(self, *, scope: Scope, limit: int) -> tuple[tuple[str, int], ...]:

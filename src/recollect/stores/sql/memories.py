@@ -249,14 +249,23 @@ def _near(db: Database, project: str, minhashes: Sequence[Sequence[int]]) -> tup
     return tuple(tuple(sorted(rows)[:ALIKE]) for rows in near)
 
 
-def browse(db: Database, *, scope: Scope, where: Filter, limit: int, offset: int = 0) -> Page:
+def browse(
+    db: Database,
+    *,
+    scope: Scope,
+    where: Filter,
+    limit: int,
+    offset: int = 0,
+    among: Sequence[int] | None = None,
+    count: bool = True,
+) -> Page:
     """Return memories newest first."""
-    clause = admits(db.engine, where) & in_scope(db.engine, scope)
+    clause = admits(db.engine, where) & in_scope(db.engine, scope) & db.engine.member("m.id", among)
     with db.engine.session():
-        ((total,),) = ask(db, "select count(*) from memory m", clause)
+        totals = ask(db, "select count(*) from memory m", clause) if count else []
         tail = "order by m.happened_at desc, m.id desc limit ? offset ?"
         rows = ask(db, "select m.id from memory m", clause, tail, (limit, offset))
-    return Page(ids=tuple(row for (row,) in rows), total=total)
+    return Page(ids=tuple(row for (row,) in rows), total=totals[0][0] if totals else len(rows))
 
 
 def stats(db: Database, *, scope: Scope) -> StoreStats:

@@ -140,9 +140,9 @@ def _hits(db: Database, ids: Sequence[int]) -> dict[int, list[Recalled]]:
     return found
 
 
-def usage(db: Database, *, scope: Scope) -> dict[int, Usage]:
+def usage(db: Database, *, scope: Scope, ids: Sequence[int] | None = None) -> dict[int, Usage]:
     """Return how often each memory was shown and judged."""
-    live = in_scope(db.engine, scope, "d.project")
+    live = in_scope(db.engine, scope, "d.project") & db.engine.member("d.id", ids)
     shown = (
         "select h.memory_id, count(*) filter (where h.shown), count(*) filter (where not h.shown) "
         "from recalled h join document d on d.id = h.memory_id"
