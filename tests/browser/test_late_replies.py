@@ -13,25 +13,26 @@ HOLD = """
   const waiting = [];
   let words = null;
   window.hold = (text) => { words = text; };
-  window.held = () => waiting.length;
+  const count = () => { document.documentElement.dataset.held = waiting.length; };
   // Hand over every held reply, and return once the page has read and drawn it.
   window.release = async () => {
     words = null;
     for (const go of waiting.splice(0)) await go();
+    count();
     await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
   };
   // No request is aborted: a reply may be on its way already when a newer question is asked.
   window.fetch = (path, { signal, ...options } = {}) => {
     const sent = send(path, options);
     if (words === null || !`${path} ${options.body || ""}`.includes(words)) return sent;
-    return new Promise((resolve) => waiting.push(async () => {
+    return new Promise((resolve) => { waiting.push(async () => {
       const reply = await sent;
       const value = await reply.json();
       await new Promise((done) => {
         reply.json = async () => { setTimeout(done); return value; };
         resolve(reply);
       });
-    }));
+    }); count(); });
   };
 })();
 """
@@ -44,9 +45,14 @@ def slow(page: Page) -> Callable[[str], None]:
     return lambda words: page.evaluate("(words) => hold(words)", words)
 
 
+def are_held(page: Page, count: int) -> None:
+    """Wait until *count* replies are held."""
+    expect(page.locator("html")).to_have_attribute("data-held", str(count))
+
+
 def come(page: Page, count: int = 1) -> None:
     """Let the *count* held replies come, late."""
-    page.wait_for_function("(count) => held() === count", arg=count)
+    are_held(page, count)
     page.evaluate("release()")
 
 
@@ -179,7 +185,7 @@ def test_a_decided_question_does_not_come_back_with_an_older_list(visit: Visit, 
     expect(page.locator(".question")).to_have_count(2)
     slow('"list"')
     page.keyboard.press("z")
-    page.wait_for_function("held() === 1")
+    are_held(page, 1)
     page.locator(".question", has_text="Secret redacted").focus()
     page.keyboard.press("a")
 

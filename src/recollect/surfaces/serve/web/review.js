@@ -59,10 +59,12 @@ export function render(root) {
 
   function drawItem(item) {
     const choices = decisions(item);
+    const ofTrust = item.kind === "trust";
+    const kind = ofTrust ? T.memory.trust[item.memories[0].origin] : T.review.kinds[item.kind];
     const element = h(
       "li",
-      { class: "question", tabindex: "0", "data-item": true, "data-key": item.key, "aria-label": `${T.review.kinds[item.kind]}. ${item.about}`, onkeydown: keys },
-      h("div", { class: "question-head" }, badge(T.review.kinds[item.kind], `kind-${item.kind}`), h("span", { class: "muted" }, item.about)),
+      { class: "question", tabindex: "0", "data-item": true, "data-key": item.key, "aria-label": ofTrust ? item.about : `${kind}. ${item.about}`, onkeydown: keys },
+      h("div", { class: "question-head" }, badge(kind, `kind-${item.kind}`), ofTrust ? null : h("span", { class: "muted" }, item.about)),
       item.memories ? h("div", { class: item.memories.length > 1 ? "two" : "" }, item.memories.map((memory, at) => side(memory, item.memories.length > 1 ? [T.review.newer, T.review.older][at] : ""))) : null,
       h("div", { class: "actions" }, choices.map((choice) => button(T.review[choice.name], () => decide(item, choice), { key: choice.key, kind: choice === choices[0] ? "primary" : "" }))),
     );

@@ -252,7 +252,7 @@ export const T = {
     none: "Nothing to review.",
     noneNext: "Contradictions, duplicates, memories written by agents, redacted secrets and failed imports appear here.",
     left: (count) => (count === 1 ? "1 question" : `${count} questions`),
-    kinds: { conflict: "Contradiction", merge: "Duplicate", update: "Proposed update", trust: "Written by an agent", secret: "Secret redacted", import: "Failed import" },
+    kinds: { conflict: "Contradiction", merge: "Duplicate", update: "Proposed update", trust: "Agent or untrusted source", secret: "Secret redacted", import: "Failed import" },
     newer: "Newer",
     older: "Older",
     keepNewer: "Keep newer",
