@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from served import Served
 
 Visit = Callable[[str], Page]
@@ -251,6 +251,24 @@ def test_the_choice_of_a_project_keeps_the_focus(visit: Visit, slow: Callable[[s
     chooser.focus()
 
     come(page, 2)
+
+    expect(page.locator(".tile").first).to_be_visible()
+    expect(chooser).to_be_focused()
+
+
+def test_a_view_that_comes_late_leaves_the_focus_alone(visit: Visit) -> None:
+    page = visit("search")
+    chooser = page.get_by_role("combobox", name="Project")
+    expect(chooser).to_be_visible()
+    scripts: list[Route] = []
+    page.route("**/ui/health.js", lambda route: scripts.append(route))  # noqa: PLW0108 (a built-in has no signature)
+    with page.expect_request("**/ui/health.js"):
+        page.evaluate("location.hash = '/health'")
+    chooser.focus()
+    while not scripts:
+        page.evaluate("0")  # the request is on its way to the list
+
+    scripts[0].continue_()
 
     expect(page.locator(".tile").first).to_be_visible()
     expect(chooser).to_be_focused()

@@ -51,7 +51,7 @@ async function show() {
   }
   if (moved) scrollTo(0, 0);
   view = render(root, id) || {};
-  if (moved && !root.contains(document.activeElement)) root.focus({ preventScroll: true });
+  if (moved && document.activeElement === document.body) root.focus({ preventScroll: true }); // else the person has gone elsewhere
 }
 
 function drawNav(current) {
