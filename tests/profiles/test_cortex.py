@@ -108,6 +108,14 @@ def test_a_word_said_twice_or_in_a_longer_text_scores_as_fts5_ranks_it(bench: Be
     }
 
 
+@pytest.mark.req("C-03", "C-04")
+def test_a_word_beside_an_operator_finds_its_other_forms(bench: Bench) -> None:
+    deployed, shipped = bench.add("we deployed it", "the parcel was shipped")
+
+    assert sorted(ids(bench.ask("deployment OR shipping", mode="keyword"))) == [deployed, shipped]
+    assert ids(bench.ask("deployment NOT shipping", mode="keyword")) == [deployed]
+
+
 @pytest.mark.req("C-02")
 def test_small_words_have_to_match_too(bench: Bench) -> None:
     bench.add("copper kettle")
