@@ -62,6 +62,8 @@ class Words:
     """How plain words combine: or, and, or boocode's cascade of tiers."""
     drop_stopwords: bool = True
     """Whether stop words are dropped from a query, unless nothing else is left."""
+    operator_forms: Literal["exact", "stem"] = "exact"
+    """Whether a word beside OR, AND or NOT finds itself alone, or its other forms too, as a plain word does."""
     drop_dates: bool = False
     """Whether the words of a date are dropped from a plain query, unless nothing else is left."""
     require_phrases: bool = False

@@ -228,6 +228,26 @@ def test_nothing_but_exclusions_finds_nothing(db: Recollection) -> None:
 @pytest.mark.parametrize(
     ("query", "expected"),
     [
+        ("deployment OR shipping", [1, 2, 3]),
+        ("deployment AND friday", [1]),
+        ("deployment NOT fridays", [3]),
+        ("(shipping OR deploying) NOT friday", [2, 3]),
+    ],
+)
+def test_operators_find_word_forms_in_cortex_as_its_tokenizer_does(
+    db: Recollection, query: str, expected: list[int]
+) -> None:
+    remember(db, "we deployed it on Friday", "the parcel was shipped", "who deploys today")
+    db.add_all(crowd(20))
+
+    assert sorted(found(db, query, profile="cortex")) == expected
+    assert found(db, "deployment OR shipping") == []  # elsewhere operators ask for exact words
+
+
+@pytest.mark.req("C-03", "C-04")
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
         ("fox AND dog", {3}),
         ("fox OR dog", {1, 2, 3}),
         ("(fox OR dog) NOT cat", {1, 3}),

@@ -87,6 +87,17 @@ def test_where_no_vector_is_near_the_words_answer_alone_with_bm25(bench: Bench) 
     assert scores(bench.ask("copper")) == {found: exactly(idf(10, 1))}
 
 
+@pytest.mark.req("N-05", "N-06")
+def test_the_floor_of_fused_scores_cuts_no_bm25_of_a_word_that_stands_everywhere(bench: Bench) -> None:
+    both = bench.near({"copper kettle handle": 0.1, "copper spoon": 0.1})
+
+    reply = bench.ask("copper")
+
+    assert max(hit.score for hit in reply.hits) < 0.01
+    assert sorted(ids(reply)) == sorted(both)
+    assert ids(bench.ask("copper", min_score=0.01)) == []
+
+
 @pytest.mark.req("N-02", "C-26")
 def test_the_lens_weighs_a_score_and_nothing_else_does(bench: Bench) -> None:
     bench.near({"copper kettle": 0.9}, days=400, confidence=0.5, type="decision")

@@ -100,6 +100,26 @@ def test_an_answer_is_not_sent_again_while_nothing_changed(server: Served) -> No
     assert changed.headers["etag"] != first.headers["etag"]
 
 
+@pytest.mark.req("N-15")
+def test_a_program_brings_its_own_vectors(server: Served) -> None:
+    for text, vector in {"the red door": [1, 0.0, 0.0], "a walk along the river": [0.6, 0.8, 0]}.items():
+        server.post("add", text=text, vector=vector)
+
+    found = server.post("search", query="", embedding=[2, 0, 0], mode="semantic", profile="nornicdb")
+
+    assert [(hit["memory"]["content"], round(hit["semantic_score"], 6)) for hit in found.value["hits"]] == [
+        ("the red door", 1.0),
+        ("a walk along the river", 0.6),
+    ]
+
+
+@pytest.mark.parametrize("vector", [[], "1,2", [1, "2"], [True], [0, 0, 0]])
+def test_what_is_no_vector_is_refused(server: Served, vector: object) -> None:
+    said = server.post("search", query="deploy", embedding=vector)
+
+    assert (said.status, said.code) == (400, "bad_query" if vector == [0, 0, 0] else "bad_input")
+
+
 @pytest.mark.req("E-02")
 def test_a_second_search_is_answered_from_memory_and_a_write_is_seen_at_once(server: Served) -> None:
     for _ in range(3):

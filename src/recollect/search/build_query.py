@@ -98,7 +98,7 @@ def tiers_of(query: Query, words: Words) -> tuple[Tier, ...]:
     Operators over more leaves than the limits allow are read as plain words, of which only the first are asked.
     """
     if query.tree is not None and _is_affordable(query.tree, words):
-        return (word_query(query.tree, words),)
+        return (word_query(_stemmed(query.tree) if words.operator_forms == "stem" else query.tree, words),)
     if words.join == "cascade":
         return _cascade(query, words)
     leaves = _and_leaves(query, words) if words.join == "and" else _or_leaves(query, words)
@@ -106,6 +106,19 @@ def tiers_of(query: Query, words: Words) -> tuple[Tier, ...]:
     bonus = _bigrams(query, words) if words.join == "or" and words.bigram_weight > 0 else ()
     parts = (*leaves[: words.max_terms], *bonus[: words.max_terms])
     return (_without_unwanted(join(parts=parts), query, words),) if leaves else ()
+
+
+def _stemmed(expression: Expression) -> Expression:
+    """Return *expression* with words that find their other forms too; phrases and prefixes stay as they are."""
+    match expression:
+        case AnyOf(parts=parts) | AllOf(parts=parts):
+            return replace(expression, parts=tuple(_stemmed(part) for part in parts))
+        case AndNot(wanted=wanted, unwanted=unwanted):
+            return AndNot(wanted=_stemmed(wanted), unwanted=_stemmed(unwanted))
+        case Word(text=text, form="exact"):
+            stems = tuple(stem for word in read_words(text) for stem in word.stems)
+            return Word(text=stems[0]) if len(stems) == 1 else expression
+    return expression
 
 
 def word_query(expression: Expression, words: Words) -> WordQuery:

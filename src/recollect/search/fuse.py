@@ -106,11 +106,16 @@ def combine(rankings: Sequence[Ranking], rules: Fuse, *, words: int, fallback: b
 
     A list that is the only one, or with *fallback* the only one that found anything, keeps its own scores.
     """
-    answering = [ranking for ranking in rankings if ranking.hits]
-    if len(rankings) == 1 or (fallback and len(answering) == 1):
-        (alone,) = answering or rankings
+    alone = only_list(rankings, fallback=fallback)
+    if alone is not None:
         return order_alone(alone, rules)
     return fuse_lists(rankings, rules, weights=list_weights(rankings, rules, words=words))
+
+
+def only_list(rankings: Sequence[Ranking], *, fallback: bool) -> Ranking | None:
+    """Return the one list whose own scores are the scores, if nothing was fused."""
+    answering = [ranking for ranking in rankings if ranking.hits] if fallback else rankings
+    return answering[0] if len(answering) == 1 else rankings[0] if len(rankings) == 1 else None
 
 
 def order_alone(ranking: Ranking, rules: Fuse) -> Candidates:

@@ -128,7 +128,7 @@ def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline
             Stage(name="replies", step=partial(lift_replies, rules=asked.dialogue)),
             Stage(name="weigh", step=partial(weigh, rules=asked.weigh, replies=asked.dialogue.min_informativeness)),
             AskingStage(name="changes", step=partial(compare_changes, rules=asked.changes, shown=asked.limit)),
-            Stage(name="floor", step=partial(apply_floor, rules=asked.floor)),
+            Stage(name="floor", step=partial(apply_floor, rules=asked.floor, fallback=asked.retrieve.fallback)),
             AskingStage(name="rerank", step=partial(rerank, rules=asked.rerank)),
             AskingStage(name="diversify", step=partial(diversify, rules=asked.diversify, limit=asked.limit)),
             AskingStage(name="memories", step=partial(load_shown, pool=asked.precise.top_k if request.precise else 0)),

@@ -12,6 +12,7 @@ from recollect.profile import Factor, Floor, Weigh
 from recollect.records import Fact, Traits, Usage
 from recollect.search.candidates import Candidate, Candidates, Drop, Factors
 from recollect.search.dialogue import REPLY
+from recollect.search.fuse import only_list
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
@@ -284,9 +285,14 @@ def _bound(candidates: Candidates, near: Mapping[int, float]) -> float:
 # --- floors ---------------------------------------------------------------------------------
 
 
-def apply_floor(state: State, *, rules: Floor) -> State:
-    """Drop the candidates that score too little, and those whose facts are worth too little."""
-    least = {"keyword": rules.keyword, "semantic": rules.semantic, "hybrid": rules.hybrid}[state.mode]
+def apply_floor(state: State, *, rules: Floor, fallback: bool = False) -> State:
+    """Drop the candidates that score too little, and those whose facts are worth too little.
+
+    The floor of fused scores never cuts those of one list alone: BM25 and cosines are another measure.
+    """
+    alone = only_list(state.rankings, fallback=fallback) if state.mode == "hybrid" and fallback else None
+    mode = state.mode if alone is None else "semantic" if alone.kind == "vector" else "keyword"
+    least = {"keyword": rules.keyword, "semantic": rules.semantic, "hybrid": rules.hybrid}[mode]
     # A share of the best cuts the long tail of vectors, never a word's match.
     relative = 0.0 if state.mode == "keyword" or state.query.tree is not None else rules.relative
     candidates = state.columns

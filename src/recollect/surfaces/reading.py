@@ -139,7 +139,7 @@ def _search(db: Recollection, given: Given, ask: Callable[..., Reply]) -> Answer
 
 def _asked(given: Given) -> dict[str, Any]:
     """Return the options of a search that the parameters of ASKED describe."""
-    options = given.chosen([*(each.name for each in NUMBERS), "lens", "intent", "cancelled", "profile"])
+    options = given.chosen([*(each.name for each in NUMBERS), "lens", "intent", "cancelled", "profile", "embedding"])
     if given["weight"]:
         options["weights"] = given.numbers("weight", form="RANKING=NUMBER", example="vector=0.5")
     shown = {"precise": bool(given.get("precise"))}

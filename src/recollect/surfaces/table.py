@@ -29,13 +29,16 @@ MODES: Final[Mapping[str, Mode]] = {
 """How to look, by every name it goes by."""
 
 
+Kind = Literal["text", "texts", "words", "number", "numbers", "share", "flag", "choice", "paths", "id", "ids"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
     """One parameter of an operation: an argument when it has a place, else an option."""
 
     name: str
     about: str
-    kind: Literal["text", "texts", "words", "number", "share", "flag", "choice", "paths", "id", "ids"] = "text"
+    kind: Kind = "text"
     """What it takes; *words* are joined to one text, an id may be written #26, *ids* are one id or several."""
     default: Any = None
     choices: Sequence[str] = ()

@@ -86,7 +86,8 @@ def add(db: Recollection, given: Given, _: Progress | None) -> Answer:
         about["metadata"] = given.pairs("metadata", form="KEY=VALUE", example="team=search")
     if (observed := given.moment("date")) is not None:
         about["observed_at"] = observed.start
-    result = db.add(given["text"], redact=not given.get("keep_secrets"), embed=not given.get("no_embed"), **about)
+    kept, embed = not given.get("keep_secrets"), not given.get("no_embed")
+    result = db.add(given["text"], vector=given.get("vector"), redact=kept, embed=embed, **about)
     return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
 
 

@@ -21,6 +21,14 @@ PROJECT: Final = Parameter(name="project", about="the project to write to and to
 PROFILE: Final = Parameter(
     name="profile", kind="choice", choices=BUILT_IN, about="how to rank, instead of as the server does"
 )
+EMBEDDING: Final = Parameter(
+    name="embedding", kind="numbers", about="the vector to search with, instead of the model's own of the query"
+)
+VECTOR: Final = Parameter(
+    name="vector", kind="numbers", about="the vector to store, instead of the model's own of the text"
+)
+MAX_DIMENSIONS: Final = 65_536
+"""How many numbers a vector may have."""
 LONGEST: Final = 10_000
 """How many characters a query or the name of something may have."""
 LONG: Final = frozenset({"text", "content", "description", "requirements"})
@@ -150,14 +158,16 @@ def _ids(values: Mapping[str, Any]) -> list[int]:
 # --- what is given --------------------------------------------------------------------------
 
 
-def ranked_by(operation: Operation) -> tuple[Parameter, ...]:
-    """Return the parameter that names a profile, where *operation* ranks: a built-in one, never a file."""
-    return (PROFILE,) if any(each.name == "rrf_k" for each in operation.parameters) else ()
+def remote_parameters(operation: Operation) -> tuple[Parameter, ...]:
+    """Return what *operation* takes from programs alone: vectors, and where it ranks the name of a built-in profile."""
+    if operation.name == "add":
+        return (VECTOR,)
+    return (PROFILE, EMBEDDING) if any(each.name == "rrf_k" for each in operation.parameters) else ()
 
 
 def checked_values(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what is *given* as the operation takes it, with what it takes unless told; refuse all else."""
-    known = {each.name: each for each in (*operation.served_parameters, *ranked_by(operation), PROJECT)}
+    known = {each.name: each for each in (*operation.served_parameters, *remote_parameters(operation), PROJECT)}
     for name in given:
         if name not in known:
             raise InputError(f"{operation.name} takes no {name!r}", hint=f"one of {', '.join(sorted(known))}")
@@ -176,11 +186,13 @@ def _checked(parameter: Parameter, value: Any) -> Any:
         case "number":
             fits = _is_number(value) and abs(value) < 2**63
         case "share":
-            fits = _is_number(value) or isinstance(value, float)
+            fits = _is_real(value)
         case "id" | "ids":
             return _checked_ids(parameter, value)
         case "texts" | "paths":
             fits = _are_texts(parameter, value)
+        case "numbers":
+            fits = isinstance(value, list | tuple) and 0 < len(value) <= MAX_DIMENSIONS and all(map(_is_real, value))
         case "choice":
             fits = value in parameter.choices
         case _:
@@ -188,7 +200,11 @@ def _checked(parameter: Parameter, value: Any) -> Any:
     if not fits:
         raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=_wanted(parameter))
     parameter.refuse(value)
-    return tuple(value) if parameter.kind in ("texts", "paths") else value
+    return tuple(value) if parameter.kind in ("texts", "paths", "numbers") else value
+
+
+def _is_real(value: Any) -> bool:
+    return _is_number(value) or isinstance(value, float)
 
 
 def _is_number(value: Any) -> bool:
@@ -220,6 +236,7 @@ def _wanted(parameter: Parameter) -> str:
         "share": "a number",
         "texts": "a list of texts",
         "paths": "a list of texts",
+        "numbers": "a list of numbers, in the body of a POST",
         "id": "a whole number",
         "ids": "a whole number, or a list of them",
         "choice": f"one of {', '.join(parameter.choices)}",

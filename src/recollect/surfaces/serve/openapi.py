@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from recollect.surfaces.serve.dispatcher import LONG, LONGEST, PROJECT, ranked_by
+from recollect.surfaces.serve.dispatcher import LONG, LONGEST, MAX_DIMENSIONS, PROJECT, remote_parameters
 from recollect.surfaces.serve.paging import ABOUT_NEXT, CURSOR
 from recollect.surfaces.table import Operation, Parameter
 
@@ -100,7 +100,7 @@ def describe(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
 def parameters(operation: Operation) -> tuple[Parameter, ...]:
     """Return the parameters of *operation* over HTTP."""
     more = (CURSOR,) if operation.name == "list" else ()
-    return (*operation.served_parameters, *more, *ranked_by(operation), PROJECT)
+    return (*operation.served_parameters, *more, *remote_parameters(operation), PROJECT)
 
 
 @cache
@@ -144,6 +144,8 @@ def schema_of(parameter: Parameter) -> dict[str, Any]:
             schema: dict[str, Any] = {"type": "string", "enum": list(parameter.choices)}
         case "texts" | "paths":
             schema = {"type": "array", "items": text}
+        case "numbers":
+            schema = {"type": "array", "items": {"type": "number"}, "minItems": 1, "maxItems": MAX_DIMENSIONS}
         case "text" | "words":
             schema = text
         case "ids":
@@ -175,7 +177,7 @@ def _path(operation: Operation) -> dict[str, Any]:
     }
     if operation.rights.always_writes:
         return {"post": {**post, "parameters": [_idempotency()]}}
-    asked = [_query(each) for each in parameters(operation)]
+    asked = [_query(each) for each in parameters(operation) if each.kind != "numbers"]
     return {"get": {**told, "operationId": f"{operation.name}-get", "parameters": asked}, "post": post}
 
 
