@@ -102,7 +102,7 @@ def _node(kind: str, inputs: Sequence[str], output: str, domain: str = "", **att
     return _message(*names, (2, output), (4, kind), *settings, (7, domain))
 
 
-def _value_info(name: str, kind: int, shape: Sequence[str | int]) -> bytes:
+def _typed_value(name: str, kind: int, shape: Sequence[str | int]) -> bytes:
     sizes = _message(*((1, _message((1 if isinstance(size, int) else 2, size))) for size in shape))
     return _message((1, name), (2, _message((1, _message((1, kind), (2, sizes))))))
 
@@ -149,8 +149,8 @@ def _model(tensors: Mapping[str, Any], heads: int, epsilon: float) -> bytes:
         *((1, node) for node in graph.nodes),
         (2, "sentence"),
         *((5, constant) for constant in graph.constants),
-        *((11, _value_info(name, _INT64, ("texts", "pieces"))) for name in _INPUTS),
-        (12, _value_info("embedding", _FLOAT, ("texts", width))),
+        *((11, _typed_value(name, _INT64, ("texts", "pieces"))) for name in _INPUTS),
+        (12, _typed_value("embedding", _FLOAT, ("texts", width))),
     )
     opsets = (_message((1, ""), (2, _OPSET)), _message((1, _FUSED), (2, 1)))
     return _message((1, _IR_VERSION), (2, "recollect"), (7, made), *((8, opset) for opset in opsets))

@@ -11,7 +11,7 @@ from recollect.errors import InputError, QueryError
 from recollect.files import replacing
 from recollect.options import filter_from, span_of
 from recollect.recollection import Recollection
-from recollect.records import FILTER_FIELDS, Filter, Progress
+from recollect.records import FILTER_FIELDS, Filter, Progress, Trust
 from recollect.replies import Mode
 from recollect.surfaces.layout import Page, plain
 from recollect.surfaces.rights import LOCAL, Rights
@@ -145,6 +145,12 @@ class Given:
     def get(self, name: str) -> Any:
         """Return what was given as *name*, or nothing."""
         return self.values.get(name)
+
+    @property
+    def caller_trust(self) -> Trust:
+        """How far the caller of an operation without a `trust` of its own is trusted: a server adds it."""
+        trust: Trust = self.values.get("trust", "owner")
+        return trust
 
     @property
     def ids(self) -> tuple[int, ...]:

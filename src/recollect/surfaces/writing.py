@@ -8,7 +8,7 @@ from recollect.errors import InputError
 from recollect.options import split_tags
 from recollect.recall.lens import Lens
 from recollect.recollection import Recollection
-from recollect.records import Progress, Trust
+from recollect.records import Progress
 from recollect.surfaces import text
 from recollect.surfaces.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
 from recollect.surfaces.serialise import serialise
@@ -267,23 +267,17 @@ def roots(db: Recollection, given: Given, _: Progress | None) -> Answer:
 )
 def capture(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …"."""
-    results = db.capture(given["text"], trust=min("agent", given.get("trust") or "agent", key=level))
+    results = db.capture(given["text"], trust=min("agent", given.caller_trust, key=level))
     return listed(results, text.ingest_text, empty="Nothing to remember in it.", memories=results)
 
 
 # --- one memory changed ---------------------------------------------------------------------
 
 
-def _whose(given: Given) -> Trust:
-    """Return how far the caller is trusted: a server says so; at the machine it is the owner."""
-    trust: Trust = given.get("trust") or "owner"
-    return trust
-
-
 @operation(IDS, rights=CHANGES)
 def forget(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Hide memories from every search until they are restored."""
-    db.forget(*given.ids, trust=_whose(given))
+    db.forget(*given.ids, trust=given.caller_trust)
     return for_each(
         given.ids,
         lambda row: (
@@ -296,7 +290,7 @@ def forget(db: Recollection, given: Given, _: Progress | None) -> Answer:
 @operation(IDS, rights=CHANGES)
 def restore(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Bring back memories that were forgotten or superseded."""
-    db.restore(*given.ids, trust=_whose(given))
+    db.restore(*given.ids, trust=given.caller_trust)
     return for_each(given.ids, lambda row: ({"id": row, "event": "restore"}, f"#{row} restored"))
 
 
@@ -364,7 +358,7 @@ def tag(db: Recollection, given: Given, _: Progress | None) -> Answer:
 def supersede(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Replace one memory by another, and hide it from searches."""
     (row,), by = given.ids, given["by"]
-    db.supersede(row, by, keep_wording=bool(given.get("keep_wording")), trust=_whose(given))
+    db.supersede(row, by, keep_wording=bool(given.get("keep_wording")), trust=given.caller_trust)
     return Answer(value={"id": row, "superseded_by": by}, text=lambda: f"#{row} is superseded by #{by}")
 
 
@@ -381,7 +375,7 @@ def supersede(db: Recollection, given: Given, _: Progress | None) -> Answer:
 def feedback(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """Say whether a memory that was found was used, useful or wrong; `tune` learns from it."""
     (row,), verdict = given.ids, given["verdict"]
-    db.feedback(row, verdict, session=given.get("session"), query=given.get("query"), trust=_whose(given))
+    db.feedback(row, verdict, session=given.get("session"), query=given.get("query"), trust=given.caller_trust)
     return Answer(value={"id": row, "verdict": verdict}, text=lambda: f"#{row}: {verdict}")
 
 
