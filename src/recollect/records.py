@@ -715,6 +715,8 @@ ARCHIVE_VERSION: Final = 2
 """The form of the archives written today."""
 LEDGER: Final = "injected"
 """The kind of note that holds, for each session, which memory was injected in which words."""
+LAST_INJECTED: Final = "at"
+"""The key of a session's ledger that is no id: when something was injected last."""
 ARCHIVED_NOTES: Final = ("lens", "tuning", LEDGER)
 """The kinds of notes that an archive of everything holds."""
 MEMORY_REFERENCES: Final = frozenset({"of", "proposes", "by", "into", "near"})

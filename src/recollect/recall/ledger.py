@@ -7,21 +7,19 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
 
-from recollect.records import LEDGER, Memory
+from recollect.records import LAST_INJECTED, LEDGER, Memory
 from recollect.stores.contract import Store
 
 MAX_TOLD: Final = 1_000
 """How many memories a ledger keeps; the first ones may be told again."""
 MAX_SESSIONS: Final = 500
 """How many ledgers a project keeps; a new session takes the place of the one that was told nothing for longest."""
-LAST: Final = "at"
-"""The key of the moment at which a session was last told something."""
 
 
 def told(store: Store, session: str | None, *, project: str) -> Mapping[str, object]:
     """Return the digest of what *session* was told, by the id of each memory."""
     kept = None if session is None else store.note(LEDGER, session, project=project)
-    return {} if kept is None else {row: words for row, words in kept.items() if row != LAST}
+    return {} if kept is None else {row: words for row, words in kept.items() if row != LAST_INJECTED}
 
 
 def note_told(store: Store, session: str, memories: Iterable[Memory], *, project: str, at: datetime) -> None:
@@ -31,14 +29,14 @@ def note_told(store: Store, session: str, memories: Iterable[Memory], *, project
         before = store.note(LEDGER, session, project=project)
         if before is None:
             _make_room(store, project=project)
-        kept = {row: words for row, words in (before or {}).items() if row not in new and row != LAST}
+        kept = {row: words for row, words in (before or {}).items() if row not in new and row != LAST_INJECTED}
         words = dict([*kept.items(), *new.items()][-MAX_TOLD:])
-        store.put_note(LEDGER, session, {**words, LAST: at.isoformat()}, project=project)
+        store.put_note(LEDGER, session, {**words, LAST_INJECTED: at.isoformat()}, project=project)
 
 
 def _make_room(store: Store, *, project: str) -> None:
     """Drop the oldest ledgers, so that one more is not too many."""
     kept = store.notes(LEDGER, project=project)
-    oldest = sorted(kept, key=lambda name: (str(kept[name].get(LAST, "")), name))
+    oldest = sorted(kept, key=lambda name: (str(kept[name].get(LAST_INJECTED, "")), name))
     for name in oldest[: max(0, len(kept) + 1 - MAX_SESSIONS)]:
         store.put_note(LEDGER, name, None, project=project)

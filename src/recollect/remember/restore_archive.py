@@ -20,6 +20,7 @@ from recollect.records import (
     ALL_PROJECTS,
     ARCHIVE_VERSION,
     ARCHIVED_NOTES,
+    LAST_INJECTED,
     LEDGER,
     MEMORY_REFERENCES,
     NEVER,
@@ -504,7 +505,9 @@ class _Restoring:
         """Return what was injected, by the ids here; nothing but digests of the words of memories."""
         told = {row: each for row, each in value.items() if row.isdecimal() and _HEX.fullmatch(str(each))}
         rows = {self._known_as(int(row)): each for row, each in told.items()}
-        return {str(row): each for row, each in rows.items() if row}
+        last = str(value.get(LAST_INJECTED, ""))
+        at = {LAST_INJECTED: last} if _MOMENT.fullmatch(last) else {}
+        return {**{str(row): each for row, each in rows.items() if row}, **at}
 
 
 _KINDS: Final[Mapping[object, Callable[[_Restoring, Sequence[_Line]], None]]] = {
@@ -518,6 +521,7 @@ _KINDS: Final[Mapping[object, Callable[[_Restoring, Sequence[_Line]], None]]] = 
 _JUDGING: Final = frozenset({"feedback", "reinforce_fact"})
 """The verbs by which the owner says what a memory or a fact is worth."""
 _HEX: Final = re.compile(r"[0-9a-f]{1,128}")
+_MOMENT: Final = re.compile(r"[\d:.T+-]{19,32}")
 _FACT_TEXTS: Final = ("subject", "predicate", "object", "type", "quote")
 
 

@@ -14,6 +14,7 @@ from recollect.records import (
     ALL_PROJECTS,
     ARCHIVE_VERSION,
     ARCHIVED_NOTES,
+    LAST_INJECTED,
     LEDGER,
     MEMORY_REFERENCES,
     Event,
@@ -177,10 +178,14 @@ class _Archiver:
         facts = [row if row in self.facts else 0 for row in hit.fact_ids]
         return {**_plain(hit), "memory_id": self._known(hit.memory_id), "fact_ids": facts}
 
+    def _is_known(self, key: str) -> bool:
+        """Tell whether *key* of a ledger is its moment, or the id of a memory that is exported."""
+        return key == LAST_INJECTED or (key.isdecimal() and bool(self._known(int(key))))
+
     def _notes(self, project: str) -> Iterator[Record]:
         for kind in ARCHIVED_NOTES:
             for name, value in self.store.notes(kind, project=project).items():
-                told = {row: each for row, each in value.items() if kind != LEDGER or self._known(int(row))}
+                told = {row: each for row, each in value.items() if kind != LEDGER or self._is_known(row)}
                 yield _record("note", project=project or None, kind=kind, name=name, value=_plain(told))
 
 
