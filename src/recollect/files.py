@@ -44,11 +44,39 @@ def replacing(path: Path, *, mode: int = FILE) -> Iterator[IO[str]]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
         with os.fdopen(os.open(part, flags, FILE), "w", encoding="utf-8", errors="replace", newline="") as file:
+            _take_lock(file.fileno())
             yield file
         part.chmod(mode)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_part(path: Path) -> Iterator[Path]:
+    """Give an empty file next to *path*, for its owner alone and locked while it is written; in the end it goes."""
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
+    handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), FILE)
+    try:
+        _take_lock(handle)
+        yield part
+    finally:
+        os.close(handle)
+        part.unlink(missing_ok=True)
+
+
+def stale_parts(folder: Path) -> list[Path]:
+    """Return the files in *folder* that a process was writing, as `replacing` or `new_part`, when it was killed."""
+    found = []
+    for each in folder.glob(".*.part"):
+        with suppress(OSError):
+            handle = open_regular(each)
+            try:
+                if _take_lock(handle):
+                    found.append(each)
+            finally:
+                os.close(handle)
+    return found
 
 
 def lock_file(path: Path) -> int | None:

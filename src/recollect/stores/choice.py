@@ -17,7 +17,7 @@ IN_MEMORY = ":memory:"
 
 def is_store_file(path: Path) -> bool:
     """Tell whether the file at *path* is a store of ours, by how it begins."""
-    from recollect.stores.sqlite.engine import is_ours  # noqa: PLC0415
+    from recollect.stores.sqlite.copies import is_ours  # noqa: PLC0415
 
     return is_ours(path)
 

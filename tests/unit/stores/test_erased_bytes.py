@@ -1,6 +1,10 @@
 """After an erasure the files of a store hold no byte of what was erased."""
 
+import json
+import os
 import shutil
+import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -8,7 +12,10 @@ import pytest
 
 import recollect
 from recollect import Recollection
+from recollect.files import replacing
 from recollect.records import ALL_PROJECTS, Recall
+from recollect.stores.sqlite.recover import recover
+from recollect.surfaces.table import write_file
 
 WORDS = ("xylophonist", "Brunhilde", "quetzalcoatl", "Marimba", "zanzibarish", "mandrake", "Oxbridge")
 ERASED = "The xylophonist Brunhilde keeps the quetzalcoatl password in drawer seven"
@@ -161,6 +168,65 @@ def test_copies_beside_the_store_are_named_and_left_alone(tmp_path: Path) -> Non
 
     assert report.beside == ("notes.db.backup",)
     assert (tmp_path / "notes.db.backup").exists()
+
+
+def test_copies_of_any_name_are_named(tmp_path: Path) -> None:
+    db, row = filled(tmp_path)
+    db.backup(tmp_path / "elsewhere.db")
+    write_file(tmp_path / "all.jsonl", (json.dumps(each) + "\n" for each in db.archive()))
+    recollect.move(tmp_path / "notes.db", tmp_path / "moved.sqlite")
+    recollect.recover(tmp_path / "notes.db", tmp_path / "saved.db")
+    (tmp_path / "stranger.txt").write_text("nothing of ours")
+
+    report = db.purge([row], verify=True)
+
+    assert set(report.beside) >= {"elsewhere.db", "all.jsonl", "moved.sqlite", "saved.db"}
+    assert "stranger.txt" not in report.beside
+
+
+def test_parts_that_killed_processes_left_are_removed_and_those_in_use_are_not(tmp_path: Path) -> None:
+    db, row = filled(tmp_path)
+    db.backup(tmp_path / "old.db")
+    (tmp_path / "old.db").rename(tmp_path / ".old.db.1a2b3c4d.part")
+    (tmp_path / ".old.jsonl.1a2b3c4d.part").write_text('{"recollect": 2, "record": "header"}\n')
+    (tmp_path / ".theirs.part").write_text("a download of another program")
+
+    with replacing(tmp_path / "all.jsonl") as file:
+        file.write('{"recollect": 2, "record": "header"}\n')
+        file.flush()
+        report = db.purge([row], verify=True)
+
+    hidden = {each.name for each in tmp_path.glob(".*.part")}
+    assert hidden == {".theirs.part"}
+    assert [name for name in report.beside if name.startswith(".all.jsonl")]
+    assert (tmp_path / "all.jsonl").exists()
+
+
+@pytest.mark.parametrize("mask", [0o022, 0])
+def test_every_copy_is_for_its_owner_alone_whatever_the_mask(tmp_path: Path, mask: int) -> None:
+    db, _ = filled(tmp_path)
+    before = os.umask(mask)
+    seen: dict[str, int] = {}
+
+    def look(*_: object) -> None:
+        seen.update({each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir() if each.is_file()})
+
+    def watched() -> Iterator[str]:
+        for each in db.archive():
+            look()
+            yield json.dumps(each) + "\n"
+
+    try:
+        db.backup(tmp_path / "backup.db", progress=look)
+        write_file(tmp_path / "all.jsonl", watched())
+        recollect.move(tmp_path / "notes.db", tmp_path / "moved.db", progress=look)
+        recover(tmp_path / "notes.db", tmp_path / "saved.db", look)
+    finally:
+        os.umask(before)
+    look()
+
+    assert {name: oct(mode) for name, mode in seen.items() if mode & 0o077} == {}
+    assert len([name for name in seen if name.endswith(".part")]) == 3
 
 
 def test_a_store_in_memory_is_erased_from_like_any_other() -> None:

@@ -12,7 +12,8 @@ from recollect.records import ALL_PROJECTS, Fact, FactQuery, Filter, Insert, Mem
 from recollect.stores.choice import open_store, recover_store
 from recollect.stores.sql.codec import moment
 from recollect.stores.sqlite import open_sqlite
-from recollect.stores.sqlite.engine import APPLICATION, migrations
+from recollect.stores.sqlite.copies import APPLICATION
+from recollect.stores.sqlite.engine import migrations
 from recollect.text.analyser import ANALYSER, analyse
 from recollect.vectors import pack
 

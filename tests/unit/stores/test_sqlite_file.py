@@ -26,7 +26,8 @@ from recollect.records import (
 from recollect.stores.contract import Store
 from recollect.stores.sql.engine import Session
 from recollect.stores.sqlite import open_sqlite
-from recollect.stores.sqlite.engine import APPLICATION, SqliteEngine, migrations
+from recollect.stores.sqlite.copies import APPLICATION
+from recollect.stores.sqlite.engine import SqliteEngine, migrations
 from recollect.vectors import pack
 
 SCHEMA = Path(__file__).parents[3] / "src/recollect/stores/sqlite/schema.sql"

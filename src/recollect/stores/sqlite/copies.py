@@ -8,7 +8,7 @@ one, and a crash leaves the old one.
 
 import os
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +16,7 @@ from urllib.parse import quote
 import apsw
 
 from recollect.errors import FileError, InputError, StoreDamaged
+from recollect.files import new_part, open_regular, stale_parts
 from recollect.records import Progress
 
 SLICE = 1000
@@ -24,6 +25,12 @@ TRUTH = ("memory", "wording", "event", "fact", "source", "piece", "note", "recal
 """The tables whose rows are counted in a copy: as many as in the store."""
 COUNTERS = ("newest", "newest_fact", "version", "vectors", "seq")
 """The counts that never go back, whatever is put back: ids are given once, and caches compare versions."""
+APPLICATION = 0x5EC0_11EC
+"""Marks the file as ours, so that another program's database is never taken for a store."""
+HEAD = 72
+"""How many bytes of a file say whether it is a copy: SQLite's own number of the application ends there."""
+EXPORTED = b'{"recollect":'
+"""How an export begins."""
 BESIDE = ("-wal", "-journal")
 """How the names of the files end that SQLite keeps beside a store in use."""
 
@@ -79,19 +86,47 @@ def _size(path: Path) -> int:
 @contextmanager
 def _part_of(target: Path) -> Iterator[Path]:
     """Give an empty file beside *target*; what is left of it in the end is removed."""
-    try:
-        from tempfile import mkstemp  # noqa: PLC0415  (few commands copy)
+    remove_stale_parts(target.parent)
+    with ExitStack() as stack:
+        try:
+            part = stack.enter_context(new_part(target))
+        except OSError as error:
+            hint = "name a file in a folder of yours"
+            raise InputError(f"cannot write {target}: {error.strerror}", hint=hint) from error
+        stack.callback(_remove_with_logs, part)
+        yield part
 
-        handle, name = mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-    except OSError as error:
-        hint = "name a file in a folder of yours"
-        raise InputError(f"cannot write {target}: {error.strerror}", hint=hint) from error
-    os.close(handle)
+
+def remove_stale_parts(folder: Path) -> None:
+    """Remove from *folder* the parts of our copies and exports that killed processes left there."""
+    with suppress(OSError):
+        for part in stale_parts(folder):
+            if is_copy(part):
+                _remove_with_logs(part)
+
+
+def _remove_with_logs(part: Path) -> None:
+    for end in ("", *BESIDE, "-shm"):
+        part.with_name(part.name + end).unlink(missing_ok=True)
+
+
+def is_copy(path: Path) -> bool:
+    """Tell whether the file at *path* is a store of ours or an export of one, by how it begins."""
+    return is_ours(path) or _head(path).startswith(EXPORTED)
+
+
+def is_ours(path: Path) -> bool:
+    """Tell whether the file at *path* bears our mark, where SQLite keeps it in the head of a file."""
+    head = _head(path)
+    return head.startswith(b"SQLite format 3\x00") and int.from_bytes(head[68:72]) == APPLICATION
+
+
+def _head(path: Path) -> bytes:
     try:
-        yield Path(name)
-    finally:
-        for end in ("", *BESIDE, "-shm"):
-            Path(name + end).unlink(missing_ok=True)
+        with os.fdopen(open_regular(path.resolve()), "rb") as file:
+            return file.read(HEAD)
+    except OSError:
+        return b""
 
 
 def _run(job: apsw.Backup, progress: Progress | None) -> None:

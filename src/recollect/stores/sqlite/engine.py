@@ -17,11 +17,9 @@ from recollect.stores.sql.engine import OPEN, Clause, Engine
 from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sqlite import copies, pages
 from recollect.stores.sqlite.connections import Connections
+from recollect.stores.sqlite.copies import APPLICATION
 from recollect.stores.sqlite.place import SEGMENTS, Place, beside, find_place, no_store, opened
 from recollect.stores.sqlite.rebuilding import SQLITE
-
-APPLICATION = 0x5EC0_11EC
-"""Marks the file as ours, so that another program's database is never taken for a store."""
 
 WITHOUT_FTS5 = 9
 """From which format on there are no tables of FTS5."""
@@ -296,6 +294,7 @@ class SqliteEngine:
             if self._place is not None:
                 self._place.require_writable()
                 self._place.require_same()
+                copies.remove_stale_parts(self._place.path.parent)
             db.set_busy_timeout(SCRUB_PATIENCE)
             try:
                 db.execute("vacuum")
@@ -309,14 +308,15 @@ class SqliteEngine:
         return ()
 
     def files(self) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
-        """Return the files of the store, and those that by their names are copies of it."""
+        """Return the files of the store, and those next to it that are copies by their names or by what they hold."""
         if self.path is None:
             return (), ()
         path = self.path
         own = [path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", "-journal"))]
         own += SegmentFolder(beside(path, SEGMENTS)).files()
-        near = sorted(each for each in path.parent.iterdir() if each.name.startswith(path.stem) and each.is_file())
-        return tuple(each for each in own if each.exists()), tuple(each for each in near if each not in own)
+        near = [each for each in path.parent.iterdir() if each.is_file() and each not in own]
+        named = sorted(each for each in near if each.name.startswith(path.stem) or copies.is_copy(each))
+        return tuple(each for each in own if each.exists()), tuple(named)
 
     def samples_with(self, probes: Sequence[bytes]) -> tuple[tuple[str, bytes], ...]:  # noqa: ARG002
         """Return nothing: all is in the files."""
@@ -473,16 +473,6 @@ def migrations() -> tuple[str, ...]:
 def _steps() -> list[Path]:
     folder = Path(__file__).parent / "migrations"
     return sorted(step for step in folder.iterdir() if step.name.endswith(".sql"))
-
-
-def is_ours(path: Path) -> bool:
-    """Tell whether the file at *path* bears our mark, where SQLite keeps it in the head of a file."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(72)
-    except OSError:
-        return False
-    return head.startswith(b"SQLite format 3\x00") and int.from_bytes(head[68:72]) == APPLICATION
 
 
 def _require_current(db: apsw.Connection, place: Place) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import apsw
 
-from recollect.stores.sqlite.engine import APPLICATION
+from recollect.stores.sqlite.copies import APPLICATION
 from recollect.stores.sqlite.place import beside
 
 SECONDS: Final = 0.4

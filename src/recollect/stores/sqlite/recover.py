@@ -13,6 +13,7 @@ from urllib.parse import quote
 import apsw
 
 from recollect.errors import InputError, RowDamaged, StoreDamaged, StoreError
+from recollect.files import make_folder, new_part, replacing
 from recollect.records import Recovery, digest
 from recollect.stores.sql.codec import (
     EVENT,
@@ -28,7 +29,8 @@ from recollect.stores.sql.codec import (
 )
 from recollect.stores.sql.vectors import checksum_of
 from recollect.stores.sqlite import pages
-from recollect.stores.sqlite.engine import APPLICATION, PATIENCE, connect, migrations, translated
+from recollect.stores.sqlite.copies import APPLICATION, remove_stale_parts
+from recollect.stores.sqlite.engine import PATIENCE, connect, migrations, translated
 from recollect.stores.sqlite.place import SEGMENTS, beside, no_store
 from recollect.values import dataclass, field
 
@@ -278,8 +280,9 @@ def is_readable(row: Row) -> bool:
 def recover(old: Path, new: Path, build: Callable[[Path], None]) -> Recovery:
     """Save what can be read of *old* into the new store *new*, which *build* then opens to make what is derived."""
     _refuse(old, new)
-    part, aside = new.with_name(f".{new.name}.part"), new.with_name(f"{new.name}.aside.jsonl")
-    with translated(old):
+    aside = new.with_name(f"{new.name}.aside.jsonl")
+    remove_stale_parts(new.parent)
+    with translated(old), new_part(new) as part:
         try:
             salvage = _salvaged(_reading(old), part)
             build(part)
@@ -308,7 +311,7 @@ def _refuse(old: Path, new: Path) -> None:
     _refuse_strangers(old)
     if new.exists():
         raise InputError(f"{new} exists", hint="name a file that does not exist; nothing is overwritten")
-    new.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(new.parent)
 
 
 def _reading(path: Path) -> apsw.Connection:
@@ -338,7 +341,7 @@ def _put_aside(path: Path, rows: Sequence[tuple[str, Row]]) -> None:
     def plain(value: object) -> str:
         return value.hex() if isinstance(value, bytes) else str(value)
 
-    with path.open("w", encoding="utf-8", errors="replace") as file:
+    with replacing(path) as file:
         for table, row in rows:
             file.write(json.dumps({"table": table, "row": row}, ensure_ascii=False, default=plain) + "\n")
 
