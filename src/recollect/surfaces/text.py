@@ -191,8 +191,8 @@ def import_text(report: "ImportReport", *, root: str = "", verbose: bool = False
     done = {name: count for name, count in counts.items() if count}
     first = next(iter(done), None)
     told = [f"{_count(count, 'memory') if name == first else count} {name}" for name, count in done.items()]
-    failed = f" ({files['failed']} failed)" if files["failed"] else ""
-    text = f"{_count(files['scanned'], 'file')}{failed}, {', '.join(told) or 'no memories'}"
+    failed = f" ({_count(files['failed'], 'file')} failed)" if files["failed"] else ""
+    text = f"{_count(files['scanned'], 'file')}, {', '.join(told) or 'no memories'}{failed}"
     others = {
         f"{_count(repeated, 'duplicate')} skipped": repeated,
         f"{_count(memories['revived'], 'forgotten memory')} brought back": memories["revived"],

@@ -161,7 +161,7 @@ def test_a_path_that_leads_nowhere_is_named(run: Run, tmp_path: Path, path: str)
     assert told.code == 2
     assert told.err.count("\n") == 1
     assert "not found" in told.err
-    assert told.out.startswith("1 file, 1 memory new")
+    assert told.out.startswith("1 file, 1 memory new (1 file failed)")
 
 
 def test_a_pipe_is_not_waited_for(run: Run, tmp_path: Path) -> None:
