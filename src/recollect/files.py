@@ -44,7 +44,7 @@ def replacing(path: Path, *, mode: int = FILE) -> Iterator[IO[str]]:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
     try:
         with os.fdopen(os.open(part, flags, FILE), "w", encoding="utf-8", errors="replace", newline="") as file:
-            _take_lock(file.fileno())
+            take_lock(file.fileno())
             yield file
         part.chmod(mode)
         part.replace(path)
@@ -58,7 +58,7 @@ def new_part(path: Path) -> Iterator[Path]:
     part = path.with_name(f".{path.name}.{os.urandom(4).hex()}.part")
     handle = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0), FILE)
     try:
-        _take_lock(handle)
+        take_lock(handle)
         yield part
     finally:
         os.close(handle)
@@ -72,7 +72,7 @@ def stale_parts(folder: Path) -> list[Path]:
         with suppress(OSError):
             handle = open_regular(each)
             try:
-                if _take_lock(handle):
+                if take_lock(handle):
                     found.append(each)
             finally:
                 os.close(handle)
