@@ -134,7 +134,7 @@ def mapped(value: Any, by: int, facts: int) -> Any:
         },
         "vectors": {name: {row(n): each for n, each in held.items()} for name, held in value["vectors"].items()},
         "ledgers": {
-            (project, name): {str(row(int(n))): x for n, x in told.items()}
+            (project, name): {str(row(int(n))) if n.isdecimal() else n: x for n, x in told.items()}
             for project, held in value["notes"]["injected"].items()
             for name, told in held.items()
         },
