@@ -8,7 +8,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from functools import lru_cache
 from itertools import count
 from pathlib import Path
@@ -382,6 +382,10 @@ class PostgresEngine:
         """Return that nothing was replaced: a server mends its own pages or comes back from a copy."""
         del fill, force
         return False
+
+    def rebuild_lock(self) -> AbstractContextManager[bool]:
+        """Return that nothing is known of other machines: their lease decides."""
+        return nullcontext(False)
 
     def scrub(self) -> tuple[str, ...]:
         """Rewrite every table, and the planner's samples of it, without what was deleted."""

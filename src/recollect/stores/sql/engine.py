@@ -114,6 +114,10 @@ class EngineFiles(Protocol):
         """
         ...
 
+    def rebuild_lock(self) -> AbstractContextManager[bool]:
+        """Wait for and hold the lock of rebuilds; yield whether it rules out that another process rebuilds."""
+        ...
+
     def counted(self) -> None:
         """Let the numbers that rows get by themselves go on behind those that were brought."""
         ...

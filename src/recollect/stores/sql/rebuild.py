@@ -61,17 +61,18 @@ def rebuild(db: Database, progress: Progress | None = None, *, unless: Callable[
 
 
 def _rebuilt(db: Database, progress: Progress | None, unless: Callable[[], bool]) -> int:
-    build = _begun(db, unless)
-    if build is None:
-        return 0
-    with _heartbeat(build):
-        try:
-            return _built(build, progress)
-        except BaseException:
-            with suppress(StoreError), build.slice() as session:
-                for statement in db.engine.rebuilding.clear:
-                    session.rows(statement)
-            raise
+    with db.engine.rebuild_lock() as alone:
+        build = _begun(db, unless, alone=alone)
+        if build is None:
+            return 0
+        with _heartbeat(build):
+            try:
+                return _built(build, progress)
+            except BaseException:
+                with suppress(StoreError), build.slice() as session:
+                    for statement in db.engine.rebuilding.clear:
+                        session.rows(statement)
+                raise
 
 
 def _built(build: "Build", progress: Progress | None) -> int:
@@ -113,15 +114,19 @@ def _heartbeat(build: "Build") -> Iterator[None]:
         thread.join()
 
 
-def _begun(db: Database, unless: Callable[[], bool]) -> "Build | None":
-    """Begin to build, when nobody else does so any more: others are known by a counter alone, as on other machines."""
+def _begun(db: Database, unless: Callable[[], bool], *, alone: bool = False) -> "Build | None":
+    """Begin to build once no other rebuild is alive.
+
+    Where a lock shows that none is (*alone*), a counter that stands still was left by a process that died. Other
+    machines are known by their counter only.
+    """
     token, met, since = int.from_bytes(os.urandom(8)) >> 2, -1, time.monotonic()
     while True:
         with db.engine.session() as session:
             at_work = session.value("select value from meta where key = 'rebuilding'")
         if at_work != met:
             met, since = at_work, time.monotonic()
-        if not at_work or time.monotonic() - since > LEASE_SECONDS:
+        if alone or not at_work or time.monotonic() - since > LEASE_SECONDS:
             with db.engine.session(write=True) as session:
                 if unless():
                     return None

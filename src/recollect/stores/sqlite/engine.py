@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeVar
 import apsw
 
 from recollect.errors import InputError, RecollectError, RowDamaged, StoreBusy, StoreDamaged, StoreError
+from recollect.files import lock_file, unlock_file
 from recollect.records import Progress
 from recollect.stores.sql.engine import OPEN, Clause, Engine
 from recollect.stores.sql.index.folder import SegmentFolder
@@ -27,6 +28,9 @@ WITHOUT_FTS5 = 9
 PATIENCE = 60_000
 """How many milliseconds a writer waits for another one."""
 
+REBUILD_LOCK = "-rebuild"
+"""The file next to the store whose lock a rebuild holds."""
+REBUILD_POLL_SECONDS = 0.05
 SCRUB_PATIENCE = 5_000
 """How many milliseconds an erasure waits for those who still read what was there before it."""
 
@@ -286,6 +290,24 @@ class SqliteEngine:
             with translated(self.path):
                 replace(self.path, lambda path: _filled(path, fill))
         return damaged
+
+    @contextmanager
+    def rebuild_lock(self) -> Iterator[bool]:
+        """Hold the lock of a file next to the store; the system releases it when a process dies."""
+        if self._place is None:
+            yield True
+            return
+        path = beside(self._place.path, REBUILD_LOCK)
+        try:
+            while (handle := lock_file(path)) is None:
+                time.sleep(REBUILD_POLL_SECONDS)
+        except OSError:  # no file can be made here; the lease decides
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            unlock_file(path, handle)
 
     def scrub(self) -> tuple[str, ...]:
         """Write the file anew, page by page, and empty its log; both wait a while for others."""
