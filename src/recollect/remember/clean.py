@@ -56,7 +56,7 @@ def clean(memory: Memory, modified: datetime | None = None) -> Memory:
 def _cleaned(memory: Memory, modified: datetime | None) -> Memory:
     _refuse_wrong_values(memory)
     content = storable(memory.content).strip()
-    if not content:
+    if not content.strip("\N{REPLACEMENT CHARACTER} \t\n"):
         raise InputError("there is nothing to remember: the text is blank", hint="give it some words")
     if len(content) > MAX_LENGTH:
         raise InputError(f"the text is too long: {len(content):,} characters", hint="import it as a file instead")

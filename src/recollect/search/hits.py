@@ -1,7 +1,7 @@
 """The last stages: the best few as hits, with a snippet and the reason each was found; and the newest, for nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, count
+from itertools import chain, count, groupby
 
 from recollect.records import NO_FILTER, Event, FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
@@ -105,7 +105,8 @@ def _owner_first(
     conflicts: Mapping[int, tuple[int, ...]],
 ) -> Iterator[Hit]:
     """Yield the hits; before one that contradicts more trusted memories, those, also where they are no hits."""
-    hits = sorted(state.hits, key=lambda hit: (-hit.score, hit.memory.trust != "owner"))
+    ties = (tuple(tied) for _, tied in groupby(state.hits, key=lambda hit: hit.score))
+    hits = [hit for tied in ties for hit in sorted(tied, key=lambda hit: hit.memory.trust != "owner")]
     known = {hit.id: hit for hit in hits}
     done: set[int] = set()
     for hit in hits:
