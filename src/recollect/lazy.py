@@ -112,3 +112,13 @@ class Bounded(MutableMapping[K, V], Generic[K, V]):
 
     def __len__(self) -> int:
         return len(self._entries)
+
+
+def log_warning(message: str) -> None:
+    """Log *message* as `recollect`; a program that set up no logging prints nothing."""
+    import logging  # noqa: PLC0415  (a start has nothing to report)
+
+    log = logging.getLogger("recollect")
+    if not log.handlers:
+        log.addHandler(logging.NullHandler())
+    log.warning(message)

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,10 +23,11 @@ def parse(text: str, *, path: str = "example.py") -> Module:
     return Module(path=path, text=text, tree=ast.parse(text))
 
 
-def modules() -> list[Module]:
+@cache
+def modules() -> tuple[Module, ...]:
     """Return every module of the package, by path."""
     files = sorted(PACKAGE.rglob("*.py"))
-    return [parse(file.read_text(encoding="utf-8"), path=file.relative_to(PACKAGE).as_posix()) for file in files]
+    return tuple(parse(file.read_text(encoding="utf-8"), path=file.relative_to(PACKAGE).as_posix()) for file in files)
 
 
 def meanings(module: Module) -> dict[str, str]:

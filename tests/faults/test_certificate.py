@@ -76,7 +76,7 @@ def test_what_is_erased_leaves_no_byte() -> None:
 
 
 def test_nothing_leaves_the_machine() -> None:
-    row = offline.row()
+    row = offline.row(seconds=2)
 
     assert row.failures == ()
 

@@ -631,11 +631,11 @@ class OracleStore:
             return store
 
     def backup(self, path: Path, *, force: bool = False, progress: Progress | None = None) -> None:
-        if path.exists() and not force:
-            raise InputError(f"{path} is there already", hint="name another file")
         with self._lock:
             BACKUPS.append(self._state.aside())
         try:
+            if path.exists() and not force:
+                raise InputError(f"{path} is there already", hint="name another file")
             path.write_text(str(len(BACKUPS) - 1))
         except OSError as error:
             raise InputError(f"cannot write {path}: {error.strerror}", hint="name another file") from error

@@ -271,7 +271,7 @@ def test_what_an_agent_writes_is_an_agents_word_whatever_it_claims(walled: Serve
     refused = agent.post("purge", ids=[str(pinned)], yes=True)
 
     memory = walled.db.show(added.value["id"]).memory
-    assert (memory.trust, memory.confidence) == ("agent", 0.9)
+    assert (memory.trust, memory.confidence) == ("agent", 1.0)  # kept as stated, capped when it is ranked
     assert refused.code == "forbidden"
 
 

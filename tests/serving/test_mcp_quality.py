@@ -104,6 +104,7 @@ def test_null_is_still_taken_for_what_is_left_out() -> None:
 # --- size -----------------------------------------------------------------------------------
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("word", ["frobnicator module changed ", "発売日を変更した記録 "], ids=["latin", "cjk"])
 @pytest.mark.parametrize("tool", ["search", "timeline", "related"])
 def test_huge_memories_stay_within_what_clients_take(tool: str, word: str) -> None:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar, get_args
 
 from recollect.errors import InputError
+from recollect.lazy import log_warning
 from recollect.records import (
     ALL_PROJECTS,
     Fact,
@@ -107,10 +108,9 @@ class BackgroundWriter:
     def _fail(self, error: Exception) -> None:
         """Report *error*; after the deadline the store is closed under the work, which is no news."""
         if not self.is_over:
-            import logging  # noqa: PLC0415  (a start has no failure to report)
-
-            self.failures.append(f"{self._what} failed: {error}")
-            logging.getLogger("recollect").warning("%s failed: %s", self._what, error)
+            told = f"{self._what} failed: {error}"
+            self.failures.append(told)
+            log_warning(told)
 
     @property
     def is_over(self) -> bool:

@@ -25,14 +25,15 @@ LONGEST: Final = 255
 # --- words ----------------------------------------------------------------------------------
 
 _LETTER: Final = f"[^\\W_{CJK}]"
-_RUN: Final = f"{_LETTER}(?:[A-Za-z0-9]++|{_LETTER}++|[{MARKS}]++)*+"  # letters, digits, marks of any script but CJK
+# Only single characters repeat possessively: before Python 3.11.5 possessive groups matched too much (gh-106052).
+_RUN: Final = f"{_LETTER}(?:[A-Za-z0-9]++|{_LETTER}++|[{MARKS}]++)*"  # letters, digits, marks of any script but CJK
 
 
 def _compound(run: str, *, hyphens: str, apostrophes: str) -> str:
     """Write the pattern of *run*s that signs join; most words end where no sign follows, so that is asked first."""
     signs = f"[{hyphens}{apostrophes}_./@:+#]"
     sign = f"_*+(?:::|\\+\\+|[{hyphens}./@:+#]|(?<![0-9])[{apostrophes}](?![0-9]))_*+|_++"
-    return f"{run}(?:(?={signs})(?:(?:{sign}){run})*+(?:(?<![0-9])(?:\\+\\+?|#))?)?"
+    return f"{run}(?:(?={signs})(?:(?:{sign}){run})*(?:(?<![0-9])(?:\\+\\+?|#))?)?"
 
 
 _ASCII: Final = regex(_compound("[A-Za-z0-9]++", hyphens="-", apostrophes="'"))

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from recollect.errors import StoreClosed, StoreError
+from recollect.lazy import log_warning
 
 
 class Failures:
@@ -23,9 +24,7 @@ class Failures:
         except (OSError, StoreError) as error:
             told = f"{self._work} failed: {error}"
             if told != self.last:
-                import logging  # noqa: PLC0415  (a start has no failure to report)
-
-                logging.getLogger("recollect").warning("%s", told)
+                log_warning(told)
             self.last = told
         else:
             self.last = ""
