@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
-from tiny_models import HEADS, LAYERS, WIDTH, Arrays, bert, write_tensors
 
 from recollect.embedders.convert import convert, read_tensors
 from recollect.errors import ModelError
+from tiny_models import HEADS, LAYERS, WIDTH, Arrays, bert, write_tensors
 
 EPSILON = 1e-12
 

@@ -3,13 +3,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tiny_models import row, write_lookup, write_model
 
 from recollect.embedders.manifest import read_manifest, with_checksums, write_manifest
 from recollect.embedders.models import FILE
 from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import ModelError
 from recollect.vectors import Vector
+from tiny_models import row, write_lookup, write_model
 
 
 def unit(values: np.ndarray) -> np.ndarray:
