@@ -47,7 +47,7 @@ demo: $(TO_RUN) $(MODEL) ## build a sample store and search it
 
 test: $(TO_TEST) $(MODEL) ## run the tests that need nothing but this folder and pip
 	@mkdir -p build
-	@RECOLLECT_MODELS= $(RUN) pytest -n 2 -m "not full" --ignore=tests/browser --ignore=tests/postgres --requirements=$(word 1,$(PROVEN))
+	@RECOLLECT_MODELS= $(RUN) pytest -n 3 -m "not full" --ignore=tests/browser --ignore=tests/postgres --requirements=$(word 1,$(PROVEN))
 
 test-all: $(TO_TEST_ALL) $(MODEL) $(CHROMIUM) $(AXE) ## run the rest: Chromium, PostgreSQL, the judged sets in ../shared/data, long faults
 	@mkdir -p build

@@ -101,6 +101,7 @@ def process(*words: str, env: Mapping[str, str]) -> Iterator["subprocess.Popen[b
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        bufsize=0,  # a line that came with the one before it must not hide in a buffer from select
     )
     try:
         yield started

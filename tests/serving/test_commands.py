@@ -132,7 +132,11 @@ def told(folder: Path, mode: str, commands: Sequence[Mapping[str, Any]]) -> list
 def server_at_noon(folder: Path) -> Iterator["subprocess.Popen[bytes]"]:
     env = {**surroundings(folder), "RECOLLECT_MODEL": "hashing"}
     started = subprocess.Popen(  # noqa: S603
-        [sys.executable, driver.__file__, "serve"], env=env, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+        [sys.executable, driver.__file__, "serve"],
+        env=env,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        bufsize=0,
     )
     try:
         wait_for_line(started, "serving")

@@ -110,6 +110,7 @@ def test_a_front_ends_when_its_parent_is_killed_though_its_input_stays_open(tmp_
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            bufsize=0,
         )
         front = int(wait_for_line(wrapper, "front").split()[1])
         greeted(wrapper)
