@@ -7,6 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 from sourcetree import ROOT
 
 TESTS = ROOT / "tests"
@@ -43,6 +44,7 @@ def test_an_unknown_id_fails_the_collection_and_says_why(tmp_path: Path) -> None
     assert not (tmp_path / "out.json").exists()
 
 
+@pytest.mark.full
 def test_an_unknown_id_is_seen_from_parallel_workers_too(tmp_path: Path) -> None:
     done = run(tmp_path, "@pytest.mark.req('C-99')\ndef test_a(): pass", "-n", "2")
 
@@ -56,6 +58,7 @@ def test_a_mark_without_ids_fails_the_collection(tmp_path: Path) -> None:
     assert done.returncode == 2
 
 
+@pytest.mark.full
 def test_only_tests_that_pass_to_the_end_are_written_down_even_from_parallel_workers(tmp_path: Path) -> None:
     suite = """
 @pytest.fixture

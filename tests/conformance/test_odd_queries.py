@@ -71,6 +71,7 @@ def test_a_query_without_a_word_finds_nothing_and_says_why(db: Recollection, que
 
 
 @pytest.mark.parametrize("query", LONG.values(), ids=LONG)
+@pytest.mark.full
 def test_a_query_may_be_very_long(db: Recollection, query: str) -> None:
     row = db.add("needle in the haystack").id
 

@@ -87,6 +87,7 @@ WORDS = st.lists(st.sampled_from(["aa", "bb", "cc", "dd"]), max_size=4).map(" ".
 
 @pytest.mark.parametrize("name", sorted(STORES))
 @given(texts=st.lists(st.tuples(WORDS, WORDS, st.sampled_from("pq")), max_size=8), scope=st.sampled_from([P, BOTH]))
+@pytest.mark.full
 def test_counting_the_long_way_gives_the_same(
     name: str, tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str, str]], scope: Scope
 ) -> None:

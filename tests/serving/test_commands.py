@@ -162,6 +162,7 @@ def test_the_story_has_every_verb_that_a_server_offers() -> None:
 
 
 @pytest.mark.parametrize("form", ["pipe", "terminal", "json"])
+@pytest.mark.full
 def test_the_same_story_has_the_same_bytes_alone_and_through_a_server(tmp_path: Path, form: str) -> None:
     story = STORY if form == "terminal" else (*STORY, *SLOW)
     if form == "terminal":  # where input is typed, and erasure asks and draws

@@ -261,6 +261,7 @@ def test_events_that_take_no_context_get_none(db: Recollection, name: str) -> No
     assert answer(event, db).output == ""
 
 
+@pytest.mark.full
 def test_the_context_never_has_more_characters_than_agents_take(db: Recollection) -> None:
     for number in range(8):
         db.add(f"Always write the Stripe adapter number {number} by hand", type="preference")

@@ -178,6 +178,7 @@ def test_many_problems_are_counted(db: Recollection, tmp_path: Path) -> None:
     assert contents(db) == {"fine"}
 
 
+@pytest.mark.full
 def test_no_more_than_one_part_is_held(db: Recollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, alive = write(tmp_path / "a.jsonl", notes(*range(400))), list[int]()
     stream = stream_source.SourceStream.add

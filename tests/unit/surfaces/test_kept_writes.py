@@ -86,6 +86,7 @@ def told(ran: Ran) -> tuple[int, int, str]:
     return ran.code, ran.err.count("\n"), ran.err
 
 
+@pytest.mark.full
 def test_commands_that_write_exit_with_success_and_name_what_is_missing(failing: str, tmp_path: Path) -> None:
     (tmp_path / "notes.md").write_text("# Doors\n\nThe office has a green door.\n")
     model = {"RECOLLECT_MODEL": failing}

@@ -28,6 +28,7 @@ def told(run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
+@pytest.mark.full
 def test_feedback_tunes_the_profile_and_undo_goes_back(told: Run) -> None:
     query = "what happened to the unit x07q"
     before = told("search", query, "--json").value["hits"]
