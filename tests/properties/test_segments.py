@@ -170,12 +170,16 @@ class Segments(RuleBasedStateMachine):
         self.writing.close()
         self.writing = open_sqlite(self.path, plain)
 
-    @rule(kind=DAMAGE, pick=st.randoms(use_true_random=False))
-    def damage(self, kind: str, pick: object) -> None:
+    @rule(kind=DAMAGE, pick=st.integers(0, 99))
+    def damage(self, kind: str, pick: int) -> None:
+        """Damage the oldest segment, or one made later: segments have random names, so the name must not choose."""
         beside = self.folder / "notes.db-segments"
-        folders = sorted(each for each in beside.glob("*") if each.is_dir() and not each.is_symlink())
+        folders = sorted(
+            (each for each in beside.glob("*") if each.is_dir() and not each.is_symlink()),
+            key=lambda each: each.stat().st_mtime_ns,
+        )
         if folders:
-            damage(kind, pick.choice(folders), self.path)  # type: ignore[attr-defined]
+            damage(kind, folders[pick % len(folders)], self.path)
 
     @rule(expression=EXPRESSION, scope=SCOPE, where=WHERE, limit=st.integers(0, 5))
     def ask(self, expression: Word, scope: Scope, where: Filter, limit: int) -> None:
