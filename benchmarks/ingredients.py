@@ -7,9 +7,10 @@ Every question is asked by every profile before the next one, so that the times 
 
 import argparse
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from statistics import fmean
 from time import perf_counter
+
+from msgspec.structs import replace
 
 from common import DATA, cached_embedder, median, watched
 from recollect.embedders.contract import Embedder

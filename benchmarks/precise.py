@@ -9,8 +9,10 @@ nothing is shown unless the outcome is "answered", as `inject` does; precision c
 import argparse
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from zlib import crc32
+
+from msgspec.structs import replace
 
 from common import DATA, cached_embedder, print_table
 from recollect.evaluate.corpus import Corpus, EvalResources, clock_of, imported, request_for

@@ -13,9 +13,10 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
+
+from msgspec.structs import replace
 
 from common import DATA, cached_embedder, watched
 from recollect.evaluate.corpus import Corpus, EvalResources, _import, clock_of, request_for

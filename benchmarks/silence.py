@@ -13,11 +13,12 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from functools import cache
 from zlib import crc32
 
 import numpy as np
+from msgspec.structs import fields, replace
 
 from common import DATA, cached_embedder, print_table, watched
 from recollect.embedders.contract import Embedder

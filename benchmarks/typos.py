@@ -6,7 +6,8 @@ The sets lie in ../shared/data, each with a twin whose queries hold a typo.
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from common import DATA
 from recollect.evaluate.corpus import Corpus, EvalResources, imported

@@ -161,7 +161,11 @@ def _replies() -> Iterator[str]:
         yield f"### {kind.__name__}"
         yield inspect.getdoc(kind) or ""
         hints, notes = get_type_hints(kind), field_notes(kind)
-        fields = [f"- `{name}`: `{_plain(hint)}` {notes.get(name, '')}".rstrip() for name, hint in hints.items()]
+        fields = [
+            f"- `{name}`: `{_plain(hint)}` {notes.get(name, '')}".rstrip()
+            for name, hint in hints.items()
+            if name[0] != "_"
+        ]
         found = inspect.getmembers(kind, lambda each: isinstance(each, property))
         yield "\n".join([*fields, *(f"- `{name}`: {inspect.getdoc(each)}" for name, each in found)])
 

@@ -6,13 +6,14 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from types import FrameType
 from typing import Any
 from zlib import crc32
+
+from msgspec.structs import replace
 
 from oracle import OracleStore
 from postgres_server import open_lent

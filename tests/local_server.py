@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+
+class Asked(Struct, frozen=True, kw_only=True):
     """One request as it arrived."""
 
     path: str
@@ -16,8 +16,7 @@ class Asked:
     body: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """One response; *claims* is the length it promises when that is not what it sends."""
 
     status: int = 200

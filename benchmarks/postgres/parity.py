@@ -5,9 +5,10 @@ sets, and its first ten are compared with those of an exact search; hybrid answe
 vectors brought are the same ones.
 """
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.common import DATA, cached_embedder
@@ -15,6 +16,7 @@ from benchmarks.postgres.server import database
 from benchmarks.postgres.stores import open_at
 from benchmarks.speed.progress import say
 from benchmarks.speed.results import Result
+from msgspec.structs import replace
 
 from recollect.evaluate.corpus import Corpus, EvalResources, clock_of, imported, request_for
 from recollect.evaluate.corpus import _import as write_into
@@ -110,7 +112,9 @@ def _compared(dataset: Dataset, file: Corpus, far: Corpus, most: int) -> list[Re
     recall = found / max(1, wanted)
     return [
         _result(dataset, "words", len(queries), words, "differ in an id or a bit of a score"),
-        replace(_result(dataset, "vectors by graph", asked, lists, "lists equal to the exact ones"), recall=recall),
+        dataclasses.replace(
+            _result(dataset, "vectors by graph", asked, lists, "lists equal to the exact ones"), recall=recall
+        ),
         _result(dataset, "hybrid by graph", lists, hybrid, "differ though the lists are equal"),
         _result(dataset, "hybrid", asked, exact, "differ, all vectors compared"),
     ]

@@ -11,13 +11,13 @@ import json
 import sys
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
 from benchmarks.common import DATA
 from benchmarks.speed.progress import clear, say
+from msgspec.structs import replace
 
 import oracle.store
 from oracle.store import OracleStore

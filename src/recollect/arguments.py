@@ -23,9 +23,10 @@ from typing import (
     get_type_hints,
 )
 
+from msgspec.structs import fields, force_setattr
+
 from recollect.errors import InputError
 from recollect.lazy import regex
-from recollect.values import fields
 
 if TYPE_CHECKING:
     from inspect import Signature
@@ -218,7 +219,7 @@ def fit(record: Any) -> None:
         value = getattr(record, name)
         fits = value if value is usual else fitted(value, hint, name)
         if fits is not value:
-            object.__setattr__(record, name, fits)
+            force_setattr(record, name, fits)
 
 
 @cache

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Literal, TypedDict
 
+from msgspec import NODEFAULT
+from msgspec.structs import fields, replace
+
 from recollect.errors import QueryError
 from recollect.records import FILTER_FIELDS, NO_FILTER, Context, Filter, Scope, Trust
 from recollect.replies import Mode, Request
 from recollect.text.dates import TimeSpan, midnight, parse_moment
-from recollect.values import MISSING, fields, replace
 
 Moment = datetime | date | str
 """A moment, a day, or what the command line understands: "2026-05-01", "3d", "yesterday", "last week"."""
@@ -115,10 +117,10 @@ class MemoryOptions(TypedDict, total=False):
     superseded_at: datetime | None
 
 
-_USUAL: Final = {each.name: each.default for each in fields(Request) if each.default is not MISSING}
+_USUAL: Final = {each.name: each.default for each in fields(Request) if each.default is not NODEFAULT}
 USUAL: Final[Mapping[str, Any]] = {**_USUAL, "where": NO_FILTER, "include_superseded": False}
 """What an option is when it is not given, where that is not None."""
-_ASKED: Final = frozenset(each.name for each in fields(Request)) - {"text", "scope", "where"}
+_ASKED: Final = frozenset(Request.__struct_fields__) - {"text", "scope", "where"}
 
 
 def request_from(text: str, options: Mapping[str, Any], *, scope: Scope, now: datetime) -> Request:

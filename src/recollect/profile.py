@@ -12,9 +12,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
+from msgspec import Struct, field
+
 from recollect.errors import ProfileError
 from recollect.records import FIELDS
-from recollect.values import dataclass, field, fields, is_dataclass
 
 BUILT_IN: Final = ("default", "cortex", "oro", "boocode", "nornicdb", "engram")
 
@@ -54,8 +55,7 @@ Normaliser = Literal["plain", "max_norm", "min_max", "divide", "saturate", "shif
 """The maps of search/fuse.py."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Words(Struct, frozen=True, kw_only=True):
     """How words are asked of the keyword index."""
 
     join: Literal["or", "and", "cascade"] = "or"
@@ -82,16 +82,14 @@ class Words:
     """What a word weighs by the field it stands in; 0 leaves the field out."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embed:
+class Embed(Struct, frozen=True, kw_only=True):
     """What is stored beside the vectors of a memory when they are written."""
 
     context_weights: tuple[Weight, ...] = ()
     """What the turns before, after, second before and second after count in a turn's context vector; () makes none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieve:
+class Retrieve(Struct, frozen=True, kw_only=True):
     """How much is fetched, and what is skipped."""
 
     depth: AtLeastOne = 100
@@ -114,8 +112,7 @@ class Retrieve:
     """Whether a list that is empty leaves the other one to answer alone, with its own scores."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Expand:
+class Expand(Struct, frozen=True, kw_only=True):
     """Which variants of a query are asked too, each a list of its own, of the kind `expansion`."""
 
     max_variants: Count = 0
@@ -132,8 +129,7 @@ class Expand:
     """How many key terms look for them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fuse:
+class Fuse(Struct, frozen=True, kw_only=True):
     """How rankings become one order."""
 
     method: Literal["rrf", "sum"] = "rrf"
@@ -167,8 +163,7 @@ class Fuse:
     counts by the square of its share; 0 counts every hit in full."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Smooth:
+class Smooth(Struct, frozen=True, kw_only=True):
     """How far a candidate rises towards the better ones among its nearest neighbours in meaning."""
 
     weight: Share = 0.0
@@ -181,8 +176,7 @@ class Smooth:
     """It rises by at most so much of its own score: what is itself unrelated stays where it is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dialogue:
+class Dialogue(Struct, frozen=True, kw_only=True):
     """How a turn of a conversation that answers takes over what the turn that asks has found."""
 
     reply_weight: Weight = 0.0
@@ -193,8 +187,7 @@ class Dialogue:
     """A reply may be short: its factor `informativeness` is at least this."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Changes:
+class Changes(Struct, frozen=True, kw_only=True):
     """When a newer memory that changes what the best hit says stands above it; what does so is judged as at intake."""
 
     min_score: Share = 0.0
@@ -203,8 +196,7 @@ class Changes:
     """Among how many of the best it is looked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Importance:
+class Importance(Struct, frozen=True, kw_only=True):
     """Engram's importance: type weight x 0.5 ^ (days / half-life) + feedback + concepts + retrievals."""
 
     half_life_days: Positive = 7.0
@@ -221,8 +213,7 @@ class Importance:
     minimum: Weight = 0.01
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weigh:
+class Weigh(Struct, frozen=True, kw_only=True):
     """Which factors weigh a candidate, in order; each is a function in search/weigh.py."""
 
     factors: tuple[Factor, ...] = ()
@@ -257,8 +248,7 @@ class Weigh:
     importance: Importance = Importance()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Floor:
+class Floor(Struct, frozen=True, kw_only=True):
     """What is too little to be shown."""
 
     relative: Share = 0.0
@@ -270,8 +260,7 @@ class Floor:
     """What the facts of a memory must still be worth on average."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rerank:
+class Rerank(Struct, frozen=True, kw_only=True):
     """How a reranker's second reading counts, where the user names a reranker; nothing of it does where not."""
 
     top_k: Annotated[int, Range(0, 1000)] = 30
@@ -284,8 +273,7 @@ class Rerank:
     """How many characters a window has; a memory that is no longer is read whole."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diversify:
+class Diversify(Struct, frozen=True, kw_only=True):
     """How the last few are chosen."""
 
     max_overlap: Share = 1.0
@@ -296,8 +284,7 @@ class Diversify:
     """The lambda of maximal marginal relevance: 1 keeps the order, less prefers hits unlike those before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogisticModel:
+class LogisticModel(Struct, frozen=True, kw_only=True):
     """How likely an answer is, by the share of the query that a hit covers and by its cosine."""
 
     intercept: float = 0.0
@@ -307,8 +294,7 @@ class LogisticModel:
     """What the logarithm of how many memories were compared counts: among many, something is always rather near."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(Struct, frozen=True, kw_only=True):
     """What the cosines of one embedding model mean."""
 
     hybrid: LogisticModel = LogisticModel()
@@ -317,8 +303,7 @@ class Calibration:
     """When only vectors were asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answerability:
+class Answerability(Struct, frozen=True, kw_only=True):
     """When the first hits count as an answer; the numbers come from benchmarks/silence.py."""
 
     threshold: Share = 0.0
@@ -345,8 +330,7 @@ class Answerability:
     """A hit that holds the details is heard where, in log odds, it is at most so much less about it than the best."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Precise:
+class Precise(Struct, frozen=True, kw_only=True):
     """How likely each hit is to answer, and which are shown to who wants only those that do."""
 
     cut: Share = 0.0
@@ -364,8 +348,7 @@ class Precise:
     """A hit that holds so much of one clause of a question of several, and most of it, is shown too."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Related:
+class Related(Struct, frozen=True, kw_only=True):
     """What makes two memories belong together."""
 
     limit: AtLeastOne = 10
@@ -375,8 +358,7 @@ class Related:
     """How many of a memory's words are asked for when there is no model."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Profile:
+class Profile(Struct, frozen=True, kw_only=True):
     """How to rank."""
 
     name: str = "default"
@@ -444,7 +426,7 @@ def read_profile(text: str, *, name: str) -> Profile:
 
 def _build(kind: type[Any], values: Mapping[str, Any], *, where: str) -> Any:
     hints = get_type_hints(kind, include_extras=True)
-    _check_names(values, tuple(each.name for each in fields(kind)), where=where)
+    _check_names(values, kind.__struct_fields__, where=where)
     return kind(**{key: _value(hints[key], value, where=f"{where}.{key}") for key, value in values.items()})
 
 
@@ -463,7 +445,7 @@ def _value(kind: Any, value: Any, *, where: str) -> Any:
         return _tuple(inner, value, where=where)
     if origin is Mapping and isinstance(value, Mapping):
         return MappingProxyType({key: _value(inner[1], each, where=f"{where}.{key}") for key, each in value.items()})
-    if isinstance(kind, type) and is_dataclass(kind) and isinstance(value, Mapping):
+    if isinstance(kind, type) and issubclass(kind, Struct) and isinstance(value, Mapping):
         return _build(kind, value, where=where)
     return _scalar(kind, value, where=where)
 

@@ -8,6 +8,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Self, Unpack, cast
 
+from msgspec.structs import replace
+
 from recollect import evaluate, recall, remember, search, upkeep
 from recollect.arguments import checked, findable, guarded
 from recollect.embedders.models import NO_MODELS, Models
@@ -53,7 +55,6 @@ from recollect.stores.choice import move_store, open_store, recover_store, shown
 from recollect.stores.contract import Store, unknown
 from recollect.text.analyser import ANALYSER, analyse
 from recollect.trust import CONFIDENCE_CAPS, level, may_change
-from recollect.values import replace
 
 if TYPE_CHECKING:  # a package loads what a verb needs when the verb is used
     SearchContext = search.state.SearchContext

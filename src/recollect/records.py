@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Final, Literal, NamedTuple
+from typing import ClassVar, Final, Literal, NamedTuple
+
+from msgspec import Struct, field
 
 from recollect.arguments import fit
-from recollect.values import dataclass, field
 
 NEVER: Final = datetime.fromtimestamp(0, UTC)
 NOTHING: Final[Mapping[str, object]] = MappingProxyType({})
@@ -30,8 +31,22 @@ MTIME: Final = "mtime"
 """Its value where the date is that of the file; a weak one: it orders, filters and is shown, no more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class Compared(Struct, frozen=True, kw_only=True):
+    """A value that is equal to another whatever the fields in `_not_compared` hold."""
+
+    _not_compared: ClassVar[frozenset[str]] = frozenset({"version"})
+
+    def _compared(self) -> tuple[object, ...]:
+        return tuple(getattr(self, name) for name in self.__struct_fields__ if name not in self._not_compared)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+
+class Context(Struct, frozen=True, kw_only=True):
     """What stood around a memory where it was found: the turns before and after it, and those beyond."""
 
     before: str = ""
@@ -39,8 +54,7 @@ class Context:
     around: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class Memory(Struct, frozen=True, kw_only=True):
     """One remembered thing; its id is 0 until a store has given it one."""
 
     content: str
@@ -150,8 +164,7 @@ def digest(text: str) -> bytes:
     return blake2b(words.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """One change of one memory."""
 
     memory_id: int
@@ -160,8 +173,7 @@ class Event:
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recovery:
+class Recovery(Struct, frozen=True, kw_only=True):
     """What was saved of a damaged store."""
 
     saved: Mapping[str, int]
@@ -183,8 +195,7 @@ class Recovery:
         return not (self.lost or self.changed or self.torn or self.aside)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class Moved(Struct, frozen=True, kw_only=True):
     """What was copied from one store to another, and compared there."""
 
     rows: Mapping[str, int]
@@ -195,8 +206,7 @@ class Moved:
     """Whether the old store was written to meanwhile: what came later is not in the new one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fact:
+class Fact(Struct, frozen=True, kw_only=True):
     """What a memory states: subject, predicate, object; how sure it is, and how fast that fades."""
 
     subject: str
@@ -223,8 +233,7 @@ def facts_by_memory(facts: Iterable[Fact]) -> dict[int, tuple[Fact, ...]]:
 # --- questions to a store and its answers -----------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class Scope(Struct, frozen=True, kw_only=True):
     """Which projects a reader may see; part of every question. None means all of them."""
 
     projects: frozenset[str] | None = None
@@ -240,8 +249,7 @@ class Scope:
 ALL_PROJECTS: Final = Scope()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class Filter(Struct, frozen=True, kw_only=True):
     """Which memories a reader wants. None leaves a field open; an empty tuple matches nothing.
 
     A source matches when it equals the wish, lies below it as a folder, or holds it between its slashes: "notes" is
@@ -272,8 +280,7 @@ class Filter:
 NO_FILTER: Final = Filter()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilterField:
+class FilterField(Struct, frozen=True, kw_only=True):
     """One name by which memories are filtered, boosted and counted: the same in queries, options, lenses and SQL."""
 
     key: str
@@ -296,8 +303,7 @@ FILTER_FIELDS: Final = (
 """The one table of filters by name; dates and supersession are fields of `Filter` alone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Word:
+class Word(Struct, frozen=True, kw_only=True):
     """A token of the index."""
 
     text: str
@@ -305,24 +311,21 @@ class Word:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prefix:
+class Prefix(Struct, frozen=True, kw_only=True):
     """Every exact form that begins with *text*."""
 
     text: str
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phrase:
+class Phrase(Struct, frozen=True, kw_only=True):
     """Exact forms next to each other, in this order, in one field."""
 
     texts: tuple[str, ...]
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bigram:
+class Bigram(Struct, frozen=True, kw_only=True):
     """Two stems next to each other, in this order, in a title or a body; a bonus that no coverage counts."""
 
     first: str
@@ -330,22 +333,19 @@ class Bigram:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnyOf:
+class AnyOf(Struct, frozen=True, kw_only=True):
     """At least one part matches; all that match add to the score."""
 
     parts: "tuple[Expression, ...]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AllOf:
+class AllOf(Struct, frozen=True, kw_only=True):
     """Every part matches."""
 
     parts: "tuple[Expression, ...]"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AndNot:
+class AndNot(Struct, frozen=True, kw_only=True):
     """*wanted* matches and *unwanted* does not."""
 
     wanted: "Expression"
@@ -356,8 +356,7 @@ Leaf = Word | Prefix | Phrase | Bigram
 Expression = Leaf | AnyOf | AllOf | AndNot
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordQuery:
+class WordQuery(Struct, frozen=True, kw_only=True):
     """A question to the keyword index, with the numbers of its BM25."""
 
     expression: Expression
@@ -368,8 +367,7 @@ class WordQuery:
     """What a word's rarity is worth: fts5's, nothing for a word in half of the rows, or lucene's, never nothing."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubstringQuery:
+class SubstringQuery(Struct, frozen=True, kw_only=True):
     """A question to the text itself: how many of *needles* a title or content holds.
 
     Needles are lower case; only ASCII letters match in either case.
@@ -391,8 +389,7 @@ class IndexHit(NamedTuple):
     span: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordHits:
+class WordHits(Compared, frozen=True, kw_only=True):
     """The best matches, best first; those asked for by id; how many there are; the share of code in the scope.
 
     *document_frequencies* says how many memories of the scope hold each word of the question in a field that
@@ -404,11 +401,10 @@ class WordHits:
     total: int = 0
     code_share: float = 0.0
     document_frequencies: Mapping[str, int] = field(default_factory=dict)
-    version: int = field(default=0, compare=False)
+    version: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearWord:
+class NearWord(Struct, frozen=True, kw_only=True):
     """A word of the index, how many edits away from the one asked about, and how many memories hold it."""
 
     text: str
@@ -416,8 +412,7 @@ class NearWord:
     frequency: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NearWords:
+class NearWords(Struct, frozen=True, kw_only=True):
     """What lies near words, what holds parts of words, and how many memories and exact forms the scope has in all."""
 
     near: Mapping[str, tuple[NearWord, ...]] = field(default_factory=dict)
@@ -426,16 +421,14 @@ class NearWords:
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """Ids, newest first, and how many there are in all."""
 
     ids: tuple[int, ...]
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactQuery:
+class FactQuery(Struct, frozen=True, kw_only=True):
     """Which facts a reader wants: of these memories, about this subject or one of these (in any case), of these types.
 
     None leaves a field open, an empty tuple matches nothing. Facts of forgotten memories are given only on request.
@@ -450,8 +443,7 @@ class FactQuery:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Struct, frozen=True, kw_only=True):
     """What a store already holds of what is about to be written.
 
     By (kind, digest) the first live memory with that content or variant, by (kind, external id) any memory,
@@ -465,8 +457,7 @@ class Known:
     near: tuple[tuple[int, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogSize:
+class LogSize(Struct, frozen=True, kw_only=True):
     """How much the recall log holds: searches, about how many bytes, and since when."""
 
     recalls: int = 0
@@ -474,10 +465,10 @@ class LogSize:
     oldest: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreStats:
+class StoreStats(Compared, frozen=True, kw_only=True):
     """How much a store holds."""
 
+    _not_compared = frozenset({"bytes"})
     memories: int
     forgotten: int
     superseded: int
@@ -489,12 +480,11 @@ class StoreStats:
     log: LogSize = LogSize()
     newest: int = 0
     """The highest id that was given to a memory, whatever became of it; 0 where one project alone is seen."""
-    bytes: int | None = field(default=None, compare=False)
+    bytes: int | None = None
     """How much room the tables take on a server; None where one project alone is seen, or where files tell."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenizedMemory:
+class TokenizedMemory(Struct, frozen=True, kw_only=True):
     """What the analyser makes of a memory: tokens by form and field, near-duplicate keys, whether it is code."""
 
     stem: Mapping[str, tuple[str, ...]]
@@ -506,8 +496,7 @@ class TokenizedMemory:
 # --- vectors ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Struct, frozen=True, kw_only=True):
     """A piece of a memory's content, content[start:stop], and its vector: little-endian float32.
 
     *context_vector* is the same with the turns around it mixed in; the first passage of a turn of a conversation
@@ -520,8 +509,7 @@ class Passage:
     context_vector: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EmbeddedMemory:
+class EmbeddedMemory(Struct, frozen=True, kw_only=True):
     """The passages of one memory, and what they were made from, so that an edit in between is noticed."""
 
     memory_id: int
@@ -533,8 +521,7 @@ EXTERNAL: Final = "external-"
 """How the fingerprint of a generation begins whose vectors callers brought; nobody could make them again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generation:
+class Generation(Struct, frozen=True, kw_only=True):
     """The vectors that one model made: which model, how wide, of how many live memories, how many are missing.
 
     *context_weights* say how much of the turn before, after, second before and second after goes into the
@@ -554,15 +541,14 @@ class Generation:
         return self.fingerprint.startswith(EXTERNAL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorHits:
+class VectorHits(Compared, frozen=True, kw_only=True):
     """The nearest, nearest first; those asked for by id; how many were compared, and how many had no vector."""
 
     top: tuple[IndexHit, ...] = ()
     by_id: Mapping[int, IndexHit] = field(default_factory=dict)
     total: int = 0
     missing: int = 0
-    version: int = field(default=0, compare=False)
+    version: int = 0
 
 
 # --- the recall log ---------------------------------------------------------------------------
@@ -573,8 +559,7 @@ HIT_BYTES: Final = 60
 """What one hit takes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recalled:
+class Recalled(Struct, frozen=True, kw_only=True):
     """One memory in an answer, with the facts it came with; not shown means a near miss."""
 
     memory_id: int
@@ -584,8 +569,7 @@ class Recalled:
     fact_ids: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recall:
+class Recall(Struct, frozen=True, kw_only=True):
     """One search: what was asked, by whom, through which lens, in which scope, and what came of it."""
 
     query: str
@@ -604,8 +588,7 @@ class Recall:
         return RECALL_BYTES + HIT_BYTES * len(self.hits) + sum(len(text.encode("utf-8", "replace")) for text in texts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """How often a memory was shown and nearly shown, and how often each verdict was given on it."""
 
     shown: int = 0
@@ -616,8 +599,7 @@ class Usage:
 # --- writes -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Insert:
+class Insert(Struct, frozen=True, kw_only=True):
     """Keep a new memory and what it states.
 
     *tokens* are those the store's analyser makes of it, where the caller has them at hand already.
@@ -629,8 +611,7 @@ class Insert:
     tokens: TokenizedMemory | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revise:
+class Revise(Struct, frozen=True, kw_only=True):
     """Put *memory* in the place of the one with its id; the words it had stay in the event.
 
     *facts* take the place of those it had; None keeps them. A fact that says the same as before stays the
@@ -643,8 +624,7 @@ class Revise:
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merge:
+class Merge(Struct, frozen=True, kw_only=True):
     """Take *wording* into memory *id*: another way to say it, found like its own words."""
 
     id: int
@@ -653,24 +633,21 @@ class Merge:
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Forget:
+class Forget(Struct, frozen=True, kw_only=True):
     """Hide memory *id* from every question until it is restored."""
 
     id: int
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restore:
+class Restore(Struct, frozen=True, kw_only=True):
     """Bring forgotten memory *id* back."""
 
     id: int
     detail: Mapping[str, object] = field(default_factory=lambda: NOTHING)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReinforceFact:
+class ReinforceFact(Struct, frozen=True, kw_only=True):
     """Say how sure fact *id* is from now on, and when it was last confirmed."""
 
     id: int
@@ -681,8 +658,7 @@ class ReinforceFact:
     """Whether it leaves an event. Being shown by a search leaves none: events are kept for ever, searches are not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feedback:
+class Feedback(Struct, frozen=True, kw_only=True):
     """Say what became of memory *id* after it was recalled."""
 
     id: int
@@ -691,8 +667,7 @@ class Feedback:
     query: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reinstate:
+class Reinstate(Struct, frozen=True, kw_only=True):
     """Put a memory here as it was elsewhere: its dates, wordings, facts, events and vectors are kept as they are.
 
     It takes the place of the memory that has its id, if one has, with all that belongs to it. An id of 0, of the
@@ -723,8 +698,7 @@ MEMORY_REFERENCES: Final = frozenset({"of", "proposes", "by", "into", "near"})
 """What may name another memory by its id in the detail of an event."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erased:
+class Erased(Struct, frozen=True, kw_only=True):
     """What an erasure took: the memories, the texts and vectors that were theirs, and how much beside them."""
 
     memories: tuple[Memory, ...] = ()
@@ -741,8 +715,7 @@ class Erased:
     """Names that nothing is left of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ByteSearch:
+class ByteSearch(Struct, frozen=True, kw_only=True):
     """Where the files of a store hold bytes that nothing in the store accounts for."""
 
     found: tuple[tuple[str, bytes], ...] = ()
@@ -752,8 +725,7 @@ class ByteSearch:
     """Files that stand beside the store, by their names a copy of it; they were not searched."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """One piece of a source, and the memory that holds its words; one that is *gone* stood there once."""
 
     digest: bytes
@@ -762,8 +734,7 @@ class Piece:
     gone: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(Struct, frozen=True, kw_only=True):
     """An imported source: the fingerprint of its file, and its pieces in the order of the file.
 
     *device* is that of the folder it lay in, *root* the path whose import found it first; 0 and blank: nobody knows.
@@ -782,8 +753,7 @@ class Source:
         return tuple(piece for piece in self.pieces if not piece.gone)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceHead:
+class SourceHead(Struct, frozen=True, kw_only=True):
     """An imported source without its pieces: what is known of its file, and how many pieces it holds now."""
 
     fingerprint: str

@@ -5,10 +5,12 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
+from msgspec import Struct, field
+from msgspec.structs import asdict, force_setattr
+
 from recollect.arguments import fit
 from recollect.errors import InputError, QueryError
-from recollect.records import ALL_PROJECTS, NO_FILTER, Event, Fact, Filter, Memory, Scope
-from recollect.values import dataclass, field, fields, is_dataclass
+from recollect.records import ALL_PROJECTS, NO_FILTER, Compared, Event, Fact, Filter, Memory, Scope
 
 Mode = Literal["keyword", "semantic", "hybrid"]
 Outcome = Literal["answered", "weak", "none"]
@@ -38,9 +40,10 @@ RANGES: Final[Mapping[str, tuple[float, float | None]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Compared, frozen=True, kw_only=True):
     """One search, with everything that may change its answer; an option without a meaning is a QueryError."""
+
+    _not_compared = frozenset({"timeout", "cancelled"})
 
     text: str
     mode: Mode = "hybrid"
@@ -72,9 +75,9 @@ class Request:
     """Whether only hits that probably answer are shown, and none at all where there is no clear answer."""
     intent: str | None = None
     """What the asker is after; whoever says so is searched for further, however sure the first hit looks."""
-    timeout: float | None = field(default=None, compare=False)
+    timeout: float | None = None
     """After how many seconds the search is given up with SearchTimeout."""
-    cancelled: Callable[[], bool] | None = field(default=None, compare=False)
+    cancelled: Callable[[], bool] | None = None
     """Asked now and then; once it says yes, the search is given up with SearchCancelled."""
 
     def __post_init__(self) -> None:
@@ -93,7 +96,7 @@ class Request:
                 hint = f"one of {', '.join(WEIGHTED)} with a number of at least 0"
                 raise QueryError(f"the ranking {name!r} cannot weigh {weight}", hint=hint)
         if self.embedding is not None:
-            object.__setattr__(self, "embedding", _numbers(self.embedding))
+            force_setattr(self, "embedding", _numbers(self.embedding))
             finite = math.isfinite(sum(self.embedding)) or all(map(math.isfinite, self.embedding))
             if not finite or not any(self.embedding):
                 raise QueryError("the embedding has no direction", hint="give finite numbers that are not all 0")
@@ -106,7 +109,7 @@ class Request:
 
     def key(self) -> str:
         """Return what a cache may know this request by: every field that is compared, white space collapsed."""
-        values = {each.name: getattr(self, each.name) for each in fields(self) if each.compare}
+        values = {name: value for name, value in asdict(self).items() if name not in self._not_compared}
         return json.dumps(_plain({**values, "text": " ".join(self.text.split())}), sort_keys=True)
 
 
@@ -119,8 +122,8 @@ def _numbers(embedding: Iterable[float]) -> tuple[float, ...]:
 
 def _plain(value: Any) -> Any:
     """Return *value* as JSON may hold it, equal for equal values."""
-    if is_dataclass(value):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Struct):
+        return {name: _plain(each) for name, each in asdict(value).items()}
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, frozenset):
@@ -140,8 +143,7 @@ class Share(NamedTuple):
     """The ranking's own score: BM25, or a cosine."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """Another turn of the exchange that a hit belongs to, in short."""
 
     id: int | None
@@ -157,8 +159,7 @@ class Turn:
         return f"{self.speaker}: {self.text}" if self.speaker else self.text
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(Struct, frozen=True, kw_only=True):
     """A memory that was found, and why. The score is the sum of the shares times the product of the factors."""
 
     rank: int
@@ -225,8 +226,7 @@ class Hit:
         return sum(share.points for share in self.shares)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(Struct, frozen=True, kw_only=True):
     """Why there is no answer, and what was nearest to one."""
 
     code: ReasonCode
@@ -235,8 +235,7 @@ class Reason:
     hidden: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """How likely it is that there is an answer, and what speaks for the hit most likely to be it."""
 
     id: int
@@ -265,8 +264,7 @@ class Evidence:
         return tuple([*told, f"asks for {self.lacks}; it has none"] if self.lacks else told)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Compared, frozen=True, kw_only=True):
     """The hits, and how far to trust them."""
 
     query: str
@@ -286,7 +284,7 @@ class Reply:
     evidence: Evidence | None = None
     """What the outcome stands on; None where the profile does not judge or nothing can be told."""
     timings_ms: Mapping[str, float] = field(default_factory=dict)
-    version: int | None = field(default=None, compare=False, repr=False)
+    version: int | None = None
     """The version of the store that it was read at, where an index was asked."""
 
     @property
@@ -295,8 +293,7 @@ class Reply:
         return self.hidden or None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Related:
+class Related(Struct, frozen=True, kw_only=True):
     """A memory that belongs to another, how near it is, and the reasons: "meaning 0.62", "fact: Database"."""
 
     memory: Memory
@@ -309,16 +306,14 @@ class Related:
         return self.memory.id
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class Listing(Struct, frozen=True, kw_only=True):
     """Memories, newest first, and how many there are in all."""
 
     memories: tuple[Memory, ...]
     total: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Shown(Struct, frozen=True, kw_only=True):
     """One memory with all that is known of it."""
 
     memory: Memory
@@ -329,8 +324,7 @@ class Shown:
     """Where its passages stand in its content, where it is long enough to have several vectors."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Health:
+class Health(Struct, frozen=True, kw_only=True):
     """What a check-up found: nothing wrong, or lines that say what and what to do."""
 
     problems: tuple[str, ...]

@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.errors import ProfileError
 from recollect.files import write_private
-from recollect.values import dataclass, fields, replace
 
 MOST = 1_000_000
 """What no bound reaches."""
@@ -39,8 +41,7 @@ def _variables() -> Mapping[str, str]:
     return os.environ if given is None else given
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """Where things are. A file that comes with somebody's project is never read: only the user's own."""
 
     db: str = ""
@@ -165,7 +166,7 @@ def home_folder() -> Path:
 
 
 def _from_environment() -> Mapping[str, str]:
-    names = {field.name: f"RECOLLECT_{field.name.upper()}" for field in fields(Settings)}
+    names = {name: f"RECOLLECT_{name.upper()}" for name in Settings.__struct_fields__}
     return {name: _variables()[key] for name, key in names.items() if _variables().get(key)}
 
 
@@ -204,10 +205,10 @@ def save_setting(name: str, value: str) -> Path:
 
 
 def _overlaid(settings: Settings, values: Mapping[str, object], *, where: str) -> Settings:
-    known = {field.name for field in fields(Settings)}
+    known = set(Settings.__struct_fields__)
     for key, value in values.items():
         if key not in known:
             raise ProfileError(f"{where}: unknown setting {key!r}", hint=f"one of {', '.join(sorted(known))}")
         if not isinstance(value, str):
             raise ProfileError(f"{where}: {key} must be text, not {value!r}", hint="put it in quotes")
-    return replace(settings, **values)  # type: ignore[arg-type]
+    return replace(settings, **values)

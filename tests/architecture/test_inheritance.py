@@ -1,4 +1,4 @@
-"""No inheritance between our own classes, except where the language asks for it."""
+"""No inheritance between our own classes, except where the language asks for it, and for shared fields."""
 
 import ast
 from collections.abc import Sequence
@@ -17,6 +17,7 @@ LANGUAGE = frozenset(
         "NamedTuple",
         "Protocol",
         "StrEnum",
+        "Struct",
         "TypedDict",
     ]
 )
@@ -35,7 +36,7 @@ def bases(sources: Sequence[Module]) -> dict[str, list[str]]:
 
 
 def comes_from_the_language(name: str, ours: dict[str, list[str]]) -> bool:
-    """Say whether a class is an exception, a protocol, an enumeration or a typed row, by itself or by its parents."""
+    """Say whether a class or one of its parents is an exception, a protocol, an enumeration or a record of fields."""
     if name in LANGUAGE:
         return True
     return any(comes_from_the_language(parent, ours) for parent in ours.get(name, ()) if parent != name)

@@ -1,13 +1,13 @@
 """Understanding the question: typos, facets, other ways to ask, boosters, related memories, dates; on every store."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import recollect
 from kit import NOON, STORES

@@ -1,10 +1,10 @@
 """What is erased leaves nothing behind: not in rows of its own, nor in what others say of it."""
 
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, asking
 from recollect import InputError, Recollection

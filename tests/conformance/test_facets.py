@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kit import NOON, asking, keywords
 from recollect.records import ALL_PROJECTS, Fact, Filter, Forget, Insert, Memory, Phrase, Revise, Scope

@@ -2,11 +2,11 @@
 
 import json
 import os
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, STORES, archived
 from recollect import Filter, Memory, Recollection

@@ -1,11 +1,11 @@
 """A memory that lives: facts, time, use, lenses, what is told and what comes back; on every store."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, STORES
 from recollect import Filter

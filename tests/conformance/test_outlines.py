@@ -3,10 +3,11 @@
 from contextlib import suppress
 from datetime import timedelta
 
+from msgspec.structs import replace
+
 from kit import NOON, asking
 from recollect.records import ALL_PROJECTS, NO_FILTER, Forget, Insert, Memory, Outline, Revise, Scope, Traits
 from recollect.stores.contract import Store
-from recollect.values import replace
 
 HOUR = timedelta(hours=1)
 

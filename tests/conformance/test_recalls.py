@@ -1,10 +1,10 @@
 """What a caller may rely on when a store keeps what was recalled, and what became of it."""
 
-from dataclasses import replace
 from datetime import timedelta
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, asking
 from recollect.errors import UnknownMemory

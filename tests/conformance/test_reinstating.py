@@ -1,7 +1,8 @@
 """A memory put back as it was elsewhere, and the questions an archive asks; the same in every store."""
 
-from dataclasses import replace
 from datetime import timedelta
+
+from msgspec.structs import replace
 
 from kit import NOON, asking
 from recollect.records import (

@@ -1,9 +1,9 @@
 """What a caller may rely on when memories state facts."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, asking, in_text
 from recollect.errors import UnknownMemory

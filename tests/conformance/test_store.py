@@ -1,9 +1,9 @@
 """What a caller may rely on, told to every store."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, asking, in_text, keywords
 from recollect.errors import InputError, UnknownMemory

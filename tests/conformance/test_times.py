@@ -1,10 +1,10 @@
 """What a caller may rely on when asking what was believed at a moment."""
 
 from array import array
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, asking, in_text
 from recollect.records import (

@@ -1,11 +1,11 @@
 """Who may change what: lower trust and pins, how sure a writer can be, and what a reader is told."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, archived
 from recollect import Memory, Recollection

@@ -1,9 +1,9 @@
 """What a caller may rely on when a store keeps vectors."""
 
 from array import array
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON
 from recollect.errors import InputError

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import rights
+from msgspec.structs import replace
 
 import recollect
 from recollect.errors import AccessError, InputError
@@ -14,7 +15,6 @@ from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve import dispatcher as dispatching
 from recollect.surfaces.serve.dispatcher import OWNER, Caller, Dispatcher
 from recollect.surfaces.table import Answer, Given, operation
-from recollect.values import replace
 
 DECIDED = {
     "nothing": "why related show list timeline facts stale conflicts log lens stats export activity review",

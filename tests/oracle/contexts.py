@@ -1,7 +1,8 @@
 """Context vectors the long way: every turn of a conversation is mixed anew."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from oracle.state import State
 from recollect.records import ALL_PROJECTS, Memory

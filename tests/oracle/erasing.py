@@ -3,7 +3,8 @@
 import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from oracle.admit import comes_from, describes, in_scope
 from oracle.contexts import remix

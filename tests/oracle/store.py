@@ -5,10 +5,11 @@ import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
+
+from msgspec.structs import replace
 
 from oracle import erasing
 from oracle.admit import admits, covers, in_scope, lies_below

@@ -1,9 +1,10 @@
 """Writing into dictionaries."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
+
+from msgspec.structs import replace
 
 from oracle.contexts import remix
 from oracle.state import State

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, plain
 from postgres_server import fresh_database
@@ -24,7 +25,6 @@ from recollect.records import (
 from recollect.stores.postgres import open_postgres
 from recollect.stores.postgres.vectors import HalfPrecisionScan
 from recollect.stores.sql import SqlStore
-from recollect.values import replace
 from recollect.vectors import pack, unit
 
 WIDTH, MEMORIES, LIMIT = 24, 1_200, 10

@@ -1,9 +1,9 @@
 """PostgreSQL answers judged questions as SQLite does, to the last bit: by words, and by words and vectors."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from postgres_server import open_lent
 from recollect.embedders.hashing import HashingEmbedder

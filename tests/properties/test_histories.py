@@ -1,13 +1,13 @@
 """Any history of writes leaves every store with the same answers as the oracle."""
 
 import tempfile
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from kit import NOON, STORES, asking, in_text, keywords, plain
 from recollect.records import (

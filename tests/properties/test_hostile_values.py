@@ -4,7 +4,6 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir, suppress
-from dataclasses import fields
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
 from types import NoneType, SimpleNamespace, UnionType
@@ -13,6 +12,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 from kit import NOON, STORES
 from recollect import Filter, InputError, Memory, RecollectError, Recollection, recollection

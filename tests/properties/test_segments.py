@@ -3,7 +3,6 @@
 import shutil
 import tempfile
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from msgspec.structs import replace
 
 from kit import NOON, keywords, plain
 from oracle import OracleStore

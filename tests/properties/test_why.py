@@ -1,10 +1,10 @@
 """`why` tells of every memory what the answer shows of it, whatever is asked of whatever store."""
 
-from dataclasses import replace
 from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kit import NOON, STORES
 from recollect import Filter, Memory, Recollection

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -10,6 +9,7 @@ import pytest
 from formats import formats
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields
 
 from kit import NOON, STORES
 from oracle import OracleStore

@@ -1,10 +1,11 @@
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import fields
 
 from recollect.errors import ProfileError
 from recollect.profile import BUILT_IN, Normaliser, Profile, load_profile, read_profile
@@ -120,7 +121,7 @@ def keys(kind: type) -> Iterator[str]:
     """Yield every key that a table of this kind may have, those of tables inside it too."""
     for each in fields(kind):
         yield each.name
-        if is_dataclass(each.default):
+        if isinstance(each.default, Struct):
             yield from keys(type(each.default))
 
 

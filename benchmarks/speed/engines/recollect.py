@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from benchmarks.common import recollect as command
 from benchmarks.common import run
 from benchmarks.speed.material import WIDTH, read_questions, read_vectors
 from benchmarks.speed.worker import PLAIN
+from msgspec.structs import replace
 
 import recollect
 from recollect.profile import Profile, load_profile

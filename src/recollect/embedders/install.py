@@ -15,6 +15,9 @@ from tempfile import TemporaryDirectory
 from typing import IO, Final
 from urllib.error import HTTPError
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.embedders.convert import convert
 from recollect.embedders.hashing import HashingEmbedder
 from recollect.embedders.manifest import (
@@ -38,7 +41,6 @@ from recollect.embedders.onnx import OnnxEmbedder
 from recollect.errors import InputError, ModelError
 from recollect.files import make_folder, python_command, wait_for_lock
 from recollect.records import Progress
-from recollect.values import dataclass, replace
 
 _BLOCK: Final = 1 << 20
 _TRIES: Final = 3
@@ -311,8 +313,7 @@ def install(
     return place
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Recipe:
+class _Recipe(Struct, frozen=True, kw_only=True):
     """How to fill an empty folder with a model, and what must have come of it."""
 
     manifest: Manifest
@@ -400,8 +401,7 @@ def _try(folder: Path, probe: Probe) -> None:
 # --- what is installed ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelStatus:
+class ModelStatus(Struct, frozen=True, kw_only=True):
     """A model by name: what it is, whether it can be used now, and what is wrong with it."""
 
     name: str

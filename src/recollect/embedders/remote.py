@@ -18,12 +18,13 @@ from time import monotonic, sleep
 from typing import Any, Final
 from urllib.error import HTTPError, URLError
 
+from msgspec import Struct
+
 from recollect.arguments import storable
 from recollect.embedders.contract import Span, expect
 from recollect.embedders.passages import cut
 from recollect.errors import InputError, ModelError
 from recollect.text.sentences import estimate
-from recollect.values import dataclass, field
 from recollect.vectors import Vector, unit, zero
 
 ROOM: Final = 256
@@ -47,14 +48,13 @@ _HINTS: Final[Mapping[int, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class Remote(Struct, frozen=True, kw_only=True):
     """Where the server is, which model it runs, and how patient we are."""
 
     url: str
     model: str
     dimensions: int
-    key: str = field(default="", repr=False)
+    key: str = ""
     batch: int = 64
     timeout: float = PATIENCE
     """How many seconds a search waits for the server, all tries together."""
@@ -62,6 +62,10 @@ class Remote:
     """How many seconds more a full batch of new memories may take; a smaller one in proportion."""
     tries: int = 3
     pause: float = 0.5
+
+    def __repr__(self) -> str:
+        """Return it without its key."""
+        return f"Remote(url={self.url!r}, model={self.model!r}, dimensions={self.dimensions})"
 
     def __post_init__(self) -> None:
         if not self.url.lower().startswith(("http://", "https://")):

@@ -8,10 +8,11 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
 from recollect.embedders.manifest import require
 from recollect.errors import InputError
 from recollect.evaluate.measures import mean
-from recollect.values import dataclass
 
 np: Final = require("numpy", by="an evaluation")
 
@@ -22,16 +23,14 @@ Values = Mapping[str, float]
 """Query -> value of one measure."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
+class Interval(Struct, frozen=True, kw_only=True):
     """Between which values the truth lies, at the level asked for."""
 
     low: float
     high: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """What became of one query."""
 
     query: str
@@ -44,8 +43,7 @@ class Change:
         return self.new - self.baseline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """A baseline and what is new, on the same queries; *changes* go from the biggest gain to the biggest loss."""
 
     changes: tuple[Change, ...]
@@ -97,8 +95,7 @@ class Comparison:
         return tuple(sorted(lost, key=lambda change: (change.difference, change.query))[:limit])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MacroComparison:
+class MacroComparison(Struct, frozen=True, kw_only=True):
     """A comparison over several sets, each set counting alike."""
 
     sets: Mapping[str, Comparison]

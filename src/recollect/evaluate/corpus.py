@@ -10,6 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.embedders.contract import Embedder
 from recollect.evaluate.datasets import Dataset, EvalQuery, as_memories
 from recollect.profile import Profile, load_profile
@@ -25,7 +27,6 @@ from recollect.search.state import SearchContext
 from recollect.stores.choice import open_store
 from recollect.stores.contract import Store
 from recollect.text.analyser import ANALYSER, analyse
-from recollect.values import dataclass
 
 DEPTH: Final = 100
 """How many hits are asked for: recall at 100 is the deepest measure."""
@@ -34,8 +35,7 @@ UNDATED: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _BATCH: Final = 2000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvalResources:
+class EvalResources(Struct, frozen=True, kw_only=True):
     """The models of an evaluation, and who is told how far it is."""
 
     embedder: Embedder | None = None
@@ -50,8 +50,7 @@ class EvalResources:
             self.progress(done, total, what)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Corpus:
+class Corpus(Struct, frozen=True, kw_only=True):
     """The documents of a dataset, in a store."""
 
     store: Store

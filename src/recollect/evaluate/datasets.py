@@ -14,11 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.text.dates import as_moment
-from recollect.values import dataclass, field, replace
 
 Split = Literal["dev", "test", "all"]
 Judgements = Mapping[str, Mapping[str, int]]
@@ -34,8 +36,7 @@ _CATEGORIES: Final = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """One text that may be found; *group* is the conversation it belongs to, and so its scope."""
 
     id: str
@@ -53,8 +54,7 @@ class Document:
         return self.session if self.session is None or self.group is None else f"{self.group}/{self.session}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvalQuery:
+class EvalQuery(Struct, frozen=True, kw_only=True):
     """One question, asked within *group* (everywhere when None); an *unanswerable* one deserves silence."""
 
     id: str
@@ -65,8 +65,7 @@ class EvalQuery:
     unanswerable: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dataset:
+class Dataset(Struct, frozen=True, kw_only=True):
     """Documents, queries and which answers which (query id -> document id -> gain); the SHA-256 of each file."""
 
     name: str

@@ -3,12 +3,13 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Final, Literal
+
+from msgspec import Struct, field
 
 from recollect.errors import InputError
 from recollect.evaluate.compare import MacroComparison, compare_sets, gate_failure
@@ -29,8 +30,7 @@ _BATCH: Final = 64
 # --- what is evaluated ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class System:
+class System(Struct, frozen=True, kw_only=True, order=True):
     """What answers the queries: a profile in a mode, or another tool by its name."""
 
     profile: str
@@ -40,8 +40,7 @@ class System:
         return self.profile if self.mode == RUN_FILE else f"{self.profile} {self.mode}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvalSet:
+class EvalSet(Struct, frozen=True, kw_only=True, dict=True):
     """A dataset as it is used: which queries are asked, and whether a whole session counts as one document."""
 
     dataset: Dataset
@@ -79,8 +78,7 @@ class EvalSet:
         return score({query: collapse(ids, self.sessions) for query, ids in rankings.items()}, self.judged)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """What to evaluate: the first profile is what the others are compared with."""
 
     sets: tuple[EvalSet, ...]
@@ -131,16 +129,14 @@ def read_run_files(named: Mapping[str, Path], sets: Sequence[EvalSet]) -> Mappin
 # --- what comes of it -----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Latency:
+class Latency(Struct, frozen=True, kw_only=True):
     """How long a search took, in milliseconds."""
 
     median: float
     p95: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """One system on the queries of one set."""
 
     dataset: str
@@ -166,8 +162,7 @@ class Run:
         return self.scores[MAIN]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SystemComparison:
+class SystemComparison(Struct, frozen=True, kw_only=True):
     """Two systems on the same queries of every set."""
 
     baseline: System
@@ -175,8 +170,7 @@ class SystemComparison:
     macro: MacroComparison
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True, kw_only=True):
     """Every run, and how the systems compare."""
 
     sets: tuple[EvalSet, ...]

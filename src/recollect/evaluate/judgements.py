@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
 
+from msgspec import Struct, field
+
 from recollect.arguments import storable
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import ALL_PROJECTS, Event, Filter, Recall, Scope
 from recollect.stores.contract import Store
-from recollect.values import dataclass, field
 
 GAINS: Final[Mapping[str, int]] = {"used": 1, "useful": 1, "wrong": 0}
 """What a memory is worth as an answer, by what was said of it."""
@@ -22,8 +23,7 @@ _NUMBER: Final = regex(r"[0-9]{1,18}")
 _SHAPE: Final = 'write {"query": "…", "relevant": ["id", …]} on each line, or: query TAB id TAB gain'
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedQuery:
+class JudgedQuery(Struct, frozen=True, kw_only=True):
     """What was asked, where, and what each memory is worth as an answer."""
 
     text: str
@@ -42,8 +42,7 @@ class JudgedQuery:
         return crc32(self.text.encode("utf-8", "surrogatepass"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedQueries:
+class JudgedQueries(Struct, frozen=True, kw_only=True):
     """The queries that can be asked again, where they come from, and what was left out, with how many."""
 
     queries: tuple[JudgedQuery, ...]

@@ -8,9 +8,10 @@ from importlib import resources
 from itertools import pairwise
 from typing import Final, Literal
 
+from msgspec import Struct, field
+
 from recollect.evaluate.compare import Change, Comparison, Interval
 from recollect.lazy import regex
-from recollect.values import dataclass, field
 
 _NONE: Final = "-"
 _LONGEST: Final = 160
@@ -21,16 +22,14 @@ _HEIGHT: Final = 160
 _CHANGED: Final = ("query", "text", "before", "after", "change")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """One number of a table, and how sure it is."""
 
     value: float
     interval: Interval | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """Numbers by row (a profile) and column (a set), how they are written, and which of them stand out.
 
     The best of a column does, the highest or the lowest; where they are *gains*, those that are surely not 0.
@@ -58,8 +57,7 @@ class Table:
         return cell.value == self.best(column)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """A comparison of two systems on one set; *texts* are what its queries say, *limit* how many are shown."""
 
     caption: str
@@ -70,8 +68,7 @@ class Section:
     limit: int = 10
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """A whole evaluation: facts (machine, dataset fingerprints), tables and comparisons."""
 
     title: str

@@ -4,18 +4,18 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import asdict, replace
+
 from recollect.evaluate.compare import Comparison, MacroComparison, bootstrap
 from recollect.evaluate.evaluate import MAIN, EvalSet, Evaluation, Run, SystemComparison
 from recollect.evaluate.markup import Cell, Report, Section, Table
 from recollect.evaluate.measures import mean
-from recollect.values import replace
 
 TITLE: Final = "Retrieval quality"
 MEAN: Final = "mean of the sets"

@@ -11,24 +11,23 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from recollect.errors import FileError, InputError
-from recollect.values import dataclass
 
 _HINT: Final = 'a run is "query Q0 document rank score tag" on each line, or JSON: {"query": ["id", ...]}'
 _STEP: Final = 2.0**-20
 """How far apart exported scores are kept, as other tools compare them with 24 bits."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scored:
+class Scored(Struct, frozen=True, kw_only=True):
     """A document and what its tool scored it."""
 
     id: str
     score: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rankings:
+class Rankings(Struct, frozen=True, kw_only=True):
     """What one tool found for each query, best first."""
 
     name: str

@@ -5,6 +5,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+
 from recollect.evaluate.compare import Comparison, Interval, compare
 from recollect.evaluate.judgements import JudgedQuery, from_feedback, from_file
 from recollect.evaluate.measures import mean, ndcg
@@ -14,7 +16,6 @@ from recollect.records import Progress, Scope
 from recollect.remember.redact import redact_text
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store
-from recollect.values import dataclass, field
 
 LEAST: Final = 20
 """How many queries it takes to say anything."""
@@ -31,8 +32,7 @@ Rank = Callable[[JudgedQuery, Profile], Sequence[int]]
 """Searches for a query as a profile ranks; the ids, best first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class Fitted(Struct, frozen=True, kw_only=True):
     """What fitting came to: the means on queries not fitted on, the interval of their gain, and whether it counts."""
 
     profile: str
@@ -48,8 +48,7 @@ class Fitted:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuned:
+class Tuned(Struct, frozen=True, kw_only=True):
     """What tuning came to, where the judgements came from, and whether the result is in force now."""
 
     fitted: Fitted
@@ -58,8 +57,7 @@ class Tuned:
     adopted: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TuningTarget:
+class TuningTarget(Struct, frozen=True, kw_only=True):
     """What is tuned: a profile, on a store, as far as a reader sees it, and how it is searched."""
 
     profile: Profile

@@ -6,10 +6,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec import Struct, to_builtins
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.profile import Profile
 from recollect.stores.contract import Store
-from recollect.values import dataclass, fields, replace
 
 Raw = tuple[float, ...]
 """The numbers of a profile that a knob turns; none where the profile has no use for it."""
@@ -18,8 +20,7 @@ Patch = Mapping[str, float]
 CONTEXT: Final = ("before", "after", "around")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Knob:
+class Knob(Struct, frozen=True, kw_only=True):
     """One weight, or several that are turned together."""
 
     name: str
@@ -203,8 +204,7 @@ MOST: Final = 20
 """How many steps can be undone."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tuning:
+class Tuning(Struct, frozen=True, kw_only=True):
     """Which knobs are turned, since when, and the figures that spoke for it."""
 
     profile: str
@@ -240,7 +240,7 @@ def tunings(name: str, store: Store, *, project: str = "") -> tuple[Tuning, ...]
 
 
 def _read(note: Mapping[str, Any]) -> tuple[Tuning, ...]:
-    names = [each.name for each in fields(Tuning)]
+    names = Tuning.__struct_fields__
     whole = (each for each in note.get("kept", ()) if each.keys() >= {*names})
     return tuple(Tuning(**{key: each[key] for key in names}) for each in whole)
 
@@ -311,7 +311,5 @@ def untune(profile: Profile, store: Store, *, project: str = "") -> Tuning:
 
 
 def _write(name: str, kept: Sequence[Tuning], store: Store, *, project: str) -> None:
-    from dataclasses import asdict  # noqa: PLC0415  (few tune)
-
-    value = {"kept": [asdict(each) for each in kept]} if kept else None
+    value = {"kept": to_builtins(kept)} if kept else None
     store.put_note(KIND, name, value, project=project)

@@ -8,6 +8,9 @@ from html import escape
 from types import MappingProxyType
 from typing import Final, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.decay import age_days
 from recollect.errors import InputError
 from recollect.lazy import regex
@@ -18,7 +21,6 @@ from recollect.stores.contract import Store
 from recollect.text.firewall import HEADING, closing, disarm, opening
 from recollect.text.normalise import CJK_CHARACTER, compiled
 from recollect.trust import ORIGINS
-from recollect.values import dataclass, replace
 
 Counter = Callable[[str], int]
 """How many tokens a text costs; any function will do, a model's own tokenizer included."""
@@ -65,8 +67,7 @@ MAX_CONFLICTS: Final = 5
 """So many of those that a memory conflicts with are named."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rendered:
+class Rendered(Struct, frozen=True, kw_only=True):
     """The block, what it costs, and the memories in it; no memory means no text at all."""
 
     text: str = ""
@@ -204,8 +205,7 @@ def _xml_line(memory: Memory, now: datetime, conflicts: Sequence[int]) -> str:
     return f'<memory id="{memory.id}" {attributes}>{content}</memory>' if content else ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Frame:
+class _Frame(Struct, frozen=True, kw_only=True):
     """How one style writes a memory, and what it puts before and behind all of them."""
 
     line: Callable[[Memory, datetime, Sequence[int]], str]

@@ -4,21 +4,22 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
+
 from recollect.arguments import fit
 from recollect.errors import InputError
 from recollect.records import FILTER_FIELDS, Fact, Filter, FilterField, Memory, Outline
 from recollect.replies import Request
 from recollect.stores.contract import Store
 from recollect.text.dates import parse_moment
-from recollect.values import dataclass, field, fields, replace
 
 KIND: Final = "lens"
 BOOSTS: Final = tuple(each.key for each in FILTER_FIELDS)
 Boost = Callable[[Memory | Outline, Sequence[Fact]], float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lens:
+class Lens(Struct, frozen=True, kw_only=True):
     """What a lens leaves in view, and what it makes larger or smaller; its filters are those of FILTER_FIELDS."""
 
     name: str
@@ -47,7 +48,7 @@ def keep_lens(lens: Lens, store: Store, *, project: str = "") -> None:
         _check(key, boost)
     if not lens.name.strip():
         raise InputError("a lens needs a name", hint="such as: recollect lens create work --type decision")
-    values = {each.name: getattr(lens, each.name) for each in fields(Lens) if each.name != "name"}
+    values = {name: value for name, value in asdict(lens).items() if name != "name"}
     kept = {name: value for name, value in values.items() if value is not None}
     store.put_note(KIND, lens.name, kept, project=project)
 
@@ -81,7 +82,7 @@ def drop_lens(name: str, store: Store, *, project: str = "") -> None:
 
 
 def _lens(name: str, kept: Mapping[str, Any]) -> Lens:
-    values: dict[str, Any] = {each.name: kept[each.name] for each in fields(Lens) if kept.get(each.name) is not None}
+    values: dict[str, Any] = {name: kept[name] for name in Lens.__struct_fields__ if kept.get(name) is not None}
     values |= {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
     return Lens(**{**values, "name": name})
 

@@ -11,6 +11,9 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, Final, TypeVar, get_args
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.lazy import log_warning
 from recollect.records import (
@@ -28,7 +31,6 @@ from recollect.records import (
 )
 from recollect.replies import Reply, Request
 from recollect.stores.contract import Store, unknown_fact
-from recollect.values import dataclass, replace
 
 VERDICTS: Final = get_args(Verdict)
 FRESH: Final = timedelta(hours=1)
@@ -149,8 +151,7 @@ class BackgroundWriter:
             self._begin()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retention:
+class Retention(Struct, frozen=True, kw_only=True):
     """How long the recall log keeps a search, and how large it grows; None means no bound."""
 
     days: float | None = 180.0
@@ -167,8 +168,7 @@ SLICE: Final = 50
 """How many of the oldest searches more than there are new ones are looked at, so that a log too large shrinks."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class Shown(Struct, frozen=True, kw_only=True):
     """What a search showed, what was asked, and when."""
 
     reply: Reply
@@ -181,8 +181,7 @@ class Shown:
         return tuple(fact for hit in self.reply.hits for fact in hit.facts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecallLog:
+class RecallLog(Struct, frozen=True, kw_only=True):
     """The recall log of a store, as work for the background."""
 
     store: Store
@@ -294,8 +293,7 @@ def chosen(ids: Sequence[int], facts: Iterable[Fact]) -> tuple[Fact, ...]:
 # --- reports --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryUse:
+class MemoryUse(Struct, frozen=True, kw_only=True):
     """How often a memory was shown, and what was said of it."""
 
     id: int

@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.lazy import regex
 from recollect.text.code import Span, is_inside, span_around, whole_blocks
-from recollect.values import dataclass
 
 # Strongest first. A match ends where the next chunk may begin.
 _GOOD_BREAKS: Final = (
@@ -26,8 +27,7 @@ _POOR_BREAKS: Final = (regex(r"\n"), regex(r"\s"))
 _JOINER: Final = "\u200d"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class Chunk(Struct, frozen=True, kw_only=True):
     """A slice of a text: where it starts, and how many line ends stand before it."""
 
     text: str

@@ -6,11 +6,12 @@ from datetime import datetime
 from operator import attrgetter, index
 from typing import Any, Final, get_args
 
+from msgspec.structs import replace
+
 from recollect.arguments import LARGEST, fitted, shown, storable
 from recollect.errors import InputError
 from recollect.records import MTIME, OBSERVED_FROM, Context, Memory, Merge, Restore, Revise, Trust
 from recollect.trust import capped, may_merge
-from recollect.values import replace
 
 MAX_LENGTH: Final = 10 * 1024 * 1024
 """The most characters one memory may have."""

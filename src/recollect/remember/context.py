@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.embedders.contract import Embedder, generation_for
 from recollect.errors import InputError
 from recollect.profile import Profile
@@ -27,7 +30,6 @@ from recollect.remember.redact import FoundSecret, digests_of, redact_name, reda
 from recollect.stores.contract import Analyse, Store
 from recollect.text.firewall import strip_rendered
 from recollect.trust import TRUST_LEVELS, capped, level
-from recollect.values import dataclass, replace
 from recollect.vectors import Vector, pack, unit
 
 DEFAULT: Final = Memory(content="").project
@@ -36,8 +38,7 @@ STABLE_FIELDS: Final = ("id", "created_at", "updated_at", "deleted_at", "superse
 """What a stored memory keeps when its source says it anew."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Embedding:
+class Embedding(Struct, frozen=True, kw_only=True):
     """The vectors of a draft and the generation they belong to; *given* ones were brought by the caller."""
 
     generation: Generation
@@ -45,8 +46,7 @@ class Embedding:
     given: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(Struct, frozen=True, kw_only=True):
     """A memory ready to be stored: clean, without its *secrets*, with its vectors if any."""
 
     memory: Memory
@@ -59,8 +59,7 @@ class Draft:
     """What its user thought of it in the store that it comes from."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestContext:
+class IngestContext(Struct, frozen=True, kw_only=True):
     """Where memories go and by which rules; the same value for `add`, `import`, `capture` and restoring an export."""
 
     store: Store

@@ -19,6 +19,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.lazy import cache_short, regex
 from recollect.records import NEVER, NOTHING, Decision, Memory
 from recollect.text.claims import Relation, relation
@@ -35,7 +38,6 @@ from recollect.text.differences import (
 )
 from recollect.text.tokenizer import word_set
 from recollect.trust import against, may_change, may_replace, outranks
-from recollect.values import dataclass, field, replace
 
 MERGED: Final = ("identical", "restates")
 """The decisions after which a draft is no memory of its own."""
@@ -49,8 +51,7 @@ BM25: Final = 0.7
 """The normalised BM25 above which profile `oro` takes a memory for a duplicate."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DuplicateCandidate:
+class DuplicateCandidate(Struct, frozen=True, kw_only=True):
     """A memory that may say the same as a new one, with its variants and how near it is, where that is known."""
 
     memory: Memory
@@ -65,8 +66,7 @@ class DuplicateCandidate:
         return (self.memory.content, *self.variants)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DedupResult:
+class DedupResult(Struct, frozen=True, kw_only=True):
     """What a new memory is, to which one, and why."""
 
     decision: Decision

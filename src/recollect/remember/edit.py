@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.records import Memory, Revise
 from recollect.remember.context import IngestContext
 from recollect.remember.redact import FoundSecret
 from recollect.replies import Degraded
-from recollect.values import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditResult:
+class EditResult(Struct, frozen=True, kw_only=True):
     """What an edit changed: the names of the fields, and the secrets that were taken out of what is new."""
 
     id: int

@@ -5,12 +5,13 @@ from collections.abc import Set as AbstractSet
 from itertools import islice
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.embedders.contract import Embedder, Span
 from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS, EmbeddedMemory, Generation, Memory, Passage, Progress, Scope
 from recollect.stores.contract import Store
 from recollect.text.sentences import merge_sentences
-from recollect.values import replace
 from recollect.vectors import WIDTH, Matrix, matrix, mix, pack, unpack
 
 Wanted = Callable[[Sequence[int]], Collection[int]]

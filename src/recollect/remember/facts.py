@@ -11,11 +11,13 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Final, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Fact, Memory
 from recollect.text.code import fenced_blocks
 from recollect.text.dates import MONTH, MONTH_NAMES
-from recollect.values import dataclass, replace
 
 FactType = Literal[
     "kv", "relationship", "preference", "temporal", "identity", "location", "decision", "state", "config"
@@ -57,8 +59,7 @@ def _fading(fact: Fact, rate: float) -> Fact:
 # --- the rules ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     """A type of fact, how sure the rule is, and what a sentence must look like; `s`, `p`, `o` name its parts.
 
     A sentence with none of the words it needs is not looked at: most sentences fit no rule, and finding that out

@@ -14,10 +14,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, TextIO
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.remember.ignore import Pattern, read_patterns, verdict
-from recollect.values import dataclass, replace
 
 LARGEST: Final = 10 * 1024 * 1024
 """How many bytes a document may have, and one record of a collection; a collection may have as many as it likes."""
@@ -49,16 +51,14 @@ _REASONS: Final[tuple[tuple[type[Exception], str, str], ...]] = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
+class Refused(Struct, frozen=True, kw_only=True):
     """A path the walk could not enter, and why."""
 
     path: Path
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeadsOut:
+class LeadsOut(Struct, frozen=True, kw_only=True):
     """A link that the walk did not follow, for it leads out of the folder that was named."""
 
     path: Path
@@ -74,16 +74,14 @@ _ENDING: Final = regex(r"\.[a-z0-9+_-]{1,12}")
 _SESSION: Final = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ignores:
+class _Ignores(Struct, frozen=True, kw_only=True):
     """The patterns of one folder; they speak of paths below it."""
 
     folder: str
     patterns: tuple[Pattern, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Step:
+class _Step(Struct, frozen=True, kw_only=True):
     """One path yet to be visited, with the patterns of the folders above it, and where its links may lead."""
 
     path: str

@@ -5,6 +5,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.errors import InputError, StoreError
 from recollect.records import Piece
 from recollect.remember.context import Draft, IngestContext
@@ -20,7 +22,6 @@ from recollect.remember.sync_source import (
     source_diff,
     sync_source,
 )
-from recollect.values import dataclass
 
 MAX_MEMORIES: Final = 500
 """How many memories are written together; other writers wait no longer than that takes."""
@@ -30,8 +31,7 @@ SMALL: Final = 100
 """A file of more memories is written by itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaitingFile:
+class WaitingFile(Struct, frozen=True, kw_only=True):
     """A file that was read, cleaned and analysed, and is not written yet."""
 
     path: Path

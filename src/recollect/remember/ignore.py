@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from recollect.values import dataclass
+from msgspec import Struct
 
 LONGEST: Final = 1000
 """How many characters a pattern may have; a longer one is none."""
@@ -28,8 +28,7 @@ _CLASSES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pattern:
+class Pattern(Struct, frozen=True, kw_only=True):
     """One line of an ignore file: what it matches, and whether it hides that or shows it again."""
 
     match: re.Pattern[str]

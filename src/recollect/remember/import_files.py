@@ -5,6 +5,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.records import Progress, SourceHead
 from recollect.remember.context import DEFAULT, IngestContext
@@ -27,19 +30,16 @@ from recollect.remember.sync_file import (
 from recollect.remember.sync_source import SLICE, SourceFile, SourceIndex, remove_source
 from recollect.remember.vanished import Seen, Vanished, device_of, find_vanished
 from recollect.replies import Degraded
-from recollect.values import dataclass, field, replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Struct, frozen=True, kw_only=True):
     """A file, or a part of one, that could not be imported."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileRead:
+class FileRead(Struct, frozen=True, kw_only=True):
     """What a file was taken for, and how many memories are in it."""
 
     path: str
@@ -47,8 +47,7 @@ class FileRead:
     memories: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
-class ImportReport:
+class ImportReport(Struct, kw_only=True):
     """What an import did."""
 
     files: Counter[str] = field(default_factory=Counter)

@@ -5,6 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, repeat
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.errors import InputError, ModelError
 from recollect.records import (
     ALL_PROJECTS,
@@ -48,7 +51,6 @@ from recollect.replies import Degraded
 from recollect.stores.contract import ALIKE, Store
 from recollect.text.tokenizer import read_words, significant
 from recollect.trust import DECIDING, EVIDENCE, against, contradicted, may_change, may_replace, outranks
-from recollect.values import dataclass, field, replace
 from recollect.vectors import matrix
 
 BATCH: Final = 500
@@ -68,8 +70,7 @@ After a write that takes a time that grows with the store, and ids tell how larg
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestResult:
+class IngestResult(Struct, frozen=True, kw_only=True):
     """What became of one draft: the memory that holds it, and why it is that one."""
 
     id: int
@@ -219,8 +220,7 @@ Key = tuple[str, str, str | bytes]
 """Project, kind, and the external id or the digest of the content."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
+class _Entry(Struct, frozen=True, kw_only=True):
     """A draft of a batch, analysed, and the key that makes it the same as another, if it has one."""
 
     draft: Draft
@@ -309,8 +309,7 @@ def _ingest_batch(
 Scores = dict[int, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Existing:
+class _Existing(Struct, frozen=True, kw_only=True):
     """What the store holds that a batch of drafts may be the same as or near to; by the places of the drafts."""
 
     same: Mapping[Key, int]

@@ -6,12 +6,13 @@ is, unless the archive knows of a later change.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from recollect.records import ALL_PROJECTS, Memory, Merge, Revise, Write
 from recollect.remember.context import Draft, IngestContext, revised
 from recollect.remember.formats import Exported
 from recollect.stores.contract import Store
 from recollect.trust import may_change
-from recollect.values import replace
 
 Restored = tuple[Draft, Exported]
 """An exported memory, ready to be stored, and what the export says beside it."""

@@ -5,13 +5,13 @@ from collections.abc import Container, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.errors import FileError, InputError
 from recollect.remember.formats import format_of
-from recollect.values import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where a program keeps its files: folders under the home, or the one that a variable of the environment names."""
 
     homes: tuple[str, ...]

@@ -4,19 +4,19 @@ from collections.abc import Container, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.errors import InputError
 from recollect.remember.find_files import suffix_of
 from recollect.remember.formats import BY_NAME, FORMATS, SUFFIXES, Format, format_of, named
 from recollect.remember.places import paths_of, place_named
 from recollect.settings import environment_of
-from recollect.values import dataclass
 
 _SURE: Final = frozenset(suffix for each in FORMATS if each.sign is None for suffix in each.suffixes)
 """The endings of files that some format reads whatever is in them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class Reading(Struct, frozen=True, kw_only=True):
     """How the files of an import are read."""
 
     form: Format | None = None

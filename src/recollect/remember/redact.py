@@ -12,12 +12,14 @@ from hashlib import blake2b
 from operator import attrgetter
 from typing import Any, Final, Generic, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import fields, replace
+
 from recollect.errors import StoreError
 from recollect.records import MTIME, OBSERVED_FROM, Context, Memory
 from recollect.remember.secret_looks import is_random
 from recollect.remember.secret_rules import MARK, SecretSpan, find_secrets, replace_secrets
 from recollect.stores.contract import Store
-from recollect.values import dataclass, fields, replace
 
 Record = TypeVar("Record")
 Digest = Callable[[str], str]
@@ -37,8 +39,7 @@ _LONG, _SHORT = 4, 2
 """How many bytes of its digest stand for a secret that only chance can have made, and for one a person thought of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundSecret:
+class FoundSecret(Struct, frozen=True, kw_only=True):
     """What kind of secret stood in which field of which memory, and where that came from."""
 
     field: str
@@ -47,8 +48,7 @@ class FoundSecret:
     source: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedText:
+class RedactedText(Struct, frozen=True, kw_only=True):
     """A text without its secrets, and the kinds of those that were taken."""
 
     text: str
@@ -60,8 +60,7 @@ class RedactedText:
         return len(self.kinds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Redacted(Generic[Record]):
+class Redacted(Struct, Generic[Record], frozen=True, kw_only=True):
     """A record without its secrets, and where each one stood."""
 
     record: Record
@@ -166,7 +165,7 @@ def redact_record(record: Record, digest: Digest = no_digest) -> Redacted[Record
 @cache
 def _fields(record: Any) -> tuple[tuple[str, ...], Callable[[object], tuple[Any, ...]], tuple[Any, ...]]:
     """Return the names of the fields of a record, how they are read, and how they come by default."""
-    names = tuple(each.name for each in fields(record))
+    names = record.__struct_fields__
     return names, attrgetter(*names), tuple(each.default for each in fields(record))
 
 

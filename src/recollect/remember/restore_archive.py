@@ -14,6 +14,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.arguments import LARGEST, storable
 from recollect.errors import FileError, InputError
 from recollect.records import (
@@ -45,7 +48,6 @@ from recollect.remember.redact import FoundSecret, digests_of, redact_name
 from recollect.remember.sync_source import SourceFile, SourceIndex
 from recollect.text.dates import as_moment
 from recollect.trust import capped, level, may_change
-from recollect.values import dataclass, field, replace
 
 BATCH: Final = 500
 LONGEST: Final = 256 * 1024 * 1024
@@ -65,8 +67,7 @@ def archive_version(path: Path) -> int | None:
     return int(begin[1]) if begin else None
 
 
-@dataclass(slots=True, kw_only=True)
-class Restored:
+class Restored(Struct, kw_only=True):
     """What became of an archive: its memories by what was done with them, secrets taken out, and what was wrong."""
 
     memories: Counter[str] = field(default_factory=Counter)
@@ -92,8 +93,7 @@ def restore_archive(
     return restoring.done
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class _Line(Struct, frozen=True, kw_only=True):
     """One record of an archive, and where it stands."""
 
     number: int
@@ -101,8 +101,7 @@ class _Line:
     record: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Item:
+class _Item(Struct, frozen=True, kw_only=True):
     """A memory of an archive ready to be put back, what the archive says beside it, and its first words there."""
 
     line: _Line
@@ -115,8 +114,7 @@ class _Item:
         return self.draft.memory
 
 
-@dataclass(slots=True, kw_only=True)
-class _Ids:
+class _Ids(Struct, kw_only=True):
     """Which memory or fact of the archive is which one here."""
 
     kept: bool
@@ -131,8 +129,7 @@ class _Ids:
         return self.here.get(archived or 0, 0)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Restoring:
+class _Restoring(Struct, kw_only=True):
     """An archive being restored in the caller's transaction."""
 
     context: IngestContext

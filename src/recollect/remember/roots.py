@@ -1,22 +1,22 @@
 """Roots: the files and folders that were imported and are to be imported again, kept with the store."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, Final, cast, get_args
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from recollect.errors import InputError
 from recollect.records import Trust
 from recollect.remember.reading import resolved
 from recollect.stores.contract import Store
-from recollect.values import dataclass
 
 KIND: Final = "root"
 """The kind of the notes that roots are kept as."""
 _KEY: Final = frozenset({"path", "project"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Root:
+class Root(Struct, frozen=True, kw_only=True):
     """What is to be imported again: an absolute path, or what a program keeps; and how it was imported."""
 
     path: str = ""

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Final, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.remember.secret_looks import (
     FOREIGN,
     Strength,
@@ -33,7 +36,6 @@ from recollect.remember.secret_looks import (
     names_itself,
     strength_of,
 )
-from recollect.values import dataclass, replace
 
 MARK: Final = "[redacted:"
 """How a mark begins that stands where a secret was; nothing inside a mark is a secret."""
@@ -43,8 +45,7 @@ _LONGEST: Final = 200
 """How much of a value is looked at; what goes on behind it goes with it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretSpan:
+class SecretSpan(Struct, frozen=True, kw_only=True):
     """Where a secret stands in a text, and what it is."""
 
     start: int
@@ -366,8 +367,7 @@ make        hook.eu1.make.com/ hook.eu2.make.com/ hook.us1.make.com/ hook.us2.ma
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prefix:
+class _Prefix(Struct, frozen=True, kw_only=True):
     """How a token begins, and what has to follow; an address stays when its end is taken."""
 
     kind: str
@@ -630,8 +630,7 @@ _SIGNED_CUES: Final = (*_STATED_CUES, "cred", "_pat", "psk", "sess", "senha")
 """What names are made of: those that a sentence may state, and with those that need a colon or an equals sign."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Name:
+class _Name(Struct, frozen=True, kw_only=True):
     """A name in a text, and what it says of the value after it; `token` *alone* may be anything."""
 
     start: int
@@ -726,8 +725,7 @@ _STATED: Final = (
 _ENDS: Final = {"“": "”", "‘": "’", "«": "»", "„": "“"}  # noqa: RUF001
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Value:
+class _Value(Struct, frozen=True, kw_only=True):
     """What stands under a name, and how it came there."""
 
     text: str

@@ -7,6 +7,8 @@ goes on with the next one: what is stored by then is found unchanged.
 
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from recollect.records import Forget, Piece
 from recollect.remember.context import Draft, IngestContext
 from recollect.remember.ingest import decide_early, ingest_drafts
@@ -24,7 +26,6 @@ from recollect.remember.sync_source import (
     source_diff,
     visible,
 )
-from recollect.values import replace
 
 
 class SourceStream:

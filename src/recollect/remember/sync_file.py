@@ -11,6 +11,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.errors import FileError, RecollectError
 from recollect.records import Memory, Piece
 from recollect.remember.context import Draft, IngestContext
@@ -29,7 +32,6 @@ from recollect.remember.sync_source import (
     slices,
     sync_source,
 )
-from recollect.values import dataclass, field, replace
 
 MOST_PROBLEMS: Final = 100
 """How many parts of one file that cannot be read are told one by one; the others are counted."""
@@ -41,8 +43,7 @@ RECENT: Final = 2.0
 """A file that changed so many seconds ago may change once more without its times telling."""
 
 
-@dataclass(slots=True, kw_only=True)
-class FileReport:
+class FileReport(Struct, kw_only=True):
     """What became of one file."""
 
     modified: datetime | None = None
@@ -86,8 +87,7 @@ class FileReport:
         return [*self.problems, *([f"{self.more} more like these"] if self.more else [])]
 
 
-@dataclass(slots=True, kw_only=True)
-class OpenFile:
+class OpenFile(Struct, kw_only=True):
     """A file of which the beginning is read: all of it, or so much that it is a collection."""
 
     first: list[Parsed]

@@ -5,6 +5,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.records import Event, Forget, Memory, Piece, Restore, Revise, Source, Write, digest
 from recollect.remember.context import DEFAULT, Draft, IngestContext, revised
@@ -14,7 +17,6 @@ from recollect.remember.formats import format_of, read_parts
 from recollect.remember.ingest import Decided, IngestResult, embed_drafts, ingest_drafts
 from recollect.stores.contract import Store
 from recollect.trust import may_change
-from recollect.values import dataclass, field, replace
 
 REASON: Final = "gone from its source"
 """Why a memory is forgotten when its text is no longer in the file; such a one comes back with its text."""
@@ -22,8 +24,7 @@ Holder = tuple[str, str]
 """A source that holds a memory: the project it was imported for, and its name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceFile:
+class SourceFile(Struct, frozen=True, kw_only=True):
     """A file to be imported: its name in the store, and what is recorded of it beside its pieces."""
 
     name: str
@@ -70,8 +71,7 @@ class SourceIndex:
         self.store.record_source(file.name, file.holding(pieces), project=project or self.project)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceDiff:
+class SourceDiff(Struct, frozen=True, kw_only=True):
     """What a source brought: new, updated and unchanged pieces by their place in it, how many went and came back."""
 
     new: tuple[int, ...] = ()

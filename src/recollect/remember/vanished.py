@@ -12,12 +12,13 @@ from collections.abc import Set as AbstractSet
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.records import SourceHead
 from recollect.remember.context import IngestContext
 from recollect.remember.marks import Marks
 from recollect.remember.secret_rules import MARK
 from recollect.remember.sync_source import SourceIndex, pages
-from recollect.values import dataclass
 
 FEW: Final = 5
 """So many files may go from below a root whatever share of it they are, unless they are all."""
@@ -26,8 +27,7 @@ SHARE: Final = 0.5
 DEVICES: Final = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vanished:
+class Vanished(Struct, frozen=True, kw_only=True):
     """Sources that are gone, those that are kept all the same, and how many memories are kept with them."""
 
     gone: tuple[str, ...] = ()
@@ -35,8 +35,7 @@ class Vanished:
     memories: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """What an import met: the files found, by device of their folder, the paths that it could not read, its roots."""
 
     devices: Mapping[str, int]

@@ -8,12 +8,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from recollect.arguments import storable
 from recollect.embedders.manifest import is_inside
 from recollect.embedders.onnx import MOST_TEXTS, ROOM, Transformer, default_threads, load_transformer, one_line
 from recollect.embedders.passages import batches
 from recollect.errors import ModelError
-from recollect.values import dataclass
 
 FILE: Final = "reranker.toml"
 USUAL: Final = 512
@@ -21,8 +22,7 @@ USUAL: Final = 512
 FEWEST: Final = 16
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RerankerManifest:
+class RerankerManifest(Struct, frozen=True, kw_only=True):
     """Where the parts of a cross-encoder are; `max_pieces` counts question, text and what stands around them."""
 
     max_pieces: int = USUAL

@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from recollect.profile import Answerability, Calibration, LogisticModel
 from recollect.records import Filter
 from recollect.replies import Evidence, Reason
@@ -22,7 +24,6 @@ from recollect.search.parse import query_length
 from recollect.search.state import Ranking, SearchContext, State
 from recollect.text.analyser import field_texts, telling_path
 from recollect.text.snippet import QueryTerms, held, held_in_line
-from recollect.values import replace
 
 STEEPEST = 30.0
 """Beyond this the logistic curve is flat, and its exponential would overflow."""

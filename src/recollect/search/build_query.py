@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.profile import Words
 from recollect.records import (
     AllOf,
@@ -25,7 +27,6 @@ from recollect.search.state import SearchContext, State, Tier
 from recollect.text.dates import TimeSpan
 from recollect.text.snippet import QueryTerms
 from recollect.text.tokenizer import QueryWord, read_words, significant
-from recollect.values import replace
 
 
 def build_query(state: State, *, words: Words) -> State:

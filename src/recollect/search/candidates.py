@@ -9,8 +9,9 @@ from operator import add, mul
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, overload
 
+from msgspec import Struct, field
+
 from recollect.replies import Share
-from recollect.values import dataclass, field
 
 DropCode = Literal["floor", "confidence", "near_repeat", "limit", "imprecise"]
 Factors = Mapping[str, Mapping[int, float]]
@@ -20,8 +21,7 @@ _EVEN = frozenset({1.0})
 """What a factor is to everybody, where it tells nobody from another."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drop:
+class Drop(Struct, frozen=True, kw_only=True):
     """Why a candidate is not shown, and the least change that would show it."""
 
     code: DropCode
@@ -29,17 +29,16 @@ class Drop:
     """Where it names {score} or {fused}, the candidate's own are meant: many are dropped, and hardly any is told of."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Candidate:
+class Candidate(Struct, kw_only=True):
     """A memory with the shares each ranking gave it and the named factors that weigh it; nobody changes one."""
 
     id: int
     shares: tuple[Share, ...]
     factors: Mapping[str, float] = field(default_factory=dict)
     drop: Drop | None = None
-    fused: float = field(init=False)
+    fused: float = 0.0
     """What the rankings gave together."""
-    score: float = field(init=False)
+    score: float = 0.0
     """The sum of the shares times the product of the factors."""
 
     def __post_init__(self) -> None:
@@ -157,10 +156,9 @@ class Candidates(Sequence[Candidate]):
     __hash__ = None  # type: ignore[assignment]
 
     def _value(self, row: int, at: int) -> Candidate:
-        made = object.__new__(Candidate)
-        made.id, made.drop, made.fused, made.score = row, self.drops.get(row), self.fused[at], self.scores[at]
-        made.shares = self.shares(row)
-        made.factors = {name: factors[row] for name, factors in self.factors.items() if row in factors}
+        factors = {name: factors[row] for name, factors in self.factors.items() if row in factors}
+        made = Candidate(id=row, shares=self.shares(row), factors=factors, drop=self.drops.get(row))
+        made.fused, made.score = self.fused[at], self.scores[at]
         return made
 
     def shares(self, row: int) -> tuple[Share, ...]:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
 
+from msgspec.structs import replace
+
 from recollect.profile import Changes
 from recollect.search.build_query import query_terms
 from recollect.search.candidates import Candidate, Candidates
@@ -20,7 +22,6 @@ from recollect.search.texts import with_outlines
 from recollect.search.weigh import names_date
 from recollect.text.changes import announces_change, asks_before, calls_itself_past, may_ask_past
 from recollect.text.snippet import held
-from recollect.values import replace
 from recollect.vectors import plain_products
 
 

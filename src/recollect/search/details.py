@@ -7,13 +7,14 @@ error code, but of another one.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.records import Memory
 from recollect.search.spelling import near_among
 from recollect.text.analyser import field_texts
 from recollect.text.dates import MONTH_NAMES
 from recollect.text.questions import LOOKS_BACK, PAST, ValueKind, holds_value, names_given, same_month, values_asked
 from recollect.text.tokenizer import WORDS, TokenAnalysis, analyse_text, segment
-from recollect.values import dataclass
 
 _NOT_HELD: Final = ("path",)
 """Where a memory lies says nothing of what it holds."""
@@ -21,8 +22,7 @@ _TELLING: Final = ("title", "extra", "before", "after")
 """Where a value may stand beside the words: a turn is answered in the next one, or says more of the one before."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Details:
+class Details(Struct, frozen=True, kw_only=True):
     """What of a question a hit does not hold."""
 
     named: int = 0

@@ -8,11 +8,12 @@ where both questions ask alike (who, where, how many). Who asks for a person, a 
 
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from recollect.profile import Dialogue
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import asks
 from recollect.text.questions import declines, question_words
-from recollect.values import replace
 
 Turn = tuple[str, str, int]
 """A project, a conversation in it, and the place in that."""

@@ -7,12 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.profile import Diversify
 from recollect.search.candidates import Candidates, Drop
 from recollect.search.state import Outlined, SearchContext, State
 from recollect.search.texts import Texts
-from recollect.values import replace
 
 SHINGLE: Final = 5
 """How many words next to each other are compared as one."""

@@ -6,13 +6,14 @@ Neither says all of it: the question holds the words that are asked for now, the
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.replies import Turn
 from recollect.search.dialogue import exchanges_among, turn_of
 from recollect.search.state import Outlined, State
 from recollect.text.analyser import asks
-from recollect.values import replace
 
 SHOWN: Final = 160
 """How many characters of another turn of the exchange are shown."""

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
+
 from recollect.embedders.contract import Embedder
 from recollect.errors import ModelError
 from recollect.lazy import Bounded
@@ -15,7 +17,6 @@ from recollect.search.parse import Query
 from recollect.search.state import State, Variant
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import read_words
-from recollect.values import replace
 from recollect.vectors import matrix, pack
 
 SHORTEST: Final = 3

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.profile import Fuse, Normaliser
 from recollect.records import IndexHit
 from recollect.search.candidates import Candidates, Given
 from recollect.search.parse import query_length
 from recollect.search.state import Ranking, State
-from recollect.values import replace
 
 BELOW_ONE: Final = math.nextafter(1.0, 0.0)
 _ID: Final = itemgetter(IndexHit._fields.index("id"))

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, count, groupby
 
+from msgspec.structs import replace
+
 from recollect.records import NO_FILTER, Event, FactQuery, Memory, WordQuery, facts_by_memory
 from recollect.replies import Hit, MatchType
 from recollect.search.build_query import query_terms
@@ -14,7 +16,6 @@ from recollect.search.weigh import mean_confidence
 from recollect.text.analyser import plain_values
 from recollect.text.snippet import QueryTerms, Snippet, held, held_in_line, joined, marked_snippet, most_held
 from recollect.trust import DECIDING, conflicts_of, differing, stands_above
-from recollect.values import replace
 
 SHOWABLE = ("near_repeat", "limit", "imprecise")
 """What was dropped for one of these would be shown in a longer answer."""

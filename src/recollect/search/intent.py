@@ -7,11 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
+from msgspec import Struct
+
 from recollect.errors import QueryError
 from recollect.lazy import regex
 from recollect.text.normalise import fold, is_cjk
 from recollect.text.tokenizer import STOPWORDS, segment
-from recollect.values import dataclass
 
 Booster = Literal["decisions", "changes", "how_it_works"]
 
@@ -81,8 +82,7 @@ _OPENING: Final = regex(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Paraphrase:
+class Paraphrase(Struct, frozen=True, kw_only=True):
     """A query in other words, what it counts beside the original (1), and why it was made."""
 
     text: str

@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
+
 from recollect.errors import WordIndexUnavailable
 from recollect.records import NearWord, Scope
 from recollect.search.spelling import LONGEST
@@ -16,7 +18,6 @@ from recollect.stores.contract import Store
 from recollect.text.languages import COMPOUNDING, FUNCTION_WORDS, LANGUAGES, is_english, language_of, marker, stems_in
 from recollect.text.normalise import is_cjk
 from recollect.text.tokenizer import QueryWord, read_words
-from recollect.values import replace
 
 SHORTEST_PART: Final = 5
 """Parts of a compound with fewer letters stand in too many words by chance."""

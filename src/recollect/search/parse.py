@@ -6,6 +6,9 @@ from datetime import datetime
 from itertools import groupby, islice
 from typing import Any, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import (
     FILTER_FIELDS,
@@ -24,7 +27,6 @@ from recollect.search.limits import MAX_NESTING, MAX_TOKENS
 from recollect.text.dates import DateMatch, TimeSpan, find_dates, parse_moment
 from recollect.text.normalise import fold
 from recollect.text.tokenizer import QueryWord, read_words, significant
-from recollect.values import dataclass, replace
 
 Kind = Literal["word", "phrase", "prefix", "exclude", "filter", "and", "or", "not", "open", "close"]
 DATES = ("since", "until", "on")
@@ -57,8 +59,7 @@ _TOKEN = regex(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class Token(Struct, frozen=True, kw_only=True):
     """One token of a query: its kind, its text, and for a filter its key."""
 
     kind: Kind
@@ -90,8 +91,7 @@ def _token(match: re.Match[str]) -> Token:
     return Token(kind=OPERATORS.get(whole, "word"), text=whole.replace('"', ""))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """What a query asks: plain words, phrases and prefixes; or a tree when it holds operators."""
 
     text: str

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
 from recollect.profile import Floor, Fuse, Profile, Retrieve, Weigh
 from recollect.replies import Request
 from recollect.search.answerability import explain_nothing, judge
@@ -30,13 +33,11 @@ from recollect.search.spelling import suggest
 from recollect.search.state import SearchContext, State, Watch
 from recollect.search.texts import load
 from recollect.search.weigh import apply_floor, weigh
-from recollect.values import dataclass, fields, is_dataclass, replace
 
 S = TypeVar("S", Retrieve, Fuse, Floor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
+class Stage(Struct, frozen=True, kw_only=True):
     """A pure step: what it makes of the state follows from the state and its settings."""
 
     name: str
@@ -47,8 +48,7 @@ class Stage:
         return self.step(state)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskingStage:
+class AskingStage(Struct, frozen=True, kw_only=True):
     """A step that asks the store or a model."""
 
     name: str
@@ -59,8 +59,7 @@ class AskingStage:
         return self.step(state, context)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pipeline:
+class Pipeline(Struct, frozen=True, kw_only=True):
     """The stages of one search, in order."""
 
     stages: tuple[Stage | AskingStage, ...]
@@ -89,7 +88,7 @@ def _settings(stage: Stage | AskingStage) -> Mapping[str, Any]:
 
 def _plain(setting: tuple[str, Any]) -> tuple[str, Any]:
     name, value = setting
-    return name, {each.name: getattr(value, each.name) for each in fields(value)} if is_dataclass(value) else value
+    return name, asdict(value) if isinstance(value, Struct) else value
 
 
 def build_pipeline(profile: Profile, request: Request, query: Query) -> Pipeline:

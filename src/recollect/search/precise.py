@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.profile import Precise
 from recollect.search.answerability import details_for, logistic
@@ -18,7 +20,6 @@ from recollect.search.candidates import Candidate, Drop
 from recollect.search.near_names import near_only, without_correction
 from recollect.search.state import Outlined, State
 from recollect.text.tokenizer import QueryWord, analyse_text, read_words, significant
-from recollect.values import replace
 
 _CLAUSE: Final = regex(r"[?;\n]+|,?\s+(?:and|und|et|y|e|sowie)\s+|&", re.IGNORECASE)
 MIN_WORDS: Final = 2

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from recollect.errors import ModelError
 from recollect.records import NO_FILTER, AnyOf, FactQuery, Memory, Scope, Word
 from recollect.replies import Related
@@ -11,7 +13,6 @@ from recollect.search.limits import limit_of
 from recollect.search.links import linked
 from recollect.search.state import SearchContext
 from recollect.text.tokenizer import read_words, significant
-from recollect.values import dataclass
 from recollect.vectors import pack
 
 LINKED = 1.0
@@ -22,8 +23,7 @@ MAX_FACTS = 1000
 """How many facts about them are looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Nearness:
+class _Nearness(Struct, frozen=True, kw_only=True):
     """By what two memories are near, and how much."""
 
     by: str

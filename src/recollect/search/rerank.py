@@ -3,6 +3,8 @@
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from recollect.errors import ModelError
 from recollect.profile import Rerank
 from recollect.replies import Share
@@ -12,7 +14,6 @@ from recollect.search.candidates import Candidate
 from recollect.search.state import Outlined, SearchContext, State
 from recollect.search.texts import with_outlines
 from recollect.text.snippet import MatchSpan, QueryTerms, match_spans
-from recollect.values import replace
 
 Span = tuple[int, int]
 

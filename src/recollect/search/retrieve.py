@@ -5,6 +5,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.embedders.contract import Embedder, generation_for
 from recollect.errors import ModelError, WordIndexUnavailable
 from recollect.profile import Expand, Fuse, Retrieve, Words
@@ -17,7 +20,6 @@ from recollect.search.limits import MAX_UNKNOWN
 from recollect.search.spelling import correct_query, fuzzy_expand, near_words, unknown_words, words_of
 from recollect.search.state import Ranking, SearchContext, State, Tier
 from recollect.text.tokenizer import significant
-from recollect.values import dataclass, replace
 from recollect.vectors import mix, pack, unit
 
 SPELT: Final = 0.5
@@ -28,16 +30,14 @@ ROUNDING: Final = 1e-9
 """What the last digits of a difference may be off: 0.95 is 0.15 ahead of 0.80."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryVector:
+class QueryVector(Struct, frozen=True, kw_only=True):
     """What is compared with the vectors of one generation."""
 
     generation: str
     vector: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(Struct, frozen=True, kw_only=True):
     """How the indexes are asked in one search."""
 
     state: State

@@ -9,10 +9,11 @@ of itself: what is unrelated stays unrelated in good company.
 import math
 from collections.abc import Mapping, Sequence
 
+from msgspec.structs import replace
+
 from recollect.profile import Smooth
 from recollect.search.candidates import Candidate, Candidates
 from recollect.search.state import State
-from recollect.values import replace
 from recollect.vectors import WIDTH, matrix
 
 

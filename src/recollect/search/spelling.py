@@ -10,6 +10,8 @@ from math import log10, sqrt
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
+
 from recollect.embedders.contract import Embedder
 from recollect.records import AllOf, AndNot, AnyOf, Expression, NearWord, Scope, Word, WordQuery
 from recollect.search.limits import MAX_DOUBTFUL, MAX_UNKNOWN
@@ -18,7 +20,6 @@ from recollect.search.state import SearchContext, State
 from recollect.stores.contract import Store
 from recollect.text.normalise import fold, is_cjk
 from recollect.text.tokenizer import STOPWORDS, QueryWord, read_words
-from recollect.values import replace
 
 SHORTEST: Final = 4
 """Words with fewer letters have too many neighbours."""

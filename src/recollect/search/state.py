@@ -7,6 +7,9 @@ from operator import itemgetter
 from time import perf_counter
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
+
 from recollect.embedders.contract import Embedder
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.profile import Profile
@@ -29,7 +32,6 @@ from recollect.rerankers.contract import Reranker
 from recollect.search.candidates import Candidate, Candidates
 from recollect.search.parse import Query
 from recollect.stores.contract import Store
-from recollect.values import dataclass, field
 
 Tier = WordQuery | SubstringQuery
 """One question to the word index; a query is a cascade of them."""
@@ -40,8 +42,7 @@ Boost = Callable[[Outlined, Sequence[Fact]], float]
 _ID: Final = itemgetter(IndexHit._fields.index("id"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranking:
+class Ranking(Struct, frozen=True, kw_only=True):
     """What one question to one index found, best first; `by_id` has the exact scores of some it did not rank."""
 
     name: str
@@ -71,7 +72,7 @@ class Ranking:
 
     def __post_init__(self) -> None:
         """Go by the name where no kind is told."""
-        object.__setattr__(self, "kind", self.kind or self.name)
+        force_setattr(self, "kind", self.kind or self.name)
 
     def find(self, memory_id: int) -> tuple[int | None, IndexHit | None]:
         """Return the rank and the entry of a memory, as far as this ranking knows them."""
@@ -79,16 +80,14 @@ class Ranking:
         return (None, self.by_id.get(memory_id)) if at is None else (at + 1, self.hits[at])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class Variant(Struct, frozen=True, kw_only=True):
     """Another way to ask, as a question to the word index, and what it counts beside others."""
 
     tier: Tier
     weight: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(Struct, frozen=True, kw_only=True):
     """What a search knows; each stage makes the next one of it."""
 
     request: Request
@@ -180,8 +179,7 @@ class State:
         return next((each for each in self.rankings if each.name == name), None) or Ranking(name=name)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class Watch(Struct, frozen=True, kw_only=True):
     """When to give up: at a moment of `perf_counter`, or when the caller says so."""
 
     until: float = math.inf
@@ -201,8 +199,7 @@ class Watch:
             raise SearchTimeout("the search took longer than it was given", hint="give it more time, or narrow it")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchContext:
+class SearchContext(Struct, frozen=True, kw_only=True):
     """What a search works with: the store, how to rank, the time, and the models."""
 
     store: Store

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.profile import Weigh
 from recollect.search.dialogue import exchanges_among
 from recollect.search.state import Outlined, SearchContext, State
 from recollect.search.weigh import reads_texts
-from recollect.values import replace
 
 AT_ONCE: Final = 20
 """How many texts are loaded where one is looked at: those behind it are looked at next."""

@@ -6,6 +6,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final, NamedTuple, cast
 
+from msgspec.structs import replace
+
 from recollect.decay import age_days, effective_confidence, half_life_decay
 from recollect.lazy import cache_short
 from recollect.profile import Factor, Floor, Weigh
@@ -17,7 +19,6 @@ from recollect.search.state import Outlined, State
 from recollect.text.analyser import informative_words
 from recollect.text.dates import DateMatch, TimeSpan, file_date, find_dates, step
 from recollect.trust import capped
-from recollect.values import replace
 
 UNUSED: Final = Usage()
 DAY: Final = timedelta(days=1)

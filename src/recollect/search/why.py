@@ -5,6 +5,9 @@ The stages of the search itself are run, and what became of the memory is read f
 
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.profile import Smooth
 from recollect.records import AnyOf, Filter, Scope
 from recollect.replies import Request
@@ -14,14 +17,12 @@ from recollect.search.diversify import diversify
 from recollect.search.parse import parse
 from recollect.search.pipeline import Pipeline, as_asked, prepare
 from recollect.search.state import SearchContext, State
-from recollect.values import dataclass, replace
 
 DEEP: Final = 100_000
 """How many candidates a list brings when a rank is looked for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListRank:
+class ListRank(Struct, frozen=True, kw_only=True):
     """Where a memory stands in one list."""
 
     ranking: str
@@ -29,8 +30,7 @@ class ListRank:
     score: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Why:
+class Why(Struct, frozen=True, kw_only=True):
     """Whether a memory is in the answer, its rank in each list, what blocks it, the least change that helps."""
 
     id: int

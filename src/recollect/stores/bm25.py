@@ -13,6 +13,8 @@ from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Final, assert_never
 
+from msgspec import Struct
+
 from recollect.records import (
     AllOf,
     AndNot,
@@ -29,7 +31,6 @@ from recollect.records import (
     WordHits,
     WordQuery,
 )
-from recollect.values import dataclass
 
 RAREST = 1e-6
 """FTS5's floor: a word in more than half of the rows still counts, just."""
@@ -51,8 +52,7 @@ TOGETHER: Final = {"title": 1000, "body": 1000}
 """Where two words next to each other are looked for, and what that weighs."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectionStats:
+class CollectionStats(Struct, frozen=True, kw_only=True):
     """How many rows a scope holds, how many tokens they have together, by form, and how many rows are code."""
 
     rows: int

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import assert_never
 
+from msgspec.structs import replace
+
 from recollect.arguments import storable
 from recollect.records import (
     NEVER,
@@ -18,7 +20,6 @@ from recollect.records import (
     Restore,
     Revise,
 )
-from recollect.values import replace
 
 Changed = tuple[Memory, str, Mapping[str, object]]
 """A memory as it is now, the verb of the event, and its detail."""

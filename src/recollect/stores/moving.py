@@ -7,12 +7,13 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import Struct
+
 from recollect.errors import InputError, StoreDamaged
 from recollect.records import Moved, Progress
 from recollect.stores.sql.codec import EVENT, FACT, HIT, MEMORY, PIECE, RECALL
 from recollect.stores.sql.engine import Engine, Session
 from recollect.stores.sql.recalls import SIZE
-from recollect.values import dataclass
 
 SLICE: Final = 500
 """How many rows are copied in one transaction."""
@@ -25,8 +26,7 @@ FLAGS: Final = frozenset({"pinned", "gone", "shown"})
 """The columns that say yes or no, which SQLite keeps as numbers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """A table that is not derived: its key, and its other columns."""
 
     name: str

@@ -3,9 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from recollect.records import FIELDS, Bigram, Form, Leaf, Phrase, Prefix, TokenizedMemory, Word
 from recollect.stores.bm25 import Postings, count_of, form_of
-from recollect.values import dataclass
 
 NAMED = ("title", "body")
 """The fields whose words count as those of a document."""
@@ -21,8 +22,7 @@ def tokens_of(text: str) -> dict[str, tuple[str, ...]]:
     return {name: tuple(line.split(" ")) for name, line in zip(FIELDS, text.split("\n"), strict=False) if line}
 
 
-@dataclass(frozen=True, slots=True)
-class TokenText:
+class TokenText(Struct, frozen=True):
     """One document: to whom it belongs, and its tokens with a space on both sides of each."""
 
     project: str

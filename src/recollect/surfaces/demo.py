@@ -7,6 +7,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.recollection import open as open_recollection
 from recollect.records import Progress
@@ -17,11 +20,9 @@ from recollect.surfaces.layout import Line, Page, Piece, line
 from recollect.surfaces.pages import found_page
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.writing import import_value
-from recollect.values import dataclass, replace
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scene:
+class Scene(Struct, frozen=True, kw_only=True):
     """One search of the demo and what it is there to show."""
 
     query: str
@@ -41,8 +42,7 @@ SCENES: Final = (
 """What fits on one screen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demo:
+class Demo(Struct, frozen=True, kw_only=True):
     """What the demo did, as text and as JSON."""
 
     page: Page

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from recollect.errors import RecollectError
 from recollect.recollection import Recollection
 from recollect.surfaces.keeping import begin
-from recollect.values import dataclass
 
 CHARACTERS: Final = 10_000
 """How many characters of context agents take."""
@@ -34,8 +35,7 @@ DEFAULT: Final = "default"
 """The project of what belongs to no folder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hooked:
+class Hooked(Struct, frozen=True, kw_only=True):
     """What a hook does: the line it prints, and the transcript that is to be kept, in which project."""
 
     output: str = ""

@@ -8,10 +8,12 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final, Literal
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.surfaces.terminal import visible
 from recollect.text.normalise import is_cjk
-from recollect.values import dataclass, replace
 
 Style = Literal["", "title", "mark", "faint", "good", "bad"]
 NARROWEST: Final = 20
@@ -22,8 +24,7 @@ _NO_START: Final = frozenset({*_NO_WIDTH, "Lm", "Pe", "Pf", "Po"})
 """The kinds of characters that no line begins with: they stay with what stands before them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A stretch of a line; one that is *whole* is broken only where it alone is too long."""
 
     text: str
@@ -32,8 +33,7 @@ class Piece:
     whole: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(Struct, frozen=True, kw_only=True):
     """One line; what does not fit goes on below it, *hang* columns in, or is cut off where the line is a *single* one.
 
     A *gap* is shown on a screen only.

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from recollect import evaluate
 from recollect.errors import InputError
 from recollect.recollection import Recollection
@@ -11,7 +13,6 @@ from recollect.records import Progress
 from recollect.replies import Mode
 from recollect.surfaces import text
 from recollect.surfaces.table import DRY_RUN, Answer, Given, Parameter, mode_from, operation, write_file
-from recollect.values import replace
 
 SPLITS: Final = ("dev", "test", "all")
 

@@ -9,13 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.records import Event, Memory
 from recollect.replies import Evidence, Hit, Listing, Related, Reply, Shown
 from recollect.surfaces.layout import GAP, Line, Page, Piece, cut, line
 from recollect.surfaces.terminal import visible_line
 from recollect.surfaces.text import FOUND_BY, HINTS, degraded_text, facet_line, place_of, short
 from recollect.trust import ORIGINS
-from recollect.values import replace
 
 NEAR: Final = 0.5
 """What scores less than this share of the first hit falls far below it."""

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.recollection import Recollection
 from recollect.records import Fact, Progress
@@ -29,7 +31,6 @@ from recollect.surfaces.table import (
     operation,
     paged,
 )
-from recollect.values import replace
 
 LENS: Final = Parameter(name="lens", about="look through this lens")
 BUDGET: Final = Parameter(name="budget", kind="number", least=1, default=500, about="how many tokens at most (500)")

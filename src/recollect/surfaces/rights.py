@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.records import Trust
 from recollect.trust import TRUST_LEVELS, level
-from recollect.values import dataclass, field, replace
 
 Touch = Literal["nothing", "session", "own", "named", "all"]
 """What an operation writes.
@@ -23,8 +25,7 @@ all      anything
 NO_EXCEPTIONS: Final[Mapping[str, Mapping[Any, "Rights"]]] = MappingProxyType({})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rights:
+class Rights(Struct, frozen=True, kw_only=True):
     """What a caller needs for an operation, and what the operation touches."""
 
     trust: Trust | None

@@ -15,6 +15,8 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
+from msgspec import Struct
+
 from recollect.recall.inject import Rendered
 from recollect.recall.lens import Lens
 from recollect.recall.log import MemoryUse, Retention
@@ -35,7 +37,6 @@ from recollect.upkeep.purge import PurgeReport
 from recollect.upkeep.review import ReviewItem
 from recollect.upkeep.shards import ShardState
 from recollect.upkeep.tokens import Token
-from recollect.values import fields, is_dataclass
 
 Shape = Any
 Schema = dict[str, Any]
@@ -246,7 +247,9 @@ class _Definitions:
             return {"enum": list(arms)}
         if origin in (Union, UnionType):
             return {"anyOf": [self._of_type(arm) for arm in arms]}
-        is_record = is_dataclass(origin) or getattr(origin, "__name__", "") in SHAPES
+        is_record = (isinstance(origin, type) and issubclass(origin, Struct)) or getattr(
+            origin, "__name__", ""
+        ) in SHAPES
         return self._record(origin) if is_record else self._of_many(origin, arms)
 
     def _of_many(self, origin: Any, arms: tuple[Any, ...]) -> Schema:
@@ -270,7 +273,7 @@ class _Definitions:
         """Return the members that are shown of a record, and those that are always there."""
         properties: Schema = {}
         required: list[str] = []
-        shape = SHAPES.get(kind.__name__) or " ".join(each.name for each in fields(kind))
+        shape = SHAPES.get(kind.__name__) or " ".join(kind.__struct_fields__)
         for word in shape.split():
             key, _, attribute = word.strip("*?").partition("=")
             hint, about = _attribute(kind, attribute or key)

@@ -6,10 +6,11 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 
+from msgspec import Struct
+
 from recollect.errors import RecollectError
 from recollect.records import FILTER_FIELDS
 from recollect.replies import Reply
-from recollect.values import fields, is_dataclass
 
 _MEMORY: Final = (
     "id external_id kind project type title content tags source line section confidence pinned "
@@ -64,8 +65,8 @@ def serialise(value: Any) -> Any:
     shape = SHAPES.get(type(value).__name__)
     if shape is None and isinstance(value, tuple | list):
         return [serialise(each) for each in value]
-    if shape is not None or is_dataclass(value):
-        return _members(value, shape or " ".join(each.name for each in fields(value)))
+    if shape is not None or isinstance(value, Struct):
+        return _members(value, shape or " ".join(value.__struct_fields__))
     return str(value)
 
 

@@ -11,15 +11,14 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recollect.values import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
     from recollect.surfaces.table import Operation
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lent:
+class Lent(Struct, frozen=True, kw_only=True):
     """The store of a server, as commands of others have it."""
 
     admit: "Callable[[Operation, Mapping[str, Any], Mapping[str, Any]], None]"
@@ -28,8 +27,7 @@ class Lent:
     """Gives the store as the global options choose it; it stays open."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class Session(Struct, frozen=True, kw_only=True):
     """Whoever waits for the answer of a command."""
 
     stdin: Any

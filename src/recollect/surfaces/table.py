@@ -7,6 +7,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, Literal, TypeVar
 
+from msgspec import Struct
+
 from recollect.errors import InputError, QueryError
 from recollect.files import replacing
 from recollect.options import filter_from, span_of
@@ -16,7 +18,6 @@ from recollect.replies import Mode
 from recollect.surfaces.layout import Page, plain
 from recollect.surfaces.rights import LOCAL, Rights
 from recollect.text.dates import TimeSpan
-from recollect.values import dataclass
 
 T = TypeVar("T")
 MODES: Final[Mapping[str, Mode]] = {
@@ -32,8 +33,7 @@ MODES: Final[Mapping[str, Mode]] = {
 Kind = Literal["text", "texts", "words", "number", "numbers", "share", "flag", "choice", "paths", "id", "ids"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class Parameter(Struct, frozen=True, kw_only=True):
     """One parameter of an operation: an argument when it has a place, else an option."""
 
     name: str
@@ -88,8 +88,7 @@ class Later(Sequence[str]):
         return len(self._names())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """What an operation returns: a value that `serialise` makes JSON of, and how it is told to people.
 
     The text is made only when somebody asks for it, and so is the page, its form with styles and links. A stream is a
@@ -132,8 +131,7 @@ def for_each(ids: Sequence[int], done: Callable[[int], tuple[Mapping[str, Any], 
 # --- what is given --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class Given(Struct, frozen=True, kw_only=True):
     """What a request gives: its parameters by name, and when it came."""
 
     values: Mapping[str, Any]
@@ -231,8 +229,7 @@ Run = Callable[[Recollection, Given, Progress | None], Answer]
 Group = Literal["daily", "agents", "care", "measure"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
+class Operation(Struct, frozen=True, kw_only=True):
     """A verb: what it does, what it takes, how it is done."""
 
     name: str

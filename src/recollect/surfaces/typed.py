@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from recollect.values import dataclass
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from recollect.surfaces.table import Operation, Parameter
@@ -47,8 +47,7 @@ class _NotPlainError(Exception):
     """It is for click to read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
+class Typed(Struct, frozen=True, kw_only=True):
     """A command: its operation, what it was given, and the global options."""
 
     operation: "Operation"
@@ -92,15 +91,13 @@ def _operation(verb: str) -> "Operation":
 # --- options --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
+class _Option(Struct, frozen=True):
     name: str
     sets: bool | None = None
     """What a flag sets; None where a value follows."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
+class _Split(Struct, frozen=True):
     options: dict[str, list[Any]]
     places: list[str]
 

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.options import split_tags
 from recollect.recall.lens import Lens
@@ -29,7 +31,6 @@ from recollect.surfaces.table import (
     read_id,
 )
 from recollect.trust import level
-from recollect.values import replace
 
 if TYPE_CHECKING:  # a search starts without what writing needs
     from recollect.remember.import_files import ImportReport

@@ -12,11 +12,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from recollect.lazy import cache_short, regex
 from recollect.text.changes import is_exception, is_report, is_uncertain, states_change, states_event
 from recollect.text.differences import NEGATORS, OPPOSITES, Said, paired, root, said
 from recollect.text.tokenizer import analyse_word, read_words
-from recollect.values import dataclass
 
 Relation = Literal["updates", "conflicts", "related"]
 
@@ -47,8 +48,7 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Term:
+class Term(Struct, frozen=True, kw_only=True):
     """One word of a statement that says something: its stems, and the kind of thing it stands for."""
 
     text: str
@@ -61,8 +61,7 @@ class Term:
 _NO_TERM: Final = Term(text="", stems=frozenset(), kind="word")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class Claim(Struct, frozen=True, kw_only=True):
     """A statement, read."""
 
     terms: tuple[Term, ...]
@@ -91,8 +90,7 @@ class Claim:
         return self.topic[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pair:
+class _Pair(Struct, frozen=True, kw_only=True):
     """Two statements, read, with what they have in common."""
 
     new: str

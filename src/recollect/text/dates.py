@@ -14,10 +14,12 @@ from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.text.holidays import SIGNALS, holiday_named, names_pattern, nth_weekday
 from recollect.text.normalise import compiled
-from recollect.values import dataclass, replace
 
 FIRST_YEAR: Final = 1000
 LAST_YEAR: Final = 2999
@@ -28,8 +30,7 @@ DAYS_OF: Final[Mapping[str, int]] = {"day": 1, "week": 7}
 SECONDS_OF: Final[Mapping[str, int]] = {"minute": 60, "hour": 3600}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TimeSpan:
+class TimeSpan(Struct, frozen=True, kw_only=True):
     """A stretch of time, half open: start <= moment < end."""
 
     start: datetime
@@ -177,8 +178,7 @@ whole: 目前天气 (the present weather) holds no 前天, 언어제공 (offerin
 Reader = Callable[[re.Match[str], datetime], TimeSpan]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """A way to write a date; a text with nothing of what it needs is not searched for it."""
 
     source: str
@@ -517,8 +517,7 @@ YEAR_BEHIND: Final = regex(r",?\s(?:of\s)?(?P<which>last|this|next)\syear\b", re
 LEAD: Final = regex(r"^(?:(?:in|on|at|during|since|from)\s)?(?:the\s)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DateMatch:
+class DateMatch(Struct, frozen=True, kw_only=True):
     """A date in a text: what it means, and where its words stand (text[start:end])."""
 
     span: TimeSpan

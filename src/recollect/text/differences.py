@@ -12,10 +12,11 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, get_args
 
+from msgspec import Struct, field
+
 from recollect.lazy import cache_short, regex
 from recollect.text.dates import MONTH, MONTHS
 from recollect.text.normalise import CJK_PLAIN
-from recollect.values import dataclass, field
 
 Kind = Literal["number", "date", "version", "unit", "negation", "name", "code"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
@@ -177,8 +178,7 @@ _TOKEN: Final = regex(
 # --- reading a text -------------------------------------------------------------------------
 
 
-@dataclass(slots=True, kw_only=True)
-class _Reading:
+class _Reading(Struct, kw_only=True):
     """What carries meaning in one text; filled from left to right."""
 
     said: list[Said] = field(default_factory=list)

@@ -10,8 +10,9 @@ from bisect import bisect_left
 from hashlib import blake2s
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.lazy import regex
-from recollect.values import dataclass
 
 HEADING: Final = "## Relevant Memories"
 _KEY: Final = b"recollect:memories"
@@ -42,8 +43,7 @@ _WRAPPED: Final = 40
 """Over how many lines an item may have been wrapped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stripped:
+class Stripped(Struct, frozen=True, kw_only=True):
     """A text without what we rendered, and how many blocks and stray lines of ours were in it."""
 
     text: str

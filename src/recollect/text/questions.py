@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.lazy import cache_short, regex
-from recollect.values import dataclass
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ValueKind:
+class ValueKind(Struct, frozen=True, kw_only=True):
     """A kind of value: what it is called, how a question asks for it, and how it is written."""
 
     name: str

@@ -6,18 +6,19 @@ from functools import lru_cache
 from itertools import compress, pairwise
 from typing import Final, NamedTuple
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import cache_short, regex
 from recollect.text.languages import language_of, stems_in
 from recollect.text.normalise import is_cjk
 from recollect.text.tokenizer import SEVERAL, SOLE_STEMS, WORDS, TokenAnalysis, is_plain_run, run_tokens, segment
-from recollect.values import dataclass, replace
 
 WIDTH: Final = 160
 """How many characters are shown unless told otherwise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryTerms:
+class QueryTerms(Struct, frozen=True, kw_only=True):
     """What to look for: stems, exact forms, and beginnings of exact forms."""
 
     stems: frozenset[str] = frozenset()

@@ -13,11 +13,11 @@ from operator import add
 from typing import Final, NamedTuple, TypeVar, cast
 
 import Stemmer  # type: ignore[import-not-found]  # the wheel brings no types
+from msgspec import Struct
 
 from recollect.lazy import regex
 from recollect.text.minhash import token_hash
 from recollect.text.normalise import CJK, CJK_PLAIN, CJK_TRAIL, EMOJI, MARKS, compiled, fold, is_cjk
-from recollect.values import dataclass
 
 LONGEST: Final = 255
 """The most characters a token has: stores limit the size of a key. A longer run is cut, a longer compound left out."""
@@ -434,8 +434,7 @@ def _wholes(bare: str) -> list[str]:
 _SLIP: Final = regex(r'(?<=[^\W\d_])"(?=[^\W\d_])')
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryWord:
+class QueryWord(Struct, frozen=True, kw_only=True):
     """One word of a question: as typed, its exact forms in order, its stems, and what kind of word it is."""
 
     text: str

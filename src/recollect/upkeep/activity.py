@@ -5,9 +5,10 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from recollect.records import LEDGER, Event, Memory, Recall, Scope
 from recollect.stores.contract import Store
-from recollect.values import dataclass
 
 What = Literal["learned", "changed", "recalled", "injected"]
 LEARNING: Final = frozenset({"add", "merge", "revive"})
@@ -16,8 +17,7 @@ LONGEST: Final = 160
 """How many characters of a memory are told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One thing that happened."""
 
     key: str

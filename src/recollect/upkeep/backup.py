@@ -8,13 +8,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct
+
 from recollect.errors import InputError, StoreError
 from recollect.records import ALL_PROJECTS, Progress
 from recollect.remember.redact import digests_of, redact_name
 from recollect.settings import home_folder
 from recollect.stores.choice import IN_MEMORY, is_store_file, shown_address
 from recollect.stores.contract import Store
-from recollect.values import dataclass
 
 KIND: Final = "backup"
 """The kind of note that says when the store was last backed up, and where to."""
@@ -22,8 +23,7 @@ _LAST: Final = "last"
 _STAMP: Final = "%Y%m%dT%H%M%S%fZ"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backup:
+class Backup(Struct, frozen=True, kw_only=True):
     """A backup that was made: where it is, how many memories it holds, and which older ones made room for it."""
 
     path: str
@@ -32,8 +32,7 @@ class Backup:
     pruned: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestoredBackup:
+class RestoredBackup(Struct, frozen=True, kw_only=True):
     """A backup that was put back, or would be: how many memories it holds, how many were here, kept in which file."""
 
     path: str

@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.decay import age_days, half_life_decay
 from recollect.records import (
     ALL_PROJECTS,
@@ -43,7 +46,6 @@ from recollect.remember.ingest import MAX_NEAREST, by_bm25
 from recollect.stores.contract import Store
 from recollect.trust import linked, may_merge
 from recollect.upkeep.facts import Conflict, is_live, memories_in_slices, repeated_in
-from recollect.values import dataclass, replace
 
 VERB: Final = "consolidate"
 BATCH: Final = 500
@@ -64,8 +66,7 @@ STEADY: Final = (
 """What must be as it was planned for a memory to be merged, linked or forgotten."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeProposal:
+class MergeProposal(Struct, frozen=True, kw_only=True):
     """Two memories that say the same: *gone* goes into *kept*."""
 
     kept: int
@@ -73,8 +74,7 @@ class MergeProposal:
     evidence: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinkProposal:
+class LinkProposal(Struct, frozen=True, kw_only=True):
     """A memory and an earlier one that is near it, for a person to look at."""
 
     id: int
@@ -82,8 +82,7 @@ class LinkProposal:
     evidence: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Consolidation:
+class Consolidation(Struct, frozen=True, kw_only=True):
     """What was proposed, and whether it was done."""
 
     merges: tuple[MergeProposal, ...] = ()
@@ -94,8 +93,7 @@ class Consolidation:
     applied: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """What a consolidation proposes, and the memories and facts that it names, as they were then."""
 
     proposed: Consolidation

@@ -10,6 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from msgspec import Struct, field
+from msgspec.structs import asdict
+
 from recollect.records import (
     ALL_PROJECTS,
     ARCHIVE_VERSION,
@@ -31,7 +34,6 @@ from recollect.records import (
     facts_by_memory,
 )
 from recollect.stores.contract import Store
-from recollect.values import dataclass, field, fields, is_dataclass
 
 BATCH: Final = 500
 Record = dict[str, Any]
@@ -78,8 +80,7 @@ def _record(record: str, **values: Any) -> Record:
     return {"recollect": ARCHIVE_VERSION, "record": record, **values}
 
 
-@dataclass(slots=True, kw_only=True)
-class _Archiver:
+class _Archiver(Struct, kw_only=True):
     """A store being archived, and the ids that the archive speaks of."""
 
     store: Store
@@ -210,4 +211,4 @@ def _plain(value: Any) -> Any:
         return [_plain(each) for each in value]
     if isinstance(value, Scope):
         return None if value.projects is None else sorted(value.projects)
-    return {each.name: _plain(getattr(value, each.name)) for each in fields(value)} if is_dataclass(value) else value
+    return {name: _plain(each) for name, each in asdict(value).items()} if isinstance(value, Struct) else value

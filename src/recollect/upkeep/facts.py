@@ -5,11 +5,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from datetime import datetime
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from recollect.decay import age_days, effective_confidence
 from recollect.records import NO_FILTER, Fact, FactQuery, Memory, Scope
 from recollect.stores.contract import Store
 from recollect.trust import DECIDING, conflicts_of, contradicted, level
-from recollect.values import dataclass
 
 BATCH: Final = 500
 """How many memories are asked about at a time."""
@@ -19,8 +20,7 @@ ONE_VALUE: Final = frozenset({"kv", "config", "state", "location", "identity"})
 """Types of fact of which a subject has one value at a time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
+class Conflict(Struct, frozen=True, kw_only=True):
     """Two facts, or two memories, that say different things of the same."""
 
     one: Fact | Memory

@@ -5,6 +5,9 @@ from contextlib import suppress
 from datetime import date, datetime
 from typing import Final, TypeVar
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.errors import InputError, StoreError
 from recollect.lazy import regex
 from recollect.options import start_of
@@ -12,7 +15,6 @@ from recollect.records import ALL_PROJECTS, NO_FILTER, Erased, Filter, Memory, S
 from recollect.remember.forgotten import drop_notes
 from recollect.settings import MOST
 from recollect.stores.contract import Store
-from recollect.values import dataclass, replace
 
 T = TypeVar("T")
 SHOWN: Final = 10
@@ -32,8 +34,7 @@ _LINE: Final = regex(r'[^"\\\n\r\t]+')
 """What is stored as it is written, also inside of JSON."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True):
     """Which memories to erase: all that is given must fit; nothing given selects nothing."""
 
     ids: tuple[int, ...] | None = None
@@ -47,8 +48,7 @@ class Selection:
         return self.ids is None and self.where == NO_FILTER and not self.whole_project
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PurgeReport:
+class PurgeReport(Struct, frozen=True, kw_only=True):
     """What was erased, or would be, and whether a byte of it is left."""
 
     ids: tuple[int, ...] = ()

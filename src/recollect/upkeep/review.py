@@ -9,6 +9,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final, Literal, get_args
 
+from msgspec import Struct
+
 from recollect.errors import InputError
 from recollect.records import Event, Fact, FactQuery, Memory, Scope
 from recollect.remember.contested import CONTESTED
@@ -18,7 +20,6 @@ from recollect.trust import is_live, linked
 from recollect.upkeep.consolidate import MergeProposal
 from recollect.upkeep.facts import Conflict
 from recollect.upkeep.facts import conflicts as stated_conflicts
-from recollect.values import dataclass
 
 Kind = Literal["conflict", "update", "merge", "secret", "import", "trust"]
 KINDS: Final = get_args(Kind)
@@ -36,8 +37,7 @@ MARK: Final = "[redacted:"
 """What stands where a secret was."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewItem:
+class ReviewItem(Struct, frozen=True, kw_only=True):
     """One question to a person, and the memories it is about: the newer one first."""
 
     key: str

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
+
 from recollect.errors import RecollectError
 from recollect.stores.choice import shards_of, shown_address
 from recollect.stores.contract import Store
-from recollect.values import dataclass
 
 if TYPE_CHECKING:
     from recollect.stores.postgres.directory import Shard
@@ -16,8 +17,7 @@ AT_ONCE: Final = 8
 """How many shards are asked at the same time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardState:
+class ShardState(Struct, frozen=True, kw_only=True):
     """A shard: its name and address, whether it takes new projects, those that live there, and how it is."""
 
     name: str

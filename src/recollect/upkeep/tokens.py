@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from msgspec import Struct
+
 from recollect.errors import InputError, TokenError
 from recollect.records import Trust
 from recollect.stores.contract import Store
 from recollect.text.dates import as_moment
 from recollect.trust import level
-from recollect.values import dataclass
 
 KIND: Final = "token"
 PREFIX: Final = "rct"
@@ -20,8 +21,7 @@ _WRONG: Final = "the token is not valid"
 _HINT: Final = "make one: recollect token create"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class Token(Struct, frozen=True, kw_only=True):
     """What is known of a token: its name, which project it is bound to, what it may do, until when."""
 
     name: str
@@ -38,8 +38,7 @@ class Token:
         return self.expires_at is not None and now >= self.expires_at
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewToken:
+class NewToken(Struct, frozen=True, kw_only=True):
     """A token that was made just now, and its secret, which is told this once."""
 
     token: Token

@@ -6,10 +6,10 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from local_server import Answer, Asked, serving
 from recollect.embedders.install import fetcher, file_lock, install, install_from_any, list_models, problems, verify

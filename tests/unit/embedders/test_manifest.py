@@ -1,9 +1,9 @@
 """A model describes itself, is verified by checksums, and is known by name with all it takes to trust it."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from recollect.embedders.manifest import (
     Checksum,

@@ -1,8 +1,8 @@
 """A set is imported and asked through the paths that every user's memories take, by the clock of the set."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
 from talk import JUNE, MAY, TALK
 
 from recollect.embedders.hashing import HashingEmbedder

@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from talk import TALK
 
 from recollect.embedders.hashing import HashingEmbedder

@@ -1,10 +1,10 @@
 """Fitting by itself: what a knob turns, when it moves, and what is said of it. Rankings are made up, to the point."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from zlib import crc32
 
 import pytest
+from msgspec.structs import replace
 
 from recollect.evaluate.judgements import JudgedQuery
 from recollect.evaluate.tune import LEAST, MOST, fit_profile

@@ -3,10 +3,10 @@
 import json
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, STORES
 from recollect import InputError, Memory, Reply

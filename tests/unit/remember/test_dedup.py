@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
@@ -6,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from recollect.records import Memory
 from recollect.remember.dedup import DedupResult, DuplicateCandidate, decide, decide_oro, says_the_same

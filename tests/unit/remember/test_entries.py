@@ -1,12 +1,12 @@
 """Reading the entries of structured files: recollect's own export, taken back without loss."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from recollect.records import NEVER, Context, Memory
 from recollect.remember.formats.entries import as_exported

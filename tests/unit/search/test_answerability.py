@@ -1,10 +1,9 @@
 """When the first hits are an answer, and how likely that is."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kit import NOON
 from recollect.profile import BUILT_IN, Answerability, Calibration, LogisticModel, load_profile

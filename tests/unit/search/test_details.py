@@ -1,7 +1,8 @@
 """What of a question a memory does not hold."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from recollect.records import Context, Memory
 from recollect.search.details import Details, details_of

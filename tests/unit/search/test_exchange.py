@@ -1,6 +1,6 @@
 """A turn that asks and the turns that answer it are judged, counted and shown together."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from kit import NOON
 from recollect.records import Context, Memory

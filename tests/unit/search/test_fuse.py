@@ -3,11 +3,11 @@
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from recollect.profile import BUILT_IN, Fuse, load_profile
 from recollect.records import IndexHit

@@ -1,6 +1,6 @@
 """Only what answers: how likely each hit is to answer, and which are shown."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from kit import NOON
 from recollect.profile import Precise

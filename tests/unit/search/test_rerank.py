@@ -1,12 +1,12 @@
 """The second reading: who is read, what of them, what comes of it, and what stays as it was."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kit import NOON
 from recollect import Recollection, Reply

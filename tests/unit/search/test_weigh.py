@@ -1,12 +1,12 @@
 """Decay, confidence and the other factors, with the seeds' own numbers (research cases 22 to 35)."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from kit import NOON
 from recollect.decay import effective_confidence

@@ -1,9 +1,9 @@
 """Memories that supersede each other in a circle are found, and the next command brings them back."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import recollect
 from recollect.records import Revise

@@ -4,11 +4,11 @@ import sqlite3
 import threading
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON, asking, in_text, plain
 from recollect.errors import StoreDamaged, StoreError, WordIndexUnavailable

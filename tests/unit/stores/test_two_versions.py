@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from kit import EVEN, NOON, plain
 from recollect.errors import StoreError
@@ -15,7 +16,6 @@ from recollect.records import ALL_PROJECTS, AnyOf, Filter, Forget, Insert, Memor
 from recollect.stores.contract import Store
 from recollect.stores.segments.files import HEADER
 from recollect.stores.sqlite import open_sqlite
-from recollect.values import replace
 
 
 def second(memory: Memory, wordings: Sequence[str]) -> TokenizedMemory:

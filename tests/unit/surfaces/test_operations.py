@@ -4,10 +4,10 @@ import ast
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from msgspec.structs import fields
 
 import recollect.surfaces
 from kit import NOON

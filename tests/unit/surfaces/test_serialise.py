@@ -1,6 +1,8 @@
-from dataclasses import is_dataclass, replace
 from importlib import import_module
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from kit import NOON
 from recollect import InputError, Memory, Reason
@@ -54,7 +56,7 @@ def classes(*names: str) -> dict[str, type]:
 
 
 def _is_value(each: object) -> bool:
-    return is_dataclass(each) or hasattr(each, "_fields")
+    return (isinstance(each, type) and issubclass(each, Struct)) or hasattr(each, "_fields")
 
 
 def test_every_shape_is_that_of_a_value_with_these_attributes() -> None:

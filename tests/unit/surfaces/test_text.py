@@ -1,7 +1,7 @@
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from kit import NOON
 from recollect import Hit, Memory, Reason, Reply

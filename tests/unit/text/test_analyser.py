@@ -1,11 +1,11 @@
 import hashlib
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from recollect.records import FIELDS, Context, Memory
 from recollect.text.analyser import ANALYSER, ENOUGH, SENTINEL, analyse, informative_words, telling_path

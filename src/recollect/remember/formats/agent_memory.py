@@ -3,10 +3,11 @@
 from pathlib import PurePath
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.markdown import read_markdown
 from recollect.remember.formats.record import Origin, Parsed
-from recollect.values import replace
 
 _INSTRUCTIONS: Final = {
     "claude.md": "claude-code",

@@ -8,6 +8,8 @@ import re
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.formats.format import Glimpse
@@ -17,7 +19,6 @@ from recollect.remember.formats.values import as_line, as_tags
 from recollect.remember.formats.yaml_text import load_mapping
 from recollect.text.code import is_inside, whole_blocks
 from recollect.text.dates import as_moment
-from recollect.values import replace
 
 _FRONT: Final = regex(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEYS: Final = (

@@ -4,11 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Context, Memory
 from recollect.remember.formats.record import Origin, Record, as_memory
 from recollect.remember.formats.values import as_count, as_line, as_words, is_scalar
-from recollect.values import dataclass, replace
 
 # --- turns written as lines -----------------------------------------------------------------
 
@@ -23,8 +25,7 @@ _FEWEST_TURNS: Final = 4
 _MOST_SPEAKERS: Final = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(Struct, frozen=True, kw_only=True):
     """One turn of a written conversation: who, what, when if it is noted, and the line it begins on (from 0)."""
 
     name: str

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from msgspec.structs import replace
+
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import Memory
@@ -18,7 +20,6 @@ from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said
 from recollect.remember.formats.values import as_line, clean
 from recollect.text.dates import as_moment
-from recollect.values import replace
 
 _KEYS: Final = ('"guild"', '"channel"', '"messages"', '"author"')
 _HEADER: Final = regex(r"\ufeff?ID,Timestamp,Contents,Attachments\b")

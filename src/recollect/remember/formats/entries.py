@@ -7,6 +7,8 @@ from functools import cache
 from types import NoneType
 from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
+from msgspec import Struct, field
+
 from recollect.records import (
     NOTHING,
     Context,
@@ -44,7 +46,6 @@ from recollect.remember.formats.record import (
 )
 from recollect.remember.formats.values import as_confidence, as_count, as_id, flatten, is_scalar
 from recollect.text.dates import as_moment
-from recollect.values import dataclass, field
 
 T = TypeVar("T")
 _SURE: Final = frozenset(CONTENT[:2])
@@ -111,8 +112,7 @@ def _of_pair(pair: Entry) -> Iterator[Entry]:
 # --- a file being read ----------------------------------------------------------------------
 
 
-@dataclass(slots=True, kw_only=True)
-class _File:
+class _File(Struct, kw_only=True):
     """The memories of a file so far, its conversations numbered where there are several without a name."""
 
     origin: Origin

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import IO, Any, Final
 from zipfile import BadZipFile, ZipFile, ZipInfo
 
+from msgspec import Struct, field
+
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import Memory
@@ -21,7 +23,6 @@ from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.transcript import LONGEST, Session, has_key, opened
 from recollect.remember.formats.turns import conversation
 from recollect.remember.formats.values import TooMuch, plain
-from recollect.values import dataclass, field
 
 _MEMBER: Final = regex(r"(?:.*/)?conversations[-_.\w]{0,40}\.json")
 _BLANK: Final = regex(r"[\s,]*")
@@ -36,8 +37,7 @@ _BROKEN: Final = (BadZipFile, OSError, EOFError, RuntimeError, ValueError, LZMAE
 """What an archive raises that is damaged, locked or packed in a way nobody reads."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Batch:
+class _Batch(Struct, kw_only=True):
     """What was read since the last part was given."""
 
     memories: list[Memory] = field(default_factory=list)

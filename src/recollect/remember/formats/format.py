@@ -5,11 +5,12 @@ The modules of formats are loaded when a file of theirs is met: an import of Mar
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct
 
 from recollect.remember.find_files import read_text, suffix_of
 from recollect.remember.formats.record import Origin, Parsed
@@ -22,8 +23,7 @@ SAMPLED: Final = 20
 """How many lines do."""
 
 
-@dataclass(frozen=True)
-class Glimpse:
+class Glimpse(Struct, frozen=True, dict=True):
     """What tells the format of a file before it is read: its path and its first bytes."""
 
     path: Path
@@ -65,8 +65,7 @@ def _records(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             yield value
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Format:
+class Format(Struct, frozen=True, kw_only=True):
     """A format: what it is called, how a file of it becomes memories, and how its files are known.
 
     A file is of the first format in the table whose suffixes it has and whose sign, where there is one, it bears.

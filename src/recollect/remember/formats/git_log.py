@@ -16,6 +16,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Final
 
+from msgspec import Struct
+
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import Memory
@@ -26,7 +28,6 @@ from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.settings import child_environment
 from recollect.text.dates import as_moment
-from recollect.values import dataclass
 
 _LOG: Final = regex(r"\ufeff?\s*commit [0-9a-f]{7,64}\b[^\n]*\n(?:Merge: [^\n]*\n)?Author: ")
 _COMMIT: Final = regex(r"commit (?P<hash>[0-9a-f]{7,64})(?: \((?P<refs>[^)]*)\))?\s*")
@@ -46,8 +47,7 @@ _NO_TRANSPORT: Final = {"GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1", 
 """Keeps git from fetching missing objects: a repository's own configuration says which program does that."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Commit:
+class _Commit(Struct, frozen=True, kw_only=True):
     """A commit as its log tells of it."""
 
     hash: str

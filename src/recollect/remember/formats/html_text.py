@@ -10,13 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+
 from recollect.records import Memory
 from recollect.remember.find_files import read_bytes
 from recollect.remember.formats.extras import need
 from recollect.remember.formats.outline import Block, outlined, rows_as_text
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.dates import as_moment
-from recollect.values import dataclass, field
 
 _CHARSET: Final = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([A-Za-z0-9_:.-]{2,40})""", re.IGNORECASE)
 _DECLARED: Final = re.compile(rb"""\A\s*<\?xml[^>]{0,100}?encoding\s*=\s*["']([A-Za-z0-9_.-]{2,40})""")
@@ -43,8 +44,7 @@ _ANCHORS: Final = " \n\xa7\xb6\N{LINK SYMBOL}"
 _DATES: Final = ("article:modified_time", "article:published_time", "dcterms.modified", "dcterms.date", "date")
 
 
-@dataclass(slots=True, kw_only=True)
-class _Table:
+class _Table(Struct, kw_only=True):
     """A table as it is read; a table within a cell belongs to the cell."""
 
     rows: list[list[str]] = field(default_factory=list)
@@ -52,8 +52,7 @@ class _Table:
     inner: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
-class Page:
+class Page(Struct, kw_only=True):
     """What a page says: its blocks, its title, what it tells of itself."""
 
     blocks: tuple[Block, ...]

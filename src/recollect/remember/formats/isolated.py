@@ -11,6 +11,9 @@ from pathlib import Path
 from threading import Lock, Timer
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import asdict
+
 from recollect.errors import FileError
 from recollect.files import neutral_folder, python_command
 from recollect.records import Memory
@@ -18,7 +21,6 @@ from recollect.remember.find_files import shown
 from recollect.remember.formats.entries import memory_of
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.settings import child_environment
-from recollect.values import fields, is_dataclass
 
 MAX_MEMORY_BYTES: Final = 1024**3
 """The address space of a child, its libraries included."""
@@ -68,12 +70,12 @@ def encoded(part: Parsed) -> str:
 def _record(memory: Memory) -> dict[str, Any]:
     """Return the fields of *memory* that are not the usual ones."""
     usual = Memory(content="")
-    pairs = ((each.name, getattr(memory, each.name)) for each in fields(Memory))
+    pairs = ((name, getattr(memory, name)) for name in Memory.__struct_fields__)
     return {name: _plain(value) for name, value in pairs if value != getattr(usual, name)}
 
 
 def _plain(value: Any) -> Any:
-    return {each.name: getattr(value, each.name) for each in fields(value)} if is_dataclass(value) else value
+    return asdict(value) if isinstance(value, Struct) else value
 
 
 def _decoded(reply: Any) -> Parsed:

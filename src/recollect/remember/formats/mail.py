@@ -17,6 +17,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.errors import FileError
 from recollect.records import Context, Memory
 from recollect.remember.find_files import shown
@@ -25,7 +27,6 @@ from recollect.remember.formats.portions import numbered_lines, opened, portions
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.text.dates import as_moment
-from recollect.values import dataclass
 
 LARGEST_MAIL: Final = 25 * 1024 * 1024
 """How many bytes of a mail are read; what follows are attachments."""
@@ -210,8 +211,7 @@ def _date(mail: Message) -> datetime | None:
 # --- its words ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Body:
+class _Body(Struct, frozen=True, kw_only=True):
     """What a mail says: its own words, what it quotes, the names of its attachments."""
 
     words: str

@@ -4,6 +4,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import chunk
@@ -12,7 +15,6 @@ from recollect.remember.formats.plain import of_chunks, turns
 from recollect.remember.formats.record import FIELDS, Origin, Parsed, Record, fields_of, names_of
 from recollect.remember.formats.vault import is_outline, note_name, outline_items, page_properties, unmarked
 from recollect.text.code import is_inside, whole_blocks
-from recollect.values import dataclass, replace
 
 _FRONT_MATTER: Final = regex(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = regex(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
@@ -23,8 +25,7 @@ _VERSION: Final = regex(r"(?<![\w.])v?\d{1,4}(?:\.\d{1,5}){1,3}(?![\w.])", re.IG
 _FRONT_NAMES: Final = names_of("title", "type", "tags", "project", "observed_at", "confidence", "pinned")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Heading:
+class _Heading(Struct, frozen=True, kw_only=True):
     """A heading: its rank, its words, and where its lines begin and end."""
 
     rank: int
@@ -33,8 +34,7 @@ class _Heading:
     end: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Section:
+class _Section(Struct, frozen=True, kw_only=True):
     """The text below a heading, up to the next one."""
 
     title: str

@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.records import NEVER, Fact, Memory
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.json_text import decode
@@ -19,7 +22,6 @@ from recollect.remember.formats.record import Exported, Origin, Parsed, Record
 from recollect.remember.formats.sqlite_file import Columns, Database, columns_of, database
 from recollect.remember.formats.values import as_confidence, as_flag, as_line, as_tags, as_vector
 from recollect.text.dates import as_moment
-from recollect.values import dataclass, field, replace
 
 Made = tuple[Memory, Exported | None] | str
 """The memory of a row and what else the row says, or what the row was if it is left out."""
@@ -28,8 +30,7 @@ Beside = Mapping[object, Exported]
 """What other tables hold of the rows of a table, by id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """How the rows of a table become memories."""
 
     name: str
@@ -46,8 +47,7 @@ class Table:
     """Whether a row without words is one that is not finished, and not counted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreFormat:
+class StoreFormat(Struct, frozen=True, kw_only=True):
     """What a store is recognised by, any of several sets of columns, and the tables that are read."""
 
     signs: tuple[Mapping[str, frozenset[str]], ...]

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.formats.archive import Archive, open_archive
 from recollect.remember.formats.outline import Block, outlined, rows_as_text
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.dates import as_moment
-from recollect.values import dataclass, field
 
 _HEADING: Final = regex(r"heading (\d)", re.IGNORECASE)
 _DEEPEST: Final = 9
@@ -80,8 +81,7 @@ class About:
             self.told.setdefault(self._open[-1], " ".join(words.split()))
 
 
-@dataclass(slots=True, kw_only=True)
-class _Rows:
+class _Rows(Struct, kw_only=True):
     """A table as it is read; what stands in a table within a cell is the cell's."""
 
     rows: list[list[str]] = field(default_factory=list)
@@ -143,8 +143,7 @@ class _Blocks:
 # --- Word -----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True, kw_only=True)
-class _Style:
+class _Style(Struct, kw_only=True):
     """A style: what it is called, on what it is based, the level it puts a paragraph on."""
 
     name: str = ""
@@ -268,8 +267,7 @@ class _Body:
             self._paragraphs[-1].words.append(words)
 
 
-@dataclass(slots=True, kw_only=True)
-class _Paragraph:
+class _Paragraph(Struct, kw_only=True):
     """A paragraph as it is read."""
 
     words: list[str] = field(default_factory=list)

@@ -4,20 +4,21 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import chunk
 from recollect.remember.formats.plain import is_rule
 from recollect.remember.formats.values import clean
-from recollect.values import dataclass, field, replace
 
 _DIGIT: Final = regex(r"\d")
 _FEWEST_ROWS: Final = 2
 """So many rows or fewer tell nothing about what stands in a column."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Struct, frozen=True, kw_only=True):
     """A heading or a piece of text, in the order of the document."""
 
     words: str
@@ -28,8 +29,7 @@ class Block:
     """Whether it goes on on the line below the block before it, as an item of a list does."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Section:
+class _Section(Struct, kw_only=True):
     """The text below one heading as it is put together, and where each of its blocks begins."""
 
     headings: tuple[Block, ...] = ()

@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import Memory
@@ -21,7 +23,6 @@ from recollect.remember.formats.plain import of_chunks
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.text.dates import as_moment
-from recollect.values import replace
 
 MOST_PAGES: Final = 20_000
 MOST_TEXT: Final = 64 * 1024 * 1024

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, TextIO
 
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import Chunk, chunk
@@ -12,7 +14,6 @@ from recollect.remember.formats.chat import Threads, Turn, dialogue, is_dialogue
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.code import is_inside, whole_blocks
 from recollect.text.dates import as_moment
-from recollect.values import replace
 
 WINDOW: Final = 1_000_000
 """How many characters of a long text are looked at together."""

@@ -10,13 +10,15 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.errors import FileError
 from recollect.records import Memory
 from recollect.remember.find_files import read_text, shown
 from recollect.remember.formats.json_text import decode
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
-from recollect.values import dataclass, field, replace
 
 T = TypeVar("T")
 PORTION: Final = 500
@@ -135,8 +137,7 @@ def _decoded(text: str, path: Path) -> object:
         raise FileError(f"{shown(path)} is not JSON", hint="check it with: python -m json.tool") from error
 
 
-@dataclass(slots=True, kw_only=True)
-class Lines:
+class Lines(Struct, kw_only=True):
     """The records of a JSONL file, one a line, and what was wrong with other lines."""
 
     path: Path

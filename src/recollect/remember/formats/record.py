@@ -5,6 +5,8 @@ from datetime import datetime
 from operator import itemgetter
 from typing import Any, Final
 
+from msgspec import Struct, field
+
 from recollect.records import Event, Fact, Generation, Memory, Passage, Verdict
 from recollect.remember.formats.values import (
     as_confidence,
@@ -17,19 +19,16 @@ from recollect.remember.formats.values import (
     flatten,
 )
 from recollect.text.dates import as_moment
-from recollect.values import dataclass, field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class Origin(Struct, frozen=True, kw_only=True):
     """Where a text comes from: its absolute path, and the date in its name."""
 
     source: str
     date: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One value of a structured file, the line where it begins, and its key if it stood under one."""
 
     value: object
@@ -37,8 +36,7 @@ class Entry:
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
+class Exported(Struct, frozen=True, kw_only=True):
     """What an archive or another store says beyond a memory: its ids there and what belongs to it.
 
     None for facts and events means that it does not say.
@@ -56,8 +54,7 @@ class Exported:
     """What its user thought of it there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parsed:
+class Parsed(Struct, frozen=True, kw_only=True):
     """The memories of one file in its order, and what could not be read, a line each.
 
     `exported` belongs to the memories at these positions.

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.formats.outline import Block, outlined
 from recollect.remember.formats.record import Origin, Parsed
-from recollect.values import dataclass, replace
 
 _ADORNMENT: Final = regex(r"([!-/:-@\[-`{-~])\1*[ \t]*")
 _EXPLICIT: Final = regex(r"\.\.(?:[ \t]+(.*))?")
@@ -44,8 +46,7 @@ _PLAIN: Final = frozenset({"container", "compound", "topic", "only", "table", "l
 _DEEPEST: Final = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Line:
+class _Line(Struct, frozen=True, kw_only=True):
     """A line without its indentation, how far it was indented, and its number in the file."""
 
     words: str

@@ -13,6 +13,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import Memory
@@ -23,7 +26,6 @@ from recollect.remember.formats.portions import json_document, records_in, text_
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
 from recollect.text.dates import as_moment
-from recollect.values import dataclass, field, replace
 
 _DAY: Final = regex(r"\d{4}-\d{2}-\d{2}\.json")
 _TS: Final = regex(r'"ts"\s*:\s*"\d{9,10}\.\d{1,9}"')
@@ -103,8 +105,7 @@ def _read_zip(path: Path, origin: Origin) -> Iterator[Parsed]:
 # --- an export ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Folder:
+class _Folder(Struct, frozen=True):
     """The files of an export that is unpacked."""
 
     root: Path
@@ -113,8 +114,7 @@ class _Folder:
         return read_text(self.root / name)
 
 
-@dataclass(frozen=True, slots=True)
-class _Zip:
+class _Zip(Struct, frozen=True):
     """The files of an export in a zip; one that is too large, or would become so, is refused."""
 
     archive: zipfile.ZipFile
@@ -132,8 +132,7 @@ class _Zip:
             raise FileError(f"{name} cannot be unpacked", hint="unpack it and import the folder") from error
 
 
-@dataclass(slots=True, kw_only=True)
-class _Export:
+class _Export(Struct, kw_only=True):
     """An export: its files, and what its lists of names say, read when first asked for."""
 
     files: _Folder | _Zip
@@ -233,8 +232,7 @@ def _reason_to_skip(record: object) -> str | None:
     return None if subtype in _SAID else f"notice: {subtype.replace('_', ' ')}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Channel:
+class _Channel(Struct, frozen=True, kw_only=True):
     """A channel whose messages are read."""
 
     export: _Export

@@ -13,12 +13,14 @@ from itertools import count
 from pathlib import PurePosixPath
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import chunk
 from recollect.remember.formats.plain import of_chunks
 from recollect.remember.formats.record import Origin, Parsed
-from recollect.values import dataclass, replace
 
 _LONGEST_LINE: Final = 5000
 """A line of more characters was written by a program."""
@@ -32,8 +34,7 @@ _LICENCE: Final = regex(
 _DRAWN: Final = regex(r"[-=*_~#+/<>|\s]*")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Comments:
+class _Comments(Struct, frozen=True, kw_only=True):
     """How comments are written: what begins one to the end of its line, and pairs that enclose one."""
 
     line: tuple[str, ...] = ()
@@ -97,8 +98,7 @@ _SCOPED: Final = regex(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Definition:
+class _Definition(Struct, frozen=True, kw_only=True):
     """Something a file defines: its name, how it is called, its line, and what is said of it."""
 
     name: str

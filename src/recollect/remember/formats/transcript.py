@@ -9,6 +9,9 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import BinaryIO, Final, Protocol
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from recollect.errors import FileError
 from recollect.remember.chunk import chunk
 from recollect.remember.find_files import shown
@@ -17,7 +20,6 @@ from recollect.remember.formats.json_text import decode
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
 from recollect.text.firewall import strip_rendered
-from recollect.values import dataclass, field, replace
 
 LONGEST: Final = 64 * 1024 * 1024
 """How many bytes a line, or one conversation of an export, may have; pictures and tool results stand in them."""
@@ -36,8 +38,7 @@ class Lines(Protocol):
         ...
 
 
-@dataclass(slots=True, kw_only=True)
-class Session:
+class Session(Struct, kw_only=True):
     """What was read of one recorded session so far."""
 
     id: str = ""

@@ -3,14 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
+from msgspec import Struct, field
+
 from recollect.records import Memory
 from recollect.remember.formats.chat import with_context
 from recollect.remember.formats.record import Origin
-from recollect.values import dataclass, field
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Said(Struct, frozen=True, kw_only=True):
     """One turn as it was recorded: who, what, when, its id there, its line (from 1), what else is told."""
 
     speaker: str

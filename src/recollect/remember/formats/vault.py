@@ -12,13 +12,15 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 from urllib.parse import unquote
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import Chunk, chunk
 from recollect.remember.formats.plain import is_rule
 from recollect.remember.formats.record import Record
 from recollect.text.code import Span, fenced_blocks
-from recollect.values import dataclass, replace
 
 MOST: Final = 64
 """How many links and how many tags one memory keeps."""
@@ -48,8 +50,7 @@ _QUOTED: Final = regex(r"^>[ \t]?", re.MULTILINE)
 _BULLET: Final = regex(r"^-(?: |$)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Marks:
+class _Marks(Struct, frozen=True, kw_only=True):
     """A text as a reader sees it, and what its marks say."""
 
     text: str

@@ -15,6 +15,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import IO, Final
 
+from msgspec import Struct
+
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.remember.find_files import shown
@@ -22,7 +24,6 @@ from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.portions import LONGEST_LINE, long_conversation, opened
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.turns import Said
-from recollect.values import dataclass
 
 _DATE: Final = r"(?P<a>\d{1,4})(?:[./-] ?|년 )(?P<b>\d{1,2})(?:[./-] ?|월 )(?P<c>\d{1,4})(?:\.|일)?"
 _CLOCK: Final = (
@@ -68,8 +69,7 @@ Open = Callable[[], IO[bytes]]
 _MOST_RATIO: Final = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Message:
+class _Message(Struct, frozen=True, kw_only=True):
     """A message as it stands in the file: the match of its stamp, what follows, and its line."""
 
     head: re.Match[str]

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import yaml
+from msgspec import Struct, field
 
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.remember.formats.entries import of_object, parse
 from recollect.remember.formats.record import Entry, Origin, Parsed
 from recollect.remember.formats.values import DEEPEST, TooMuch, as_text, flatten, is_scalar, plain
-from recollect.values import dataclass, field
 
 _LOADER: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _BROKEN: Final = (yaml.YAMLError, ValueError, OverflowError)
@@ -76,8 +76,7 @@ def _documents(text: str) -> Iterator[tuple[object, int, list[int]]]:
             yield plain(value, budget=budget), _line(root), lines
 
 
-@dataclass(slots=True, kw_only=True)
-class _Document:
+class _Document(Struct, kw_only=True):
     """A document being read: the events to come, the anchors so far, and how many keys merging may still add."""
 
     events: Iterator[Any]

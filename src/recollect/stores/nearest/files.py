@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 
 from recollect.errors import StoreDamaged
 from recollect.files import FILE, FOLDER, open_regular, read_regular
 from recollect.stores.nearest.codes import NARROW, SAMPLE, fits, portions, read_codes, write_codes
 from recollect.stores.nearest.table import Block, Table
-from recollect.values import dataclass
 
 FORMAT: Final = 1
 ENOUGH: Final = 2
@@ -29,8 +29,7 @@ _ARRAYS: Final = {"ids": "<i8", "memories": "<i8", "ordinals": "<i4", "spans": "
 _TABLES: Final = ("plain", "context")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class Columns(Struct, frozen=True, kw_only=True):
     """What a block holds beside its vectors."""
 
     ids: Any
@@ -96,8 +95,7 @@ class Writer:
         return _Encoded(learnt=min(rows, SAMPLE) if again else learnt, width=width) if width else _Encoded(refused=rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Encoded:
+class _Encoded(Struct, frozen=True, kw_only=True):
     """What a header tells of the codes of a table: zero where there are none."""
 
     learnt: int = 0

@@ -11,11 +11,11 @@ from itertools import repeat
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 
 from recollect.records import IndexHit
 from recollect.stores.nearest.codes import Selector
 from recollect.stores.nearest.table import Block, Table
-from recollect.values import dataclass
 from recollect.vectors import DIGITS
 
 SPARE: Final = 16
@@ -36,8 +36,7 @@ _hit: Callable[[Any], IndexHit] = partial(tuple.__new__, IndexHit)
 """A hit from all its fields; `IndexHit._make` takes twice as long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
+class Admission(Struct, frozen=True, kw_only=True):
     """Which rows of a block a question admits: None for all."""
 
     block: Block
@@ -52,8 +51,7 @@ class Admission:
         return rows if self.rows is None else rows[self.rows[rows]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
+class Pool(Struct, frozen=True, kw_only=True):
     """Rows of a table with their products, and their vectors where these were read; None for all its rows."""
 
     column: "Column"
@@ -77,8 +75,7 @@ class Pool:
         return kept, kept if self.rows is None else self.rows[kept]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Nearest:
+class Nearest(Struct, frozen=True, kw_only=True):
     """The passages that were found, and whether the best one of each of their memories is among them for certain."""
 
     passages: list[Passages]

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 import numpy as np
+from msgspec import Struct
 
 from recollect.files import open_regular, read_at
 from recollect.records import Passage
 from recollect.stores.nearest.codes import Codes
-from recollect.values import dataclass
 
 MANY: Final = 4_096
 """So many rows are better read from the mapping."""
@@ -75,8 +75,7 @@ def _is_intact(array: Any) -> bool:
     return not isinstance(held, mmap.mmap) or held.size() == len(held)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Block:
+class Block(Struct, frozen=True, kw_only=True):
     """Passages in rows, by memory and by their order in it.
 
     The plain vectors have a row for each passage; those in context only for passages that have one, and say which.

@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import cast
 
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.stores.contract import Analyse, Store
 from recollect.stores.postgres.address import Address, read_address
@@ -15,7 +17,6 @@ from recollect.stores.sql import SqlStore
 from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sql.index.token_table import TokenTable
 from recollect.stores.sqlite import open_sqlite
-from recollect.values import replace
 
 
 def open_sharded(address: str, analyse: Analyse, *, analyser: int = 0, cache: Path | None = None) -> Store:

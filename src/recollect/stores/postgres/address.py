@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from typing import Final
 
 import psycopg
+from msgspec import Struct
 from psycopg.conninfo import conninfo_to_dict
 
 from recollect.errors import InputError
-from recollect.values import dataclass
 
 SCHEMA: Final = "recollect"
 """Where the tables are, unless the address names another schema."""
@@ -27,8 +27,7 @@ MOST: Final = 1_000
 EXAMPLE: Final = "such as postgresql://user@host/database?schema=recollect"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Address:
+class Address(Struct, frozen=True, kw_only=True):
     """Where a store is: a server as the driver reads it, a schema, and the bounds that a process keeps there.
 
     What names a *directory* is no schema of memories: it is spread over those that the directory lists.
@@ -53,7 +52,7 @@ def read_address(address: str) -> Address:
     """Return what *address* says; the fields of an Address among its parameters are ours."""
     head, mark, query = address.partition("?")
     told = [each.partition("=") for each in query.split("&") if each]
-    ours = {name: value for name, _, value in told if name in Address.__slots__ and name != "server"}
+    ours = {name: value for name, _, value in told if name in Address.__struct_fields__ and name != "server"}
     rest = "&".join("".join(each) for each in told if each[0] not in ours)
     server = f"{head}{mark if rest else ''}{rest}"
     try:

@@ -6,13 +6,14 @@ there: whoever knows its place need not ask again, and goes on where the directo
 
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
 from psycopg.conninfo import conninfo_to_dict
 
 from recollect.errors import InputError, StoreError
 from recollect.stores.postgres.address import Address, read_address
 from recollect.stores.postgres.engine import DIRECTORY, PostgresEngine
 from recollect.stores.sql.engine import Session
-from recollect.values import dataclass, replace
 
 MOST: Final = 256
 """How many shards a store has at most: a process keeps every one open that it was asked for."""
@@ -25,8 +26,7 @@ FEWEST: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shard:
+class Shard(Struct, frozen=True, kw_only=True):
     """One shard: its name, its address without a password, whether new projects are placed there."""
 
     number: int

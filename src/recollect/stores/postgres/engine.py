@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 import psycopg
+from msgspec import Struct
+from msgspec.structs import replace
 from psycopg import errors, pq, sql
 
 from recollect.errors import (
@@ -36,14 +38,12 @@ from recollect.stores.postgres.pools import Pools, Slot, note_position
 from recollect.stores.postgres.rebuilding import POSTGRES
 from recollect.stores.sql.engine import OPEN, Clause, Engine, Session
 from recollect.stores.turns import Turns
-from recollect.values import dataclass, replace
 
 OLDEST: Final = 160_000
 """The first version of PostgreSQL that has what is needed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """What a schema of ours is: the steps that make it, and how the comment on it begins, as no other's does."""
 
     mark: str
@@ -135,8 +135,7 @@ class PostgresSession:
                 cursor.executemany(spelt(statement), rows)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pinned:
+class Pinned(Struct, frozen=True, kw_only=True):
     """A connection whose transaction stays open."""
 
     db: "psycopg.Connection[Any]"

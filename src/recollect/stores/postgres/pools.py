@@ -14,12 +14,12 @@ from functools import cache
 from typing import Any, Final
 
 import psycopg
+from msgspec import Struct
 from psycopg import errors, pq
 
 from recollect.errors import StoreBusy, StoreClosed, StoreUnreachable
 from recollect.stores.postgres.address import Address
 from recollect.stores.postgres.connecting import PATIENCE, PAUSE, NoServer, Role, connect
-from recollect.values import dataclass
 
 LIFETIME: Final = 300.0
 """After how many seconds a connection is made anew, so that a server that came back is used again."""
@@ -80,8 +80,7 @@ class _Behind(psycopg.OperationalError):
     """A server does not show yet what this process wrote, or has read."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Held:
+class Held(Struct, kw_only=True):
     """A connection, until when it is used, and how far its server is known to have replayed at least."""
 
     db: "psycopg.Connection[Any]"

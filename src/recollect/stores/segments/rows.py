@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from recollect.records import FIELDS, Form, TokenizedMemory
-from recollect.values import dataclass
 
 FORMS: Final[tuple[Form, Form]] = ("stem", "exact")
 """The two forms of every token; each is an index of its own."""
@@ -30,8 +31,7 @@ BLANK: Final[Mapping[ColumnKind, Value]] = {"text": "", "whole": 0, "real": 0.0,
 """What stands in a column of a document that brings none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexRow:
+class IndexRow(Struct, frozen=True, kw_only=True):
     """One document on its way into a part.
 
     *stem* and *exact* are its tokens: the fields in the order of `FIELDS`, one a line, tokens divided by one blank.

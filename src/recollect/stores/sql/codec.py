@@ -10,11 +10,13 @@ from operator import attrgetter, ne
 from types import NoneType
 from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
+from msgspec import NODEFAULT
+from msgspec.structs import FieldInfo, fields
+
 from recollect.errors import RowDamaged
 from recollect.records import NOTHING, Context, Event, Fact, Memory, Outline, Piece, Recall, Recalled, Scope, Traits
 from recollect.stores.change import folded
 from recollect.trust import CONFIDENCE_CAPS
-from recollect.values import MISSING, Field, fields
 
 Record = TypeVar("Record")
 _ALONE = Memory(content="").context
@@ -181,10 +183,10 @@ class Codec(Generic[Record]):
         self._usual = tuple(map(_plain, self.defaults))
         self._numbers = range(len(self.names))
 
-    def _default(self, of: "Field[Any]") -> Any:
+    def _default(self, of: FieldInfo) -> Any:
         """Return the default of a field as it is written, or nothing."""
-        value = of.default_factory() if of.default_factory is not MISSING else of.default
-        if value is None or value is MISSING:
+        value = of.default_factory() if of.default_factory is not NODEFAULT else of.default
+        if value is None or value is NODEFAULT:
             return None
         encode = dict(self._encode).get(self._places[of.name])
         return value if encode is None else encode(value)

@@ -5,10 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from recollect.records import Memory
 from recollect.stores.sql.codec import damaged
 from recollect.stores.sql.engine import Session, bump
-from recollect.values import dataclass
 from recollect.vectors import REACH, WIDTH, matrix
 
 Thread = tuple[str, str]
@@ -77,8 +78,7 @@ def outdated(session: Session, generation: int | None = None) -> Iterator["Remix
                 yield Remixed(fresh)
 
 
-@dataclass(frozen=True, slots=True)
-class Remixed:
+class Remixed(Struct, frozen=True):
     """Context vectors and the rows that should have them."""
 
     fresh: Sequence[tuple[bytes | None, int]]

@@ -9,6 +9,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol, TypeVar
 
+from msgspec import Struct
+
 from recollect.errors import StoreDamaged
 from recollect.records import (
     Filter,
@@ -25,11 +27,9 @@ from recollect.records import (
 )
 from recollect.stores.bm25 import CollectionStats
 from recollect.stores.contract import Analyse
-from recollect.values import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(Struct, frozen=True):
     """A condition and the values of its parameters."""
 
     sql: str = "true"
@@ -135,8 +135,7 @@ class EngineFiles(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rebuilding:
+class Rebuilding(Struct, frozen=True, kw_only=True):
     """The statements by which a database builds what is derived beside what is in use, and puts it in its place."""
 
     begin: tuple[str, ...]
@@ -198,8 +197,7 @@ class Engine(EngineFiles, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WordQuestion:
+class WordQuestion(Struct, frozen=True, kw_only=True):
     """Among which documents words are looked for, and how a database finds out about them."""
 
     scope: Scope
@@ -289,8 +287,7 @@ class WordTable(WordRows, Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VectorQuestion:
+class VectorQuestion(Struct, frozen=True, kw_only=True):
     """A question for the nearest vectors of one generation."""
 
     generation: int
@@ -308,8 +305,7 @@ class VectorQuestion:
     """How often vectors were changed so far."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
+class Admitted(Struct, frozen=True, kw_only=True):
     """Which memories may be found: *ids*, or everyone but the *hidden*; and how many these are in the whole store."""
 
     count: int

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from recollect.errors import RowDamaged
 from recollect.records import ALL_PROJECTS, NO_FILTER, NOTHING, ByteSearch, Erased, Event, Fact, Filter, Memory, Scope
 from recollect.stores.contract import LEDGERS, unknown
@@ -27,7 +29,6 @@ from recollect.stores.sql.ledger import read_note
 from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.recalls import drop
 from recollect.stores.sql.writes import Writer
-from recollect.values import replace
 
 SLICE = 1_000
 """How many rows of events and of the recall log are read at a time."""

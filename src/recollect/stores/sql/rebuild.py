@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from msgspec import Struct
+
 from recollect.errors import RowDamaged, StoreBusy, StoreDamaged, StoreError
 from recollect.records import ALL_PROJECTS, Memory, Progress, TokenizedMemory
 from recollect.stores.sql import contexts
@@ -17,7 +19,6 @@ from recollect.stores.sql.codec import EVENT, FACT, MEMORY, UNSEALED, checksum
 from recollect.stores.sql.engine import Database, Engine, Session, WordRows, bump
 from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.vectors import checksum_of
-from recollect.values import dataclass
 
 SLICE = 200
 """How many memories are put into the index in one transaction."""
@@ -139,8 +140,7 @@ def _begun(db: Database, unless: Callable[[], bool], *, alone: bool = False) -> 
         time.sleep(0.05)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
+class Build(Struct, frozen=True, kw_only=True):
     """An index that is being built."""
 
     db: Database

@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from recollect.errors import StoreDamaged, StoreError, WordIndexUnavailable
 from recollect.lazy import Bounded
 from recollect.records import (
@@ -27,7 +29,6 @@ from recollect.stores.sql.engine import Clause, Database, Session, WordQuestion,
 from recollect.stores.sql.filters import KNOWN, admits, admitted, admitted_among, in_scope
 from recollect.stores.sql.memories import load, wordings
 from recollect.stores.sql.rebuild import rebuild
-from recollect.values import replace
 
 Answer = TypeVar("Answer")
 TOKENS_KEPT = 1_000_000

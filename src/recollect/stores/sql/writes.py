@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, assert_never
 
+from msgspec.structs import replace
+
 from recollect.errors import StoreError
 from recollect.records import (
     ALL_PROJECTS,
@@ -30,7 +32,6 @@ from recollect.stores.sql import contexts, vectors
 from recollect.stores.sql.codec import EVENT, FACT, MEMORY, checksum
 from recollect.stores.sql.engine import Database, Session, bump, made_by
 from recollect.stores.sql.memories import load, wordings
-from recollect.values import replace
 
 TABLES: Mapping[str, str] = {
     "memory": MEMORY.insert("memory"),

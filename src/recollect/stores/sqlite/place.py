@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 import apsw
+from msgspec import Struct
 
 from recollect.errors import RecollectError, StoreDamaged, StoreError
 from recollect.files import make_file, make_folder
-from recollect.values import dataclass
 
 SEGMENTS: Final = "-segments"
 """How the name of the folder ends in which the segments of the word index lie."""
@@ -17,8 +17,7 @@ Access = Literal["write", "read", "immutable"]
 """What can be done: all; reading beside others; reading what nobody changes, with no file beside it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """A store's file as it was found when the store was opened."""
 
     path: Path

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import apsw
+from msgspec import Struct, field
 
 from recollect.errors import InputError, RowDamaged, StoreDamaged, StoreError
 from recollect.files import make_folder, new_part, replacing
@@ -32,7 +33,6 @@ from recollect.stores.sqlite import pages
 from recollect.stores.sqlite.copies import APPLICATION, remove_stale_parts
 from recollect.stores.sqlite.engine import PATIENCE, connect, migrations, translated
 from recollect.stores.sqlite.place import SEGMENTS, beside, no_store
-from recollect.values import dataclass, field
 
 Row = dict[str, Any]
 CODECS: Mapping[str, Codec[Any]] = {"event": EVENT, "fact": FACT, "piece": PIECE, "recall": RECALL, "recalled": HIT}
@@ -43,8 +43,7 @@ BEYOND = 1000
 # --- reading ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """One table of the damaged file: its name, its columns, and those it is sorted by."""
 
     name: str
@@ -76,8 +75,7 @@ class Table:
         return {name: value.decode("utf-8", "replace") if kind == "text" else value for name, kind, value in pairs}
 
 
-@dataclass(slots=True)
-class Reading:
+class Reading(Struct):
     """The rows of a table that can be read: from the front, from the back, then one by one what is between."""
 
     db: apsw.Connection
@@ -162,8 +160,7 @@ def mended(row: Row) -> Row:
 # --- writing ----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Salvage:
+class Salvage(Struct):
     """What is being saved from one file into another."""
 
     old: apsw.Connection

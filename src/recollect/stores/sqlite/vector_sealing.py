@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
 
 from recollect.errors import StoreDamaged, StoreError
 from recollect.files import make_folder
@@ -21,7 +22,6 @@ from recollect.stores.sql.engine import Engine, Session
 from recollect.stores.sql.index.folder import AGE, AT_ONCE, SOON, SegmentFolder
 from recollect.stores.sqlite.vector_view import Segment, gone_from, left_of, read_loose, segments_of, uncovered
 from recollect.stores.sqlite.vectors import Sizes, named_by
-from recollect.values import dataclass
 
 ALIKE: Final = 2
 """A segment is joined with those behind it when it is less than so many times as large, while more may come."""
@@ -35,8 +35,7 @@ PATIENCE: Final = 10.0
 """How many seconds an erasure waits for another process that makes segments."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(Struct, frozen=True, kw_only=True):
     """A segment to be made: in place of which ones, and up to which stamp."""
 
     generation: int
@@ -50,8 +49,7 @@ class Task:
     """The segments that have code books."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """Rows of a block that go into a segment."""
 
     block: Block

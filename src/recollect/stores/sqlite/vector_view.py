@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 
 from recollect.errors import StoreDamaged
 from recollect.records import Filter, Passage, Scope, VectorHits
@@ -18,7 +19,6 @@ from recollect.stores.nearest.files import load, verify
 from recollect.stores.nearest.rank import Admission, Column, Passages, columns, distinct, hits, nearest, speakers
 from recollect.stores.nearest.table import Block, Table
 from recollect.stores.sql.engine import Admitted, Session, VectorQuestion
-from recollect.values import dataclass, field
 from recollect.vectors import WIDTH
 
 MASKS: Final = 32
@@ -30,8 +30,7 @@ Key: TypeAlias = tuple[int, Scope, Filter, str | None]
 """A version of the store, and who a question is about: a scope, a filter, and a generation that they are not of."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """A segment as the database names it."""
 
     name: str
@@ -48,16 +47,14 @@ class Segment:
         return {"low": self.low, "upto": self.upto, "dimensions": self.dimensions, "plain": self.passages}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loose:
+class Loose(Struct, frozen=True, kw_only=True):
     """Rows that are in memory, and when each was written."""
 
     block: Block
     stamps: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class Seen(Struct, frozen=True, kw_only=True):
     """Who a question admits: in each block, how many memories, and how many without vectors."""
 
     admissions: tuple[Admission, ...]
@@ -73,8 +70,7 @@ class Seen:
             yield each.block, each.rows_of(memories)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class View(Struct, frozen=True, kw_only=True):
     """The vectors of a generation at one moment."""
 
     stamp: int

@@ -6,18 +6,18 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from recollect.errors import StoreError
 from recollect.records import Passage, Scope, VectorHits
 from recollect.stores.sql.engine import Admitted, Engine, Session, VectorQuestion
 from recollect.stores.sql.index.folder import VECTORS, SegmentFolder
-from recollect.values import dataclass
 
 if TYPE_CHECKING:
     from recollect.stores.sqlite.vector_view import View
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes:
+class Sizes(Struct, frozen=True, kw_only=True):
     """From how many passages on something is done."""
 
     quantised: int = 8_192

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from recollect.values import dataclass
+from msgspec import Struct
 
 NAME: Final = "recollect"
 HOOK_SECONDS: Final = 10
@@ -21,8 +21,7 @@ EVENTS: Final[Mapping[str, str]] = {
 GEMINI_EVENTS: Final = ("SessionStart", "BeforeAgent", "AfterAgent", "PreCompress", "SessionEnd")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where things are on this machine: the user's home, and how recollect is started."""
 
     home: Path
@@ -43,8 +42,7 @@ class Place:
         return Path(os.path.expanduser(self.environment.get(name) or str(self.home / default)))  # noqa: PTH111
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """One value in a JSON file: at a path of keys, or as a member of the list at that path."""
 
     keys: tuple[str, ...]
@@ -52,8 +50,7 @@ class Entry:
     member: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """What one file gets: entries in JSON, or a table of TOML."""
 
     path: Path
@@ -137,8 +134,7 @@ def _zed(place: Place) -> Sequence[Change]:
     return (_server(folder / "settings.json", "context_servers", _stdio(place)),)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
+class Client(Struct, frozen=True, kw_only=True):
     """An agent or editor: its name, what it gets, and how."""
 
     name: str

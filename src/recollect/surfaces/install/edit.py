@@ -7,20 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path, PureWindowsPath
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.errors import FileError, InputError
 from recollect.files import replacing
 from recollect.lazy import regex
 from recollect.surfaces.install.clients import NAME, Change, Entry
 from recollect.surfaces.install.jsonc import Node, find, has_comments, inserted, parse, removed, replaced
-from recollect.values import dataclass
 
 BACKUP: Final = ".before-recollect"
 BLANK: Final = "\ufeff \t\r\n"
 """What a file may hold that is as good as empty."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(Struct, frozen=True, kw_only=True):
     """What becomes of one file: its text before and after; None where there is no file."""
 
     path: Path

@@ -5,8 +5,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
+from msgspec import Struct
+
 from recollect.lazy import regex
-from recollect.values import dataclass
 
 MAX_DEPTH: Final = 100
 _SPACE: Final = regex(r"(?:\s|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
@@ -16,8 +17,7 @@ _TEXT: Final = regex(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _PLAIN: Final = regex(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Node:
+class Node(Struct, frozen=True, kw_only=True):
     """A value and where its text is; members of an object have keys."""
 
     start: int
@@ -27,8 +27,7 @@ class Node:
     members: "tuple[Member, ...]" = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class Member(Struct, frozen=True, kw_only=True):
     """A member of an object or an array, from the first character of its key or value."""
 
     start: int

@@ -12,6 +12,7 @@ from time import perf_counter
 from typing import Any, Final, TypeVar
 
 import anyio.to_thread
+from msgspec import Struct
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -27,7 +28,6 @@ from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
 from recollect.surfaces.serve.warm_store import Kept, WarmStore
 from recollect.surfaces.table import Answer, Operation
-from recollect.values import dataclass
 
 T = TypeVar("T")
 SEARCHES: Final = frozenset({"search", "decisions", "changes", "how-it-works"})
@@ -37,8 +37,7 @@ DEADLINE: Final = 30.0
 """After how many seconds a search is given up, unless the request says otherwise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """One request for an operation, its body read."""
 
     operation: Operation

@@ -11,6 +11,9 @@ from contextvars import ContextVar
 from time import monotonic
 from typing import Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.errors import RecollectError
 from recollect.profile import Profile
 from recollect.replies import Reply, Request
@@ -18,15 +21,13 @@ from recollect.surfaces.serve.cache import ResultCache
 from recollect.surfaces.serve.flight import SingleFlight
 from recollect.surfaces.serve.frequency import Frequencies
 from recollect.surfaces.serve.warm import IDLE_SECONDS, WARMED_QUESTIONS
-from recollect.values import dataclass, replace
 
 Search = Callable[[Request, Profile], Reply]
 FAULTS: Final = frozenset({"model_failed", "reranker_failed", "fts_unavailable"})
 """Degradations that may be over in a moment, without a change of the version."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """A request, how to rank, what answers it, and the version of what is searched."""
 
     request: Request

@@ -9,6 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.profile import BUILT_IN
 from recollect.recollection import Recollection, lend
 from recollect.settings import Settings, environment_given, environment_of, read_settings
@@ -19,7 +22,6 @@ from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.place import part
 from recollect.surfaces.table import Operation
 from recollect.surfaces.terminal import VisibleStream
-from recollect.values import dataclass, replace
 
 OWN: Final = ("db", "project", "profile", "daemon")
 """Settings that each command may have of its own."""
@@ -52,8 +54,7 @@ class Wire(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SentCommand:
+class SentCommand(Struct, frozen=True, kw_only=True):
     """A command as its front tells it."""
 
     words: Sequence[str]

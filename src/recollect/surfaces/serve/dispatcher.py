@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
+from msgspec import Struct
+
 from recollect.arguments import shown
 from recollect.errors import AccessError, InputError
 from recollect.profile import BUILT_IN
@@ -14,7 +16,6 @@ from recollect.surfaces.rights import Rights
 from recollect.surfaces.serve.tracing import span
 from recollect.surfaces.table import Answer, Operation, Parameter, read_id
 from recollect.trust import TRUST_LEVELS, level, may_change
-from recollect.values import dataclass
 
 T = TypeVar("T")
 PROJECT: Final = Parameter(name="project", about="the project to write to and to search")
@@ -35,8 +36,7 @@ LONG: Final = frozenset({"text", "content", "description", "requirements"})
 """What may be as long as a body."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class Caller(Struct, frozen=True, kw_only=True):
     """Who sends a request: how far it is trusted, what it may do, and the project it is bound to."""
 
     name: str = "owner"

@@ -6,7 +6,7 @@ from threading import Lock
 from time import monotonic
 from typing import Final, Generic, TypeVar
 
-from recollect.values import dataclass
+from msgspec import Struct
 
 T = TypeVar("T")
 ENTRIES: Final = 1000
@@ -15,8 +15,7 @@ DAY: Final = 24 * 3600.0
 """For how many seconds a question counts that is not asked again."""
 
 
-@dataclass(slots=True, kw_only=True)
-class _Counted(Generic[T]):
+class _Counted(Struct, Generic[T], kw_only=True):
     question: T
     times: int
     last: float

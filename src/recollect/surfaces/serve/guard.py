@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
+from msgspec import Struct, field
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -20,7 +21,6 @@ from recollect.surfaces.serve.logs import log_request
 from recollect.surfaces.serve.page import PAGES
 from recollect.surfaces.serve.problems import HttpError, broken, problem
 from recollect.surfaces.terminal import visible_line
-from recollect.values import dataclass, field
 
 PROBES: Final = frozenset({"/healthz", "/readyz"})
 """What anybody may ask under any name: a probe sends the address of a container as its host."""
@@ -56,8 +56,7 @@ HEADERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """How a server is guarded: the names it answers to, which other pages may ask, whether tokens are needed."""
 
     hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
@@ -79,14 +78,12 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-@dataclass(slots=True)
-class _Bucket:
+class _Bucket(Struct):
     left: float
     at: float
 
 
-@dataclass(slots=True, kw_only=True)
-class RateLimit:
+class RateLimit(Struct, kw_only=True):
     """So many requests a second for each caller, with room for a burst of four seconds."""
 
     per_second: float

@@ -6,18 +6,17 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from recollect.surfaces.serve.problems import HttpError
-from recollect.values import dataclass
 
 DAY: Final = 24 * 3600.0
 MOST: Final = 10_000
 LONGEST: Final = 200
 
 
-@dataclass(slots=True)
-class _Kept:
+class _Kept(Struct):
     digest: bytes
     at: float
     answer: tuple[int, bytes, str] | None = None

@@ -19,6 +19,7 @@ from mcp_types import (
     Tool,
     ToolAnnotations,
 )
+from msgspec.structs import replace
 from pydantic import BaseModel, Field, ValidationError
 
 from recollect.arguments import shown
@@ -31,7 +32,6 @@ from recollect.surfaces.serve.mcp_schema import slim
 from recollect.surfaces.table import read_id
 from recollect.surfaces.terminal import visible
 from recollect.trust import level
-from recollect.values import replace
 from recollect.version import __version__
 
 P = ParamSpec("P")

@@ -10,20 +10,21 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any, Final
 
+from msgspec import Struct
+from msgspec.structs import replace
+
 from recollect.errors import InputError
 from recollect.records import Memory
 from recollect.replies import Listing
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.table import Answer, Parameter
-from recollect.values import dataclass, replace
 
 CURSOR: Final = Parameter(name="cursor", about="go on after the page that told this as next_cursor")
 ABOUT_NEXT: Final = "The cursor of the next page, where there is one."
 Ask = Callable[[Mapping[str, Any]], Answer]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cursor:
+class Cursor(Struct, frozen=True, kw_only=True):
     """The last memory of a page, how many came before the next, and what the list was narrowed to."""
 
     when: datetime

@@ -11,6 +11,7 @@ from time import monotonic
 from typing import Any, Final
 
 import uvicorn
+from msgspec import Struct
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.errors import InputError, RecollectError, StoreError
@@ -26,7 +27,6 @@ from recollect.surfaces.serve.mcp_lines import serve_lines
 from recollect.surfaces.serve.patience import PatientProtocol
 from recollect.surfaces.serve.place import Place, part, place_file, read_place
 from recollect.surfaces.serve.warm_store import WarmStore
-from recollect.values import dataclass
 from recollect.version import __version__
 
 STOPPING: Final = 10
@@ -41,8 +41,7 @@ CONNECTIONS: Final = 1024
 """How many connections may be open at the same time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServeOptions:
+class ServeOptions(Struct, frozen=True, kw_only=True):
     """How to serve: where HTTP listens, who may ask, and when to end."""
 
     host: str = "127.0.0.1"

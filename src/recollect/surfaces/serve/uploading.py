@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 from urllib.parse import parse_qs
 
+from msgspec.structs import replace
 from starlette.requests import Request
 
 from recollect.errors import InputError
@@ -17,7 +18,6 @@ from recollect.surfaces.rights import ADDS
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.problems import HttpError
-from recollect.values import replace
 
 FILE: Final = "application/octet-stream"
 LARGEST_FILE: Final = 32 * 1024 * 1024

@@ -5,7 +5,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import Final
 
-from recollect.values import dataclass
+from msgspec import Struct
 
 FIRST: Final = 30.0
 """After how many seconds questions are warmed for the first time."""
@@ -19,8 +19,7 @@ CLEANING: Final = 300.0
 """How many seconds lie between two cleanings of the table."""
 
 
-@dataclass(slots=True, kw_only=True)
-class Schedule:
+class Schedule(Struct, kw_only=True):
     """When the next round and the next cleaning are due, by a clock that counts seconds."""
 
     warming: float

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 import anyio.to_thread
+from msgspec import Struct
 from starlette.types import Receive, Scope, Send
 
 from recollect.recollection import Recollection, version_of
@@ -15,15 +16,13 @@ from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.metrics import Metrics
 from recollect.surfaces.serve.warm import Warmer
 from recollect.upkeep.tokens import verify_token
-from recollect.values import dataclass
 
 T = TypeVar("T")
 THREADS = 8
 """How many operations run at the same time."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class Kept(Struct, frozen=True, kw_only=True):
     """An answer as it is sent, with its ETag: an ASGI application that sends it."""
 
     body: bytes

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from operator import attrgetter
 from typing import Final
 
+from msgspec import Struct
+
 from recollect.errors import StoreDamaged
 from recollect.records import FIELDS
 from recollect.stores.sql.engine import Session, state_of
-from recollect.values import dataclass
 
 LINES: Final = len(FIELDS) - 1
 _COUNTED: Final = ("version", "seq", "lineage")
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """A folder of arrays: the rows numbered behind *after* up to *upto*."""
 
     upto: int
@@ -28,8 +28,7 @@ class Segment:
         return self.name.isalnum()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mark:
+class Mark(Struct, frozen=True, kw_only=True):
     """A state of the rows; two transactions that see the same *lineage* and *seq* see the same rows."""
 
     version: int

@@ -7,6 +7,8 @@ from functools import lru_cache, partial
 from typing import Any, Final
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from recollect.records import Form, NearWord, NearWords, Scope, Traits, WordHits, WordQuery
 from recollect.stores.bm25 import CollectionStats, stats_of
@@ -25,7 +27,6 @@ from recollect.stores.sql.index.folder import SegmentFolder, SegmentUnavailable
 from recollect.stores.sql.index.marks import Mark, Segment, require_texts, uncovered
 from recollect.stores.sql.index.masks import by_columns, in_columns
 from recollect.stores.vocabulary import LEAST, nearest
-from recollect.values import dataclass, replace
 
 FAN: Final = 8
 """A part in memory takes in those behind it until they are so many times smaller."""
@@ -50,8 +51,7 @@ _traits: Callable[[Any], Traits] = partial(tuple.__new__, Traits)
 """Traits from all their fields; `Traits._make` takes twice as long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(Struct, frozen=True, kw_only=True):
     """A part that holds the rows numbered after *after* up to *upto*; a segment has a name."""
 
     part: Part

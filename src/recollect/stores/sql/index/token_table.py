@@ -8,6 +8,8 @@ import os
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from recollect.records import Form, NearWords, Scope, TokenizedMemory, Traits, WordHits, WordQuery
 from recollect.stores.sql.engine import Engine, Rebuilding, Session, WordQuestion, token_sum
 from recollect.stores.sql.index.answering import Answering, Cache
@@ -15,7 +17,6 @@ from recollect.stores.sql.index.folder import SegmentFolder
 from recollect.stores.sql.index.marks import Mark, read_mark
 from recollect.stores.sql.index.sealing import Sealer
 from recollect.stores.token_text import text_of, tokens_of
-from recollect.values import replace
 
 FORMS: tuple[Form, ...] = ("stem", "exact")
 BESIDE = "_beside"
