@@ -45,7 +45,7 @@ from recollect.remember.formats import Exported, as_exported, decode
 from recollect.remember.ingest import secrets_of
 from recollect.remember.match_archive import find_existing, later_changes, variants
 from recollect.remember.redact import FoundSecret, digests_of, redact_name
-from recollect.remember.sync_source import SourceFile, SourceIndex
+from recollect.remember.sources import SourceFile, SourceIndex
 from recollect.text.dates import as_moment
 from recollect.trust import capped, level, may_change
 
@@ -75,9 +75,7 @@ class Restored(Struct, kw_only=True):
     problems: list[str] = field(default_factory=list)
 
 
-def restore_archive(
-    path: Path, context: IngestContext, index: SourceIndex, progress: Progress | None = None
-) -> Restored:
+def restore_archive(path: Path, index: SourceIndex, progress: Progress | None = None) -> Restored:
     """Restore the archive at *path*, all or nothing; a line that cannot be read is told and stops no other."""
     version = archive_version(path)
     if version is not None and version > ARCHIVE_VERSION:
@@ -85,8 +83,8 @@ def restore_archive(
     if version is not None and version < ARCHIVE_VERSION:
         raise FileError(f"{path} is no archive that can be read (form {version})", hint="export the store again")
     try:
-        with path.open("rb") as file, context.store.transaction():
-            restoring = _Restoring(context=context, index=index, file=file, progress=progress)
+        with path.open("rb") as file, index.store.transaction():
+            restoring = _Restoring(context=index.context, index=index, file=file, progress=progress)
             restoring.run(path.stat().st_size)
     except OSError as error:
         raise FileError(f"cannot read {path}: {error.strerror}", hint="check the rights of the file") from error

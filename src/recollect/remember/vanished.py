@@ -1,7 +1,7 @@
-"""What is no longer where it was imported from, and whether that is reason enough to forget it.
+"""Find files that are no longer where they were imported from, and decide whether their memories are forgotten.
 
-A folder that is away is no deletion: nothing below a path that cannot be read is forgotten, nor what lay on a device
-that is not there. And where all below a root would go, or most of it, somebody has to say so.
+An absent folder is not a deletion: nothing below an unreadable path is forgotten, nor anything from a device that is
+not mounted. If all or most files below a root would go, the user has to say so.
 """
 
 import os
@@ -15,20 +15,19 @@ from typing import Final
 from msgspec import Struct
 
 from recollect.records import SourceHead
-from recollect.remember.context import IngestContext
 from recollect.remember.marks import Marks
 from recollect.remember.secret_rules import MARK
-from recollect.remember.sync_source import SourceIndex, pages
+from recollect.remember.sources import SourceIndex
 
-FEW: Final = 5
-"""So many files may go from below a root whatever share of it they are, unless they are all."""
-SHARE: Final = 0.5
-"""What part of the files below a root may go by itself."""
-DEVICES: Final = 2**63 - 1
+MAX_UNASKED_FILES: Final = 5
+"""This many files may go from below a root whatever share of it they are, unless they are all."""
+MAX_UNASKED_SHARE: Final = 0.5
+"""The share of the files below a root that may go without being asked for."""
+DEVICE_MASK: Final = 2**63 - 1
 
 
 class Vanished(Struct, frozen=True, kw_only=True):
-    """Sources that are gone, those that are kept all the same, and how many memories are kept with them."""
+    """Sources that are gone, those kept out of caution, and how many memories are kept with them."""
 
     gone: tuple[str, ...] = ()
     withheld: tuple[str, ...] = ()
@@ -36,7 +35,7 @@ class Vanished(Struct, frozen=True, kw_only=True):
 
 
 class Seen(Struct, frozen=True, kw_only=True):
-    """What an import met: the files found, by device of their folder, the paths that it could not read, its roots."""
+    """The files an import found, by device of their folder, the paths it could not read, and its roots."""
 
     devices: Mapping[str, int]
     refused: frozenset[str]
@@ -48,43 +47,41 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 def lies_in(name: str, folder: str) -> bool:
-    """Tell whether *name* is *folder* or lies below it."""
+    """Return whether *name* is *folder* or below it."""
     return name == folder or name.startswith(f"{folder.rstrip('/')}/")
 
 
 def device_of(folder: Path) -> int:
     """Return the number of the device that *folder* is on, or 0."""
     try:
-        return folder.stat().st_dev & DEVICES
+        return folder.stat().st_dev & DEVICE_MASK
     except (OSError, ValueError):
         return 0
 
 
-def find_vanished(
-    recorded: Mapping[str, SourceHead], seen: Seen, context: IngestContext, index: SourceIndex, *, prune: bool
-) -> Vanished:
-    """Return which of the sources *recorded* below the roots are gone; with *prune* none is kept for caution's sake."""
+def find_vanished(recorded: Mapping[str, SourceHead], seen: Seen, index: SourceIndex, *, prune: bool) -> Vanished:
+    """Return which of the sources *recorded* below the roots are gone; with *prune* none is kept out of caution."""
     held = {name: source for name, source in recorded.items() if source.held}
     unseen = sorted(held.keys() - seen.devices.keys())
-    # A name that lost a secret says nothing of its file.
+    # A redacted name does not tell which file it was.
     away = [name for name in unseen if MARK not in name and not _is_there(name)]
     away = [name for name in away if seen.refused.isdisjoint((name, *map(str, PurePosixPath(name).parents)))]
     renumbered = {held[name].device: device for name, device in seen.devices.items() if name in held}
     if prune:
         return Vanished(gone=tuple(away))
     missing = {name for name in away if _is_absent(name, renumbered.get(held[name].device, held[name].device))}
-    lost, moved = _losses([name for name in away if name not in missing], context, index)
+    lost, moved = _losses([name for name in away if name not in missing], index)
     kept = held.keys() - lost.keys() | moved
     cautious = {name for group in _groups(held, seen) if _is_too_much(group, lost, kept) for name in group}
     withheld = tuple(name for name in away if name in missing or (name in cautious and lost[name]))
     rows = Marks()
     for name in withheld:
-        rows.update(lost.get(name) or _rows(name, context, index))
+        rows.update(lost.get(name) or _rows(name, index))
     return Vanished(gone=tuple(name for name in away if name not in withheld), withheld=withheld, memories=len(rows))
 
 
 def _is_there(name: str) -> bool:
-    """Tell whether a file or a link is there, or may be: what cannot be looked at is not gone."""
+    """Return whether a file or a link exists or may exist: an unreadable one is not gone."""
     try:
         os.lstat(name)
     except (FileNotFoundError, NotADirectoryError):
@@ -95,7 +92,7 @@ def _is_there(name: str) -> bool:
 
 
 def _is_absent(name: str, device: int) -> bool:
-    """Tell whether the folder of *name* is away with it: behind a link that leads nowhere, or on another device."""
+    """Return whether the folder of *name* is absent too: behind a dangling link, or on another device."""
     for folder in Path(name).parents:
         try:
             status = folder.stat()
@@ -105,26 +102,24 @@ def _is_absent(name: str, device: int) -> bool:
             continue
         except OSError:
             return True
-        return not stat.S_ISDIR(status.st_mode) or device not in (0, status.st_dev & DEVICES)
+        return not stat.S_ISDIR(status.st_mode) or device not in (0, status.st_dev & DEVICE_MASK)
     return True
 
 
-def _rows(name: str, context: IngestContext, index: SourceIndex) -> Iterator[int]:
+def _rows(name: str, index: SourceIndex) -> Iterator[int]:
     """Yield the memories that the source *name* holds."""
-    for page in pages(name, context, index):
+    for page in index.pages(name):
         yield from (piece.memory_id for piece in page.values() if not piece.gone)
 
 
-def _losses(
-    away: Sequence[str], context: IngestContext, index: SourceIndex
-) -> tuple[dict[str, "array[int]"], set[str]]:
+def _losses(away: Sequence[str], index: SourceIndex) -> tuple[dict[str, "array[int]"], set[str]]:
     """Return for each source that is *away* the memories that would be forgotten, and which live on elsewhere."""
     gone = {(index.project, name) for name in away}
     lost, moved = {name: array("q") for name in away}, set()
     for name in away:
-        for page in pages(name, context, index):
+        for page in index.pages(name):
             rows = {piece.memory_id for piece in page.values() if not piece.gone}
-            memories = context.store.load(sorted(rows), scope=context.scope) if rows else {}
+            memories = index.store.load(sorted(rows), scope=index.context.scope) if rows else {}
             live = {row: memory for row, memory in memories.items() if memory.deleted_at is None}
             held = index.holders(live.values())
             moved |= {name for row in live if held[row] - gone}
@@ -144,6 +139,8 @@ def _groups(held: Mapping[str, SourceHead], seen: Seen) -> Iterator[list[str]]:
 
 
 def _is_too_much(group: Sequence[str], lost: Mapping[str, "array[int]"], kept: AbstractSet[str]) -> bool:
-    """Tell whether so much of what was below a root would be forgotten that it may well be a mistake."""
+    """Return whether so much below a root would be forgotten that it may be a mistake."""
     going = [name for name in group if lost.get(name)]
-    return bool(going) and (kept.isdisjoint(group) or (len(going) > FEW and len(going) > SHARE * len(group)))
+    return bool(going) and (
+        kept.isdisjoint(group) or (len(going) > MAX_UNASKED_FILES and len(going) > MAX_UNASKED_SHARE * len(group))
+    )

@@ -11,10 +11,10 @@ from kit import NOON
 from recollect.errors import InputError
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, NO_FILTER
-from recollect.remember import gather
+from recollect.remember import import_files as importing
 from recollect.remember.context import IngestContext
 from recollect.remember.import_files import ImportReport, import_files
-from recollect.remember.sync_source import SourceIndex
+from recollect.remember.sources import SourceFile, SourceIndex
 from recollect.stores.sql.store import SqlStore
 from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
@@ -69,7 +69,7 @@ def test_many_small_files_take_one_transaction_and_keep_their_order(store: Count
 
 def test_what_waits_is_bounded(store: CountingStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = notes(tmp_path / "notes", 50)
-    monkeypatch.setattr(gather, "MAX_MEMORIES", 20)
+    monkeypatch.setattr(importing, "MAX_WAITING_MEMORIES", 20)
 
     report = import_(store, folder)
 
@@ -103,7 +103,7 @@ def test_a_file_that_cannot_be_written_costs_no_other(
 ) -> None:
     folder, record = notes(tmp_path / "notes", 30), SourceIndex.record
 
-    def refusing(self: SourceIndex, file: gather.SourceFile, *args: object, **options: object) -> None:
+    def refusing(self: SourceIndex, file: SourceFile, *args: object, **options: object) -> None:
         if file.name.endswith("note-013.md"):
             raise InputError("it cannot be written", hint="none")
         record(self, file, *args, **options)  # type: ignore[arg-type]

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from kit import NOON, counted_calls
 from recollect.profile import load_profile
 from recollect.records import ALL_PROJECTS, NO_FILTER, Memory, TokenizedMemory
-from recollect.remember import sync_source
 from recollect.remember.context import IngestContext
 from recollect.remember.import_files import import_files, source_of
 from recollect.remember.ingest import ingest
+from recollect.remember.sources import PART_MEMORIES
 from recollect.stores.sql.store import SqlStore
 from recollect.stores.sqlite import open_sqlite
 from recollect.text.analyser import analyse
@@ -135,43 +135,43 @@ def turns(path: Path, count: int) -> Path:
 
 
 def test_a_long_document_is_written_in_slices(watched: Watched, tmp_path: Path) -> None:
-    count, path = 2 * sync_source.SLICE + 10, tmp_path / "notes.md"
+    count, path = 2 * PART_MEMORIES + 10, tmp_path / "notes.md"
     path.write_text("".join(f"# Part {at}\n\nokay {at}\n\n" for at in range(count)))
 
     with counted_calls() as calls:
         report = watched.import_(path)
 
     assert {name: number for name, number in report.items() if number} == {"new": count}
-    assert calls["sync_source"] == 3
+    assert calls["write_parts"] == 3
 
 
 def test_a_long_collection_is_written_part_by_part(watched: Watched, tmp_path: Path) -> None:
-    count = 2 * sync_source.SLICE + 10
+    count = 2 * PART_MEMORIES + 10
 
     with counted_calls() as calls:
         report = watched.import_(turns(tmp_path / "talk.jsonl", count))
 
     assert {name: number for name, number in report.items() if number} == {"new": count}
-    assert (calls["sync_source"], calls["decide_early"]) == (0, 6)
+    assert (calls["write_parts"], calls["decide_early"]) == (6, 6)
     assert not any(watched.waited)
 
 
 def test_an_import_that_ended_between_two_slices_goes_on_there(watched: Watched, tmp_path: Path) -> None:
-    count = sync_source.SLICE + 10
+    count = PART_MEMORIES + 10
     path = tmp_path / "talk.jsonl"
-    watched.import_(turns(path, sync_source.SLICE))
+    watched.import_(turns(path, PART_MEMORIES))
     store = watched.context.store
     held = store.sources(below=source_of(path), project="default")[source_of(path)]
     store.record_source(source_of(path), replace(held, fingerprint=""), project="default")
 
     report = watched.import_(turns(path, count))
 
-    assert (report["new"], report["unchanged"], report["removed"]) == (10, sync_source.SLICE, 0)
+    assert (report["new"], report["unchanged"], report["removed"]) == (10, PART_MEMORIES, 0)
     assert len(watched.contents()) == count
 
 
 def test_what_is_gone_from_a_long_document_is_forgotten_in_one_transaction(watched: Watched, tmp_path: Path) -> None:
-    count, path = sync_source.SLICE + 10, tmp_path / "notes.md"
+    count, path = PART_MEMORIES + 10, tmp_path / "notes.md"
     path.write_text("".join(f"# Part {at}\n\nokay {at}\n\n" for at in range(count)))
     watched.import_(path)
     path.write_text(path.read_text().split("\n\n", 2)[2])
@@ -179,4 +179,4 @@ def test_what_is_gone_from_a_long_document_is_forgotten_in_one_transaction(watch
     with counted_calls() as calls:
         report = watched.import_(path)
 
-    assert (report["removed"], report["unchanged"], calls["sync_source"]) == (1, count - 1, 1)
+    assert (report["removed"], report["unchanged"], calls["write_parts"]) == (1, count - 1, 1)

@@ -18,7 +18,8 @@ from kit import NOON
 from recollect.errors import FileError
 from recollect.recollection import Recollection
 from recollect.records import ALL_PROJECTS, NO_FILTER, Memory
-from recollect.remember import stream_source, sync_file, sync_source
+from recollect.remember import file_state, import_files, sources
+from recollect.remember.context import IngestContext
 from recollect.remember.find_files import LARGEST, lines_of
 from recollect.remember.formats import batches, chat, csv_text, json_text, plain, read_file, read_parts
 from recollect.remember.formats.chat import Threads, with_context
@@ -32,9 +33,8 @@ PART, SLICE = 10, 25
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make parts so small that a few lines are a large collection."""
     monkeypatch.setattr(batches, "MOST", PART)
-    for module in (sync_file, sync_source):
-        monkeypatch.setattr(module, "SLICE", SLICE)
-    monkeypatch.setattr(sync_source, "PAGE", SLICE)
+    for module in (import_files, sources):
+        monkeypatch.setattr(module, "PART_MEMORIES", SLICE)
 
 
 @pytest.fixture
@@ -137,19 +137,21 @@ def test_an_import_that_was_interrupted_goes_on(
     db: Recollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(tmp_path / "a.jsonl", notes(*range(100)))
-    real, calls = stream_source.SourceStream.add, list[int]()
+    real, calls = sources.write_parts, list[int]()
 
-    def add(self: stream_source.SourceStream, drafts: Sequence[sync_file.Draft]) -> sync_source.SourceDiff:
-        calls.append(len(drafts))
+    def write_parts(
+        parts: Sequence[sources.SourcePart], context: IngestContext, *, in_bulk: bool = False
+    ) -> list[sources.SourceDiff]:
+        calls.append(len(parts))
         if len(calls) == 5:
             raise KeyboardInterrupt
-        return real(self, drafts)
+        return real(parts, context, in_bulk=in_bulk)
 
-    monkeypatch.setattr(stream_source.SourceStream, "add", add)
+    monkeypatch.setattr(import_files, "write_parts", write_parts)
     with pytest.raises(KeyboardInterrupt):
         db.import_(path)
     kept = len(contents(db))
-    monkeypatch.setattr(stream_source.SourceStream, "add", real)
+    monkeypatch.setattr(import_files, "write_parts", real)
 
     report = db.import_(path)
 
@@ -173,7 +175,7 @@ def test_many_problems_are_counted(db: Recollection, tmp_path: Path) -> None:
 
     report = db.import_(path)
 
-    assert len(report.errors) == sync_file.MOST_PROBLEMS + 1
+    assert len(report.errors) == import_files.MAX_PROBLEMS_PER_FILE + 1
     assert report.errors[-1].reason == "200 more like these"
     assert contents(db) == {"fine"}
 
@@ -181,14 +183,16 @@ def test_many_problems_are_counted(db: Recollection, tmp_path: Path) -> None:
 @pytest.mark.full
 def test_no_more_than_one_part_is_held(db: Recollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, alive = write(tmp_path / "a.jsonl", notes(*range(400))), list[int]()
-    stream = stream_source.SourceStream.add
+    real = sources.write_parts
 
-    def add(self: stream_source.SourceStream, drafts: Sequence[sync_file.Draft]) -> sync_source.SourceDiff:
-        done = stream(self, drafts)
+    def write_parts(
+        parts: Sequence[sources.SourcePart], context: IngestContext, *, in_bulk: bool = False
+    ) -> list[sources.SourceDiff]:
+        done = real(parts, context, in_bulk=in_bulk)
         alive.append(sum(isinstance(each, Memory) for each in gc.get_objects()))
         return done
 
-    monkeypatch.setattr(stream_source.SourceStream, "add", add)
+    monkeypatch.setattr(import_files, "write_parts", write_parts)
     db.import_(path)
 
     assert len(alive) == 400 // PART
@@ -217,9 +221,9 @@ def test_a_file_that_the_file_system_calls_unchanged_is_not_read(tmp_path: Path)
 def test_a_file_that_changed_a_moment_ago_is_read_again(tmp_path: Path) -> None:
     path, soon = write(tmp_path / "a.jsonl", notes(1)), datetime.now(UTC)
 
-    assert sync_file.stamp_of(path, soon) == ""
-    assert sync_file.stamp_of(path, soon + timedelta(minutes=1)) != ""
-    assert sync_file.stamp_of(tmp_path / "nowhere", soon) == ""
+    assert file_state.stamp_of(path, soon) == ""
+    assert file_state.stamp_of(path, soon + timedelta(minutes=1)) != ""
+    assert file_state.stamp_of(tmp_path / "nowhere", soon) == ""
 
 
 # --- the date of a file ---------------------------------------------------------------------
@@ -260,7 +264,7 @@ def test_a_date_that_cannot_be_true_is_none(tmp_path: Path, seconds: int) -> Non
     path = write(tmp_path / "a.jsonl", notes(1))
     os.utime(path, (seconds, seconds))
 
-    assert sync_file.modified_at(path, NOON) is None
+    assert file_state.modified_at(path, NOON) is None
 
 
 # --- reading in parts -----------------------------------------------------------------------
