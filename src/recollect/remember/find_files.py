@@ -12,14 +12,17 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Final, TextIO
+from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from recollect.errors import FileError
 from recollect.lazy import regex
-from recollect.remember.ignore import Pattern, read_patterns, verdict
+from recollect.remember.ignore import is_too_complex, read_patterns
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 LARGEST: Final = 10 * 1024 * 1024
 """How many bytes a document may have, and one record of a collection; a collection may have as many as it likes."""
@@ -75,10 +78,10 @@ _SESSION: Final = regex(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNOR
 
 
 class _Ignores(Struct, frozen=True, kw_only=True):
-    """The patterns of one folder; they speak of paths below it."""
+    """The patterns of one folder; they match paths relative to it."""
 
     folder: str
-    patterns: tuple[Pattern, ...]
+    patterns: "GitIgnoreSpec"
 
 
 class _Step(Struct, frozen=True, kw_only=True):
@@ -271,21 +274,27 @@ def _is_file(entry: "os.DirEntry[str]") -> bool:
 
 
 def _ignores_of(step: _Step) -> tuple[tuple[_Ignores, ...], tuple[Refused, ...]]:
-    """Return the patterns that hold below *step*, nearest first, and the ignore files that could not be read."""
+    """Return the patterns that apply below *step*, nearest first, and the problems with its ignore files."""
     lines: list[str] = []
     refused: list[Refused] = []
     for name in IGNORE_FILES:
         path = Path(step.path, name)
         try:
-            lines += _ignore_lines(path)
+            own = _ignore_lines(path)
         except (FileNotFoundError, IsADirectoryError):
             continue
         except FileError as error:
             refused.append(Refused(path=path, reason=str(error)))
         except OSError as error:
             refused.append(Refused(path=path, reason=_reason(error)[0]))
-    own = (_Ignores(folder=step.path, patterns=read_patterns(lines)),) if lines else ()
-    return own + step.ignores, tuple(refused)
+        else:
+            lines += own
+            if skipped := [str(number) for number, line in enumerate(own, start=1) if is_too_complex(line)]:
+                reason = f"patterns too complex to apply: line {', '.join(skipped[:3])}"
+                refused.append(Refused(path=path, reason=reason))
+    if not lines:
+        return step.ignores, tuple(refused)
+    return (_Ignores(folder=step.path, patterns=read_patterns(lines)), *step.ignores), tuple(refused)
 
 
 def _ignore_lines(path: Path) -> list[str]:
@@ -303,10 +312,10 @@ def _ignore_lines(path: Path) -> list[str]:
 
 
 def _is_ignored(path: str, ignores: tuple[_Ignores, ...], *, folder: bool) -> bool:
-    """Tell whether the nearest pattern that speaks of *path* hides it."""
+    """Tell whether the nearest pattern that matches *path* hides it."""
     for level in ignores:
         below = path[len(level.folder) :].lstrip(os.sep).replace(os.sep, "/")
-        hidden = verdict(level.patterns, below, folder=folder)
+        hidden = level.patterns.check_file(f"{below}/" if folder else below).include
         if hidden is not None:
             return hidden
     return False

@@ -113,6 +113,16 @@ def test_ignore_files_are_honoured_at_every_level(tmp_path: Path) -> None:
     assert found == ["a.md", "sub/deep/top.md", "sub/keep.log"]
 
 
+def test_a_pattern_that_is_too_complex_is_reported_and_the_others_apply(tmp_path: Path) -> None:
+    write(tmp_path, "a.md", "b.log")
+    (tmp_path / ".gitignore").write_text("*.log\n" + "*a" * 30 + "\n", encoding="utf-8")
+
+    found = list(find_files([tmp_path], suffixes=SUFFIXES))
+
+    refused = Refused(path=tmp_path / ".gitignore", reason="patterns too complex to apply: line 2")
+    assert found == [refused, tmp_path / "a.md"]
+
+
 def test_a_file_named_by_its_path_is_found_whatever_its_name(tmp_path: Path) -> None:
     write(tmp_path, ".env.example", "script.py", "notes.md")
     (tmp_path / ".gitignore").write_text("*\n", encoding="utf-8")

@@ -1,17 +1,12 @@
-"""Patterns of ignore files mean what they mean to git, and none of them takes long."""
+"""Patterns of ignore files mean what they mean to git; those that could take minutes are not applied."""
 
-import time
-
-import pathspec
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-from recollect.remember.ignore import read_patterns, verdict
+from recollect.remember.ignore import is_too_complex, read_patterns
 
 
 def hidden(pattern: str, path: str) -> bool:
-    return bool(verdict(read_patterns(pattern.split("\n")), path.removesuffix("/"), folder=path.endswith("/")))
+    return bool(read_patterns(pattern.split("\n")).check_file(path).include)
 
 
 @pytest.mark.parametrize(
@@ -38,8 +33,6 @@ def hidden(pattern: str, path: str) -> bool:
         ("[a-c]x", "bx", True),
         ("[!a-c]x", "bx", False),
         ("[]-]x", "]x", True),
-        ("[[:digit:]]x", "7x", True),
-        ("[+--]x", ",x", True),
         ("*.md\n!keep.md", "keep.md", False),
         ("\\!a", "!a", True),
         ("\\#a", "#a", True),
@@ -51,45 +44,24 @@ def hidden(pattern: str, path: str) -> bool:
         ("!", "!", False),
         ("*", "a", True),
         ("**", "a/b", True),
-        ("[[:none:]]", "a", False),
+        ("a/**\n!a/b.md", "a/b.md", False),
         ("[z-a]", "b", False),
-        ("x" * 1001, "x" * 1001, False),
     ],
 )
 def test_a_pattern_hides_what_git_says(pattern: str, path: str, *, expected: bool) -> None:
     assert hidden(pattern, path) is expected
 
 
-PART = st.text("ab*?", min_size=1, max_size=5).filter(lambda text: "**" not in text) | st.just("**")
-PATTERN = st.builds(
-    lambda start, parts, end: start + "/".join(parts) + end,
-    st.sampled_from(["", "/"]),
-    st.lists(PART, min_size=1, max_size=4),
-    st.sampled_from(["", "/"]),
-)
-PATH = st.lists(st.text("ab", min_size=1, max_size=5), min_size=1, max_size=4).map("/".join)
-
-
-@given(pattern=PATTERN, path=PATH)
-@example(pattern="a/**/**/b", path="a/b")
-def test_what_is_hidden_is_what_an_independent_reader_hides(pattern: str, path: str) -> None:
-    other = pathspec.GitIgnoreSpec.from_lines([pattern])
-    parents = [path[:at] for at, letter in enumerate(path) if letter == "/"]
-
-    # That reader also hides what lies below a hidden folder; a walk never enters one.
-    ours = hidden(pattern, path) or any(hidden(pattern, f"{each}/") for each in parents)
-
-    assert ours == other.match_file(path)
-
-
 @pytest.mark.parametrize(
-    "pattern",
-    ["*a" * 30 + "*b", "**/" * 30 + "b", "**/a/" * 15 + "b", "[a]*" * 200 + "b", "?*" * 200 + "b", " " * 900 + "x"],
+    "pattern", ["*a" * 30 + "*b", "**/" * 30 + "b", "**/a/" * 15 + "b", "[a]*" * 200 + "b", "?*" * 200 + "b", "*" * 100]
 )
-@pytest.mark.parametrize("path", ["a" * 200, "/".join("a" * 500), " " * 5000])
-def test_no_pattern_takes_long(pattern: str, path: str) -> None:
-    begin = time.perf_counter()
+def test_a_pattern_that_could_take_minutes_is_not_applied(pattern: str) -> None:
+    assert is_too_complex(pattern)
+    assert not hidden(pattern, "a" * 200)
 
-    hidden(pattern, path)
 
-    assert time.perf_counter() - begin < 0.5
+@pytest.mark.parametrize("pattern", ["[[:digit:]]x", "[+--]x", "[a&&b]x"])
+@pytest.mark.filterwarnings("error")
+def test_a_class_that_python_reads_otherwise_is_not_applied(pattern: str) -> None:
+    assert is_too_complex(pattern)
+    assert not hidden(pattern, "7x")
