@@ -12,7 +12,7 @@ from recollect.remember.formats import BY_NAME, FORMATS, SUFFIXES, Format, forma
 from recollect.remember.places import paths_of, place_named
 from recollect.settings import environment_of
 
-_SURE: Final = frozenset(suffix for each in FORMATS if each.sign is None for suffix in each.suffixes)
+_SURE: Final = frozenset(suffix for each in FORMATS if not each.recognizer for suffix in each.suffixes)
 """The endings of files that some format reads whatever is in them."""
 
 

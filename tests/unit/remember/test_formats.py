@@ -65,7 +65,7 @@ def test_every_memory_says_where_it_stands_and_is_not_stored_yet(tmp_path: Path)
 
 
 def test_no_two_formats_have_the_same_name_and_every_suffix_without_a_sign_has_one_reader() -> None:
-    plain = [suffix for each in FORMATS if each.sign is None for suffix in each.suffixes]
+    plain = [suffix for each in FORMATS if not each.recognizer for suffix in each.suffixes]
 
     assert len(BY_NAME) == len(FORMATS)
     assert len(set(plain)) == len(plain)

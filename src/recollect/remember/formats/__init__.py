@@ -10,7 +10,7 @@ from recollect.errors import InputError
 from recollect.records import Memory
 from recollect.remember.formats.chat import with_context
 from recollect.remember.formats.entries import as_exported
-from recollect.remember.formats.format import Format, Glimpse, parts, sign, whole
+from recollect.remember.formats.format import Format, Glimpse
 from recollect.remember.formats.isolated import read_isolated
 from recollect.remember.formats.json_text import decode
 from recollect.remember.formats.record import Exported, Origin, Parsed
@@ -28,10 +28,8 @@ __all__ = [
     "decode",
     "format_of",
     "named",
-    "parts",
     "read_file",
     "read_parts",
-    "sign",
     "with_context",
 ]
 
@@ -39,213 +37,78 @@ SQLITE: Final = (".db", ".sqlite", ".sqlite3")
 JSON: Final = (".json",)
 JSONL: Final = (".jsonl", ".ndjson")
 CODE: Final = (
-    *(
-        ".py",
-        ".pyi",
-        ".js",
-        ".mjs",
-        ".cjs",
-        ".jsx",
-        ".ts",
-        ".mts",
-        ".cts",
-        ".tsx",
-        ".go",
-        ".rs",
-        ".java",
-        ".kt",
-        ".kts",
-    ),
-    *(
-        ".scala",
-        ".swift",
-        ".c",
-        ".h",
-        ".cc",
-        ".cpp",
-        ".cxx",
-        ".hh",
-        ".hpp",
-        ".hxx",
-        ".m",
-        ".cs",
-        ".php",
-        ".dart",
-        ".zig",
-    ),
-    *(".rb", ".sh", ".bash", ".zsh", ".pl", ".pm", ".r", ".jl", ".ex", ".exs", ".lua", ".sql", ".hs", ".proto"),
-)
-"""How the names of source files end; what is in them is told by `source_code`."""
+    ".py", ".pyi", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".go", ".rs", ".java", ".kt", ".kts",
+    ".scala", ".swift", ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".m", ".cs", ".php", ".dart",
+    ".zig", ".rb", ".sh", ".bash", ".zsh", ".pl", ".pm", ".r", ".jl", ".ex", ".exs", ".lua", ".sql", ".hs", ".proto",
+)  # fmt: skip
+"""The endings of source files; `source_code` recognizes their languages."""
 
-
-def _store(name: str, *, about: str) -> Format:
-    """Return the format of the SQLite database that the program *name* keeps."""
-    of = "memory_stores"
-    return Format(
-        name=name, about=about, read=parts(of, "read_store", name), suffixes=SQLITE, sign=sign(of, "is_store", name)
-    )
-
-
+# Formats that one program writes are recognized by their contents and come before the general ones.
 FORMATS: Final = (
-    # What one program writes, recognised by its contents, stands before the general forms below.
     # --- agents and assistants
+    Format("claude-code", "Claude Code transcript", (".jsonl",), "claude_code", "read_claude_code", "is_claude_code"),
+    Format("codex", "Codex rollout", (".jsonl", ".zst"), "codex", "read_codex", "is_codex"),
+    Format("gemini", "Gemini CLI session", (".jsonl", ".json"), "gemini", "read_gemini", "is_gemini"),
+    Format("cursor", "Cursor transcript", (".jsonl", ".txt"), "cursor", "read_cursor", "is_cursor"),
+    Format("chatgpt", "ChatGPT export", (".json", ".zip"), "chatgpt", "read_chatgpt", "is_chatgpt"),
+    Format("claude-ai", "Claude.ai export", (".json", ".zip"), "claude_ai", "read_claude_ai", "is_claude_ai"),
     Format(
-        name="claude-code",
-        about="Claude Code transcript",
-        read=parts("claude_code", "read_claude_code"),
-        suffixes=(".jsonl",),
-        sign=sign("claude_code", "is_claude_code"),
-    ),
-    Format(
-        name="codex",
-        about="Codex rollout",
-        read=parts("codex", "read_codex"),
-        suffixes=(".jsonl", ".zst"),
-        sign=sign("codex", "is_codex"),
-    ),
-    Format(
-        name="gemini",
-        about="Gemini CLI session",
-        read=parts("gemini", "read_gemini"),
-        suffixes=(".jsonl", ".json"),
-        sign=sign("gemini", "is_gemini"),
-    ),
-    Format(
-        name="cursor",
-        about="Cursor transcript",
-        read=parts("cursor", "read_cursor"),
-        suffixes=(".jsonl", ".txt"),
-        sign=sign("cursor", "is_cursor"),
-    ),
-    Format(
-        name="chatgpt",
-        about="ChatGPT export",
-        read=parts("chatgpt", "read_chatgpt"),
-        suffixes=(".json", ".zip"),
-        sign=sign("chatgpt", "is_chatgpt"),
-    ),
-    Format(
-        name="claude-ai",
-        about="Claude.ai export",
-        read=parts("claude_ai", "read_claude_ai"),
-        suffixes=(".json", ".zip"),
-        sign=sign("claude_ai", "is_claude_ai"),
-    ),
-    Format(
-        name="agent-memory",
-        about="an agent's memory file",
-        read=whole("agent_memory", "read_agent_memory"),
-        suffixes=(".md",),
-        sign=sign("agent_memory", "is_agent_memory"),
+        "agent-memory",
+        "an agent's memory file",
+        (".md",),
+        "agent_memory",
+        "read_agent_memory",
+        "is_agent_memory",
+        takes_text=True,
     ),
     # --- people: chats, mail
-    Format(
-        name="slack",
-        about="a Slack export",
-        read=parts("slack", "read_slack"),
-        suffixes=(".json", ".zip"),
-        sign=sign("slack", "is_slack"),
-    ),
-    Format(
-        name="whatsapp",
-        about="a WhatsApp chat",
-        read=parts("whatsapp", "read_whatsapp"),
-        suffixes=(".txt", ".zip"),
-        sign=sign("whatsapp", "is_whatsapp"),
-    ),
-    Format(
-        name="discord",
-        about="a Discord channel",
-        read=parts("discord", "read_discord"),
-        suffixes=(".json", ".csv"),
-        sign=sign("discord", "is_discord"),
-    ),
-    Format(
-        name="mail",
-        about="e-mail",
-        read=parts("mail", "read_mail"),
-        suffixes=(".eml", ".emlx", ".mbox", ""),
-        sign=sign("mail", "is_mail"),
-    ),
+    Format("slack", "a Slack export", (".json", ".zip"), "slack", "read_slack", "is_slack"),
+    Format("whatsapp", "a WhatsApp chat", (".txt", ".zip"), "whatsapp", "read_whatsapp", "is_whatsapp"),
+    Format("discord", "a Discord channel", (".json", ".csv"), "discord", "read_discord", "is_discord"),
+    Format("mail", "e-mail", (".eml", ".emlx", ".mbox", ""), "mail", "read_mail", "is_mail"),
     # --- memory stores and tools
     Format(
-        name="basic-memory",
-        about="a note of basic-memory",
-        read=whole("basic_memory", "read_basic_memory"),
-        suffixes=(".md",),
-        sign=sign("basic_memory", "is_basic_memory"),
+        "basic-memory",
+        "a note of basic-memory",
+        (".md",),
+        "basic_memory",
+        "read_basic_memory",
+        "is_basic_memory",
+        takes_text=True,
     ),
     Format(
-        name="mcp-memory",
-        about="the graph of the MCP memory server",
-        read=parts("knowledge_graph", "read_knowledge_graph"),
-        suffixes=(".jsonl", ".json"),
-        sign=sign("knowledge_graph", "is_knowledge_graph"),
+        "mcp-memory",
+        "the graph of the MCP memory server",
+        (".jsonl", ".json"),
+        "knowledge_graph",
+        "read_knowledge_graph",
+        "is_knowledge_graph",
     ),
-    _store("engram", about="the store of engram"),
-    _store("claude-mem", about="the store of claude-mem"),
+    Format("engram", "the store of engram", SQLITE, "memory_stores", "read_store", "is_store", by_name=True),
+    Format("claude-mem", "the store of claude-mem", SQLITE, "memory_stores", "read_store", "is_store", by_name=True),
+    Format("mem0", "memories of mem0", (*SQLITE, *JSON), "memory_stores", "read_mem0", "is_mem0"),
+    Format("cortex", "the store of Cortex", SQLITE, "memory_stores", "read_store", "is_store", by_name=True),
+    Format("oro", "the store of Oro", SQLITE, "memory_stores", "read_store", "is_store", by_name=True),
+    Format("neo4j", "nodes of Neo4j or NornicDB", (*JSON, *JSONL), "neo4j", "read_neo4j", "is_neo4j"),
+    Format("beads", "the issues of beads", (".jsonl",), "beads", "read_beads", "is_beads"),
     Format(
-        name="mem0",
-        about="memories of mem0",
-        read=parts("memory_stores", "read_mem0"),
-        suffixes=(*SQLITE, *JSON),
-        sign=sign("memory_stores", "is_mem0"),
-    ),
-    _store("cortex", about="the store of Cortex"),
-    _store("oro", about="the store of Oro"),
-    Format(
-        name="neo4j",
-        about="nodes of Neo4j or NornicDB",
-        read=parts("neo4j", "read_neo4j"),
-        suffixes=(*JSON, *JSONL),
-        sign=sign("neo4j", "is_neo4j"),
-    ),
-    Format(
-        name="beads",
-        about="the issues of beads",
-        read=parts("beads", "read_beads"),
-        suffixes=(".jsonl",),
-        sign=sign("beads", "is_beads"),
-    ),
-    Format(
-        name="git",
-        about="the log of a git repository",
-        read=parts("git_log", "read_git"),
-        suffixes=(".log", ".txt", ""),
-        sign=sign("git_log", "is_git_log"),
-        folders=True,
+        "git", "the log of a git repository", (".log", ".txt", ""), "git_log", "read_git", "is_git_log", folders=True
     ),
     # --- documents
-    Format(
-        name="html",
-        about="HTML",
-        read=parts("html_text", "read_html"),
-        suffixes=(".html", ".htm", ".xhtml"),
-        isolated=True,
-    ),
-    Format(name="rst", about="reStructuredText", read=whole("rst", "read_rst"), suffixes=(".rst",)),
-    Format(name="pdf", about="PDF", read=parts("pdf", "read_pdf"), suffixes=(".pdf",), isolated=True),
-    Format(name="docx", about="Word", read=parts("office", "read_docx"), suffixes=(".docx",), isolated=True),
-    Format(name="odt", about="OpenDocument text", read=parts("office", "read_odt"), suffixes=(".odt",), isolated=True),
-    Format(name="epub", about="EPUB", read=parts("epub", "read_epub"), suffixes=(".epub",), isolated=True),
-    Format(name="code", about="source code", read=whole("source_code", "read_code"), suffixes=CODE),
-    # --- general forms
-    Format(
-        name="markdown",
-        about="Markdown",
-        read=whole("markdown", "read_markdown"),
-        suffixes=(".md", ".markdown", ".mdx"),
-    ),
-    Format(name="json", about="JSON", read=parts("json_text", "json_parts"), suffixes=JSON),
-    Format(name="jsonl", about="JSON Lines", read=parts("json_text", "jsonl_parts"), suffixes=JSONL),
-    Format(name="yaml", about="YAML", read=whole("yaml_text", "read_yaml"), suffixes=(".yaml", ".yml")),
-    Format(name="csv", about="a table", read=parts("csv_text", "csv_parts"), suffixes=(".csv", ".tsv")),
-    Format(
-        name="text",
-        about="plain text",
-        read=parts("plain", "plain_parts"),
-        suffixes=(".txt", ".text", ".log", ".org", ""),
-    ),
+    Format("html", "HTML", (".html", ".htm", ".xhtml"), "html_text", "read_html", isolated=True),
+    Format("rst", "reStructuredText", (".rst",), "rst", "read_rst", takes_text=True),
+    Format("pdf", "PDF", (".pdf",), "pdf", "read_pdf", isolated=True),
+    Format("docx", "Word", (".docx",), "office", "read_docx", isolated=True),
+    Format("odt", "OpenDocument text", (".odt",), "office", "read_odt", isolated=True),
+    Format("epub", "EPUB", (".epub",), "epub", "read_epub", isolated=True),
+    Format("code", "source code", CODE, "source_code", "read_code", takes_text=True),
+    # --- general formats
+    Format("markdown", "Markdown", (".md", ".markdown", ".mdx"), "markdown", "read_markdown", takes_text=True),
+    Format("json", "JSON", JSON, "json_text", "json_parts"),
+    Format("jsonl", "JSON Lines", JSONL, "json_text", "jsonl_parts"),
+    Format("yaml", "YAML", (".yaml", ".yml"), "yaml_text", "read_yaml", takes_text=True),
+    Format("csv", "a table", (".csv", ".tsv"), "csv_text", "csv_parts"),
+    Format("text", "plain text", (".txt", ".text", ".log", ".org", ""), "plain", "plain_parts"),
 )
 """Every format; the first that fits a file reads it."""
 BY_NAME: Final[Mapping[str, Format]] = {each.name: each for each in FORMATS}
@@ -264,7 +127,7 @@ def named(name: str) -> Format:
 def format_of(path: Path) -> Format | None:
     """Return the format of the file at *path*: the first that fits; None for a file no format is known for."""
     glimpse = Glimpse(path)
-    return next((each for each in FORMATS if each.fits(glimpse)), None)
+    return next((each for each in FORMATS if each.matches(glimpse)), None)
 
 
 def read_parts(path: Path, form: Format | None = None) -> Iterator[Parsed]:

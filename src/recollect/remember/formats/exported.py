@@ -18,7 +18,7 @@ from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.find_files import shown
-from recollect.remember.formats.format import HEAD, Glimpse
+from recollect.remember.formats.format import HEAD_BYTES, Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.transcript import LONGEST, Session, has_key, opened
 from recollect.remember.formats.turns import conversation
@@ -92,7 +92,7 @@ def _packed_head(path: Path) -> str:
             if first is None:
                 return ""
             with archive.open(first) as file:
-                return file.read(HEAD).decode("utf-8-sig", "ignore")
+                return file.read(HEAD_BYTES).decode("utf-8-sig", "ignore")
     except _BROKEN:
         return ""
 

@@ -1,10 +1,7 @@
-"""What a format is: a name, the files it is found in, how one is recognised, how one is read.
-
-The modules of formats are loaded when a file of theirs is met: an import of Markdown does not load what reads PDF.
-"""
+"""The description of a file format: its name, its suffixes, how to recognize it, how to read it."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -15,39 +12,36 @@ from msgspec import Struct
 from recollect.remember.find_files import read_text, suffix_of
 from recollect.remember.formats.record import Origin, Parsed
 
-PathReader = Callable[[Path, Origin], Iterator[Parsed]]
-"""How a file becomes memories, in parts: a document has one part, a collection as many as it likes."""
-HEAD: Final = 64 * 1024
-"""How many bytes at the beginning of a file tell what it is."""
-SAMPLED: Final = 20
-"""How many lines do."""
+HEAD_BYTES: Final = 64 * 1024
+"""How much of a file recognizers see."""
+HEAD_LINES: Final = 20
 
 
 class Glimpse(Struct, frozen=True, dict=True):
-    """What tells the format of a file before it is read: its path and its first bytes."""
+    """The path and the first bytes of a file, from which its format is recognized."""
 
     path: Path
 
     @cached_property
     def head(self) -> bytes:
-        """The first bytes of the file; none where it cannot be read, which reading it will report."""
+        """The first bytes of the file; empty if it cannot be read (reading it will report why)."""
         try:
             if not self.path.is_file():
                 return b""
             with self.path.open("rb") as file:
-                return file.read(HEAD)
+                return file.read(HEAD_BYTES)
         except (OSError, ValueError):
             return b""
 
     @cached_property
     def text(self) -> str:
-        """The first bytes as text, with what is none left out."""
+        """The first bytes as text, without those that are not UTF-8."""
         return self.head.decode("utf-8-sig", "ignore")
 
     @cached_property
     def records(self) -> tuple[dict[str, Any], ...]:
-        """The records among the first lines, where the file is one of JSON Lines."""
-        return tuple(_records(self.text.split("\n")[:SAMPLED]))
+        """The JSON objects among the first lines."""
+        return tuple(_records(self.text.split("\n")[:HEAD_LINES]))
 
     @property
     def suffix(self) -> str:
@@ -65,50 +59,42 @@ def _records(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
             yield value
 
 
-class Format(Struct, frozen=True, kw_only=True):
-    """A format: what it is called, how a file of it becomes memories, and how its files are known.
+class Format(Struct, frozen=True):
+    """A format: its name, how its files are recognized, and how they are read.
 
-    A file is of the first format in the table whose suffixes it has and whose sign, where there is one, it bears.
+    A file has the first format of the table whose suffix and recognizer match. Reader and recognizer are functions
+    of a module of this package, which is loaded when a file with such a suffix turns up.
     """
 
     name: str
     about: str
-    read: PathReader
     suffixes: tuple[str, ...]
-    sign: Callable[[Glimpse], bool] | None = None
+    module: str
+    reader: str
+    recognizer: str = ""
+    """Decides from a `Glimpse`; blank if the suffix alone decides."""
+    by_name: bool = False
+    """Whether reader and recognizer serve several formats, and take the name of this one."""
+    takes_text: bool = False
+    """Whether the reader takes the text of the file instead of its path, and returns everything at once."""
     folders: bool = False
-    """Whether it reads a folder itself, and not the files in it, where it is asked for by its name."""
+    """Whether it reads a folder itself instead of the files in it, when asked for by name."""
     isolated: bool = False
-    """Whether a child process reads it: its libraries take bytes that may be made to do harm."""
+    """Whether a child process reads it, because its libraries parse untrusted bytes."""
 
-    def fits(self, glimpse: Glimpse) -> bool:
+    def matches(self, glimpse: Glimpse) -> bool:
         """Tell whether the file is of this format."""
-        return glimpse.suffix in self.suffixes and (self.sign is None or self.sign(glimpse))
+        if glimpse.suffix not in self.suffixes:
+            return False
+        return not self.recognizer or bool(self._call(self.recognizer, glimpse))
 
+    def read(self, path: Path, origin: Origin) -> Iterator[Parsed]:
+        """Yield the memories of the file: one part for a document, any number for a collection."""
+        if self.takes_text:
+            yield self._call(self.reader, read_text(path), origin)
+        else:
+            yield from self._call(self.reader, path, origin)
 
-def whole(module: str, function: str) -> PathReader:
-    """Return how a document is read that is one text: by *function* of *module*, which takes the text."""
-
-    def read(path: Path, origin: Origin) -> Iterator[Parsed]:
-        yield _load(module, function)(read_text(path), origin)
-
-    return read
-
-
-def parts(module: str, function: str, *more: str) -> PathReader:
-    """Return how a file is read by *function* of *module*, which takes the path and yields what it finds in parts."""
-
-    def read(path: Path, origin: Origin) -> Iterator[Parsed]:
-        yield from _load(module, function)(path, origin, *more)
-
-    return read
-
-
-def sign(module: str, function: str, *more: str) -> Callable[[Glimpse], bool]:
-    """Return how a file is recognised: by *function* of *module*, which takes a glimpse of it."""
-    return lambda glimpse: bool(_load(module, function)(glimpse, *more))
-
-
-def _load(module: str, function: str) -> Callable[..., Any]:
-    found: Callable[..., Any] = getattr(import_module(f"recollect.remember.formats.{module}"), function)
-    return found
+    def _call(self, function: str, *arguments: object) -> Any:
+        module = import_module(f"recollect.remember.formats.{self.module}")
+        return getattr(module, function)(*arguments, *((self.name,) if self.by_name else ()))
