@@ -42,18 +42,18 @@ $ curl -s 'http://127.0.0.1:8765{BASE}/list?limit=20&tag=release'
 ## Headers
 
 - `Authorization: Bearer TOKEN`: who asks; needed beyond loopback and with `--require-token`.
-- `ETag` and `If-None-Match`: some answers carry a tag of their content; while that is the same it gets `304`.
-  They are those of {", ".join(f"`{name}`" for name in sorted(TAGGED))}.
-  A request that names a session is answered anew, as it is logged.
-- `Idempotency-Key` on what writes: sent again with the same body within a day it gets the first answer, marked
-  `Idempotent-Replay: true`; with another body `422`, while the first is under way `409`.
+- `ETag` and `If-None-Match`: some answers carry a tag of their content; while the content is the same, you get `304`.
+  These operations have tags: {", ".join(f"`{name}`" for name in sorted(TAGGED))}.
+  A request that names a session gets no tag, because it is logged.
+- `Idempotency-Key` on writes: the same request with the same body within a day gets the first answer, marked
+  `Idempotent-Replay: true`. With another body it gets `422`, while the first is still running `409`.
 - `If-Match` is not read: an edit keeps in the history what a memory said before, so nothing is lost where two write.
 
 ## Pages
 
-`list` takes `limit` and `offset`, or `limit` and `cursor`: where there is more, an answer has `next_cursor`, and the
-page after it begins behind the last memory told, whatever was written or forgotten in between. `timeline`, `facts` and
-`log` have `limit` alone.
+`list` takes `limit` and `offset`, or `limit` and `cursor`. If there are more memories, the answer has `next_cursor`.
+The page for that cursor begins after the last memory of this one, whatever was written or forgotten in between.
+`timeline`, `facts` and `log` have `limit` alone.
 
 ## Deadlines
 

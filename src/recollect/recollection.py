@@ -39,6 +39,7 @@ from recollect.records import (
     Generation,
     Memory,
     Moved,
+    Position,
     Progress,
     Recall,
     Recovery,
@@ -783,8 +784,15 @@ class Recollection:
         found = held.get(memory_id, ())
         return tuple((each.start, each.stop) for each in found) if len(found) > 1 else ()
 
-    def list(self, *, limit: int = 20, offset: int = 0, **options: Unpack[FilterOptions]) -> Listing:
-        """Return memories newest first.
+    def list(
+        self,
+        *,
+        limit: int = 20,
+        offset: int = 0,
+        after: Position | None = None,
+        **options: Unpack[FilterOptions],
+    ) -> Listing:
+        """Return memories newest first; those *after* the position of a memory, if given.
 
         Example:
             >>> [memory.id for memory in db.list(type=["decision", "config"]).memories]
@@ -792,7 +800,7 @@ class Recollection:
         """
         most, passed = (max(0, min(number, 2**62)) for number in (limit, offset))
         scope, where = narrowed(self.scope, options.get("project")), filter_from(options, now=self.now())
-        page = self.store.browse(scope=scope, where=where, limit=most, offset=passed)
+        page = self.store.browse(scope=scope, where=where, limit=most, offset=passed, after=after)
         return Listing(memories=tuple(self.store.load(page.ids, scope=scope).values()), total=page.total)
 
     def forget(self, *memory_ids: int, reason: str = "", trust: Trust = "owner") -> None:

@@ -421,6 +421,13 @@ class NearWords(Struct, frozen=True, kw_only=True):
     tokens: int = 0
 
 
+class Position(Struct, frozen=True, kw_only=True):
+    """The position of a memory in a list: newest first, and of one moment the highest id first."""
+
+    when: datetime
+    id: int
+
+
 class Page(Struct, frozen=True, kw_only=True):
     """Ids, newest first, and how many there are in all."""
 

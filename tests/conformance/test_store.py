@@ -20,6 +20,7 @@ from recollect.records import (
     Merge,
     Phrase,
     Piece,
+    Position,
     Prefix,
     Restore,
     Revise,
@@ -391,9 +392,11 @@ def test_browsing_shows_the_newest_first(store: Store) -> None:
 
     page = store.browse(scope=ALL_PROJECTS, where=ANY, limit=2)
     rest = store.browse(scope=ALL_PROJECTS, where=ANY, limit=2, offset=2)
+    after = store.browse(scope=ALL_PROJECTS, where=ANY, limit=2, after=Position(when=NOON, id=also_today))
 
     assert (page.ids, page.total) == ((also_today, today), 3)
     assert rest.ids == (old,)
+    assert (after.ids, after.total) == ((today, old), 3)
 
 
 def test_sources_are_remembered_with_their_pieces_until_they_have_none(store: Store) -> None:

@@ -39,6 +39,7 @@ from recollect.records import (
     Page,
     Passage,
     Piece,
+    Position,
     Progress,
     Recall,
     Scope,
@@ -242,13 +243,15 @@ class OracleStore:
         where: Filter,
         limit: int,
         offset: int = 0,
+        after: Position | None = None,
         among: Sequence[int] | None = None,
         count: bool = True,
     ) -> Page:
         with self._lock:
             wanted = [each for each in self._admitted(scope, where) if among is None or each.id in among]
             found = sorted(wanted, key=lambda memory: (memory.when, memory.id), reverse=True)
-            ids = tuple(memory.id for memory in found[offset : offset + limit])
+            rest = [each for each in found if after is None or (each.when, each.id) < (after.when, after.id)]
+            ids = tuple(memory.id for memory in rest[offset : offset + limit])
             return Page(ids=ids, total=len(found) if count else len(ids))
 
     def stats(self, *, scope: Scope) -> StoreStats:

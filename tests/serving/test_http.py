@@ -124,7 +124,7 @@ def test_what_is_no_vector_is_refused(server: Served, vector: object) -> None:
 def test_a_second_search_is_answered_from_memory_and_a_write_is_seen_at_once(server: Served) -> None:
     for _ in range(3):
         server.ask("GET", "/api/v1/search?query=deploy&mode=keyword")
-    executed = server.warm.answers.flight.executions
+    executed = server.warm.answers.executed
     server.post("add", text="We deploy twice a day now")
     after = server.ask("GET", "/api/v1/search?query=deploy&mode=keyword")
 

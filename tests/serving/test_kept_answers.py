@@ -1,9 +1,9 @@
-"""What a server keeps between requests: answers for 30 seconds, frequent questions warm, no model that is not there."""
+"""What a server keeps between requests: answers for 30 seconds, frequent queries warm, no model that is not there."""
 
 import asyncio
 import shutil
-import time
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -19,25 +19,6 @@ from recollect.surfaces.serve.dispatcher import OWNER, Dispatcher
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.warm_store import WarmStore
 from tiny_models import write_model
-
-
-class Seconds:
-    """A clock that stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait until *condition* holds; a test that waits in vain fails."""
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.001)
-
 
 # --- a server without a model ---------------------------------------------------------------
 
@@ -60,7 +41,7 @@ def test_a_store_without_a_model_answers_equal_searches_from_memory(bare: Served
     told = [bare.ask("GET", "/api/v1/search?query=deploy").value["degraded"] for _ in range(20)]
 
     assert told == ["no_model"] * 20
-    assert bare.warm.answers.flight.executions == 1
+    assert bare.warm.answers.executed == 1
 
 
 @pytest.mark.req("E-03")
@@ -108,7 +89,7 @@ def test_a_damaged_model_is_tried_again_when_it_was_replaced_and_not_before(tmp_
 # --- tags -----------------------------------------------------------------------------------
 
 
-def test_an_answer_of_a_model_that_failed_is_not_kept(tmp_path: Path) -> None:
+def test_an_answer_of_a_model_that_failed_is_not_cached(tmp_path: Path) -> None:
     with (
         answering(lambda _: Answer(status=400)) as model,
         recollect.open(tmp_path / "s.db", model=f"{model}/v1#model=words&dimensions=64", background=True) as db,
@@ -118,7 +99,7 @@ def test_an_answer_of_a_model_that_failed_is_not_kept(tmp_path: Path) -> None:
         failed = served.post("search", query="deploy")
 
     assert failed.value["degraded"] == "model_failed"
-    assert len(served.warm.bodies) == len(served.warm.answers.cache) == 0
+    assert len(served.warm.answers) == 0
 
 
 def test_a_date_that_moves_with_the_clock_gets_another_tag_when_its_answer_changes(tmp_path: Path) -> None:
@@ -134,41 +115,27 @@ def test_a_date_that_moves_with_the_clock_gets_another_tag_when_its_answer_chang
     assert (later.status, later.value["memories"]) == (200, [])
 
 
-# --- counting and warming -------------------------------------------------------------------
+# --- warming --------------------------------------------------------------------------------
 
 
 @pytest.mark.req("E-16")
-def test_what_is_answered_from_memory_is_counted_too(server: Served) -> None:
+def test_searches_answered_from_the_cache_count_as_asked(server: Served) -> None:
     for _ in range(5):
         server.ask("GET", "/api/v1/search?query=deploy")
-    for _ in range(3):
-        server.ask("GET", "/api/v1/search?query=staging&limit=3&explain=true")
+    server.ask("GET", "/api/v1/search?query=staging&limit=3&explain=true")
+    server.db.add("We deploy twice a day now")
 
-    (top, second) = server.warm.answers.frequencies.top(5)
-    assert (top.request.text, second.request.text) == ("deploy", "staging")
-    assert server.warm.bodies.hits == 4
+    server.warm.answers.warm()
 
-
-@pytest.mark.req("E-16")
-def test_a_server_warms_its_frequent_questions_by_itself() -> None:
-    clock = Seconds()
-    with opened() as db:
-        warm = WarmStore(db, clock)
-        db.add("We deploy on Fridays")
-        db.search("deploy")
-        clock.now += 30  # as if it had begun half a minute ago
-
-        with warm:
-            until(lambda: warm.answers.flight.executions == 2)
+    assert (server.warm.answers.hits, server.warm.answers.executed) == (4, 2 + 1)
 
 
 @pytest.mark.req("E-16")
-def test_a_server_forgets_the_questions_of_yesterday_by_itself() -> None:
-    clock = Seconds()
-    with opened() as db:
-        warm = WarmStore(db, clock)
-        db.search("deploy")
-        clock.now += 24 * 3600 + 1
+def test_a_server_runs_a_warmer_until_it_stops() -> None:
+    def warmers() -> list[str]:
+        return [each.name for each in threading.enumerate() if each.name == "recollect-warmer"]
 
-        with warm:
-            until(lambda: len(warm.answers.frequencies) == 0)
+    with opened() as db, WarmStore(db):
+        running = warmers()
+
+    assert (running, warmers()) == (["recollect-warmer"], [])

@@ -14,11 +14,9 @@ import pytest
 from served import JSON, Served, opened, serving
 
 from recollect.errors import SearchCancelled, SearchTimeout
-from recollect.profile import Profile
 from recollect.replies import Reply, Request
 from recollect.surfaces.serve import answering, guard, importing, patience, uploading
 from recollect.surfaces.serve.answering import DEADLINE
-from recollect.surfaces.serve.answers import Search
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.outgoing import Lines
@@ -99,7 +97,7 @@ def test_a_body_that_ends_early_is_no_body() -> None:
 def test_a_search_ends_when_nobody_waits_for_it_any_more(server: Served) -> None:
     asked, told = threading.Event(), threading.Event()
 
-    def slow(request: Request, _: Profile, __: Search, ___: Callable[[], int]) -> Reply:
+    def slow(request: Request, *_: object) -> Reply:
         asked.set()
         until = time.monotonic() + 20
         while request.cancelled and not request.cancelled() and time.monotonic() < until:
@@ -122,7 +120,7 @@ def test_a_search_ends_when_nobody_waits_for_it_any_more(server: Served) -> None
 def test_the_time_that_a_request_allows_is_the_search_s(server: Served) -> None:
     allowed: list[object] = []
 
-    def noted(request: Request, _: Profile, __: Search, ___: Callable[[], int]) -> Reply:
+    def noted(request: Request, *_: object) -> Reply:
         allowed.append(request.timeout)
         raise SearchTimeout("given up")
 

@@ -35,6 +35,7 @@ from recollect.records import (
     Page,
     Passage,
     Piece,
+    Position,
     Progress,
     Recall,
     Scope,
@@ -149,11 +150,13 @@ class MemoryStore(Protocol):
         where: Filter,
         limit: int,
         offset: int = 0,
+        after: Position | None = None,
         among: Sequence[int] | None = None,
         count: bool = True,
     ) -> Page:
         """Return memories newest first (`Memory.when`, then id), of those *among* if given.
 
+        The page begins *after* a position, if given; the total counts all memories all the same.
         Without *count* the total is the number of ids returned: enough to learn whether there are any.
         """
         ...

@@ -248,7 +248,7 @@ def open_(db: Recollection, given: Given, _: Progress | None) -> Answer:
 def list_(db: Recollection, given: Given, _: Progress | None) -> Answer:
     """List memories, newest first."""
     offset = given["offset"]
-    listing = db.list(where=given.where(), limit=given["limit"], offset=offset)
+    listing = db.list(where=given.where(), limit=given["limit"], offset=offset, after=given.get("after"))
     return paged(
         listing,
         lambda: pages.listing_page(listing, offset=offset),

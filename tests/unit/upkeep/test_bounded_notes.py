@@ -1,9 +1,11 @@
 """What a store notes down by itself does not grow for ever."""
 
+import asyncio
 from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from starlette.responses import Response
 
 import recollect
 from kit import NOON
@@ -14,7 +16,7 @@ from recollect.recall.log import FRESH
 from recollect.records import ALL_PROJECTS
 from recollect.remember.failed_imports import FAILED, note_failures
 from recollect.surfaces.serve import idempotency
-from recollect.surfaces.serve.idempotency import Idempotency
+from recollect.surfaces.serve.idempotency import IdempotencyKeys
 from recollect.upkeep.review import SETTLED
 
 
@@ -83,10 +85,13 @@ def test_only_the_last_tunings_are_kept(db: Recollection) -> None:
 
 
 def test_keys_of_requests_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idempotency, "MOST", 3)
-    keys = Idempotency(clock=lambda: 0.0)
+    monkeypatch.setattr(idempotency, "MAX_KEYS", 3)
+    keys = IdempotencyKeys(clock=lambda: 0.0)
+
+    async def write() -> Response:
+        return Response()
 
     for number in range(9):
-        keys.begin("caller", str(number), b"")
+        asyncio.run(keys.respond("caller", str(number), b"", write))
 
-    assert len(keys._kept) == 3  # noqa: SLF001
+    assert len(keys) == 3

@@ -17,6 +17,7 @@ from recollect.records import (
     Memory,
     Outline,
     Page,
+    Position,
     Scope,
     StoreStats,
     Traits,
@@ -256,6 +257,7 @@ def browse(
     where: Filter,
     limit: int,
     offset: int = 0,
+    after: Position | None = None,
     among: Sequence[int] | None = None,
     count: bool = True,
 ) -> Page:
@@ -263,6 +265,8 @@ def browse(
     clause = admits(db.engine, where) & in_scope(db.engine, scope) & db.engine.member("m.id", among)
     with db.engine.session():
         totals = ask(db, "select count(*) from memory m", clause) if count else []
+        if after is not None:
+            clause &= Clause("(m.happened_at, m.id) < (?, ?)", (moment(after.when), after.id))
         tail = "order by m.happened_at desc, m.id desc limit ? offset ?"
         rows = ask(db, "select m.id from memory m", clause, tail, (limit, offset))
     return Page(ids=tuple(row for (row,) in rows), total=totals[0][0] if totals else len(rows))

@@ -1,12 +1,8 @@
-"""One request for an operation over HTTP, from its bytes to its answer.
-
-A search that was answered a moment ago takes the shortest way: no routing, no thread, the bytes as they were
-sent.
-"""
+"""One request for an operation over HTTP, from its bytes to its response."""
 
 import asyncio
 import json
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from threading import Event
 from time import perf_counter
 from typing import Any, Final, TypeVar
@@ -18,15 +14,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from recollect.errors import RecollectError
 from recollect.replies import Reply
-from recollect.surfaces.serve.answers import QUESTIONS, Question, may_be_kept
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
-from recollect.surfaces.serve.idempotency import Idempotency
+from recollect.surfaces.serve.idempotency import IdempotencyKeys
 from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body
 from recollect.surfaces.serve.openapi import BASE
-from recollect.surfaces.serve.outgoing import Lines, Streamed, content, tag_of
+from recollect.surfaces.serve.outgoing import Lines, Streamed, content, with_etag
 from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
-from recollect.surfaces.serve.warm_store import Kept, WarmStore
+from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.surfaces.table import Answer, Operation
 
 T = TypeVar("T")
@@ -67,10 +62,6 @@ class Asked(Struct, frozen=True, kw_only=True):
         """Whether its answer has an ETag; one that names a session has none, as it is logged."""
         return self.operation.name in TAGGED and b"session" not in self._given
 
-    def key(self, version: Hashable) -> Hashable:
-        """Return what an answer to it is known by, for as long as answers are kept."""
-        return (self.operation.name, self.method, self._given, self.caller, version)
-
     @property
     def _given(self) -> bytes:
         return self.body if self.method == "POST" else self.query
@@ -81,7 +72,7 @@ class OperationDoor:
 
     def __init__(self, warm: WarmStore, rest: ASGIApp) -> None:
         self._warm, self._rest = warm, rest
-        self._idempotency, self._lines = Idempotency(), Lines()
+        self._keys, self._lines = IdempotencyKeys(), Lines()
         self._operations = {f"{BASE}/{name}": each for name, each in warm.dispatcher.operations.items()}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -101,9 +92,8 @@ class OperationDoor:
         self._warm.metrics.count(operation.name, status=response.status_code, seconds=seconds, outcome=outcome)
         await response(scope, receive, send)
 
-    async def _respond(
-        self, operation: Operation, scope: Scope, receive: Receive
-    ) -> "tuple[Response | Kept, str | None]":
+    async def _respond(self, operation: Operation, scope: Scope, receive: Receive) -> tuple[Response, str | None]:
+        """Return the response, and the outcome of a search."""
         method = scope["method"]
         if method not in methods_of(operation):
             raise wrong_method(method, methods_of(operation))
@@ -119,42 +109,15 @@ class OperationDoor:
             receive=receive,
         )
         if not asked.is_tagged:
-            return await self._anew(asked), None
-        searches = operation.name in SEARCHES
-        found, outcome = await self._found(asked) if searches else ((await self._made(asked))[0], None)
-        tag = found.tag.decode()
-        known = tag in asked.headers.get("if-none-match", "")
-        return (Response(status_code=304, headers={"ETag": tag}) if known else found), outcome
-
-    async def _found(self, asked: Asked) -> "tuple[Kept, str | None]":
-        """Answer a search: from memory, and count it all the same, or by searching."""
-        key = asked.key(await self._warm.ask(lambda: self._warm.version(asked.project)))
-        kept = self._warm.bodies.get(key)
-        if kept is not None:
-            self._warm.answers.count(kept[1])
-            return kept[0], None
-        questions: list[Question] = []
-        token = QUESTIONS.set(questions)
-        try:
-            made, reply = await self._made(asked)
-        finally:
-            QUESTIONS.reset(token)
-        if not isinstance(reply, Reply):  # it explains its scores
-            return made, None
-        if may_be_kept(reply):
-            self._warm.bodies.put(key, (made, questions[-1]))
-        return made, reply.outcome
-
-    async def _made(self, asked: Asked) -> "tuple[Kept, Any]":
-        """Answer; return what is sent, and the value that was answered."""
+            return await self._untagged(asked), None
         value = (await self._ask(asked, asked.values())).value
+        response = await self.in_thread(lambda: with_etag(value))
+        tag = response.headers["etag"]
+        if tag in asked.headers.get("if-none-match", ""):
+            response = Response(status_code=304, headers={"ETag": tag})
+        return response, value.outcome if isinstance(value, Reply) else None
 
-        def made() -> Kept:
-            return Kept(body=content(value), tag=tag_of(value))
-
-        return await self.in_thread(made), value
-
-    async def _anew(self, asked: Asked) -> Response:
+    async def _untagged(self, asked: Asked) -> Response:
         values = asked.values()
         if asked.method == "GET" and asked.operation.rights.writes(values):  # what a link or an image could set off
             raise wrong_method("GET", ("POST",))
@@ -162,23 +125,22 @@ class OperationDoor:
         return await (self._do(asked, values) if key is None else self._once(asked, values, key))
 
     async def _once(self, asked: Asked, values: Mapping[str, Any], key: str) -> Response:
-        """Do a write that may be sent again under the same key."""
-        known = f"{asked.caller.name}/{asked.operation.name}"
-        before = self._idempotency.begin(known, key, asked.body)
-        if before is not None:
-            await self._warm.ask(lambda: self._refuse_erased(before, asked.project))
-            return before
-        response: Response | None = None
-        try:
-            response = await self._do(asked, values)
-        except RecollectError as error:
-            response = problem(error)
-        finally:
-            self._idempotency.end(known, key, response)
+        """Do a write that may be sent again with the same Idempotency-Key."""
+
+        async def write() -> Response:
+            try:
+                return await self._do(asked, values)
+            except RecollectError as error:
+                return problem(error)
+
+        writer = f"{asked.caller.name}/{asked.operation.name}"
+        response = await self._keys.respond(writer, key, asked.body, write)
+        if "idempotent-replay" in response.headers:
+            await self._warm.ask(lambda: self._refuse_erased(response, asked.project))
         return response
 
     def _refuse_erased(self, answer: Response, project: str | None) -> None:
-        """Refuse to give an *answer* again that names a memory which was erased since."""
+        """Refuse to replay an *answer* that names a memory which was erased since."""
         db = self._warm.db if project is None else self._warm.db.in_project(project)
         ids = _ids_in(json.loads(bytes(answer.body)))
         if set(ids) - db.store.load(ids, scope=db.scope).keys():
@@ -220,7 +182,7 @@ def _ids_in(value: Any) -> list[int]:
 
 def _answer(dispatcher: Dispatcher, name: str, values: Mapping[str, Any], caller: Caller) -> Answer:
     if name == "list":
-        return page_of(lambda wanted: dispatcher.answer(name, wanted, caller), values)
+        return page_of(dispatcher, values, caller)
     return dispatcher.answer(name, values, caller)
 
 

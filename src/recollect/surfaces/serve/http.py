@@ -65,7 +65,7 @@ class Others:
 
     async def _ready(self, _: Request) -> Response:
         try:
-            await self.in_thread(self.warm.version)
+            await self.in_thread(self.warm.db.store.version)
         except RecollectError as error:
             return problem(error)
         return JSONResponse({"status": "ready"})

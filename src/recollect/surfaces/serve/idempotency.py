@@ -1,8 +1,7 @@
-"""Writes that are sent twice are done once: the answer to a key is kept for a day and given again."""
+"""Do a write once, however often it is sent: the response to an Idempotency-Key is kept for a day and sent again."""
 
 import hashlib
-from collections.abc import Callable
-from threading import Lock
+from collections.abc import Awaitable, Callable
 from time import monotonic
 from typing import Final
 
@@ -11,56 +10,61 @@ from starlette.responses import Response
 
 from recollect.surfaces.serve.problems import HttpError
 
-DAY: Final = 24 * 3600.0
-MOST: Final = 10_000
-LONGEST: Final = 200
+KEY_SECONDS: Final = 24 * 3600.0
+MAX_KEYS: Final = 10_000
+MAX_KEY_LENGTH: Final = 200
 
 
-class _Kept(Struct):
+class _Write(Struct):
     digest: bytes
-    at: float
-    answer: tuple[int, bytes, str] | None = None
+    begun_at: float
+    response: Response | None = None
+    """None while the write is running."""
 
 
-class Idempotency:
-    """Answers by the key that a caller gave its request; in memory, so a restart forgets them."""
+class IdempotencyKeys:
+    """The responses to writes by caller and key; in memory, so a restart forgets them. For one event loop."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._kept: dict[tuple[str, str], _Kept] = {}
-        self._lock = Lock()
+        self._writes: dict[tuple[str, str], _Write] = {}
+        """Oldest first."""
 
-    def begin(self, caller: str, key: str, body: bytes) -> Response | None:
-        """Return the answer that *key* had already; None where the request is to be done now."""
-        if not key or len(key) > LONGEST:
-            raise HttpError("bad_input", "the Idempotency-Key is blank or too long", hint=f"1 to {LONGEST} characters")
+    def __len__(self) -> int:
+        return len(self._writes)
+
+    async def respond(self, caller: str, key: str, body: bytes, write: Callable[[], Awaitable[Response]]) -> Response:
+        """Return the response that *key* got before, marked as a replay, or that of *write*.
+
+        A write that failed on our side (status 500 and above, or an exception) may be tried again.
+        """
+        if not 0 < len(key) <= MAX_KEY_LENGTH:
+            hint = f"1 to {MAX_KEY_LENGTH} characters"
+            raise HttpError("bad_input", "the Idempotency-Key is blank or too long", hint=hint)
+        self._drop_old()
         digest = hashlib.sha256(body).digest()
-        with self._lock:
-            self._drop_old()
-            kept = self._kept.get((caller, key))
-            if kept is None:
-                self._kept[caller, key] = _Kept(digest, self._clock())
-                return None
-        if kept.digest != digest:
-            raise HttpError("key_reused", "the Idempotency-Key was used for another request", hint="use a new key")
-        if kept.answer is None:
-            raise HttpError("in_flight", "a request with this Idempotency-Key is under way", hint="wait for its answer")
-        status, content, media = kept.answer
-        return Response(content, status_code=status, media_type=media, headers={"Idempotent-Replay": "true"})
-
-    def end(self, caller: str, key: str, response: Response | None) -> None:
-        """Keep the answer of *key*; one that failed on our side may be tried again."""
-        with self._lock:
-            if response is None or response.status_code >= 500:
-                self._kept.pop((caller, key), None)
-                return
-            kept = self._kept.get((caller, key))
-            if kept is not None:
-                media = response.media_type or "application/json"
-                kept.answer = (response.status_code, bytes(response.body), media)
+        known = self._writes.get((caller, key))
+        if known is not None:
+            return _replay(known, digest)
+        begun = self._writes[caller, key] = _Write(digest, self._clock())
+        try:
+            response = begun.response = await write()
+        finally:
+            if begun.response is None or begun.response.status_code >= 500:
+                self._writes.pop((caller, key), None)
+        return response
 
     def _drop_old(self) -> None:
-        """Drop what is older than a day, and the oldest where there are too many; they stand in their order."""
-        since = self._clock() - DAY
-        while self._kept and (len(self._kept) >= MOST or next(iter(self._kept.values())).at < since):
-            del self._kept[next(iter(self._kept))]
+        since = self._clock() - KEY_SECONDS
+        while self._writes and (len(self._writes) >= MAX_KEYS or next(iter(self._writes.values())).begun_at < since):
+            del self._writes[next(iter(self._writes))]
+
+
+def _replay(known: _Write, digest: bytes) -> Response:
+    if known.digest != digest:
+        raise HttpError("key_reused", "the Idempotency-Key was used for another request", hint="use a new key")
+    if known.response is None:
+        raise HttpError("in_flight", "a request with this Idempotency-Key is running", hint="wait for its answer")
+    first = known.response
+    headers = {"Idempotent-Replay": "true"}
+    return Response(first.body, status_code=first.status_code, media_type=first.media_type, headers=headers)

@@ -1,20 +1,17 @@
 """What is counted, as Prometheus reads it: how many, how long, how large. Never what was asked."""
 
-from typing import Any
-
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from recollect.surfaces.serve.answers import Answers
-from recollect.surfaces.serve.cache import ResultCache
+from recollect.surfaces.serve.answer_cache import AnswerCache
 from recollect.version import __version__
 
 
 class Metrics:
     """The numbers of one server."""
 
-    def __init__(self, answers: Answers, bodies: "ResultCache[Any]") -> None:
+    def __init__(self, answers: AnswerCache) -> None:
         self._registry = CollectorRegistry()
         kept = self._registry
         self.requests = Counter(
@@ -28,7 +25,7 @@ class Metrics:
         self.under_way = Gauge("recollect_requests_in_flight", "Requests under way.", registry=kept)
         about = Gauge("recollect_build_info", "The version that runs.", ["version"], registry=kept)
         about.labels(version=__version__).set(1)
-        self._registry.register(_Cache(answers, bodies))
+        self._registry.register(_Cache(answers))
         self._counted: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def count(self, operation: str, *, status: int, seconds: float, outcome: str | None = None) -> None:
@@ -52,18 +49,17 @@ class Metrics:
 
 
 class _Cache(Collector):
-    """Counts of the cache, read when somebody looks."""
+    """Counters of the answer cache, read when Prometheus asks."""
 
-    def __init__(self, answers: Answers, bodies: "ResultCache[Any]") -> None:
-        self._answers, self._bodies = answers, bodies
+    def __init__(self, answers: AnswerCache) -> None:
+        self._answers = answers
 
     def collect(self) -> list[CounterMetricFamily | GaugeMetricFamily]:
-        """Return what the cache has counted."""
-        cache, flight = self._answers.cache, self._answers.flight
-        hits = cache.hits + self._bodies.hits
+        """Return the current counts."""
+        cache = self._answers
         return [
-            CounterMetricFamily("recollect_cache_hits", "Searches answered from the cache.", value=hits),
+            CounterMetricFamily("recollect_cache_hits", "Searches answered from the cache.", value=cache.hits),
             CounterMetricFamily("recollect_cache_misses", "Searches that were not in the cache.", value=cache.misses),
-            CounterMetricFamily("recollect_searches_executed", "Searches that were run.", value=flight.executions),
-            GaugeMetricFamily("recollect_cache_entries", "Results in the cache.", value=len(cache)),
+            CounterMetricFamily("recollect_searches_executed", "Searches that were run.", value=cache.executed),
+            GaugeMetricFamily("recollect_cache_entries", "Replies in the cache.", value=len(cache)),
         ]

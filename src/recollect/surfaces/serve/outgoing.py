@@ -30,25 +30,21 @@ def content(value: Any) -> bytes:
     return json.dumps(serialise(value), ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
-def tag_of(value: Any) -> bytes:
-    """Return the ETag of an answer: that of its content, without what changes from one moment to the next."""
-    steady = _steady(value) if isinstance(value, Reply) else value
-    return f'W/"{hashlib.blake2b(content(steady), digest_size=12).hexdigest()}"'.encode()
+def with_etag(value: Any) -> Response:
+    """Return the response for *value* with an ETag of its content, which leaves out what changes with every moment.
+
+    Of a reply these are its timings, and the scores, which fade with the age of a memory.
+    """
+    body = content(value)
+    steady = content(_steady(value)) if isinstance(value, Reply) else body
+    tag = f'W/"{hashlib.blake2b(steady, digest_size=12).hexdigest()}"'
+    return Response(body, media_type="application/json", headers={"ETag": tag})
 
 
 def _steady(reply: Reply) -> tuple[Any, ...]:
-    """Return what *reply* says, without timings and without scores, which fade with the age of a memory."""
     hits = [(hit.id, hit.memory.updated_at, hit.snippet, hit.conflicts) for hit in reply.hits]
-    return (
-        reply.query,
-        reply.outcome,
-        reply.reason,
-        reply.degraded,
-        reply.hidden,
-        reply.facets,
-        reply.suggestions,
-        hits,
-    )
+    said = (reply.query, reply.outcome, reply.reason, reply.degraded, reply.hidden, reply.facets, reply.suggestions)
+    return (*said, hits)
 
 
 class Streamed(Response):

@@ -1,108 +1,60 @@
-"""Pages of a long list: a cursor names the last memory of a page, and the next begins after it whatever was written.
+"""Pages of a list: a cursor names the last memory of a page, and the next page begins after it in the order of time."""
 
-Lists are ordered by time and id, so the place after a memory is found by halving, also where that memory is gone.
-"""
-
-import base64
-import json
-from collections.abc import Callable, Mapping
-from datetime import datetime
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from msgspec import Struct
+from msgspec import Meta, MsgspecError, json
 from msgspec.structs import replace
 
 from recollect.errors import InputError
-from recollect.records import Memory
+from recollect.records import Position
 from recollect.replies import Listing
 from recollect.surfaces.serialise import serialise
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher, checked_values
 from recollect.surfaces.table import Answer, Parameter
 
-CURSOR: Final = Parameter(name="cursor", about="go on after the page that told this as next_cursor")
-ABOUT_NEXT: Final = "The cursor of the next page, where there is one."
-Ask = Callable[[Mapping[str, Any]], Answer]
+CURSOR: Final = Parameter(name="cursor", about="continue after the page that returned this as next_cursor")
+ABOUT_NEXT: Final = "The cursor of the next page, if there is one."
+_Cursor = tuple[Annotated[datetime, Meta(tz=True)], Annotated[int, Meta(ge=0, le=2**63 - 1)], str]
+"""The time and the id of the last memory of a page, and a digest of the filters of its list."""
 
 
-class Cursor(Struct, frozen=True, kw_only=True):
-    """The last memory of a page, how many came before the next, and what the list was narrowed to."""
-
-    when: datetime
-    id: int
-    passed: int
-    asked: str
-
-    def written(self) -> str:
-        """Return it as a text that means nothing to anybody else."""
-        told = json.dumps([self.when.isoformat(), self.id, self.passed, self.asked])
-        return base64.urlsafe_b64encode(told.encode()).decode().rstrip("=")
-
-    def is_before(self, memory: Memory) -> bool:
-        """Tell whether *memory* comes after the page; the newest come first."""
-        return (memory.when, memory.id) < (self.when, self.id)
-
-
-def read_cursor(text: str) -> Cursor:
-    """Return the cursor that *text* is."""
-    try:
-        told = json.loads(base64.urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4)))
-        when, row, passed, asked = told
-        moment = datetime.fromisoformat(when)
-        fits = moment.tzinfo is not None and isinstance(asked, str) and 0 <= passed < 2**62 and abs(row) < 2**63
-    except (ValueError, TypeError, RecursionError):
-        fits = False
-    if not fits:
-        raise InputError("this is no cursor", hint="take it from next_cursor of the page before")
-    return Cursor(when=moment, id=int(row), passed=int(passed), asked=asked)
-
-
-def page_of(ask: Ask, values: Mapping[str, Any]) -> Answer:
-    """Return the page that *values* ask for, with the cursor of the next where there is more; *ask* lists."""
+def page_of(dispatcher: Dispatcher, values: Mapping[str, Any], caller: Caller) -> Answer:
+    """Return the page of `list` that *values* ask for, with `next_cursor` if there are more memories."""
+    operation, cursor = dispatcher.operation("list"), values.get("cursor")
     wanted = {name: value for name, value in values.items() if name != "cursor" and value is not None}
-    asked, told = _digest(wanted), values.get("cursor")
-    if told is not None:
-        wanted["offset"] = _place(ask, wanted, told, asked)
-    answer = ask(wanted)
+    checked = checked_values(operation, wanted)
+    limit, digest = checked["limit"], _digest(wanted)
+    after = None if cursor is None else _read_cursor(cursor, digest, has_offset="offset" in wanted)
+    one_more = {**checked, "limit": limit + 1, "after": after}
+    answer = dispatcher.run("list", operation.rights, checked, caller, lambda db: operation.answer(db, one_more))
     listing: Listing = answer.value
-    passed = wanted.get("offset", 0) + len(listing.memories)
-    if not listing.memories or passed >= listing.total:
-        return answer
-    last = listing.memories[-1]
-    following = Cursor(when=last.when, id=last.id, passed=passed, asked=asked)
-    return replace(answer, value={**serialise(listing), "next_cursor": following.written()})
+    page = replace(listing, memories=listing.memories[:limit])
+    if not page.memories or len(page.memories) == len(listing.memories):
+        return replace(answer, value=page)
+    last = page.memories[-1]
+    following = urlsafe_b64encode(json.encode((last.when, last.id, digest))).decode().rstrip("=")
+    return replace(answer, value={**serialise(page), "next_cursor": following})
 
 
-def _place(ask: Ask, wanted: Mapping[str, Any], told: Any, asked: str) -> int:
-    """Return how many memories to pass over for the page after the cursor that was *told*."""
-    if not isinstance(told, str) or "offset" in wanted:
+def _read_cursor(text: Any, digest: str, *, has_offset: bool) -> Position:
+    """Return the position that the cursor *text* names, if it belongs to the list with this *digest*."""
+    if not isinstance(text, str) or has_offset:
         raise InputError("give a cursor, or an offset", hint="a cursor is a text: next_cursor of the page before")
-    cursor = read_cursor(told)
-    if cursor.asked != asked:
-        raise InputError("this cursor is of another list", hint="narrow the list as on the page before")
-
-    def at(place: int) -> Memory | None:
-        found = ask({**wanted, "limit": 1, "offset": place}).value.memories
-        return found[0] if found else None
-
-    return _first(lambda place: (found := at(place)) is None or cursor.is_before(found), near=cursor.passed)
-
-
-def _first(holds: Callable[[int], bool], *, near: int) -> int:
-    """Return the first number that *holds*; all after it do too. It is probably *near*, and found from there."""
-    low, high, step = 0, near, 1
-    while not holds(high):
-        low, high, step = high + 1, high + step, step * 2
-    step = 1
-    while high - step >= low and holds(high - step):
-        high, step = high - step, step * 2
-    low = max(low, high - step + 1)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if holds(middle) else (middle + 1, high)
-    return low
+    try:
+        when, row, own = json.decode(urlsafe_b64decode(text + "==="), type=_Cursor)
+        position = Position(when=when.astimezone(UTC), id=row)
+    except (ValueError, OverflowError, MsgspecError) as error:
+        raise InputError("this is not a cursor", hint="take it from next_cursor of the page before") from error
+    if own != digest:
+        raise InputError("this cursor belongs to another list", hint="use the same filters as on the page before")
+    return position
 
 
 def _digest(wanted: Mapping[str, Any]) -> str:
-    """Return what a list is narrowed to, in short."""
-    narrowed = {name: value for name, value in wanted.items() if name not in ("limit", "offset")}
-    return blake2b(json.dumps(narrowed, sort_keys=True, default=str).encode(), digest_size=6).hexdigest()
+    """Return a digest of the filters of a list."""
+    filters = {name: value for name, value in wanted.items() if name not in ("limit", "offset")}
+    return blake2b(json.encode(filters, order="sorted"), digest_size=6).hexdigest()

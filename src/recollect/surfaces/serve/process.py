@@ -223,7 +223,7 @@ class _Process:
     # --- the local door ---------------------------------------------------------------------
 
     async def _ping(self, *_: Any) -> Mapping[str, Any]:
-        cache = self._warm.answers.cache
+        cache = self._warm.answers
         place = read_place(self._db.address)
         return {
             "pid": os.getpid(),
