@@ -4,26 +4,25 @@ identical   the same words, whatever the case, spacing and punctuation
 restates    the same thing in slightly other words: nothing that carries meaning is left over on either side
 updates     the same slot of the same subject holds another value now, or the new text states a change of it
 conflicts   one says what the other denies, or another source says otherwise
-distinct    everything else; the nearest one, if any, stands in the evidence as "proposes": the two are linked
+distinct    everything else; the nearest one, if any, is proposed: the two are linked
 
 Only *identical* and *restates* lead to a merge, so both are judged to refuse when in doubt: a word that
 one text has and the other has not, another order of the words, a question against a statement.
 
-What the writer may not change, because it is trusted less or because a memory is pinned, is never superseded and takes
-no other wording: there an update is a conflict, a restatement a link.
+How trust and pins change a decision is a table: `OUTCOMES`.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from recollect.lazy import cache_short, regex
-from recollect.records import NEVER, NOTHING, Decision, Memory
+from recollect.records import NEVER, NOTHING, Decision, Memory, Trust
 from recollect.text.claims import Relation, relation
 from recollect.text.differences import (
     NEGATING,
@@ -37,7 +36,7 @@ from recollect.text.differences import (
     spaced,
 )
 from recollect.text.tokenizer import word_set
-from recollect.trust import against, may_change, may_replace, outranks
+from recollect.trust import against, may_change, outranks
 
 MERGED: Final = ("identical", "restates")
 """The decisions after which a draft is no memory of its own."""
@@ -51,6 +50,27 @@ BM25: Final = 0.7
 """The normalised BM25 above which profile `oro` takes a memory for a duplicate."""
 
 
+class Existing(Struct, frozen=True):
+    """A stored memory."""
+
+    id: int
+
+
+class InBatch(Struct, frozen=True):
+    """An earlier draft of the same batch, which may have no id yet."""
+
+    place: int
+
+
+Target = Existing | InBatch
+"""What a new memory is compared with."""
+
+
+def row_of(target: Target | None) -> int | None:
+    """Return the id of a stored memory; None for anything else."""
+    return target.id if isinstance(target, Existing) else None
+
+
 class DuplicateCandidate(Struct, frozen=True, kw_only=True):
     """A memory that may say the same as a new one, with its variants and how near it is, where that is known."""
 
@@ -58,7 +78,14 @@ class DuplicateCandidate(Struct, frozen=True, kw_only=True):
     variants: tuple[str, ...] = ()
     cosine: float | None = None
     bm25: float | None = None
-    """The normalised BM25 of the new memory's own words."""
+    """The normalized BM25 of the new memory's own words."""
+    place: int | None = None
+    """Its place in the batch, if it is a draft."""
+
+    @property
+    def target(self) -> Target:
+        """Return the stored memory or the draft that it is."""
+        return Existing(self.memory.id) if self.place is None else InBatch(self.place)
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -70,22 +97,24 @@ class DedupResult(Struct, frozen=True, kw_only=True):
     """What a new memory is, to which one, and why."""
 
     decision: Decision
-    of: int | None = None
+    of: Target | None = None
     evidence: Mapping[str, object] = field(default_factory=lambda: NOTHING)
-    supersedes: tuple[int, ...] = ()
+    proposes: Target | None = None
+    """The nearest one, to be linked, where it is distinct."""
+    supersedes: tuple[Target, ...] = ()
     """What else it takes the place of."""
 
 
 DISTINCT: Final = DedupResult(decision="distinct")
 
 
-LONGEST: Final = 100_000
-"""So many characters of a memory, and no more, are compared word for word with those of others."""
+MAX_COMPARED_CHARACTERS: Final = 100_000
+"""A longer memory is known by its digest only."""
 
 
 def is_comparable(memory: Memory) -> bool:
-    """Return whether *memory* is short enough to be compared word for word; a longer one is known by its digest."""
-    return len(memory.content) <= LONGEST
+    """Return whether *memory* is short enough to be compared word for word."""
+    return len(memory.content) <= MAX_COMPARED_CHARACTERS
 
 
 def is_standalone(memory: Memory) -> bool:
@@ -111,9 +140,7 @@ def decide_oro(_: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResu
         return DISTINCT
     evidence = {"bm25": by_words.bm25, "cosine": by_cosine.cosine}
     near = by_cosine if (by_cosine.cosine or 0.0) > COSINE else by_words if (by_words.bm25 or 0.0) > BM25 else None
-    return DedupResult(
-        decision="restates" if near else "distinct", of=near.memory.id if near else None, evidence=evidence
-    )
+    return DedupResult(decision="restates" if near else "distinct", of=near.target if near else None, evidence=evidence)
 
 
 Decide = Callable[[Memory, Sequence[DuplicateCandidate]], DedupResult]
@@ -125,60 +152,71 @@ IN_BULK: Final[Mapping[str, Decide]] = {**DECIDE, "words": partial(decide, read=
 
 # --- who may change what ---------------------------------------------------------------------
 
+Standing = Literal["peer", "lesser", "pinned", "protected"]
+"""How a memory stands to a writer: of the same trust, trusted less, pinned by the writer itself, or out of reach."""
+
+OUTCOMES: Final[Mapping[Standing, Mapping[Decision, Decision]]] = {
+    "peer": {},
+    "lesser": {"identical": "updates", "restates": "updates"},
+    "pinned": {"updates": "conflicts"},
+    "protected": {"restates": "distinct", "updates": "conflicts"},
+}
+"""What a decision becomes by the standing of the memory it is about; decisions that are not listed stay.
+
+The words of a trusted writer replace those of a lesser one even where both say the same: they are kept as given.
+A pinned memory takes another wording but is never superseded. A protected one is left as it is.
+"""
+
+
+def standing(writer: Trust, held: Memory) -> Standing:
+    """Return how *held* stands to a *writer*."""
+    if not may_change(writer, held):
+        return "protected"
+    return "pinned" if held.pinned else "lesser" if outranks(writer, held) else "peer"
+
 
 def decide_by_trust(
-    new: Memory, candidates: Sequence[DuplicateCandidate], decide_freely: Decide, *, replaces: int | None = None
+    new: Memory, candidates: Sequence[DuplicateCandidate], decide_freely: Decide, *, replaces: Existing | None = None
 ) -> DedupResult:
-    """Return what *new* is to *candidates*, of which its writer may change some; *replaces* is a lesser one's copy.
+    """Return what *new* is to *candidates* with respect to who wrote them; *replaces* is a copy of lesser trust.
 
-    Those of its own trust are decided on freely. What is trusted less it supersedes, also where it says the same:
-    words of a trusted writer are kept as they were given. What it may not change it leaves as it is.
+    A peer that says the same comes first, then one that must not be superseded, then what *new* supersedes.
     """
-    if not candidates and replaces is None:
-        return decide_freely(new, candidates)
-    lesser = [each for each in candidates if outranks(new.trust, each.memory) and _is_current(each.memory)]
-    held = [each for each in candidates if not may_replace(new.trust, each.memory) and _is_current(each.memory)]
-    free = decide_freely(new, [each for each in candidates if _is_peer(new, each.memory)])
-    if free.decision in MERGED or not (held or lesser or replaces):
+    current = [(each, standing(new.trust, each.memory)) for each in candidates]
+    peers = [each for each, rank in current if rank == "peer"]
+    current = [(each, rank) for each, rank in current if each.memory.superseded_by is None]
+    lesser = [each for each, rank in current if rank == "lesser"]
+    kept = [each for each, rank in current if rank in ("pinned", "protected")]
+    free = decide_freely(new, peers)
+    if free.decision in MERGED or not (kept or lesser or replaces):
         return free
-    guarded = guard(decide(new, held), new, {each.memory.id: each.memory for each in held})
+    guarded = guard(decide(new, kept), new, kept)
     if guarded.decision in MERGED:
         return guarded
     below = decide_freely(new, lesser)
-    outdated = [each for each in (free, below) if each.decision == "updates" or (each is below and _is_repeat(each))]
-    rows = tuple(dict.fromkeys(row for row in (*(each.of for each in outdated), replaces) if row is not None))
+    below = replace(below, decision=OUTCOMES["lesser"].get(below.decision, below.decision))
+    outdated = [each for each in (free, below) if each.decision == "updates"]
+    targets = tuple(dict.fromkeys(each for each in (*(each.of for each in outdated), replaces) if each is not None))
     if guarded.decision == "conflicts":
-        return replace(guarded, supersedes=rows)
-    if rows:
+        return replace(guarded, supersedes=targets)
+    if targets:
         evidence = outdated[0].evidence if outdated else {"by": "content"}
-        return DedupResult(decision="updates", of=rows[0], evidence=evidence, supersedes=rows[1:])
-    told = [each for each in (free, below, guarded) if each.decision != "distinct" or "proposes" in each.evidence]
-    return min(told, key=lambda each: _STRENGTH.index(each.decision), default=free)
+        return DedupResult(decision="updates", of=targets[0], evidence=evidence, supersedes=targets[1:])
+    found = [each for each in (free, below, guarded) if each.of is not None or each.proposes is not None]
+    return min(found, key=lambda each: _STRENGTH.index(each.decision), default=free)
 
 
-def guard(result: DedupResult, new: Memory, held: Mapping[int, Memory]) -> DedupResult:
-    """Return what is left of *result* where *new* may not take the place of one of *held*, or not even reword it."""
-    old = None if result.of is None else held.get(result.of)
-    if old is None or may_replace(new.trust, old):
+def guard(result: DedupResult, new: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
+    """Return *result* as it is where *new* may not supersede the one of *candidates* that it is about."""
+    old = next((each.memory for each in candidates if each.target == result.of), None)
+    rank = "peer" if old is None else standing(new.trust, old)
+    if old is None or rank in ("peer", "lesser"):
         return result
     evidence = {**result.evidence, **against(new.trust, old)}
-    if result.decision == "identical" or (result.decision == "restates" and may_change(new.trust, old)):
-        return replace(result, evidence=evidence)
-    if result.decision == "restates":
-        return DedupResult(decision="distinct", evidence={**evidence, "proposes": old.id})
-    return DedupResult(decision="conflicts", of=old.id, evidence=evidence)
-
-
-def _is_peer(new: Memory, held: Memory) -> bool:
-    return may_replace(new.trust, held) and not outranks(new.trust, held)
-
-
-def _is_current(memory: Memory) -> bool:
-    return memory.superseded_by is None
-
-
-def _is_repeat(result: DedupResult) -> bool:
-    return result.decision in MERGED
+    decision = OUTCOMES[rank].get(result.decision, result.decision)
+    if decision == "distinct":
+        return DedupResult(decision=decision, evidence=evidence, proposes=result.of)
+    return DedupResult(decision=decision, of=result.of, evidence=evidence)
 
 
 def says_the_same(a: str, b: str) -> bool:
@@ -213,20 +251,21 @@ def _closest(new: Memory, candidates: Sequence[DuplicateCandidate]) -> Iterable[
         return candidates
     by_words = sorted(others, key=lambda each: -max(_word_jaccard(new.content, text) for text in each.texts))
     by_vector = sorted((each for each in others if each.cosine is not None), key=lambda each: -(each.cosine or 0.0))
-    kept = {each.memory.id for each in (*by_words[:MAX_COMPARED], *by_vector[:MAX_NEAR])}
-    return [each for each in candidates if (each.cosine or 0.0) > COSINE or each.memory.id in kept]
+    kept = {each.target for each in (*by_words[:MAX_COMPARED], *by_vector[:MAX_NEAR])}
+    return [each for each in candidates if (each.cosine or 0.0) > COSINE or each.target in kept]
 
 
-def _rank(result: DedupResult) -> tuple[int, float, int]:
-    """Return a key that puts the strongest decision first, then the nearest by words and vector, then the lowest id."""
+def _rank(result: DedupResult) -> tuple[int, float, bool, int]:
+    """Return a key that sorts by strength, then nearness by words and vector, then drafts, the last first, then id."""
     near = sum(float(str(result.evidence.get(name, 0.0))) for name in ("jaccard", "cosine"))
-    of = result.of or result.evidence.get("proposes")
-    return _STRENGTH.index(result.decision), -near, int(str(of))
+    target = result.of or result.proposes
+    order = -target.place if isinstance(target, InBatch) else row_of(target) or 0
+    return _STRENGTH.index(result.decision), -near, not isinstance(target, InBatch), order
 
 
 def _compare(new: Memory, candidate: DuplicateCandidate, *, read: bool) -> DedupResult | None:
     """Return what *new* is to one candidate, or None when they have nothing to do with each other."""
-    row, text = candidate.memory.id, candidate.memory.content
+    target, text = candidate.target, candidate.memory.content
     linked, related = (candidate.cosine or 0.0) > COSINE, _related(new, candidate) if read else None
     if not (linked or related) and max(_word_jaccard(new.content, text) for text in candidate.texts) < NEAR / 2:
         return None  # spelling cannot hide that much
@@ -238,11 +277,11 @@ def _compare(new: Memory, candidate: DuplicateCandidate, *, read: bool) -> Dedup
     if decision == "distinct" and related in ("updates", "conflicts"):
         decision = related
     if decision != "distinct":
-        return DedupResult(decision=decision, of=row, evidence=evidence)
+        return DedupResult(decision=decision, of=target, evidence=evidence)
     if related:
         evidence["related"] = True
     if share >= NEAR or linked or related:
-        return DedupResult(decision="distinct", evidence={**evidence, "proposes": row})
+        return DedupResult(decision="distinct", evidence=evidence, proposes=target)
     return None
 
 

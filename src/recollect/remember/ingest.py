@@ -34,15 +34,18 @@ from recollect.remember.contested import note_contested
 from recollect.remember.context import Draft, Embedding, IngestContext, revised
 from recollect.remember.dedup import (
     DECIDE,
-    DISTINCT,
     IN_BULK,
     MERGED,
     Decide,
     DedupResult,
     DuplicateCandidate,
+    Existing,
+    InBatch,
+    Target,
     decide_by_trust,
     is_comparable,
     is_standalone,
+    row_of,
 )
 from recollect.remember.embed import embed_memories
 from recollect.remember.forgotten import forgotten_rows
@@ -196,7 +199,7 @@ class Decided:
 
     def __init__(self) -> None:
         self._results: dict[
-            tuple[bytes, tuple[int, ...]], tuple[Memory, Sequence[DuplicateCandidate], DedupResult]
+            tuple[bytes, tuple[Target, ...]], tuple[Memory, Sequence[DuplicateCandidate], DedupResult]
         ] = {}
 
     def by(self, decide: Decide) -> Decide:
@@ -205,7 +208,7 @@ class Decided:
         def known(memory: Memory, candidates: Sequence[DuplicateCandidate]) -> DedupResult:
             if len(memory.content) <= LONG:
                 return decide(memory, candidates)
-            key = memory.digest, tuple(each.memory.id for each in candidates)
+            key = memory.digest, tuple(each.target for each in candidates)
             held = self._results.get(key)
             if held is not None and held[:2] == (memory, candidates):
                 return held[2]
@@ -478,30 +481,32 @@ _TOO_LONG: Final = DedupResult(decision="distinct", evidence={"by": "length"})
 
 
 def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) -> list[DedupResult]:
-    """Return what each draft is; an `of` below 0 is -1 - the place of an earlier draft of the batch."""
-    same = dict(existing.same)
+    """Return what each draft is to the stored memories and to the earlier drafts of the batch."""
+    same: dict[Key, Target] = {key: Existing(row) for key, row in existing.same.items()}
     earlier: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(dict)
     decisions = []
     for place, entry in enumerate(batch):
-        memory, own = entry.memory, -1 - place
+        memory, own = entry.memory, InBatch(place)
         if not entry.standalone and existing.forgotten.get(place) in existing.memories:
-            decisions.append(DedupResult(decision="identical", of=existing.forgotten[place], evidence=_FORGOTTEN))
+            forgotten = Existing(existing.forgotten[place])
+            decisions.append(DedupResult(decision="identical", of=forgotten, evidence=_FORGOTTEN))
             continue
-        of, replaces = own if entry.key is None else same.setdefault(entry.key, own), None
-        if of > 0 and not entry.standalone:
+        of: Target = own if entry.key is None else same.setdefault(entry.key, own)
+        replaces = None
+        if isinstance(of, Existing) and not entry.standalone:
             of, replaces = _holder(memory, of, own, existing)
         if entry.owner is not None and (of == own or entry.owner.digest == memory.digest):
             decisions.append(_beside(memory, entry.owner))
             if entry.key is not None and decisions[-1].decision == "identical":
                 del same[entry.key]  # nothing goes by this id yet
         elif of != own:
-            decisions.append(_identical(entry, of, existing.memories.get(of)))
+            decisions.append(_identical(entry, of, existing.memories.get(row_of(of) or 0)))
         elif entry.standalone or not is_comparable(memory):
             decisions.append(_STANDALONE if entry.standalone else _TOO_LONG)
         else:
             keys, met = entry.tokens.minhash, earlier[memory.project, memory.kind]
             near = sorted({other for key in keys for other in met.get(key, ())[-ALIKE:]})
-            in_batch = [DuplicateCandidate(memory=replace(batch[other].memory, id=-1 - other)) for other in near]
+            in_batch = [DuplicateCandidate(memory=batch[other].memory, place=other) for other in near]
             candidates = [*existing.candidates(place, memory.kind), *in_batch]
             decisions.append(decide_by_trust(memory, candidates, decide, replaces=replaces))
             if entry.key is not None:
@@ -511,15 +516,15 @@ def _decide_all(batch: Sequence[_Entry], existing: _Existing, decide: Decide) ->
     return decisions
 
 
-def _holder(memory: Memory, of: int, own: int, existing: _Existing) -> tuple[int, int | None]:
-    """Return the memory that holds the words of *memory* now, or its own id and the memory that it replaces.
+def _holder(memory: Memory, of: Existing, own: InBatch, existing: _Existing) -> tuple[Target, Existing | None]:
+    """Return the memory that holds the words of *memory* now, or the draft itself and the memory that it replaces.
 
     The words of a trusted writer are kept as they were given.
     """
-    of = existing.current(of, memory.digest)
-    if not outranks(memory.trust, existing.memories[of]):
-        return of, None
-    return own, None if is_standalone(existing.memories[of]) else of
+    held = existing.memories[existing.current(of.id, memory.digest)]
+    if not outranks(memory.trust, held):
+        return Existing(held.id), None
+    return own, None if is_standalone(held) else Existing(held.id)
 
 
 def _is_guarded(decision: DedupResult) -> bool:
@@ -527,7 +532,7 @@ def _is_guarded(decision: DedupResult) -> bool:
     return decision.decision in MERGED and "against" in decision.evidence
 
 
-def _identical(entry: _Entry, of: int, held: Memory | None) -> DedupResult:
+def _identical(entry: _Entry, of: Target, held: Memory | None) -> DedupResult:
     """Return the decision on a draft whose key belongs to another one; *held*, if that is stored already."""
     evidence: dict[str, object] = {"by": "external_id" if entry.standalone else "content"}
     if held is not None and not may_change(entry.memory.trust, held):
@@ -539,14 +544,16 @@ def _beside(memory: Memory, owner: Memory) -> DedupResult:
     """Return the decision on a record whose external id has a memory, *owner*, that its writer may not change."""
     same = owner.digest == memory.digest
     evidence = {"by": "external_id", **against(memory.trust, owner)}
-    return DedupResult(decision="identical" if same else "conflicts", of=owner.id, evidence=evidence)
+    return DedupResult(decision="identical" if same else "conflicts", of=Existing(owner.id), evidence=evidence)
 
 
-def _resolve(of: int | None, decisions: Sequence[DedupResult], ids: Mapping[int, int]) -> int | None:
-    """Return the stored id behind *of*, which may name an earlier draft, itself perhaps merged into another."""
-    while of is not None and of < 0:
-        of = ids.get(-1 - of, decisions[-1 - of].of)
-    return of
+def _resolve(target: Target | None, decisions: Sequence[DedupResult], ids: Mapping[int, int]) -> int | None:
+    """Return the id of *target*; a draft may itself have been merged into another one."""
+    while isinstance(target, InBatch):
+        if target.place in ids:
+            return ids[target.place]
+        target = decisions[target.place].of
+    return row_of(target)
 
 
 # --- what is written ------------------------------------------------------------------------
@@ -571,11 +578,11 @@ def _insert(batch: Sequence[_Entry], decisions: Sequence[DedupResult], context: 
 
 
 def _runs(new: Sequence[int], decisions: Sequence[DedupResult]) -> Iterator[list[int]]:
-    """Yield stretches of *new* in which no draft names another one of the stretch: that one needs an id first."""
+    """Yield runs of *new* in which no draft refers to another one of the run: that one needs an id first."""
     run: list[int] = []
     for place in new:
         of = decisions[place].of
-        if run and of is not None and of < 0 and -1 - of >= run[0]:
+        if run and isinstance(of, InBatch) and of.place >= run[0]:
             yield run
             run = []
         run.append(place)
@@ -584,19 +591,15 @@ def _runs(new: Sequence[int], decisions: Sequence[DedupResult]) -> Iterator[list
 
 
 def _detail(result: DedupResult, *, of: int | None) -> Mapping[str, object]:
-    """Return what the event of a new memory says of the decision."""
-    if result is DISTINCT:
-        return NOTHING
-    evidence = {**result.evidence, "of": of}
-    # An earlier draft of the same batch may have no id yet, and a mere resemblance does not wait for one.
-    known = {key: each for key, each in evidence.items() if each is not None and not _is_place(each)}
-    if result.decision == "distinct" and "proposes" not in known:
-        return NOTHING
-    return {"decision": result.decision, **known}
+    """Return what the event of a new memory says of the decision.
 
-
-def _is_place(value: object) -> bool:
-    return isinstance(value, int) and value < 0
+    A draft that is merely near has no id yet, and the event does not wait for one.
+    """
+    near = row_of(result.proposes)
+    if result.decision == "distinct" and near is None:
+        return NOTHING
+    about = {**result.evidence, "proposes": near, "of": of}
+    return {"decision": result.decision, **{key: value for key, value in about.items() if value is not None}}
 
 
 def _result(
@@ -612,12 +615,13 @@ def _result(
     if row is None:
         raise AssertionError("what is merged has something it is merged into")
     further = (_resolve(each, decisions, ids) for each in decision.supersedes)
+    near = _resolve(decision.proposes, decisions, ids)
     return IngestResult(
         id=row,
         decision=decision.decision,
         of=of,
         secrets=secrets_of(draft, row),
-        evidence=decision.evidence,
+        evidence=decision.evidence if near is None else {**decision.evidence, "proposes": near},
         supersedes=tuple(each for each in further if each is not None),
     )
 

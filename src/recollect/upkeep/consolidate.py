@@ -41,6 +41,7 @@ from recollect.remember.dedup import (
     guard,
     is_comparable,
     is_standalone,
+    row_of,
 )
 from recollect.remember.ingest import MAX_NEAREST, by_bm25
 from recollect.stores.contract import Store
@@ -211,7 +212,7 @@ def _propose(
         merge = _merge_proposal(memory, candidates, context)
         if merge is not None:
             merges[memory.id] = merge
-        elif (link := _link(memory, guard(decide(memory, candidates), memory, known))) is not None:
+        elif (link := _link(memory, guard(decide(memory, candidates), memory, candidates))) is not None:
             links.append(link)
     return links
 
@@ -242,8 +243,9 @@ def missed_conflicts(context: IngestContext, *, newest: int = BATCH) -> list[Con
             if row in others and others[row].kind == memory.kind and others[row].superseded_by is None
         ]
         result = decide(memory, candidates)
-        if result.decision == "conflicts" and result.of is not None:
-            found.append(Conflict(one=memory, other=others[result.of], kind="memory"))
+        row = row_of(result.of)
+        if result.decision == "conflicts" and row is not None:
+            found.append(Conflict(one=memory, other=others[row], kind="memory"))
     return found
 
 
@@ -302,19 +304,18 @@ def _by_vector(
 def _merged_into(result: DedupResult, context: IngestContext) -> int | None:
     """Return the memory that one with this *result* is merged into, if it may be merged."""
     if result.decision in MERGED:
-        return result.of
+        return row_of(result.of)
     if context.profile.dedup == "bm25" and _cosine(result) > COSINE and not result.evidence["differs"]:
-        return int(str(result.evidence["proposes"]))
+        return row_of(result.proposes)
     return None
 
 
 def _link(memory: Memory, result: DedupResult) -> LinkProposal | None:
     """Return the link that *result* is worth: another value, the contrary, the same thing, or a high cosine."""
-    near, certain = result.of or result.evidence.get("proposes"), {"against", "related"} & result.evidence.keys()
+    near, certain = row_of(result.of or result.proposes), {"against", "related"} & result.evidence.keys()
     if near is None or (result.decision == "distinct" and _cosine(result) <= COSINE and not certain):
         return None
-    evidence = {key: each for key, each in result.evidence.items() if key != "proposes"}
-    return LinkProposal(id=memory.id, near=int(str(near)), evidence={"decision": result.decision, **evidence})
+    return LinkProposal(id=memory.id, near=near, evidence={"decision": result.decision, **result.evidence})
 
 
 def _cosine(result: DedupResult) -> float:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from recollect.records import Memory
-from recollect.remember.dedup import DedupResult, DuplicateCandidate, decide, decide_oro, says_the_same
+from recollect.remember.dedup import DedupResult, DuplicateCandidate, Existing, decide, decide_oro, says_the_same
 from recollect.text.differences import OPPOSITES
 
 MERGING = {"identical", "restates"}
@@ -27,7 +27,7 @@ def test_a_longer_wording_of_the_same_rule_restates_it() -> None:
     result = judged("always run ruff before pyright for linting checks", "always run ruff before pyright for linting")
 
     assert result.decision == "restates"
-    assert result.of == 7
+    assert result.of == Existing(7)
     assert result.evidence == {"jaccard": 0.875, "differs": []}
 
 
@@ -48,7 +48,7 @@ def test_nothing_to_compare_with_is_distinct() -> None:
 def test_case_spacing_and_punctuation_leave_a_text_identical(new: str) -> None:
     result = judged(new, "We deploy on Fridays.")
 
-    assert (result.decision, result.of) == ("identical", 7)
+    assert (result.decision, result.of) == ("identical", Existing(7))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_a_change_of_order_mood_or_one_small_word_is_never_merged(new: str, old:
     result = judged(new, old)
 
     assert result.decision == "distinct"
-    assert result.evidence["proposes"] == 7
+    assert result.proposes == Existing(7)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_change_of_order_mood_or_one_small_word_is_never_merged(new: str, old:
 def test_another_value_for_the_same_slot_updates(new: str, old: str) -> None:
     result = judged(new, old)
 
-    assert (result.decision, result.of) == ("updates", 7)
+    assert (result.decision, result.of) == ("updates", Existing(7))
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_another_value_for_the_same_slot_updates(new: str, old: str) -> None:
 def test_the_opposite_conflicts(new: str, old: str) -> None:
     result = judged(new, old)
 
-    assert (result.decision, result.of) == ("conflicts", 7)
+    assert (result.decision, result.of) == ("conflicts", Existing(7))
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_cosine_only_ever_proposes_a_link() -> None:
     result = decide(Memory(content="We ship on Fridays."), [near])
 
     assert (result.decision, result.of) == ("distinct", None)
-    assert result.evidence["proposes"] == 7
+    assert result.proposes == Existing(7)
 
 
 def test_a_low_cosine_proposes_nothing() -> None:
@@ -192,7 +192,7 @@ def test_the_strongest_decision_wins_then_the_lowest_id() -> None:
 
     result = decide(Memory(content="The retry limit is 5."), rivals)
 
-    assert (result.decision, result.of) == ("identical", 6)
+    assert (result.decision, result.of) == ("identical", Existing(6))
 
 
 @pytest.mark.req("O-08", "O-09")
@@ -214,7 +214,7 @@ def test_oro_calls_a_memory_near_by_either_score_a_duplicate(
 
     result = decide_oro(Memory(content="something else"), [near])
 
-    assert (result.decision, result.of) == (decision, 7 if decision == "restates" else None)
+    assert (result.decision, result.of) == (decision, Existing(7) if decision == "restates" else None)
 
 
 @pytest.mark.req("O-09")
@@ -224,7 +224,7 @@ def test_oro_takes_the_nearest_by_cosine_before_the_nearest_by_words() -> None:
 
     result = decide_oro(Memory(content="new"), [by_words, by_cosine])
 
-    assert (result.of, result.evidence) == (4, {"bm25": 0.9, "cosine": 0.9})
+    assert (result.of, result.evidence) == (Existing(4), {"bm25": 0.9, "cosine": 0.9})
 
 
 _WORDS = st.sampled_from(
