@@ -17,7 +17,9 @@ from msgspec import Struct
 from recollect.lazy import cache_short, regex
 from recollect.text.changes import is_exception, is_report, is_uncertain, states_change, states_event
 from recollect.text.differences import NEGATORS, OPPOSITES, Said, paired, root, said
+from recollect.text.slots import changed_slot
 from recollect.text.tokenizer import analyse_word, read_words
+from recollect.text.wording import word_table
 
 Relation = Literal["updates", "conflicts", "related"]
 
@@ -41,11 +43,6 @@ LONGEST_FRAME: Final = 20
 """How many words two statements have at most that are compared word by word."""
 BARELY: Final = 0.4
 """The cosine from which on two statements are linked whose words say so too."""
-
-
-def _set(text: str) -> frozenset[str]:
-    """Return the words of a table that is easier to read without quotes."""
-    return frozenset(text.split())
 
 
 class Term(Struct, frozen=True, kw_only=True):
@@ -105,6 +102,33 @@ class _Pair(Struct, frozen=True, kw_only=True):
     """Whether that is an event, which says less about what was before."""
     clash: bool
     """Whether their topics differ."""
+
+
+def change(
+    new: str,
+    old: str,
+    *,
+    cosine: float | None = None,
+    alike: bool = True,
+    close: bool = False,
+    before: bool = False,
+    apart: bool = False,
+    in_full: bool = True,
+) -> Relation | None:
+    """Return what *new* is to *old*, made before it: the one reader of changes. None when they are unrelated.
+
+    Both are read as statements, unless *in_full* is false because there are too many of them. Texts that are *alike* or
+    related are also compared word by word, which decides first; *close* ones share most words. A text that is dated
+    *before* the other, or stands *apart* under another heading, can deny it but not change it.
+    """
+    found = None
+    if in_full:
+        found = relation(old, new, cosine=cosine) if before else relation(new, old, cosine=cosine)
+    if found is not None and (before or apart):
+        found = "related"
+    if not (alike or found):
+        return None
+    return changed_slot(new, old, close=close, may_update=not (before or apart)) or found
 
 
 def relation(new: str, old: str, *, cosine: float | None = None) -> Relation | None:
@@ -256,7 +280,7 @@ def _values(text: str) -> frozenset[tuple[str, str]]:
     return frozenset(each for each in values if not (dated and each[0] == "date" and each[1] in _WEEKDAYS))
 
 
-_WEEKDAYS: Final = _set("mon tue wed thu fri sat sun")
+_WEEKDAYS: Final = word_table("mon tue wed thu fri sat sun")
 
 
 def _slot(word: Said) -> str:
@@ -297,7 +321,7 @@ def _topic(text: str) -> tuple[Term, ...]:
     return tuple(term for term in kept if term.kind != "value" and term.stems.isdisjoint(_LIGHT))
 
 
-_LIGHT: Final = _set(
+_LIGHT: Final = word_table(
     "use need take get go come make run give put keep want do cost pay hold still alreadi alway usual onli also"
 )
 """Verbs and adverbs that say little about a topic by themselves."""
@@ -494,8 +518,8 @@ def _kept_and_new(later: Claim, earlier: Claim) -> bool:
 
 
 _CLASSES: Final = (
-    _set("live move reloc resid stay base locat house"),
-    _set("work job employ hire join leav"),
+    word_table("live move reloc resid stay base locat house"),
+    word_table("work job employ hire join leav"),
 )
 """Verbs that say where somebody lives, or for whom somebody works."""
 

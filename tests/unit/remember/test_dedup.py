@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from recollect.records import Memory
-from recollect.remember.dedup import DedupResult, DuplicateCandidate, Existing, decide, decide_oro, says_the_same
+from recollect.remember.dedup import DedupResult, DuplicateCandidate, Existing, decide, decide_oro
 from recollect.text.differences import OPPOSITES
+from recollect.text.wording import says_the_same
 
 MERGING = {"identical", "restates"}
 
