@@ -385,7 +385,7 @@ def test_two_archives_in_one_file_are_both_restored(db: Recollection, tmp_path: 
 def test_an_archive_larger_than_any_other_file_may_be_comes_back(
     db: Recollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(find_files, "LARGEST", 1000)
+    monkeypatch.setattr(find_files, "MAX_DOCUMENT_BYTES", 1000)
     for number in range(6):
         db.add(f"{number} {'abcdef'[number]} is number {number}", external_id=str(number))
     path = write_archive(db, tmp_path / "all.jsonl")

@@ -24,11 +24,11 @@ from recollect.remember.ignore import is_too_complex, read_patterns
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-LARGEST: Final = 10 * 1024 * 1024
+MAX_DOCUMENT_BYTES: Final = 10 * 1024 * 1024
 """How many bytes a document may have, and one record of a collection; a collection may have as many as it likes."""
 
 IGNORE_FILES: Final = (".gitignore", ".recollectignore")
-LARGEST_IGNORE: Final = 100 * 1024
+MAX_IGNORE_FILE_BYTES: Final = 100 * 1024
 """How many bytes an ignore file may have."""
 
 _BLOCK: Final = 1024 * 1024
@@ -148,7 +148,7 @@ def open_text(path: Path) -> TextIO:
 def _checked(path: Path) -> str:
     """Return how the text of *path* is encoded; raise FileError where it is none."""
     lines = 0
-    with _opened(path) as file:
+    with open_file(path) as file:
         head = file.read(_BLOCK)
         encoding = _encoding(path, head)
         decoder = codecs.getincrementaldecoder(encoding)()
@@ -164,7 +164,7 @@ def _checked(path: Path) -> str:
     return encoding
 
 
-def lines_of(path: Path, *, longest: int = LARGEST) -> Iterator[tuple[int, str | None]]:
+def lines_of(path: Path, *, longest: int = MAX_DOCUMENT_BYTES) -> Iterator[tuple[int, str | None]]:
     """Yield the lines of a text file of any size with their numbers; None for one of more than *longest* characters."""
     with open_text(path) as file:
         number = 0
@@ -305,9 +305,9 @@ def _ignore_lines(path: Path) -> list[str]:
     if not stat.S_ISREG(status.st_mode):
         raise FileError("not a regular file, so nothing is ignored by it")
     with path.open("rb") as file:
-        raw = file.read(LARGEST_IGNORE + 1)
-    if len(raw) > LARGEST_IGNORE:
-        raise FileError(f"more than {LARGEST_IGNORE // 1024} KB of patterns, so nothing is ignored by it")
+        raw = file.read(MAX_IGNORE_FILE_BYTES + 1)
+    if len(raw) > MAX_IGNORE_FILE_BYTES:
+        raise FileError(f"more than {MAX_IGNORE_FILE_BYTES // 1024} KB of patterns, so nothing is ignored by it")
     return raw.decode("utf-8-sig", "replace").splitlines()
 
 
@@ -341,27 +341,33 @@ def _no_text(path: Path, encoding: str, byte: int, line: int) -> FileError:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[BinaryIO]:
-    """Open the regular file *path*; what prevents that or the reading of it is a FileError."""
+def open_file(path: Path) -> Iterator[BinaryIO]:
+    """Open the regular file *path*; if it cannot be opened or read, raise FileError with a hint."""
     try:
-        status = path.stat()
-        if stat.S_ISDIR(status.st_mode):
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
             raise IsADirectoryError
-        if not stat.S_ISREG(status.st_mode):
+        if not stat.S_ISREG(mode):
             # Opening a pipe would wait for its other end.
             raise FileError(f"{shown(path)} is not a regular file", hint="name a file with text in it")
-        with path.open("rb") as file:
-            yield file
-    except UnicodeError:
-        raise
+        file = path.open("rb")
     except (OSError, ValueError) as error:
-        reason, hint = _reason(error)
-        raise FileError(f"cannot read {shown(path)}: {reason}", hint=hint) from error
+        raise _unreadable(path, error) from error
+    with file:
+        try:
+            yield file
+        except (OSError, EOFError) as error:
+            raise _unreadable(path, error) from error
 
 
-def read_bytes(path: Path, *, largest: int = LARGEST) -> bytes:
+def _unreadable(path: Path, error: Exception) -> FileError:
+    reason, hint = _reason(error)
+    return FileError(f"cannot read {shown(path)}: {reason}", hint=hint)
+
+
+def read_bytes(path: Path, *, largest: int = MAX_DOCUMENT_BYTES) -> bytes:
     """Return the bytes of *path*, at most *largest* of them, or raise FileError with a hint."""
-    with _opened(path) as file:
+    with open_file(path) as file:
         raw = file.read(largest + 1)
         whole = os.fstat(file.fileno()).st_size
     if len(raw) > largest:

@@ -21,7 +21,7 @@ from recollect.errors import InputError
 from recollect.records import Event, Forget, Memory, Piece, Restore, Revise, Source, Write, digest
 from recollect.remember.context import DEFAULT, Draft, IngestContext, revised
 from recollect.remember.dedup import MERGED, is_standalone
-from recollect.remember.find_files import LARGEST, size_of
+from recollect.remember.find_files import MAX_DOCUMENT_BYTES, size_of
 from recollect.remember.formats import format_of, read_parts
 from recollect.remember.ingest import Decided, IngestResult, decide_early, embed_drafts, ingest_drafts
 from recollect.remember.marks import Marks
@@ -496,7 +496,7 @@ def _contents(source: str, context: IngestContext) -> dict[bytes, Memory]:
     """Return what the file *source* holds, by digest; nothing where reading it would take long."""
     path = Path(source)
     form = format_of(path)
-    if form is None or form.isolated or size_of(path) > LARGEST:
+    if form is None or form.isolated or size_of(path) > MAX_DOCUMENT_BYTES:
         return {}
     try:
         found = [context.prepare(memory).memory for part in read_parts(path, form) for memory in part.memories]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recollect.errors import FileError
-from recollect.remember.find_files import LARGEST, Passed, Refused, find_files, read_text
+from recollect.remember.find_files import MAX_DOCUMENT_BYTES, Passed, Refused, find_files, read_text
 from recollect.remember.formats import SUFFIXES
 
 
@@ -241,7 +241,7 @@ def test_what_is_no_text_is_refused_with_a_hint(tmp_path: Path, raw: bytes, mess
 
 def test_a_file_over_ten_megabytes_is_refused_with_its_size(tmp_path: Path) -> None:
     path = tmp_path / "big.txt"
-    path.write_bytes(b"x" * (LARGEST + LARGEST // 2))
+    path.write_bytes(b"x" * (MAX_DOCUMENT_BYTES + MAX_DOCUMENT_BYTES // 2))
 
     with pytest.raises(FileError, match=r"big\.txt is too large: 15\.0 MB"):
         read_text(path)
@@ -249,11 +249,11 @@ def test_a_file_over_ten_megabytes_is_refused_with_its_size(tmp_path: Path) -> N
 
 def test_a_file_of_exactly_ten_megabytes_is_read(tmp_path: Path) -> None:
     path = tmp_path / "big.txt"
-    path.write_bytes(b"x" * LARGEST)
+    path.write_bytes(b"x" * MAX_DOCUMENT_BYTES)
 
     text = read_text(path)
 
-    assert len(text) == LARGEST
+    assert len(text) == MAX_DOCUMENT_BYTES
 
 
 def test_a_folder_a_missing_file_and_a_pipe_are_refused(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from recollect.recollection import Recollection
 from recollect.records import ALL_PROJECTS, NO_FILTER, Memory
 from recollect.remember import file_state, import_files, sources
 from recollect.remember.context import IngestContext
-from recollect.remember.find_files import LARGEST, lines_of
-from recollect.remember.formats import batches, chat, csv_text, json_text, plain, read_file, read_parts
+from recollect.remember.find_files import MAX_DOCUMENT_BYTES, lines_of
+from recollect.remember.formats import batches, chat, csv_text, json_stream, json_text, plain, read_file, read_parts
 from recollect.remember.formats.chat import Threads, with_context
 from recollect.remember.import_files import ImportReport
 from recollect.remember.marks import Marks
@@ -32,7 +32,7 @@ PART, SLICE = 10, 25
 @pytest.fixture(autouse=True)
 def _small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make parts so small that a few lines are a large collection."""
-    monkeypatch.setattr(batches, "MOST", PART)
+    monkeypatch.setattr(batches, "MAX_BATCH_RECORDS", PART)
     for module in (import_files, sources):
         monkeypatch.setattr(module, "PART_MEMORIES", SLICE)
 
@@ -317,7 +317,7 @@ def test_a_line_that_is_too_long_is_a_problem_and_no_other(tmp_path: Path, monke
     parsed = read_file(path)
 
     assert [memory.content for memory in parsed.memories] == ["short", "also short"]
-    assert parsed.problems == (f"line 2: more than {LARGEST // 2**20} MB",)
+    assert parsed.problems == (f"line 2: more than {MAX_DOCUMENT_BYTES // 2**20} MB",)
 
 
 def test_a_long_list_is_read_in_parts_as_it_is_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -325,8 +325,8 @@ def test_a_long_list_is_read_in_parts_as_it_is_at_once(tmp_path: Path, monkeypat
     path = tmp_path / "a.json"
     path.write_text(json.dumps(values, indent=1), encoding="utf-8")
     whole = read_file(path)
-    monkeypatch.setattr(json_text, "LARGEST", 200)
-    monkeypatch.setattr(json_text, "LONGEST", 64)
+    monkeypatch.setattr(json_text, "MAX_DOCUMENT_BYTES", 200)
+    monkeypatch.setattr(json_stream, "BLOCK_CHARS", 64)
 
     parts = list(read_parts(path))
 
@@ -338,8 +338,8 @@ def test_a_long_list_is_read_in_parts_as_it_is_at_once(tmp_path: Path, monkeypat
 def test_a_long_list_that_is_no_json_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     path = tmp_path / "a.json"
     path.write_text(text.ljust(400), encoding="utf-8")
-    monkeypatch.setattr(json_text, "LARGEST", 200)
-    monkeypatch.setattr(json_text, "LONGEST", 64)
+    monkeypatch.setattr(json_text, "MAX_DOCUMENT_BYTES", 200)
+    monkeypatch.setattr(json_stream, "BLOCK_CHARS", 64)
 
     with pytest.raises(FileError, match="is not JSON"):
         list(read_parts(path))

@@ -12,7 +12,7 @@ from recollect.remember.formats.chat import with_context
 from recollect.remember.formats.entries import as_exported
 from recollect.remember.formats.format import Format, Glimpse
 from recollect.remember.formats.isolated import read_isolated
-from recollect.remember.formats.json_text import decode
+from recollect.remember.formats.json_stream import decode
 from recollect.remember.formats.record import Exported, Origin, Parsed
 from recollect.text.dates import date_in_name
 

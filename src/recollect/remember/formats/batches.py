@@ -1,19 +1,18 @@
-"""Cut what is read into parts that are small in memory."""
+"""Group records into batches that are small in memory."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeVar
 
 T = TypeVar("T")
-MOST: Final = 1000
-"""How many records a part has."""
-LONGEST: Final = 1_000_000
-"""How many characters of a file make a part, unless one record has more."""
+MAX_BATCH_RECORDS: Final = 1000
+MAX_BATCH_CHARS: Final = 1_000_000
+"""A single record may have more."""
 
 
 def batches(read: Iterable[tuple[T | None, str | None, int]]) -> Iterator[tuple[list[T], list[str]]]:
-    """Yield the records of *read*, and what could not be read, in batches.
+    """Yield records and problems in batches.
 
-    Each of *read* is a record or None, a problem or None, and how many characters it took.
+    Each value of *read* is a record or None, a problem or None, and how many characters it took.
     """
     records: list[T] = []
     problems: list[str] = []
@@ -24,7 +23,7 @@ def batches(read: Iterable[tuple[T | None, str | None, int]]) -> Iterator[tuple[
             records.append(record)
         if problem is not None:
             problems.append(problem)
-        if len(records) + len(problems) >= MOST or size >= LONGEST:
+        if len(records) + len(problems) >= MAX_BATCH_RECORDS or size >= MAX_BATCH_CHARS:
             yield records, problems
             records, problems, size = [], [], 0
     if records or problems:

@@ -7,7 +7,7 @@ from typing import Final
 
 from recollect.records import Memory
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.json_text import decode
+from recollect.remember.formats.json_stream import decode
 from recollect.remember.formats.portions import Lines, records_in, text_at
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.values import as_line, as_tags

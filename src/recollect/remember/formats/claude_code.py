@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Final
 
 from recollect.lazy import regex
+from recollect.remember.find_files import open_file
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.transcript import Session, bears, blocks_of, joined, opened, records_of, text_of, told
+from recollect.remember.formats.transcript import Session, bears, blocks_of, joined, records_of, text_of, told
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
 
@@ -50,7 +51,7 @@ def _is_ours(record: Record) -> bool:
 def read_claude_code(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each turn with words; a subagent's and the program's own lines are counted, not kept."""
     session, titles, lines = Session(), _Titles(), set[object]()
-    with opened(path) as file:
+    with open_file(path) as file:
         for number, record in records_of(file, session):
             lines.add(text_of(record.get("uuid")))
             if text_of(record.get("type")) in _TITLES:

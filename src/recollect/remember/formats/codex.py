@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from recollect.errors import FileError
 from recollect.lazy import regex
-from recollect.remember.find_files import shown
+from recollect.remember.find_files import open_file, shown
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.transcript import (
@@ -19,7 +19,6 @@ from recollect.remember.formats.transcript import (
     bears,
     blocks_of,
     joined,
-    opened,
     records_of,
     text_of,
     told,
@@ -148,7 +147,7 @@ def _words(item: Record, session: Session) -> str:
 @contextmanager
 def _lines(path: Path) -> Iterator[Lines]:
     """Open a rollout, unpacking it where it is packed."""
-    with opened(path) as file:
+    with open_file(path) as file:
         if path.suffix.lower() != ".zst":
             yield file
             return

@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Final
 
 from recollect.records import Memory
-from recollect.remember.find_files import LARGEST, lines_of
+from recollect.remember.find_files import MAX_DOCUMENT_BYTES, lines_of
 from recollect.remember.formats.batches import batches
 from recollect.remember.formats.record import CONTENT, FIELDS, Origin, Parsed, Record, as_memory
 from recollect.remember.formats.values import clean
@@ -68,7 +68,7 @@ def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
     """
     while True:
         with _LIMIT:
-            usual = csv.field_size_limit(LARGEST)
+            usual = csv.field_size_limit(MAX_DOCUMENT_BYTES)
             try:
                 row = next(reader, None)
             finally:
@@ -81,7 +81,7 @@ def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
 def _within(line: str | None) -> str:
     """Return *line* with its end, unless it is too long to be one."""
     if line is None:
-        raise csv.Error(f"a line of more than {LARGEST // 2**20} MB")
+        raise csv.Error(f"a line of more than {MAX_DOCUMENT_BYTES // 2**20} MB")
     return f"{line}\n"
 
 

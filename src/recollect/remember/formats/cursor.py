@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final
 
 from recollect.lazy import regex
-from recollect.remember.find_files import read_text
+from recollect.remember.find_files import open_file, read_text
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.transcript import Session, blocks_of, joined, opened, records_of, text_of
+from recollect.remember.formats.transcript import Session, blocks_of, joined, records_of, text_of
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
 
@@ -50,7 +50,7 @@ def read_cursor(path: Path, origin: Origin) -> Iterator[Parsed]:
     if path.suffix.lower() == ".txt":
         _take_text(read_text(path), session)
     else:
-        with opened(path) as file:
+        with open_file(path) as file:
             for number, record in records_of(file, session):
                 if _is_turn(record):
                     _take(record, number, session)

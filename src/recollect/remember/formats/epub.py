@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from recollect.errors import FileError
 from recollect.records import Memory
 from recollect.remember.find_files import shown
-from recollect.remember.formats.archive import open_archive
+from recollect.remember.formats.archive import open_document
 from recollect.remember.formats.html_text import page_of
 from recollect.remember.formats.office import About, local
 from recollect.remember.formats.outline import outlined
@@ -20,7 +20,7 @@ _PAGES: Final = frozenset({"application/xhtml+xml", "text/html"})
 
 def read_epub(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield the memories of each chapter, by its headings; the section begins with the title of the book."""
-    with open_archive(path, what="an EPUB book") as archive:
+    with open_document(path, what="an EPUB book") as archive:
         container = _Container()
         archive.parse("META-INF/container.xml", container)
         package = _Package()

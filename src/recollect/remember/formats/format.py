@@ -9,7 +9,9 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from recollect.errors import FileError
 from recollect.remember.find_files import read_text, suffix_of
+from recollect.remember.formats.archive import open_archive
 from recollect.remember.formats.record import Origin, Parsed
 
 HEAD_BYTES: Final = 64 * 1024
@@ -42,6 +44,17 @@ class Glimpse(Struct, frozen=True, dict=True):
     def records(self) -> tuple[dict[str, Any], ...]:
         """The JSON objects among the first lines."""
         return tuple(_records(self.text.split("\n")[:HEAD_LINES]))
+
+    @cached_property
+    def members(self) -> frozenset[str]:
+        """The names in a ZIP archive; none if the file is not one."""
+        if self.suffix != ".zip" or not self.head.startswith(b"PK"):
+            return frozenset()
+        try:
+            with open_archive(self.path) as archive:
+                return frozenset(archive.names)
+        except FileError:
+            return frozenset()
 
     @property
     def suffix(self) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from recollect.remember.find_files import read_text
+from recollect.remember.find_files import open_file, read_text
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.json_text import decode
+from recollect.remember.formats.json_stream import decode
 from recollect.remember.formats.record import Origin, Parsed, Record
-from recollect.remember.formats.transcript import Session, bears, blocks_of, joined, opened, records_of, text_of, told
+from recollect.remember.formats.transcript import Session, bears, blocks_of, joined, records_of, text_of, told
 from recollect.remember.formats.turns import Said
 from recollect.text.dates import as_moment
 
@@ -29,7 +29,7 @@ def read_gemini(path: Path, origin: Origin) -> Iterator[Parsed]:
     if path.suffix.lower() == ".json":
         _replay_whole(path, session, log)
     else:
-        with opened(path) as file:
+        with open_file(path) as file:
             for number, record in records_of(file, session):
                 log.take(record, number, session)
     log.tell(session)

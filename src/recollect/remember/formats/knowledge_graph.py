@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Final
 
 from recollect.records import Memory
+from recollect.remember.find_files import open_file
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.json_text import decode
-from recollect.remember.formats.portions import Lines, json_document, opened, portions, records_in, text_at
+from recollect.remember.formats.json_stream import decode
+from recollect.remember.formats.portions import Lines, json_document, portions, records_in, text_at
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.values import as_line
 from recollect.text.dates import as_moment
@@ -49,7 +50,7 @@ def read_knowledge_graph(path: Path, origin: Origin) -> Iterator[Parsed]:
 
 def _as_object(path: Path) -> list[Record] | None:
     """Return the entities and relations of a graph that is one object; None for a file of lines."""
-    with opened(path) as file:
+    with open_file(path) as file:
         head = file.read(400)
     if b'"entities"' not in head or path.suffix.lower() != ".json":
         return None

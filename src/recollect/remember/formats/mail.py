@@ -21,9 +21,9 @@ from msgspec import Struct
 
 from recollect.errors import FileError
 from recollect.records import Context, Memory
-from recollect.remember.find_files import shown
+from recollect.remember.find_files import open_file, shown
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.portions import numbered_lines, opened, portions
+from recollect.remember.formats.portions import numbered_lines, portions
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.values import clean
 from recollect.text.dates import as_moment
@@ -89,7 +89,7 @@ def read_mail(path: Path, origin: Origin) -> Iterator[Parsed]:
 
 def _single(path: Path) -> bytes:
     """Return the mail in a file; Apple puts its length on a line before it."""
-    with opened(path) as file:
+    with open_file(path) as file:
         raw = file.read(LARGEST_MAIL)
     if path.suffix.lower() != ".emlx":
         return raw

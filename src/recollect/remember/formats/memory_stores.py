@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from recollect.records import NEVER, Fact, Memory
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.json_text import decode
+from recollect.remember.formats.json_stream import decode
 from recollect.remember.formats.portions import json_document, portions, records_in, text_at
 from recollect.remember.formats.record import Exported, Origin, Parsed, Record
 from recollect.remember.formats.sqlite_file import Columns, Database, columns_of, database

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from recollect.records import Memory
+from recollect.remember.find_files import open_file
 from recollect.remember.formats.format import Glimpse
 from recollect.remember.formats.portions import Lines, json_document, portions, records_in
 from recollect.remember.formats.record import Exported, Origin, Parsed, Record, as_memory, content_of, without_vector
@@ -49,7 +50,7 @@ def read_neo4j(path: Path, origin: Origin) -> Iterator[Parsed]:
 
 def _listed(path: Path) -> list[Record] | None:
     """Return the records of a file that is one list or one object; None for a file of lines."""
-    with path.open("rb") as file:
+    with open_file(path) as file:
         head = file.read(200).lstrip(b"\xef\xbb\xbf \r\n\t")
     if not (head.startswith(b"[") or b'"nodes"' in head[:40]):
         return None

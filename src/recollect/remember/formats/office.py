@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from recollect.lazy import regex
 from recollect.records import Memory
-from recollect.remember.formats.archive import Archive, open_archive
+from recollect.remember.formats.archive import Archive, open_document
 from recollect.remember.formats.outline import Block, outlined, rows_as_text
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.dates import as_moment
@@ -23,7 +23,7 @@ _DEEPEST: Final = 9
 
 def read_docx(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each section of a Word document; its title stands above all headings."""
-    with open_archive(path, what="a Word document") as archive:
+    with open_document(path, what="a Word document") as archive:
         styles = _Styles()
         archive.parse("word/styles.xml", styles)
         body = _Body(styles.ranks())
@@ -34,7 +34,7 @@ def read_docx(path: Path, origin: Origin) -> Iterator[Parsed]:
 
 def read_odt(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each section of an OpenDocument text."""
-    with open_archive(path, what="an OpenDocument text") as archive:
+    with open_document(path, what="an OpenDocument text") as archive:
         body = _OpenBody()
         archive.parse("content.xml", body)
         yield _parsed(body.told.blocks, archive, "meta.xml", origin)

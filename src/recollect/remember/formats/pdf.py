@@ -17,7 +17,7 @@ from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import chunk
 from recollect.remember.find_files import read_bytes, shown
-from recollect.remember.formats.archive import LARGEST_DOCUMENT
+from recollect.remember.formats.archive import MAX_DOCUMENT_FILE_BYTES
 from recollect.remember.formats.extras import need
 from recollect.remember.formats.plain import of_chunks
 from recollect.remember.formats.record import Origin, Parsed
@@ -46,7 +46,7 @@ _CONTROL: Final = regex(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 def read_pdf(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield the memories of each page: its title is the bookmark it stands under, its section ends with `p. 3`."""
     pdfium = need("pypdfium2", extra="documents", what="reading PDF")
-    raw = read_bytes(path, largest=LARGEST_DOCUMENT)
+    raw = read_bytes(path, largest=MAX_DOCUMENT_FILE_BYTES)
     # The library warns of odd documents; without a handler Python would print it amid our own output.
     logging.getLogger("pypdfium2").addHandler(logging.NullHandler())
     try:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.chunk import Chunk, chunk
-from recollect.remember.find_files import LARGEST, open_text
+from recollect.remember.find_files import MAX_DOCUMENT_BYTES, open_text
 from recollect.remember.formats.chat import Threads, Turn, dialogue, is_dialogue, with_context
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.code import is_inside, whole_blocks
@@ -63,7 +63,7 @@ class _Paragraphs:
     def part(self, text: str, more: str) -> tuple[tuple[Memory, ...], str]:
         """Return the memories of *text* but the last, and what is left of it, with *more* behind it."""
         pieces = list(paragraphs(text))
-        if len(pieces) <= UNSURE and len(text) < LARGEST:
+        if len(pieces) <= UNSURE and len(text) < MAX_DOCUMENT_BYTES:
             return (), text + more
         sure, line = pieces[:-UNSURE] or pieces, self._line
         cut = pieces[len(sure)].start if len(sure) < len(pieces) else len(text)
@@ -86,7 +86,7 @@ class _Turns:
     def part(self, text: str, more: str) -> tuple[tuple[Memory, ...], str]:
         """Return the turns of *text* but the last, and what is left of it, with *more* behind it."""
         found, _ = dialogue(text.split("\n")[:-1])
-        if len(found) <= 1 and len(text) < LARGEST:
+        if len(found) <= 1 and len(text) < MAX_DOCUMENT_BYTES:
             return (), text + more
         cut = _line_start(text, found[-1].line) if len(found) > 1 else len(text)
         ready = self._ready(text[:cut])

@@ -1,29 +1,26 @@
 """Hand on what a file holds in portions, so that memory stays bounded however long the file is."""
 
-import codecs
-import json
-import os
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Final, TypeVar
+from typing import Final, TypeVar
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from recollect.errors import FileError
 from recollect.records import Memory
-from recollect.remember.find_files import read_text, shown
-from recollect.remember.formats.json_text import decode
+from recollect.remember.find_files import open_file, read_text, shown
+from recollect.remember.formats.json_stream import JsonError, JsonStream, decode
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
 
 T = TypeVar("T")
 PORTION: Final = 500
 """How many memories are handed on at once."""
-LONGEST_LINE: Final = 10 * 1024 * 1024
+MAX_LINE_BYTES: Final = 10 * 1024 * 1024
 """How many bytes one line of a file may have."""
 _REACH: Final = 2
 """How many turns on each side are a turn's context."""
@@ -60,81 +57,33 @@ def _cut(held: Sequence[tuple[int, Said]], origin: Origin, *, thread: str, title
 
 
 def json_document(path: Path) -> object:
-    """Return the one value in the file at *path*; what is no JSON raises FileError."""
+    """Return the one value in the file at *path*; raise FileError if it is not JSON."""
     try:
         return decode(read_text(path))
     except ValueError as error:
-        said = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
-        raise FileError(f"{shown(path)} is not JSON: {said}", hint="check it with: python -m json.tool") from error
+        raise FileError(f"{shown(path)} is not JSON: {error}", hint="check it with: python -m json.tool") from error
 
 
 def array_in(path: Path, key: str) -> Iterator[object]:
-    """Yield what stands before the array *key* of the object in the file at *path*, then each element of the array.
+    """Yield the members before the array *key* of the object in the file at *path*, then each element of the array.
 
-    The file is never held as a whole. What is no such object, or ends too early, raises FileError.
+    Only one element is in memory at a time. A file that ends too early raises FileError.
     """
-    text = _Text(path)
-    opening = text.find(re.compile(rf'"{key}"\s*:\s*\['))
-    head = text.held[: opening.start()].rstrip().rstrip(",").lstrip("\ufeff")
-    text.at = opening.end()
-    yield _decoded(f"{head}}}", path)
-    while (mark := text.find(_NEXT))[0] != "]":
-        text.at = mark.end() if mark[0] == "," else mark.start()
-        if mark[0] != ",":
-            yield text.value()
-
-
-_NEXT: Final = re.compile(r"\S")
-
-
-class _Text:
-    """The text of a file, held only from about where it is being read."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.held = ""
-        self.at = 0
-        self._pieces = _pieces(path)
-
-    def find(self, pattern: re.Pattern[str]) -> re.Match[str]:
-        """Return where *pattern* comes next."""
-        while (found := pattern.search(self.held, self.at)) is None:
-            self._read_on()
-        return found
-
-    def value(self) -> object:
-        """Return the value that begins here, and go behind it."""
-        while True:
-            try:
-                _, end = _DECODER.raw_decode(self.held, self.at)
-            except (ValueError, RecursionError):
-                self._read_on()
-                continue
-            raw, self.at = self.held[self.at : end], end
-            return _decoded(raw, self.path)
-
-    def _read_on(self) -> None:
-        piece = next(self._pieces, "")
-        if not piece or len(self.held) - self.at > LONGEST_LINE:
-            raise FileError(f"{shown(self.path)} is not whole JSON", hint="check it with: python -m json.tool")
-        self.held, self.at = self.held[self.at :] + piece, 0
-
-
-_DECODER: Final = json.JSONDecoder()
-
-
-def _pieces(path: Path) -> Iterator[str]:
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    with opened(path) as file:
-        while raw := file.read(1024 * 1024):
-            yield decoder.decode(raw).replace("\0", "\ufffd")
-
-
-def _decoded(text: str, path: Path) -> object:
-    try:
-        return decode(text)
-    except ValueError as error:
-        raise FileError(f"{shown(path)} is not JSON", hint="check it with: python -m json.tool") from error
+    with open_file(path) as file:
+        stream = JsonStream(TextIOWrapper(file, encoding="utf-8-sig", errors="replace"))
+        try:
+            stream.expect("{")
+            head: Record = {}
+            while (name := stream.key()) != key:
+                head[name] = stream.value().plain()
+                stream.expect(",")
+            yield head
+            for each in stream.items():
+                yield each.plain()
+        except ValueError as error:
+            raise FileError(
+                f"{shown(path)} is not whole JSON: {error}", hint="check it with: python -m json.tool"
+            ) from error
 
 
 class Lines(Struct, kw_only=True):
@@ -152,8 +101,8 @@ class Lines(Struct, kw_only=True):
             try:
                 value = decode(line.decode("utf-8-sig"))
             except ValueError as error:
-                said = error.msg if isinstance(error, json.JSONDecodeError) else "cannot be decoded"
-                self.problems.append(f"line {number}: not JSON ({said})")
+                reason = error if isinstance(error, JsonError) else "cannot be decoded"
+                self.problems.append(f"line {number}: not JSON ({reason})")
                 continue
             if isinstance(value, dict):
                 yield number, value
@@ -171,25 +120,13 @@ class Lines(Struct, kw_only=True):
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield the lines of the file at *path* with their numbers; one that has no end raises FileError."""
-    with opened(path) as file:
+    with open_file(path) as file:
         number = 0
-        while line := file.readline(LONGEST_LINE + 1):
+        while line := file.readline(MAX_LINE_BYTES + 1):
             number += 1
-            if len(line) > LONGEST_LINE:
+            if len(line) > MAX_LINE_BYTES:
                 raise FileError(f"{shown(path)} line {number} is too long", hint="the limit of a line is 10 MB")
             yield number, line
-
-
-def opened(path: Path) -> BinaryIO:
-    """Open the file at *path*, or raise FileError; a pipe would never end and a folder has no lines."""
-    try:
-        if not path.is_file():
-            found = "is not a regular file" if path.exists() else "is not there"
-            raise FileError(f"{shown(path)} {found}", hint="check the spelling")
-        return path.open("rb")
-    except (OSError, ValueError) as error:
-        said = os.strerror(error.errno).lower() if isinstance(error, OSError) and error.errno else "no such name"
-        raise FileError(f"cannot read {shown(path)}: {said}", hint="check the spelling and your rights") from error
 
 
 # --- records --------------------------------------------------------------------------------

@@ -6,10 +6,10 @@ another day.
 
 import html
 import re
-import zipfile
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,9 +19,10 @@ from msgspec.structs import replace
 from recollect.errors import FileError
 from recollect.lazy import regex
 from recollect.records import Memory
-from recollect.remember.find_files import LARGEST, read_text, shown
+from recollect.remember.find_files import MAX_DOCUMENT_BYTES, read_text
+from recollect.remember.formats.archive import Archive, open_archive
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.json_text import decode
+from recollect.remember.formats.json_stream import decode
 from recollect.remember.formats.portions import json_document, records_in, text_at
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
@@ -36,10 +37,7 @@ _INDEXES: Final = frozenset(
 )
 _CHANNEL_LISTS: Final = ("channels.json", "groups.json", "mpims.json", "dms.json")
 _SAID: Final = frozenset({"", "thread_broadcast", "reply_broadcast", "me_message", "file_share", "file_comment"})
-_TITLE: Final = 80
-_MOST_MEMBERS: Final = 200_000
-_MOST_RATIO: Final = 200
-"""How many times its packed size a member of a zip may have; messages have ten to twenty."""
+_MAX_TITLE_CHARS: Final = 80
 
 
 # --- which files ----------------------------------------------------------------------------
@@ -49,7 +47,7 @@ def is_slack(glimpse: Glimpse) -> bool:
     """Tell whether a file is a day of a Slack export, one of its lists of names, or the whole of it in a zip."""
     path = glimpse.path
     if glimpse.suffix == ".zip":
-        return glimpse.head.startswith(b"PK") and _is_export(path)
+        return {"users.json", "channels.json"} <= glimpse.members and any(map(_day_in, glimpse.members))
     if _DAY.fullmatch(path.name):
         return bool(_TS.search(glimpse.text) and _MESSAGE.search(glimpse.text))
     return path.name in _INDEXES and _is_root(path.parent)
@@ -63,15 +61,6 @@ def _is_root(folder: Path) -> bool:
         return any(_DAY.fullmatch(each.name) for each in folder.glob("*/*.json"))
     except (OSError, ValueError):
         return False
-
-
-def _is_export(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = set(archive.namelist())
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
-        return False
-    return {"users.json", "channels.json"} <= names and any(map(_day_in, names))
 
 
 def _day_in(name: str) -> bool:
@@ -88,54 +77,29 @@ def read_slack(path: Path, origin: Origin) -> Iterator[Parsed]:
         json_document(path)
         yield Parsed(skipped={"list of names": 1})
     else:
-        export = _Export(files=_Folder(path.absolute().parent.parent))
+        export = _Export(read=lambda name: read_text(path.absolute().parent.parent / name))
         yield _read_day(f"{path.absolute().parent.name}/{path.name}", export, origin, required=True)
 
 
 def _read_zip(path: Path, origin: Origin) -> Iterator[Parsed]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            export = _Export(files=_Zip(archive))
-            for name in sorted(filter(_day_in, archive.namelist()[:_MOST_MEMBERS])):
-                yield _read_day(name, export, replace(origin, date=None))
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise FileError(f"{shown(path)} is no whole zip file", hint="unpack it and import the folder") from error
+    with open_archive(path) as archive:
+        export = _Export(read=partial(_member_text, archive))
+        for name in sorted(filter(_day_in, archive.names)):
+            yield _read_day(name, export, replace(origin, date=None))
+
+
+def _member_text(archive: Archive, name: str) -> str:
+    raw = archive.read(name, max_bytes=MAX_DOCUMENT_BYTES)
+    return raw.decode("utf-8", "replace").replace("\0", "\ufffd")
 
 
 # --- an export ------------------------------------------------------------------------------
 
 
-class _Folder(Struct, frozen=True):
-    """The files of an export that is unpacked."""
-
-    root: Path
-
-    def read(self, name: str) -> str:
-        return read_text(self.root / name)
-
-
-class _Zip(Struct, frozen=True):
-    """The files of an export in a zip; one that is too large, or would become so, is refused."""
-
-    archive: zipfile.ZipFile
-
-    def read(self, name: str) -> str:
-        try:
-            member = self.archive.getinfo(name)
-            if member.file_size > min(LARGEST, _MOST_RATIO * max(member.compress_size, 1000)):
-                raise FileError(f"{name} is too large when unpacked", hint="the limit is 10 MB a day")
-            with self.archive.open(member) as file:
-                return file.read(LARGEST).decode("utf-8", "replace").replace("\0", "\ufffd")
-        except KeyError as error:
-            raise FileError(f"{name} is not in the zip", hint="export again") from error
-        except (OSError, RuntimeError, EOFError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
-            raise FileError(f"{name} cannot be unpacked", hint="unpack it and import the folder") from error
-
-
 class _Export(Struct, kw_only=True):
     """An export: its files, and what its lists of names say, read when first asked for."""
 
-    files: _Folder | _Zip
+    read: Callable[[str], str]
     _days: dict[str, dict[str, Record]] = field(default_factory=dict)
     _users: Mapping[str, str] | None = None
     _channels: Mapping[str, tuple[str, str]] | None = None
@@ -174,16 +138,16 @@ class _Export(Struct, kw_only=True):
         together = not name or name.startswith("mpdm-")
         return text_at(record, "id") or name, ", ".join(people) if together and people else f"#{name}"
 
-    def read(self, name: str) -> object:
+    def value(self, name: str) -> object:
         """Return the value in the file *name*, or raise FileError."""
         try:
-            return decode(self.files.read(name))
+            return decode(self.read(name))
         except ValueError as error:
             raise FileError(f"{name} is not JSON", hint="check it with: python -m json.tool") from error
 
     def _list(self, name: str) -> list[Record]:
         try:
-            return records_in(self.read(name))
+            return records_in(self.value(name))
         except FileError:
             return []
 
@@ -200,7 +164,7 @@ def _person(record: object) -> str:
 def _read_day(name: str, export: _Export, origin: Origin, *, required: bool = False) -> Parsed:
     """Return the conversations of the day in the file *name*: the channel's own, and each thread's."""
     try:
-        value = export.read(name)
+        value = export.value(name)
     except FileError as error:
         if required:
             raise
@@ -336,4 +300,4 @@ def _files(record: Record) -> Iterator[str]:
 def _cut(line: str) -> str:
     """Return *line* as part of a title."""
     words = " ".join(line.split())
-    return words if len(words) <= _TITLE else f"{words[:_TITLE].rsplit(' ', 1)[0]} …"
+    return words if len(words) <= _MAX_TITLE_CHARS else f"{words[:_MAX_TITLE_CHARS].rsplit(' ', 1)[0]} …"

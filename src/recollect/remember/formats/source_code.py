@@ -22,7 +22,7 @@ from recollect.remember.chunk import chunk
 from recollect.remember.formats.plain import of_chunks
 from recollect.remember.formats.record import Origin, Parsed
 
-_LONGEST_LINE: Final = 5000
+_MAX_LINE_BYTES: Final = 5000
 """A line of more characters was written by a program."""
 _MOST_NAMES: Final = 60
 _LONGEST_SIGNATURE: Final = 300
@@ -109,7 +109,7 @@ class _Definition(Struct, frozen=True, kw_only=True):
 
 def read_code(text: str, origin: Origin) -> Parsed:
     """Return what the file says of itself and the names it defines, and what it says of each of them."""
-    if any(len(line) > _LONGEST_LINE for line in text.split("\n")):
+    if any(len(line) > _MAX_LINE_BYTES for line in text.split("\n")):
         return Parsed(skipped={"file written by a program": 1})
     path = PurePosixPath(origin.source)
     language, comments = _LANGUAGES.get(path.suffix.lower(), ("", _C))

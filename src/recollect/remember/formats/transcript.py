@@ -3,26 +3,21 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
-from stat import S_ISREG
-from typing import BinaryIO, Final, Protocol
+from typing import Final, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from recollect.errors import FileError
 from recollect.remember.chunk import chunk
-from recollect.remember.find_files import shown
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.json_text import decode
+from recollect.remember.formats.json_stream import decode
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.turns import Said, conversation
 from recollect.text.firewall import strip_rendered
 
-LONGEST: Final = 64 * 1024 * 1024
-"""How many bytes a line, or one conversation of an export, may have; pictures and tool results stand in them."""
+MAX_RECORD_BYTES: Final = 64 * 1024 * 1024
+"""The size of a line, or of one conversation of an export; pictures and tool results are part of them."""
 _RENDERED: Final = ("recollect:memories", "(confidence:", "<memory id=")
 """One of these stands in all that recollect renders; to look for more takes long."""
 _LONG_TURN: Final = 4000
@@ -84,34 +79,21 @@ def told(**about: object) -> dict[str, object]:
 # --- lines ----------------------------------------------------------------------------------
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open the file at *path* to be read in parts; say in one line why it cannot be."""
-    try:
-        if not S_ISREG(path.stat().st_mode):  # opening a pipe would wait for its other end
-            raise FileError(f"{shown(path)} is not a regular file", hint="name a file with text in it")
-        with path.open("rb") as file:
-            yield file
-    except (OSError, EOFError) as error:
-        reason = (getattr(error, "strerror", None) or str(error) or "cannot be read").lower()
-        raise FileError(f"cannot read {shown(path)}: {reason}", hint="try again, or look at the disk") from error
-
-
 def records_of(lines: Lines, session: Session) -> Iterator[tuple[int, Record]]:
     """Yield the number and the record of each line; what is no record is counted or told in *session*."""
     for number in count(1):
-        raw = lines.readline(LONGEST)
+        raw = lines.readline(MAX_RECORD_BYTES)
         if not raw:
             return
-        if len(raw) == LONGEST and not raw.endswith(b"\n"):
+        if len(raw) == MAX_RECORD_BYTES and not raw.endswith(b"\n"):
             _finish_line(lines)
-            session.problems.append(f"line {number}: longer than {LONGEST // 1024 // 1024} MB")
+            session.problems.append(f"line {number}: longer than {MAX_RECORD_BYTES // 1024 // 1024} MB")
         elif (value := _record(raw, number, session)) is not None:
             yield number, value
 
 
 def _finish_line(lines: Lines) -> None:
-    while (rest := lines.readline(LONGEST)) and not rest.endswith(b"\n"):
+    while (rest := lines.readline(MAX_RECORD_BYTES)) and not rest.endswith(b"\n"):
         pass
 
 

@@ -5,10 +5,9 @@ A line begins with a date and a time in the form of the writer's country, in bra
 """
 
 import re
-import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from hashlib import blake2b
 from itertools import pairwise
@@ -19,9 +18,10 @@ from msgspec import Struct
 
 from recollect.errors import FileError
 from recollect.lazy import regex
-from recollect.remember.find_files import shown
+from recollect.remember.find_files import open_file, shown
+from recollect.remember.formats.archive import open_archive
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.portions import LONGEST_LINE, long_conversation, opened
+from recollect.remember.formats.portions import MAX_LINE_BYTES, long_conversation
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.remember.formats.turns import Said
 
@@ -62,11 +62,11 @@ _CHAT_NAME: Final = regex(
     r"(?i)^(?:whatsapp[ -]?chat|conversa do whatsapp|chat de whatsapp|chat whatsapp|discussion whatsapp|whatsapp)"
     r"(?: (?:with|mit|con|com|avec|met))?(?: -)? *| *\(\d+\)$"
 )
+_CHAT_MEMBER: Final = regex(r"_chat\.txt|WhatsApp .*\.txt")
 _ORDERS: Final = {"day first": (2, 1, 0), "month first": (2, 0, 1), "year first": (0, 1, 2)}
 """Where the year, the month and the day stand among the three numbers of a date."""
 Numbers = tuple[int, int, int]
-Open = Callable[[], IO[bytes]]
-_MOST_RATIO: Final = 200
+Open = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
 class _Message(Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class _Message(Struct, frozen=True, kw_only=True):
 def is_whatsapp(glimpse: Glimpse) -> bool:
     """Tell whether a file is an exported chat: it begins with a stamped line, and people speak."""
     if glimpse.suffix == ".zip":
-        return glimpse.head.startswith(b"PK") and _chat_in(glimpse.path) is not None
+        return _chat_in(glimpse.members) is not None
     if not glimpse.text.lstrip("\ufeff\u200e\u200f \n\r").startswith(("[", *"0123456789")):
         return False
     lines = [line for line in glimpse.text.splitlines()[:400] if line.strip()]
@@ -101,19 +101,9 @@ def _is_talk(names: Sequence[str]) -> bool:
     return len(set(names)) >= 2 and not any(name.strip().lower() in _NO_NAMES for name in names)
 
 
-def _chat_in(path: Path) -> str | None:
-    """Return the name of the chat's text in a zip; None where there is none."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            names = [
-                each.filename
-                for each in archive.infolist()
-                if each.file_size <= _MOST_RATIO * each.compress_size + 10_000
-            ]
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
-        return None
-    fits = (name for name in names if name == "_chat.txt" or (name.startswith("WhatsApp ") and name.endswith(".txt")))
-    return next(fits, None)
+def _chat_in(names: Iterable[str]) -> str | None:
+    """Return the name of the chat's text among the members of an archive; None if there is none."""
+    return next((name for name in sorted(names) if _CHAT_MEMBER.fullmatch(name)), None)
 
 
 # --- reading --------------------------------------------------------------------------------
@@ -121,21 +111,14 @@ def _chat_in(path: Path) -> str | None:
 
 def read_whatsapp(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield the messages of a chat in the order of the file; notices, deleted messages and media are counted."""
-    if path.suffix.lower() == ".zip":
-        yield from _read_zip(path, origin)
-    else:
-        yield from _read(lambda: opened(path), _name_of(path), origin)
-
-
-def _read_zip(path: Path, origin: Origin) -> Iterator[Parsed]:
-    name = _chat_in(path)
-    if name is None:
-        raise FileError(f"no chat of WhatsApp is in {shown(path)}", hint="name the text file of the chat")
-    try:
-        with zipfile.ZipFile(path) as archive:
-            yield from _read(lambda: archive.open(name), _name_of(path), origin)
-    except (OSError, RuntimeError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise FileError(f"{shown(path)} is no whole zip file", hint="unpack it first") from error
+    if path.suffix.lower() != ".zip":
+        yield from _read(lambda: open_file(path), _name_of(path), origin)
+        return
+    with open_archive(path) as archive:
+        name = _chat_in(archive.names)
+        if name is None:
+            raise FileError(f"{shown(path)} contains no WhatsApp chat", hint="name the text file of the chat")
+        yield from _read(lambda: archive.open(name), _name_of(path), origin)
 
 
 def _read(open_: Open, chat: str, origin: Origin) -> Iterator[Parsed]:
@@ -154,8 +137,8 @@ def _name_of(path: Path) -> str:
 
 
 def _lines(open_: Open) -> Iterator[str]:
-    with closing(open_()) as file:
-        while raw := file.readline(LONGEST_LINE):
+    with open_() as file:
+        while raw := file.readline(MAX_LINE_BYTES):
             yield raw.decode("utf-8", "replace").replace("\0", "\ufffd").rstrip("\r\n")
 
 

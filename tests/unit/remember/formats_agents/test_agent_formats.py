@@ -467,7 +467,7 @@ def test_an_archive_that_would_become_huge_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileError) as caught:
         read_file(path, BY_NAME["chatgpt"])
 
-    assert "would become too large: 48 MB" in str(caught.value)
+    assert "unpacks to too much: conversations.json has 48 MB" in str(caught.value)
 
 
 def test_a_new_turn_of_a_conversation_is_all_that_a_new_export_adds(db: Recollection, tmp_path: Path) -> None:

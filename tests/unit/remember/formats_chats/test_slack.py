@@ -141,7 +141,7 @@ def test_a_day_that_would_become_huge_is_a_problem_of_that_day_alone(tmp_path: P
     parsed = read_file(packed)
 
     assert [each.content for each in parsed.memories] == ["U1: hi"]
-    assert parsed.problems == ("ops/2024-05-11.json is too large when unpacked",)
+    assert parsed.problems == ("ops/2024-05-11.json unpacks to more than 10 MB",)
 
 
 @pytest.mark.parametrize("folder", ["D0ANNBEN", "mpdm-ann--ben-1"])
