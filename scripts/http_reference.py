@@ -7,7 +7,7 @@ from typing import Any
 from recollect.surfaces.operations import OPERATIONS
 from recollect.surfaces.serve.answering import DEADLINE, SEARCHES, TAGGED
 from recollect.surfaces.serve.dispatcher import LONGEST
-from recollect.surfaces.serve.guard import LARGEST
+from recollect.surfaces.serve.incoming import MAX_BODY_BYTES
 from recollect.surfaces.serve.openapi import (
     BASE,
     EXAMPLES,
@@ -25,12 +25,12 @@ INTRODUCTION = f"""# The HTTP interface
 Made from the code by `make docs`; do not edit it here. How to start a server, tokens and limits:
 [serving.md](serving.md).
 
-Each operation of the command line that makes sense at a distance is one path below `{BASE}`. `POST` takes its values as
-a JSON object; what only reads takes `GET` with the same values as a query string too. A text in an address has at most
-{IN_ADDRESS:,} characters and a parameter comes at most {MOST_IN_ADDRESS} times. A body has at most {LARGEST // 1024:,}
-KB, and a text in it, but for what is remembered, {LONGEST:,} characters. The answer is the JSON that `--json` prints,
-described by the same [JSON Schema](../src/recollect/schemas/answers.json). `GET {BASE}/openapi.json` is all of this as
-OpenAPI 3.1, `GET /docs` a page that renders it and lets you try it.
+Each operation of the command line that a server offers is one path below `{BASE}`. `POST` takes its values as a JSON
+object; operations that only read also take `GET` with the same values as a query string. A text in an address has at
+most {IN_ADDRESS:,} characters, and a parameter comes at most {MOST_IN_ADDRESS} times. A body has at most
+{MAX_BODY_BYTES // 1024:,} KB, and a text in it, except the text of a memory, {LONGEST:,} characters. The answer is the
+JSON that `--json` prints, described by the same [JSON Schema](../src/recollect/schemas/answers.json).
+`GET {BASE}/openapi.json` describes all of this as OpenAPI 3.1. `GET /docs` renders it as a page to try it on.
 
 ```console
 $ curl -s http://127.0.0.1:8765{BASE}/search --json '{json.dumps(EXAMPLES["search"])}'

@@ -15,12 +15,12 @@ from served import JSON, Served, opened, serving
 
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.replies import Reply, Request
-from recollect.surfaces.serve import answering, guard, importing, patience, uploading
+from recollect.surfaces.serve import answering, guard, header_timeout, importing, uploading
 from recollect.surfaces.serve.answering import DEADLINE
 from recollect.surfaces.serve.guard import Rules
+from recollect.surfaces.serve.header_timeout import HeaderTimeoutProtocol, find_surplus
 from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.outgoing import Lines
-from recollect.surfaces.serve.patience import PatientProtocol, Waiting
 from recollect.surfaces.serve.problems import HttpError
 from recollect.surfaces.serve.uploading import MAX_UPLOADS_PER_CALLER, Uploads
 
@@ -35,7 +35,7 @@ def head(operation: str, *, length: int) -> bytes:
 def test_a_head_that_does_not_end_is_not_waited_for(
     server: Served, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(PatientProtocol, "head_seconds", 0.3)
+    monkeypatch.setattr(HeaderTimeoutProtocol, "header_seconds", 0.3)
 
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
         raw.sendall(sent)
@@ -47,7 +47,7 @@ def test_a_head_that_does_not_end_is_not_waited_for(
 def test_a_second_head_that_does_not_end_is_not_waited_for_either(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PatientProtocol, "head_seconds", 0.5)
+    monkeypatch.setattr(HeaderTimeoutProtocol, "header_seconds", 0.5)
 
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
         raw.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -62,7 +62,7 @@ def test_a_second_head_that_does_not_end_is_not_waited_for_either(
 def test_a_request_that_takes_longer_than_its_head_may_is_answered(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(PatientProtocol, "head_seconds", 0.2)
+    monkeypatch.setattr(HeaderTimeoutProtocol, "header_seconds", 0.2)
 
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
         raw.sendall(head("stats", length=2))
@@ -200,7 +200,7 @@ def response_to(port: int, sent: bytes) -> bytes:
 
 
 def test_a_file_that_does_not_come_is_a_408(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploading, "UPLOAD_SECONDS", 0.2)
+    monkeypatch.setattr(uploading, "UPLOAD_TIMEOUT_SECONDS", 0.2)
 
     said = response_to(server.port, upload_head("/api/v1/import?name=a.txt") + b"some of it")
 
@@ -279,7 +279,7 @@ def test_few_files_are_received_at_once() -> None:
 def test_lines_that_stop_before_their_end_are_stored_and_the_stop_is_an_error(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "PART_SECONDS", 0.3)
+    monkeypatch.setattr(importing, "PART_TIMEOUT_SECONDS", 0.3)
     lines = b'{"text": "The first line"}\n{"text": "The sec'
 
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
@@ -298,7 +298,7 @@ def test_lines_that_stop_before_their_end_are_stored_and_the_stop_is_an_error(
 def test_idle_connections_of_one_address_push_out_only_each_other(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patience, "MAX_WAITING_PER_ADDRESS", 3)
+    monkeypatch.setattr(header_timeout, "MAX_IDLE_PER_ADDRESS", 3)
     idle = [socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(4)]
 
     first = idle[0].recv(1)  # ends when the server closes it
@@ -310,19 +310,18 @@ def test_idle_connections_of_one_address_push_out_only_each_other(
     assert answered.status == 200
 
 
-def test_the_address_with_most_idle_connections_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "MAX_WAITING", 3)
-    closed: list[tuple[str, int]] = []
+def test_of_too_many_idle_connections_the_oldest_of_the_busiest_address_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Idle(HeaderTimeoutProtocol):
+        def __init__(self, address: str, since: float) -> None:
+            self.client, self.idle_since = (address, 1), since
 
-    class Idle(PatientProtocol):
-        def __init__(self, address: str, number: int) -> None:
-            self.client = (address, number)
+    idle = [Idle("b", 1), Idle("a", 3), Idle("a", 2), Idle("c", 4)]
 
-        def give_up(self) -> None:
-            closed.append(self.client or ("", 0))
+    enough = find_surplus(idle)
+    monkeypatch.setattr(header_timeout, "MAX_IDLE_CONNECTIONS", 3)
+    closed = find_surplus(idle)
 
-    waiting = Waiting()
-    for address, number in (("b", 1), ("a", 1), ("a", 2), ("c", 1)):
-        waiting.add(Idle(address, number))
-
-    assert closed == [("a", 1)]
+    assert enough is None
+    assert closed is idle[2]

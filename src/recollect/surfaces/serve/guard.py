@@ -1,11 +1,11 @@
-"""What every request passes: the right host and origin, a token where one is needed, not too many, not too large."""
+"""Checks of every request before it is routed: host, origin, token, rate, number of requests, and size."""
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import ip_address
 from threading import Lock
 from time import monotonic, perf_counter
-from typing import Any, Final
+from typing import Final
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -16,31 +16,31 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from recollect.errors import AccessError, RecollectError
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
-from recollect.surfaces.serve.incoming import read_body
+from recollect.surfaces.serve.incoming import MAX_BODY_BYTES, read_body, too_large
 from recollect.surfaces.serve.logs import log_request
 from recollect.surfaces.serve.page import PAGES
 from recollect.surfaces.serve.problems import HttpError, broken, problem
 from recollect.surfaces.terminal import visible_line
 
 PROBES: Final = frozenset({"/healthz", "/readyz"})
-"""What anybody may ask under any name: a probe sends the address of a container as its host."""
+"""For anybody and any Host header: a probe sends the address of a container."""
 OPEN: Final = PROBES | frozenset(PAGES)
-"""What anybody may ask."""
+"""Paths that need no token."""
 METRICS: Final = "/metrics"
-"""For a scraper with a token under any name; without tokens only under ours, so that no page can rebind one."""
+"""With tokens any Host header will do; without tokens it must be ours, so that no page can use DNS rebinding."""
 MCP: Final = "/mcp"
-"""Its library reads bodies without a deadline, so they are read before it is asked."""
+"""The MCP library reads bodies without a timeout, so the guard reads them first."""
 MAX_HEADER_BYTES: Final = 64 * 1024
 MAX_HEADERS: Final = 200
 FAILURES_PER_SECOND: Final = 5.0
-"""How many wrong tokens a second an address may send, with a burst of four seconds."""
+"""Wrong tokens from one address, with a burst of four seconds."""
 CLIENT_GONE: Final = 499
-"""The status in the log of a request whose client did not wait for one."""
-SHARE: Final = 4
-"""A caller with a token has at most one part in so many of all requests that may be under way."""
-LARGEST: Final = 1024 * 1024
-"""How many bytes the body of a request may have; what is streamed has no end."""
+"""The logged status of a request whose client disconnected before the response."""
+CLOSE: Final = {"Connection": "close"}
+CALLER_SHARE: Final = 4
+"""A caller with a token may have a quarter of all running requests."""
 STREAMED: Final = frozenset({"/api/v1/import"})
+"""Paths whose bodies may be of any size; they have limits of their own."""
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -57,19 +57,19 @@ HEADERS: Final = (
 
 
 class Rules(Struct, frozen=True, kw_only=True):
-    """How a server is guarded: the names it answers to, which other pages may ask, whether tokens are needed."""
+    """What the guard allows: Host names, origins of other pages, callers without a token, and how many requests."""
 
     hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "[::1]"})
     origins: frozenset[str] = frozenset()
     needs_token: bool = False
     per_second: float | None = None
-    """How many requests a second a caller may make; None for no limit."""
+    """Requests a second for each caller; None for no limit."""
     at_once: int = 512
-    """How many requests may be under way at the same time."""
+    """How many requests may run at the same time."""
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether *host* can be reached from this machine alone."""
+    """Return whether only this machine can reach *host*."""
     if host == "localhost":
         return True
     try:
@@ -84,7 +84,7 @@ class _Bucket(Struct):
 
 
 class RateLimit(Struct, kw_only=True):
-    """So many requests a second for each caller, with room for a burst of four seconds."""
+    """A token bucket for each caller: *per_second* requests, with a burst of four seconds."""
 
     per_second: float
     clock: Callable[[], float] = monotonic
@@ -92,7 +92,7 @@ class RateLimit(Struct, kw_only=True):
     _lock: Lock = field(default_factory=Lock)
 
     def admits(self, who: str, *, cost: float = 1.0) -> bool:
-        """Tell whether *who* may ask once more now, and take the *cost* of it."""
+        """Return whether *who* may send one more request now, and take its *cost* from the bucket."""
         now, most = self.clock(), max(1.0, 4 * self.per_second)
         with self._lock:
             if len(self._buckets) > 10_000:
@@ -107,16 +107,16 @@ class RateLimit(Struct, kw_only=True):
 
 
 class Guard:
-    """An ASGI application in front of another: what may not pass is answered here."""
+    """ASGI middleware that rejects requests by its rules, and puts the caller into the scope of the others."""
 
     def __init__(self, app: ASGIApp, *, rules: Rules, verify: Callable[[str], Awaitable[Caller]]) -> None:
         self._app, self._rules, self._verify = app, rules, verify
-        self._under_way: Counter[str] = Counter()
+        self._running: Counter[str] = Counter()
         self._limit = None if rules.per_second is None else RateLimit(per_second=rules.per_second)
         self._failures = RateLimit(per_second=FAILURES_PER_SECOND)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, or let pass with the caller in the scope."""
+        """Reject the request, or pass it on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -133,8 +133,8 @@ class Guard:
             caller = await self._admit(scope, headers)
             await self._pass_on(scope, receive, sent, caller, headers)
         except ClientDisconnect:
-            pass  # nobody is left to be answered
-        except Exception as error:  # noqa: BLE001  (a fault of ours ends one request, and shows nothing of it)
+            pass
+        except Exception as error:  # noqa: BLE001  (a bug of ours fails one request, and shows no details)
             if not sent.begun:
                 await (problem(error) if isinstance(error, RecollectError) else broken(error))(scope, receive, sent)
         finally:
@@ -145,35 +145,34 @@ class Guard:
     ) -> None:
         state = scope.setdefault("state", {})
         state["caller"], state["headers"] = caller, headers
-        bounded = receive if scope["path"] in STREAMED else _bounded(receive)
-        self._under_way[caller.name] += 1
+        self._running[caller.name] += 1
         try:
             if scope["path"] == MCP:
-                bounded = _again(await read_body(bounded), bounded)
+                receive = _again(await read_body(receive), receive)
                 scope["user"] = _session_owner(caller)
-            await self._app(scope, bounded, send)
+            await self._app(scope, receive, send)
         finally:
-            self._under_way[caller.name] -= 1
-            self._under_way += Counter()  # forgets who has nothing under way
+            self._running[caller.name] -= 1
+            self._running += Counter()  # drops callers without running requests
 
     @property
-    def under_way(self) -> int:
-        """How many requests are being answered."""
-        return self._under_way.total()
+    def running(self) -> int:
+        """How many requests are running."""
+        return self._running.total()
 
     async def _admit(self, scope: Scope, headers: Mapping[str, str]) -> Caller:
         path = scope["path"]
         self._check_host(path, headers)
         self._check_origin(headers)
         length = headers.get("content-length", "0")
-        if path not in STREAMED and length.isdigit() and int(length) > LARGEST:
+        if path not in STREAMED and length.isdigit() and int(length) > MAX_BODY_BYTES:
             raise too_large()
         if path in OPEN:
             return OWNER
-        if self.under_way >= self._rules.at_once:
+        if self.running >= self._rules.at_once:
             raise _busy()
         caller = await self._caller(headers, address=(scope.get("client") or ("",))[0])
-        if caller != OWNER and self._under_way[caller.name] >= max(1, self._rules.at_once // SHARE):
+        if caller != OWNER and self._running[caller.name] >= max(1, self._rules.at_once // CALLER_SHARE):
             raise _busy()
         if self._limit is not None and not self._limit.admits(caller.name):
             raise _too_many("too many requests")
@@ -188,7 +187,7 @@ class Guard:
             raise HttpError("wrong_host", f'unknown host "{shown}"', hint=f"start with: --allow-host {shown}")
 
     def _check_origin(self, headers: Mapping[str, str]) -> None:
-        """Refuse what a page of another site sends, whatever the browser lets through."""
+        """Reject requests from pages of other sites, whatever the browser lets through."""
         origin = headers.get("origin")
         if origin is not None and origin not in self._rules.origins:
             scheme, _, host = origin.partition("://")
@@ -215,7 +214,7 @@ class Guard:
 
 
 def _busy() -> HttpError:
-    return HttpError("busy", "too many requests are under way", hint="wait a moment")
+    return HttpError("busy", "too many requests are running", hint="wait a moment")
 
 
 def _too_many(message: str) -> HttpError:
@@ -223,39 +222,34 @@ def _too_many(message: str) -> HttpError:
 
 
 def _session_owner(caller: Caller) -> AuthenticatedUser | None:
-    """Return *caller* as the MCP library knows the owner of a session, so that no other token can use or end it."""
+    """Return *caller* as the owner of its MCP sessions, so that no other token can use or end them."""
     if caller == OWNER:
         return None
     return AuthenticatedUser(AccessToken(token="", client_id=caller.name, scopes=[]))
 
 
 def _foreign() -> HttpError:
-    return HttpError("forbidden", "pages of other sites may not ask here", hint="see: recollect serve --allow-origin")
-
-
-def too_large() -> HttpError:
-    """Return the error for a body that is too large."""
     return HttpError(
-        "too_large", "the body is too large", hint=f"at most {LARGEST // 1024} KB; larger: POST /api/v1/import"
+        "forbidden", "requests from other sites are not allowed", hint="see: recollect serve --allow-origin"
     )
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """Return the headers by name; one that may come once and comes twice is no header to rely on."""
+    """Return the headers by name; HttpError if they are too large, come twice or contradict each other."""
     found: dict[str, str] = {}
     if len(scope["headers"]) > MAX_HEADERS or sum(len(raw) + len(value) for raw, value in scope["headers"]) > (
         MAX_HEADER_BYTES
     ):
         bounds = f"at most {MAX_HEADERS}, and {MAX_HEADER_BYTES // 1024} KB"
-        raise HttpError("headers", "the headers are too large", hint=bounds, close=True)
+        raise HttpError("headers", "the headers are too large", hint=bounds, headers=CLOSE)
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
         if name in found and name in ("host", "authorization", "content-length", "origin", "content-type"):
             raise HttpError("bad_input", f"the header {name} comes twice", hint="send it once")
         found[name] = value.decode("latin-1")
-    if "content-length" in found and "transfer-encoding" in found:  # where the body ends is then anybody's guess
-        told = "content-length and transfer-encoding contradict each other"
-        raise HttpError("bad_input", told, hint="send one", close=True)
+    if "content-length" in found and "transfer-encoding" in found:  # request smuggling
+        message = "content-length and transfer-encoding contradict each other"
+        raise HttpError("bad_input", message, hint="send one", headers=CLOSE)
     return found
 
 
@@ -266,7 +260,7 @@ def _host(header: str) -> str:
 
 
 def _shared_with(origin: str) -> tuple[tuple[bytes, bytes], ...]:
-    """Return the headers that let a page of *origin* read the answer."""
+    """Return the CORS headers that let a page of *origin* read the response."""
     return (
         (b"access-control-allow-origin", origin.encode("latin-1")),
         (b"access-control-allow-methods", b"GET, POST"),
@@ -277,7 +271,7 @@ def _shared_with(origin: str) -> tuple[tuple[bytes, bytes], ...]:
 
 
 class _Sent:
-    """Sends a response with the headers that each one has, and knows whether it has begun."""
+    """Sends a response with our security headers, and remembers its status and whether it has begun."""
 
     def __init__(self, send: Send) -> None:
         self._send, self.begun = send, False
@@ -285,7 +279,7 @@ class _Sent:
         self.more: tuple[tuple[bytes, bytes], ...] = ()
 
     async def __call__(self, message: Message) -> None:
-        """Send one message of it."""
+        """Send one message."""
         if message["type"] == "http.response.start":
             self.begun, self.status = True, message["status"]
             message["headers"] = [*message.get("headers", ()), *HEADERS, *self.more]
@@ -293,25 +287,10 @@ class _Sent:
 
 
 def _again(body: bytes, receive: Receive) -> Receive:
-    """Return *receive* with the whole *body* before what else comes."""
+    """Return *receive* preceded by a message with the whole *body*."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def received() -> Message:
         return waiting.pop() if waiting else await receive()
 
     return received
-
-
-def _bounded(receive: Receive) -> Receive:
-    """Return *receive* so that no more than the largest body comes in, whatever its header says."""
-    size = 0
-
-    async def counted() -> Message:
-        nonlocal size
-        message: dict[str, Any] = dict(await receive())
-        size += len(message.get("body", b""))
-        if size > LARGEST:
-            raise too_large()
-        return message
-
-    return counted

@@ -14,8 +14,9 @@ from recollect.errors import RecollectError
 from recollect.surfaces.rights import ADDS, Rights
 from recollect.surfaces.serve.answering import OperationDoor
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
-from recollect.surfaces.serve.guard import LARGEST, Guard, Rules
+from recollect.surfaces.serve.guard import Guard, Rules
 from recollect.surfaces.serve.importing import import_lines
+from recollect.surfaces.serve.incoming import MAX_BODY_BYTES, media_type
 from recollect.surfaces.serve.live import live
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import BASE, describe
@@ -54,7 +55,7 @@ class Others:
         caller: Caller = request.state.caller
         dispatcher = self.warm.dispatcher
         dispatcher.permit("import", ADDS, {}, caller)  # before the body is read
-        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FILE:
+        if media_type(request.headers) != FILE:
             return await import_lines(dispatcher, request, self.in_thread)
         with self.uploads.one(caller.name):
             name, project, body = await received(request)
@@ -80,7 +81,7 @@ def build_app(warm: WarmStore, rules: Rules) -> Guard:
     mcp = build_server(warm.dispatcher, OWNER)
     # Hosts and origins are checked by the guard in front, by the same rules for every route.
     checks = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    tools = mcp.streamable_http_app(transport_security=checks, max_request_body_size=LARGEST)
+    tools = mcp.streamable_http_app(transport_security=checks, max_request_body_size=MAX_BODY_BYTES)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -97,7 +98,7 @@ def build_app(warm: WarmStore, rules: Rules) -> Guard:
     door = OperationDoor(warm, rest)
     rest.router.routes.extend(Others(warm, door).routes())
     guard = Guard(door, rules=rules, verify=warm.verify)
-    warm.metrics.under_way.set_function(lambda: guard.under_way)
+    warm.metrics.running.set_function(lambda: guard.running)
     return guard
 
 

@@ -1,4 +1,4 @@
-"""What comes in with a request: its body within limits of time, and the values in a body or a query string."""
+"""Read a request: its body within limits of time and size, and the values in a body or a query string."""
 
 import asyncio
 import json
@@ -14,36 +14,47 @@ from recollect.surfaces.serve.problems import HttpError
 from recollect.surfaces.table import Operation, Parameter
 
 JSON: Final = "application/json"
-BODY_SECONDS: Final = 30.0
-"""How long the body of a request may take to come in."""
+BODY_TIMEOUT_SECONDS: Final = 30.0
+MAX_BODY_BYTES: Final = 1024 * 1024
+"""Uploads and imports line by line have limits of their own."""
 MOST_FIELDS: Final = 1000
 """How many fields a query string may have."""
 
 
-async def read_body(receive: Receive, seconds: float = BODY_SECONDS, *, most: int | None = None) -> bytes:
-    """Return the body of a request, if it comes in time and has at most *most* bytes."""
-    parts: list[bytes] = []
-    size = 0
+async def read_body(
+    receive: Receive, seconds: float = BODY_TIMEOUT_SECONDS, *, max_bytes: int = MAX_BODY_BYTES
+) -> bytes:
+    """Return the body of a request; HttpError if it takes longer than *seconds* or has more than *max_bytes*."""
+    body, more = bytearray(), True
     try:
         async with asyncio.timeout(seconds):
-            more = True
             while more:
                 message = await receive()
                 if message["type"] == "http.disconnect":
                     raise HttpError("bad_input", "the body ended early", hint="send all of it")
-                parts.append(message.get("body", b""))
-                size += len(parts[-1])
-                if most is not None and size > most:
-                    raise HttpError("too_large", "the body is too large", hint=f"at most {most // 1024} KB")
+                body += message.get("body", b"")
+                if len(body) > max_bytes:
+                    raise too_large(max_bytes)
                 more = message.get("more_body", False)
     except TimeoutError as error:
         raise HttpError("slow", "the body took too long", hint=f"send it within {seconds:g} seconds") from error
-    return b"".join(parts)
+    return bytes(body)
+
+
+def too_large(max_bytes: int = MAX_BODY_BYTES) -> HttpError:
+    """Return the error for a body of more than *max_bytes*."""
+    hint = f"at most {max_bytes // 1024} KB" + ("; larger: POST /api/v1/import" if max_bytes == MAX_BODY_BYTES else "")
+    return HttpError("too_large", "the body is too large", hint=hint)
+
+
+def media_type(headers: Mapping[str, str]) -> str:
+    """Return the Content-Type without its parameters, in lower case."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def from_json(body: bytes, headers: Mapping[str, str]) -> dict[str, Any]:
     """Return the values in a JSON body."""
-    media = headers.get("content-type", "").partition(";")[0].strip().lower()
+    media = media_type(headers)
     if media != JSON:
         raise HttpError("not_json", f"the body must be JSON, not {media or 'untyped'}", hint=f"Content-Type: {JSON}")
     try:

@@ -1,7 +1,6 @@
-"""What happens in a store, told while it happens: one event for each entry of `activity`, whoever wrote it."""
+"""The live stream of a store: one server-sent event for each new entry of `activity`, whoever wrote it."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from typing import Any, Final
@@ -13,25 +12,22 @@ from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve.dispatcher import Caller
-from recollect.surfaces.serve.importing import EVENTS
 from recollect.surfaces.serve.incoming import from_query
-from recollect.surfaces.serve.outgoing import Streamed
+from recollect.surfaces.serve.outgoing import EVENTS, Streamed, event
 from recollect.surfaces.serve.warm_store import WarmStore
 
-PAUSE: Final = 0.5
-"""How many seconds lie between two looks."""
-BEAT: Final = 15.0
-"""After how many quiet seconds a comment is sent, so that nobody takes the stream for dead."""
-LONGEST: Final = 300.0
-"""After how many seconds a stream ends; who reads it asks again, and shows that its token still holds."""
-LATELY: Final = 50
-"""How many entries are compared."""
+POLL_SECONDS: Final = 0.5
+HEARTBEAT_SECONDS: Final = 15.0
+"""After how many quiet seconds a comment is sent, so that proxies keep the connection."""
+MAX_STREAM_SECONDS: Final = 300.0
+"""When a stream ends; the client connects again, and its token is checked again."""
+MAX_ENTRIES_PER_POLL: Final = 50
 
 InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
 
 async def live(warm: WarmStore, request: Request, in_thread: InThread) -> Response:
-    """Return the response that tells what happens from now on, as server-sent events."""
+    """Return the response that streams new entries from now on."""
     operation = warm.dispatcher.operation("activity")
     values = from_query(operation, request.scope["query_string"])
     if "limit" in values:
@@ -42,12 +38,12 @@ async def live(warm: WarmStore, request: Request, in_thread: InThread) -> Respon
     store, known = (warm.db.in_project(project) if project else warm.db).store, list[Any]([None])
 
     def work() -> list[dict[str, Any]]:
-        """Look only where something was written or asked since."""
+        """Return the latest entries, or none if nothing was written or searched since the last poll."""
         now: Any = (store.version(), store.recalls(scope=ALL_PROJECTS, limit=1))
         if now == known[0]:
             return []
         known[0] = now
-        answer = warm.dispatcher.answer("activity", {**values, "limit": LATELY}, caller)
+        answer = warm.dispatcher.answer("activity", {**values, "limit": MAX_ENTRIES_PER_POLL}, caller)
         entries: list[dict[str, Any]] = serialise(answer.value)["entries"]
         return entries
 
@@ -66,18 +62,16 @@ async def _told(
     try:
         yield b": open\n\n"
         loop = asyncio.get_running_loop()
-        end, beat = loop.time() + LONGEST, loop.time() + BEAT
+        end, beat = loop.time() + MAX_STREAM_SECONDS, loop.time() + HEARTBEAT_SECONDS
         while loop.time() < end and not (gone.done() or warm.is_closing):
             with suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.shield(gone), PAUSE)
+                await asyncio.wait_for(asyncio.shield(gone), POLL_SECONDS)
             fresh = [entry for entry in await look() if entry["key"] not in seen]
             for entry in reversed(fresh):
                 seen.add(entry["key"])
-                yield f"event: entry\ndata: {json.dumps(entry, ensure_ascii=False)}\n\n".encode(
-                    "utf-8", "backslashreplace"
-                )
+                yield event("entry", entry)
             if fresh or loop.time() > beat:
-                beat = loop.time() + BEAT
+                beat = loop.time() + HEARTBEAT_SECONDS
                 yield b": still here\n\n"
     finally:
         gone.cancel()

@@ -1,4 +1,4 @@
-"""What is counted, as Prometheus reads it: how many, how long, how large. Never what was asked."""
+"""Metrics for Prometheus: counts and durations, never queries or contents."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
@@ -9,7 +9,7 @@ from recollect.version import __version__
 
 
 class Metrics:
-    """The numbers of one server."""
+    """The metrics of one server."""
 
     def __init__(self, answers: AnswerCache) -> None:
         self._registry = CollectorRegistry()
@@ -22,29 +22,21 @@ class Metrics:
         )
         self.searches = Histogram("recollect_search_duration_seconds", "How long searches took.", registry=kept)
         self.outcomes = Counter("recollect_search_outcomes", "Searches by their outcome.", ["outcome"], registry=kept)
-        self.under_way = Gauge("recollect_requests_in_flight", "Requests under way.", registry=kept)
+        self.running = Gauge("recollect_requests_in_flight", "Requests that are running.", registry=kept)
         about = Gauge("recollect_build_info", "The version that runs.", ["version"], registry=kept)
         about.labels(version=__version__).set(1)
         self._registry.register(_Cache(answers))
-        self._counted: dict[tuple[str, int], tuple[Counter, Histogram]] = {}
 
     def count(self, operation: str, *, status: int, seconds: float, outcome: str | None = None) -> None:
         """Count one request."""
-        known = self._counted.get((operation, status))
-        if known is None:
-            known = (
-                self.requests.labels(operation=operation, status=str(status)),
-                self.seconds.labels(operation=operation),
-            )
-            self._counted[operation, status] = known
-        known[0].inc()
-        known[1].observe(seconds)
+        self.requests.labels(operation=operation, status=str(status)).inc()
+        self.seconds.labels(operation=operation).observe(seconds)
         if outcome is not None:
             self.searches.observe(seconds)
             self.outcomes.labels(outcome=outcome).inc()
 
     def text(self) -> bytes:
-        """Return all of them in Prometheus' text form."""
+        """Return all metrics in the text format of Prometheus."""
         return generate_latest(self._registry)
 
 

@@ -1,4 +1,4 @@
-"""What goes out: an answer as JSON, or line by line while it is read from the store."""
+"""Responses: an answer as JSON, or a stream of lines or events."""
 
 import asyncio
 import hashlib
@@ -17,17 +17,22 @@ from starlette.types import Receive, Scope, Send
 from recollect.replies import Reply
 from recollect.surfaces.serialise import serialise
 
-AT_ONCE: Final = 50
-"""How many lines are read before the next part is sent."""
-READING_SECONDS: Final = 60.0
-"""How long a client may take to read one part."""
-_EXPORTS: Final = 4
-"""How many answers are streamed at the same time."""
+EVENTS: Final = "text/event-stream"
+RECORDS_PER_PART: Final = 50
+SEND_TIMEOUT_SECONDS: Final = 60.0
+"""How long a client may take to read one part of a stream."""
+MAX_EXPORTS: Final = 4
+"""How many exports run at the same time."""
 
 
 def content(value: Any) -> bytes:
     """Return *value* as JSON."""
     return json.dumps(serialise(value), ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def event(name: str, value: Any) -> bytes:
+    """Return a server-sent event with *value* as JSON."""
+    return b"event: " + name.encode() + b"\ndata: " + content(value) + b"\n\n"
 
 
 def with_etag(value: Any) -> Response:
@@ -48,7 +53,10 @@ def _steady(reply: Reply) -> tuple[Any, ...]:
 
 
 class Streamed(Response):
-    """A response that is written as its parts come; who does not read them in time is left."""
+    """A streaming response that closes the connection of a client which does not read in time.
+
+    Starlette's own one would also read the request, which an import still needs while it responds.
+    """
 
     def __init__(self, parts: AsyncIterator[bytes], *, media_type: str) -> None:
         super().__init__(media_type=media_type)
@@ -59,40 +67,40 @@ class Streamed(Response):
         """Send each part as it comes."""
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
         async for part in self._parts:
-            async with asyncio.timeout(READING_SECONDS):
+            async with asyncio.timeout(SEND_TIMEOUT_SECONDS):
                 await send({"type": "http.response.body", "body": part, "more_body": True})
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 class Lines:
-    """Answers of many records: read in a thread of their own, no faster than their reader takes them."""
+    """Streams of many records, each read from the store in a thread of its own, no faster than the client reads."""
 
     def __init__(self) -> None:
         self._limiter: anyio.CapacityLimiter | None = None
 
     async def read(self, records: Iterable[Any]) -> AsyncIterator[bytes]:
-        """Yield *records* as JSON Lines, some at a time."""
-        self._limiter = self._limiter or anyio.CapacityLimiter(_EXPORTS)
+        """Yield *records* as JSON Lines, 50 at a time."""
+        self._limiter = self._limiter or anyio.CapacityLimiter(MAX_EXPORTS)
         put, take = anyio.create_memory_object_stream[bytes](1)
 
         def work() -> None:
             rest = iter(records)
             try:
-                while some := list(islice(rest, AT_ONCE)):
+                while some := list(islice(rest, RECORDS_PER_PART)):
                     anyio.from_thread.run(put.send, b"".join(content(each) + b"\n" for each in some))
-            finally:  # what it holds of the store is let go here, in the thread that took it
+            finally:  # releases what it holds of the store in the thread that took it
                 if isinstance(rest, Generator):
                     rest.close()
 
         async def reading() -> None:
-            with put, suppress(anyio.BrokenResourceError):  # the reader is gone
+            with put, suppress(anyio.BrokenResourceError):  # the client is gone
                 await anyio.to_thread.run_sync(work, limiter=self._limiter)
 
         task = asyncio.create_task(reading())
         try:
             async for part in take:
                 yield part
-        finally:  # the thread ends with its next part, as nobody takes it
+        finally:  # the thread ends when it sends its next part
             take.close()
             await asyncio.wait([task])
         task.result()

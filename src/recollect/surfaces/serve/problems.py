@@ -1,7 +1,9 @@
-"""Errors as HTTP tells them: problem+json with the `error` member that every surface has."""
+"""Errors as HTTP responses: problem+json with the `error` member that every surface has."""
 
 import json
 import logging
+from collections.abc import Mapping
+from http import HTTPStatus
 from typing import Final
 
 from starlette.responses import Response
@@ -30,30 +32,17 @@ STATUS: Final = {
     "slow": 408,
     "headers": 431,
 }
-"""Codes of errors that have a status of their own; others are 400 when the caller can mend them, else 503."""
+"""The status of an error code; for other codes 400 if the caller can fix the request, else 503."""
 _TITLES: Final = {
-    400: "Bad Request",
-    401: "Unauthorized",
-    403: "Forbidden",
-    404: "Not Found",
-    405: "Method Not Allowed",
-    408: "Request Timeout",
-    409: "Conflict",
-    413: "Content Too Large",
-    415: "Unsupported Media Type",
-    421: "Misdirected Request",
+    **{each.value: each.phrase for each in HTTPStatus},
+    413: "Content Too Large",  # Python before 3.13 has the older names
     422: "Unprocessable Content",
-    429: "Too Many Requests",
-    431: "Request Header Fields Too Large",
     499: "Client Closed Request",
-    500: "Internal Server Error",
-    503: "Service Unavailable",
-    504: "Gateway Timeout",
 }
 
 
 class HttpError(RecollectError):
-    """Refuse a request for what HTTP says of it."""
+    """An error that only HTTP knows, with the headers that belong to it."""
 
     def __init__(
         self,
@@ -62,13 +51,11 @@ class HttpError(RecollectError):
         *,
         hint: str = "",
         status: int | None = None,
-        allow: tuple[str, ...] = (),
-        close: bool = False,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message, hint=hint)
-        self.allow, self.close = allow, close
         self.code = code  # type: ignore[misc]  # the code of one request, not of a class
-        self.status = status or STATUS.get(code, 400)
+        self.status, self.headers = status or STATUS.get(code, 400), headers or {}
 
 
 def status_of(error: RecollectError) -> int:
@@ -79,33 +66,32 @@ def status_of(error: RecollectError) -> int:
 
 
 def problem(error: RecollectError) -> Response:
-    """Return the response that tells of *error*."""
+    """Return the response for *error*."""
     status = status_of(error)
-    told = {
+    value = {
         "type": "about:blank",
         "title": _TITLES.get(status, "Error"),
         "status": status,
         "detail": str(error),
         **error_value(error),
     }
-    headers = {"Retry-After": "1"} if status in (429, 503) else {}
+    headers = dict(error.headers) if isinstance(error, HttpError) else {}
+    if status in (429, 503):
+        headers["Retry-After"] = "1"
     if status == 401:
         headers["WWW-Authenticate"] = 'Bearer realm="recollect"'
-    if isinstance(error, HttpError) and error.allow:
-        headers["Allow"] = ", ".join(error.allow)
-    if isinstance(error, HttpError) and error.close:
-        headers["Connection"] = "close"
-    body = json.dumps(told, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    body = json.dumps(value, ensure_ascii=False).encode("utf-8", "backslashreplace")
     return Response(body, status_code=status, media_type=PROBLEM, headers=headers)
 
 
 def wrong_method(method: str, known: tuple[str, ...]) -> HttpError:
-    """Return the error for a method that is not for what was asked."""
-    return HttpError("method", f"{method} is not for this", hint=f"see: {BASE}/openapi.json", allow=known)
+    """Return the error for a *method* that the path does not take."""
+    hint, headers = f"see: {BASE}/openapi.json", {"Allow": ", ".join(known)}
+    return HttpError("method", f"{method} is not for this", hint=hint, headers=headers)
 
 
 def broken(error: Exception) -> Response:
-    """Return the response for a fault of ours, which tells nothing of it; the log names its kind."""
+    """Return the response for a bug of ours, without its details; the log names its kind."""
     LOG.error(
         "failure",
         exc_info=error if LOG.isEnabledFor(logging.DEBUG) else None,

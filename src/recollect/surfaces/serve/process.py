@@ -21,10 +21,10 @@ from recollect.settings import Settings, absolute_path, is_path, read_settings
 from recollect.stores.choice import shown_address
 from recollect.surfaces.serve.commanding import answer_command, read_command
 from recollect.surfaces.serve.guard import Rules, is_loopback
+from recollect.surfaces.serve.header_timeout import HeaderTimeoutProtocol
 from recollect.surfaces.serve.http import build_app
 from recollect.surfaces.serve.local import CallerGone, CallersWire, Handler, LocalDoor
 from recollect.surfaces.serve.mcp_lines import serve_lines
-from recollect.surfaces.serve.patience import PatientProtocol
 from recollect.surfaces.serve.place import Place, part, place_file, read_place
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.version import __version__
@@ -111,7 +111,7 @@ def http_config(app: ASGIApp, *, host: str, port: int) -> uvicorn.Config:
         log_config=None,
         server_header=False,
         lifespan="on",
-        http=PatientProtocol,
+        http=HeaderTimeoutProtocol,
         ws="none",
         limit_concurrency=CONNECTIONS,
         timeout_keep_alive=IDLE,

@@ -1,4 +1,4 @@
-"""A file that comes with a request: read as `import` reads it, remembered under its own name, never kept here."""
+"""Import an uploaded file: read as `import` reads it, stored under its own name; the file itself is not kept."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -20,23 +20,21 @@ from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.problems import HttpError
 
 FILE: Final = "application/octet-stream"
-LARGEST_FILE: Final = 32 * 1024 * 1024
-"""How many bytes a file may have."""
-UPLOAD_SECONDS: Final = 120.0
-"""How long a file may take to come in."""
+MAX_FILE_BYTES: Final = 32 * 1024 * 1024
+UPLOAD_TIMEOUT_SECONDS: Final = 120.0
 MAX_UPLOADS: Final = 8
 MAX_UPLOADS_PER_CALLER: Final = 4
 
 
 class Uploads:
-    """The files that are being received, few at a time: each is held in memory."""
+    """The running uploads. Their number is limited, because each file is held in memory."""
 
     def __init__(self) -> None:
         self._by_caller: Counter[str] = Counter()
 
     @contextmanager
     def one(self, caller: str) -> Iterator[None]:
-        """Count one more file of *caller* until the end of the block; refuse what is too much."""
+        """Count one more upload of *caller* until the end of the block; HttpError if there are too many."""
         if self._by_caller.total() >= MAX_UPLOADS or self._by_caller[caller] >= MAX_UPLOADS_PER_CALLER:
             raise HttpError("busy", "too many files are being received", hint="wait a moment")
         self._by_caller[caller] += 1
@@ -51,15 +49,15 @@ async def received(request: Request) -> tuple[str, str | None, bytes]:
     asked = parse_qs(request.scope["query_string"].decode("latin-1"))
     name = PurePosixPath(asked.get("name", [""])[0].replace("\\", "/")).name
     if not name or name in {".", ".."} or len(name.encode()) > 200 or "\0" in name:
-        raise InputError("the file has no name", hint="say it in the address: ?name=notes.md")
-    body = await read_body(request.receive, UPLOAD_SECONDS, most=LARGEST_FILE)
+        raise InputError("the file has no name", hint="give it in the address: ?name=notes.md")
+    body = await read_body(request.receive, UPLOAD_TIMEOUT_SECONDS, max_bytes=MAX_FILE_BYTES)
     return name, asked.get("project", [None])[0], body
 
 
 def import_upload(
     dispatcher: Dispatcher, caller: Caller, name: str, project: str | None, body: bytes
 ) -> dict[str, Any]:
-    """Remember what the file *name* says; return what became of it, as `import` tells it."""
+    """Store the memories in the file *name*; return the counts as `import` does."""
 
     def work(db: Recollection) -> dict[str, Any]:
         return _import(db if project is None else db.in_project(project), caller, name, body)
@@ -73,7 +71,7 @@ def _import(db: Recollection, caller: Caller, name: str, body: bytes) -> dict[st
         path.write_bytes(body)
         try:
             parsed, form = read_file(path), format_of(path) or BY_NAME["text"]
-        except InputError as error:  # where it lay here is nobody's business
+        except InputError as error:  # must not show the temporary path
             raise InputError(str(error).replace(str(path), name), hint=error.hint) from error
     own, is_owner = db.project or "default", caller.trust == "owner"
     drafts = [
