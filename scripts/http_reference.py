@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serve.answering import DEADLINE, SEARCHES, TAGGED
 from recollect.surfaces.serve.dispatcher import LONGEST
 from recollect.surfaces.serve.incoming import MAX_BODY_BYTES
 from recollect.surfaces.serve.openapi import (
@@ -17,6 +16,7 @@ from recollect.surfaces.serve.openapi import (
     parameters,
     schema_of,
 )
+from recollect.surfaces.serve.operation_routes import SEARCH_TIMEOUT_SECONDS, SEARCHES, TAGGED
 from recollect.surfaces.serve.problems import STATUS
 from recollect.surfaces.table import Operation, Parameter
 
@@ -57,8 +57,8 @@ The page for that cursor begins after the last memory of this one, whatever was 
 
 ## Deadlines
 
-{", ".join(f"`{name}`" for name in sorted(SEARCHES))} take `timeout` in seconds ({DEADLINE:g} unless told)
-and end with `504` when it is up. A search whose client has gone is given up.
+{", ".join(f"`{name}`" for name in sorted(SEARCHES))} take `timeout` in seconds ({SEARCH_TIMEOUT_SECONDS:g} by default)
+and end with `504` when it is over. A search whose client disconnects is given up.
 """
 PROBLEMS = """## Errors
 

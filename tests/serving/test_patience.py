@@ -15,11 +15,11 @@ from served import JSON, Served, opened, serving
 
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.replies import Reply, Request
-from recollect.surfaces.serve import answering, guard, header_timeout, importing, uploading
-from recollect.surfaces.serve.answering import DEADLINE
+from recollect.surfaces.serve import guard, header_timeout, importing, operation_routes, uploading
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.header_timeout import HeaderTimeoutProtocol, find_surplus
 from recollect.surfaces.serve.incoming import read_body
+from recollect.surfaces.serve.operation_routes import SEARCH_TIMEOUT_SECONDS
 from recollect.surfaces.serve.outgoing import Lines
 from recollect.surfaces.serve.problems import HttpError
 from recollect.surfaces.serve.uploading import MAX_UPLOADS_PER_CALLER, Uploads
@@ -74,7 +74,7 @@ def test_a_request_that_takes_longer_than_its_head_may_is_answered(
 
 
 def test_a_body_that_does_not_end_is_a_408(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answering, "read_body", lambda receive: read_body(receive, 0.3))
+    monkeypatch.setattr(operation_routes, "read_body", lambda receive: read_body(receive, 0.3))
 
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
         raw.sendall(head("add", length=50) + b'{"text"')
@@ -129,7 +129,7 @@ def test_the_time_that_a_request_allows_is_the_search_s(server: Served) -> None:
     server.post("search", query="a")
 
     assert said.status == 504
-    assert allowed == [2.5, DEADLINE]
+    assert allowed == [2.5, SEARCH_TIMEOUT_SECONDS]
 
 
 def test_more_requests_at_once_than_allowed_are_told_to_wait(tmp_path: Path) -> None:

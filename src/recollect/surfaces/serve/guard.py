@@ -131,7 +131,7 @@ class Guard:
                     await Response(status_code=204)(scope, receive, sent)
                     return
             caller = await self._admit(scope, headers)
-            await self._pass_on(scope, receive, sent, caller, headers)
+            await self._pass_on(scope, receive, sent, caller)
         except ClientDisconnect:
             pass
         except Exception as error:  # noqa: BLE001  (a bug of ours fails one request, and shows no details)
@@ -140,11 +140,8 @@ class Guard:
         finally:
             log_request(scope["path"], status=sent.status, seconds=perf_counter() - started, caller=caller.name)
 
-    async def _pass_on(
-        self, scope: Scope, receive: Receive, send: Send, caller: Caller, headers: Mapping[str, str]
-    ) -> None:
-        state = scope.setdefault("state", {})
-        state["caller"], state["headers"] = caller, headers
+    async def _pass_on(self, scope: Scope, receive: Receive, send: Send, caller: Caller) -> None:
+        scope.setdefault("state", {})["caller"] = caller
         self._running[caller.name] += 1
         try:
             if scope["path"] == MCP:

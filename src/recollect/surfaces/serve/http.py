@@ -1,4 +1,4 @@
-"""The server over HTTP: one path for each operation, and those for health, metrics, import, description and MCP."""
+"""The HTTP application: a route for each operation, and those for import, events, descriptions, health and MCP."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -12,7 +12,6 @@ from starlette.routing import Route
 
 from recollect.errors import RecollectError
 from recollect.surfaces.rights import ADDS, Rights
-from recollect.surfaces.serve.answering import OperationDoor
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
 from recollect.surfaces.serve.guard import Guard, Rules
 from recollect.surfaces.serve.importing import import_lines
@@ -20,6 +19,7 @@ from recollect.surfaces.serve.incoming import MAX_BODY_BYTES, media_type
 from recollect.surfaces.serve.live import live
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import BASE, describe
+from recollect.surfaces.serve.operation_routes import OperationRoutes
 from recollect.surfaces.serve.page import files
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
 from recollect.surfaces.serve.uploading import FILE, Uploads, import_upload, received
@@ -27,17 +27,17 @@ from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.version import __version__
 
 METRICS: Final = Rights(trust="untrusted", touches="nothing", spans_projects=True)
-"""The counters are of all projects."""
+"""Metrics count the requests of all projects."""
 
 
-class Others:
-    """What is no operation."""
+class OtherRoutes:
+    """The routes that are not operations: imports, events, descriptions, the page, and health."""
 
-    def __init__(self, warm: WarmStore, door: OperationDoor) -> None:
-        self.warm, self.in_thread, self.uploads = warm, door.in_thread, Uploads()
+    def __init__(self, warm: WarmStore) -> None:
+        self.warm, self.uploads = warm, Uploads()
 
     def routes(self) -> list[Route]:
-        """Return their routes."""
+        """Return the routes."""
         return [
             Route(f"{BASE}/import", self._import, methods=["POST"]),
             Route(f"{BASE}/events", self._events),
@@ -49,24 +49,26 @@ class Others:
         ]
 
     async def _events(self, request: Request) -> Response:
-        return await live(self.warm, request, self.in_thread)
+        return await live(self.warm, request)
 
     async def _import(self, request: Request) -> Response:
         caller: Caller = request.state.caller
         dispatcher = self.warm.dispatcher
         dispatcher.permit("import", ADDS, {}, caller)  # before the body is read
         if media_type(request.headers) != FILE:
-            return await import_lines(dispatcher, request, self.in_thread)
+            return await import_lines(self.warm, request)
         with self.uploads.one(caller.name):
             name, project, body = await received(request)
-            return JSONResponse(await self.in_thread(lambda: import_upload(dispatcher, caller, name, project, body)))
+            return JSONResponse(
+                await self.warm.in_thread(lambda: import_upload(dispatcher, caller, name, project, body))
+            )
 
     async def _openapi(self, _: Request) -> Response:
         return JSONResponse(describe(self.warm.dispatcher.operations.values(), version=__version__))
 
     async def _ready(self, _: Request) -> Response:
         try:
-            await self.in_thread(self.warm.db.store.version)
+            await self.warm.in_thread(self.warm.db.store.version)
         except RecollectError as error:
             return problem(error)
         return JSONResponse({"status": "ready"})
@@ -77,9 +79,9 @@ class Others:
 
 
 def build_app(warm: WarmStore, rules: Rules) -> Guard:
-    """Return the ASGI application that offers *warm* under *rules*, MCP among it."""
+    """Return the ASGI application that serves *warm* under *rules*, MCP included."""
     mcp = build_server(warm.dispatcher, OWNER)
-    # Hosts and origins are checked by the guard in front, by the same rules for every route.
+    # The guard checks hosts and origins, by the same rules for every route.
     checks = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     tools = mcp.streamable_http_app(transport_security=checks, max_request_body_size=MAX_BODY_BYTES)
 
@@ -89,15 +91,14 @@ def build_app(warm: WarmStore, rules: Rules) -> Guard:
             yield
 
     handlers: Mapping[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
-        404: _unknown,
-        405: _not_so,
+        404: _not_found,
+        405: _wrong_method,
         RecollectError: _failed,
         Exception: _failed,
     }
-    rest = Starlette(routes=tools.routes, lifespan=lifespan, exception_handlers=handlers)
-    door = OperationDoor(warm, rest)
-    rest.router.routes.extend(Others(warm, door).routes())
-    guard = Guard(door, rules=rules, verify=warm.verify)
+    routes = [*tools.routes, *OperationRoutes(warm).routes(), *OtherRoutes(warm).routes()]
+    app = Starlette(routes=routes, lifespan=lifespan, exception_handlers=handlers)
+    guard = Guard(app, rules=rules, verify=warm.verify)
     warm.metrics.running.set_function(lambda: guard.running)
     return guard
 
@@ -106,13 +107,13 @@ async def _healthy(_: Request) -> Response:
     return JSONResponse({"status": "ok"})
 
 
-async def _unknown(_: Request, __: Exception) -> Response:
+async def _not_found(_: Request, __: Exception) -> Response:
     return problem(HttpError("unknown_operation", "there is nothing here", hint=f"see: {BASE}/openapi.json"))
 
 
-async def _not_so(request: Request, error: Exception) -> Response:
+async def _wrong_method(request: Request, error: Exception) -> Response:
     allowed = (getattr(error, "headers", None) or {}).get("Allow", "")
-    return problem(wrong_method(request.method, tuple(allowed.split(", "))))
+    return problem(wrong_method(request.method, tuple(sorted(allowed.split(", ")))))
 
 
 async def _failed(_: Request, error: Exception) -> Response:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -15,6 +15,7 @@ from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.incoming import media_type
 from recollect.surfaces.serve.outgoing import EVENTS, Streamed, content, event
 from recollect.surfaces.serve.problems import HttpError
+from recollect.surfaces.serve.warm_store import WarmStore
 
 LINES: Final = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")
 LINES_PER_BATCH: Final = 50
@@ -22,25 +23,23 @@ PART_TIMEOUT_SECONDS: Final = 60.0
 """How long to wait for the next part of a body; the lines before it are stored."""
 MAX_LINE_BYTES: Final = 1024 * 1024
 
-InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
-
-async def import_lines(dispatcher: Dispatcher, request: Request, in_thread: InThread) -> Response:
+async def import_lines(warm: WarmStore, request: Request) -> Response:
     """Return a response that streams the result of each line of *request*, as lines or as events."""
     if media_type(request.headers) not in LINES:
         raise HttpError("not_json", "the body must be JSON Lines", hint=f"Content-Type: {LINES[0]}")
-    results = _results(dispatcher, request, in_thread)
+    results = _results(warm, request)
     if EVENTS in request.headers.get("accept", ""):
         return Streamed(_as_events(results), media_type=EVENTS)
     return Streamed((content(each) + b"\n" async for each in results), media_type=LINES[0])
 
 
-async def _results(dispatcher: Dispatcher, request: Request, in_thread: InThread) -> AsyncIterator[dict[str, Any]]:
+async def _results(warm: WarmStore, request: Request) -> AsyncIterator[dict[str, Any]]:
     caller: Caller = request.state.caller
     number = 0
     try:
         async for lines in _batches(request):
-            for each in await in_thread(partial(_add, dispatcher, lines, number, caller)):
+            for each in await warm.in_thread(partial(_add, warm.dispatcher, lines, number, caller)):
                 yield each
             number += len(lines)
     except HttpError as error:  # the status is sent already

@@ -1,7 +1,7 @@
 """The live stream of a store: one server-sent event for each new entry of `activity`, whoever wrote it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -23,10 +23,8 @@ MAX_STREAM_SECONDS: Final = 300.0
 """When a stream ends; the client connects again, and its token is checked again."""
 MAX_ENTRIES_PER_POLL: Final = 50
 
-InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
 
-
-async def live(warm: WarmStore, request: Request, in_thread: InThread) -> Response:
+async def live(warm: WarmStore, request: Request) -> Response:
     """Return the response that streams new entries from now on."""
     operation = warm.dispatcher.operation("activity")
     values = from_query(operation, request.scope["query_string"])
@@ -37,7 +35,7 @@ async def live(warm: WarmStore, request: Request, in_thread: InThread) -> Respon
     project = caller.project or values.get("project")
     store, known = (warm.db.in_project(project) if project else warm.db).store, list[Any]([None])
 
-    def work() -> list[dict[str, Any]]:
+    def look() -> list[dict[str, Any]]:
         """Return the latest entries, or none if nothing was written or searched since the last poll."""
         now: Any = (store.version(), store.recalls(scope=ALL_PROJECTS, limit=1))
         if now == known[0]:
@@ -47,16 +45,12 @@ async def live(warm: WarmStore, request: Request, in_thread: InThread) -> Respon
         entries: list[dict[str, Any]] = serialise(answer.value)["entries"]
         return entries
 
-    async def look() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = await in_thread(work)
-        return found
-
-    seen = {entry["key"] for entry in await look()}
-    return Streamed(_told(warm, request, look, seen), media_type=EVENTS)
+    seen = {entry["key"] for entry in await warm.in_thread(look)}
+    return Streamed(_entries(warm, request, look, seen), media_type=EVENTS)
 
 
-async def _told(
-    warm: WarmStore, request: Request, look: Callable[[], Awaitable[list[dict[str, Any]]]], seen: set[str]
+async def _entries(
+    warm: WarmStore, request: Request, look: Callable[[], list[dict[str, Any]]], seen: set[str]
 ) -> AsyncIterator[bytes]:
     gone = asyncio.create_task(_end_of(request))
     try:
@@ -66,7 +60,7 @@ async def _told(
         while loop.time() < end and not (gone.done() or warm.is_closing):
             with suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.shield(gone), POLL_SECONDS)
-            fresh = [entry for entry in await look() if entry["key"] not in seen]
+            fresh = [entry for entry in await warm.in_thread(look) if entry["key"] not in seen]
             for entry in reversed(fresh):
                 seen.add(entry["key"])
                 yield event("entry", entry)

@@ -32,13 +32,6 @@ class WarmStore:
         )
         self._threads: anyio.CapacityLimiter | None = None
 
-    @property
-    def threads(self) -> anyio.CapacityLimiter:
-        """The limit of operations that run at once; created in the event loop that asks first."""
-        if self._threads is None:
-            self._threads = anyio.CapacityLimiter(MAX_OPERATION_THREADS)
-        return self._threads
-
     def __enter__(self) -> Self:
         self._warmer.start()
         return self
@@ -48,11 +41,15 @@ class WarmStore:
         self._warmer.join(timeout=5)
         self.db.close()
 
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Run *work* in a thread, at most eight at a time, so that the event loop stays free."""
+        if self._threads is None:  # it belongs to the event loop that asks first
+            self._threads = anyio.CapacityLimiter(MAX_OPERATION_THREADS)
+        return await anyio.to_thread.run_sync(work, limiter=self._threads)
+
     async def ask(self, question: Callable[[], T]) -> T:
         """Run a short query: in the event loop if the store is a local file, else in a thread."""
-        if "://" not in self.db.address:
-            return question()
-        return await anyio.to_thread.run_sync(question, limiter=self.threads)
+        return question() if "://" not in self.db.address else await self.in_thread(question)
 
     async def verify(self, token: str) -> Caller:
         """Return the caller that *token* belongs to."""

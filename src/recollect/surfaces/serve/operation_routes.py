@@ -1,0 +1,149 @@
+"""The HTTP routes of the operations: from a request to an operation, and from its answer to a response."""
+
+import asyncio
+import json
+from collections.abc import Mapping
+from functools import partial
+from threading import Event
+from time import perf_counter
+from typing import Any, Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive
+
+from recollect.errors import RecollectError
+from recollect.replies import Reply
+from recollect.surfaces.serve.dispatcher import Caller
+from recollect.surfaces.serve.idempotency import IdempotencyKeys
+from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body
+from recollect.surfaces.serve.openapi import BASE
+from recollect.surfaces.serve.outgoing import Lines, Streamed, content, with_etag
+from recollect.surfaces.serve.paging import page_of
+from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
+from recollect.surfaces.serve.warm_store import WarmStore
+from recollect.surfaces.table import Answer, Operation
+
+SEARCHES: Final = frozenset({"search", "decisions", "changes", "how-it-works"})
+TAGGED: Final = SEARCHES | {"list", "show", "related", "timeline", "facts", "conflicts", "why"}
+"""Operations whose answers have an ETag: they only read. A request that names a session has none, as it is logged."""
+SEARCH_TIMEOUT_SECONDS: Final = 30.0
+"""When a search is given up, unless the request says otherwise."""
+
+
+class OperationRoutes:
+    """The operations of a store over HTTP."""
+
+    def __init__(self, warm: WarmStore) -> None:
+        self._warm, self._keys, self._lines = warm, IdempotencyKeys(), Lines()
+
+    def routes(self) -> list[Route]:
+        """Return one route for each operation."""
+        operations = self._warm.dispatcher.operations.values()
+        return [
+            Route(f"{BASE}/{each.name}", partial(self._counted, each), methods=methods_of(each)) for each in operations
+        ]
+
+    async def _counted(self, operation: Operation, request: Request) -> Response:
+        """Respond to *request*, and count it."""
+        started, outcome = perf_counter(), None
+        try:
+            response, outcome = await self._respond(operation, request)
+        except RecollectError as error:
+            response = problem(error)
+        except Exception as error:  # noqa: BLE001  (a bug of ours fails one request, and shows no details)
+            response = broken(error)
+        seconds = perf_counter() - started
+        self._warm.metrics.count(operation.name, status=response.status_code, seconds=seconds, outcome=outcome)
+        return response
+
+    async def _respond(self, operation: Operation, request: Request) -> tuple[Response, str | None]:
+        """Return the response, and the outcome of a search."""
+        body = await read_body(request.receive) if request.method == "POST" else b""
+        if request.method == "POST":
+            values = from_json(body, request.headers)
+        else:
+            values = from_query(operation, request.scope["query_string"])
+        if operation.name in TAGGED and values.get("session") is None:
+            return await self._tagged(operation, values, request)
+        if request.method != "POST" and operation.rights.writes(values):  # a link or an image could cause it
+            raise wrong_method("GET", ("POST",))
+        key = request.headers.get("idempotency-key")
+        if key is None or not operation.rights.always_writes:
+            return await self._do(operation, values, request), None
+        return await self._do_once(operation, values, request, key=key, body=body), None
+
+    async def _tagged(
+        self, operation: Operation, values: Mapping[str, Any], request: Request
+    ) -> tuple[Response, str | None]:
+        value = (await self._ask(operation, values, request)).value
+        response = await self._warm.in_thread(lambda: with_etag(value))
+        tag = response.headers["etag"]
+        if tag in request.headers.get("if-none-match", ""):
+            response = Response(status_code=304, headers={"ETag": tag})
+        return response, value.outcome if isinstance(value, Reply) else None
+
+    async def _do_once(
+        self, operation: Operation, values: Mapping[str, Any], request: Request, *, key: str, body: bytes
+    ) -> Response:
+        """Do a write that may be sent again with the same Idempotency-Key."""
+
+        async def write() -> Response:
+            try:
+                return await self._do(operation, values, request)
+            except RecollectError as error:
+                return problem(error)
+
+        caller: Caller = request.state.caller
+        response = await self._keys.respond(f"{caller.name}/{operation.name}", key, body, write)
+        if "idempotent-replay" in response.headers:
+            project = caller.project or values.get("project")
+            await self._warm.ask(lambda: self._refuse_erased(response, project))
+        return response
+
+    def _refuse_erased(self, answer: Response, project: str | None) -> None:
+        """Refuse to replay an *answer* that names a memory which was erased since."""
+        db = self._warm.db.in_project(project) if project else self._warm.db
+        ids = _ids_in(json.loads(bytes(answer.body)))
+        if set(ids) - db.store.load(ids, scope=db.scope).keys():
+            raise HttpError("key_reused", "what this Idempotency-Key wrote was erased since", hint="use a new key")
+
+    async def _do(self, operation: Operation, values: Mapping[str, Any], request: Request) -> Response:
+        answer = await self._ask(operation, values, request)
+        if answer.stream:
+            return Streamed(self._lines.read(answer.value), media_type="application/x-ndjson")
+        return Response(await self._warm.in_thread(lambda: content(answer.value)), media_type=JSON)
+
+    async def _ask(self, operation: Operation, values: Mapping[str, Any], request: Request) -> Answer:
+        """Run *operation* in a thread; a search stops at its timeout, or when the client disconnects."""
+        name, dispatcher, caller = operation.name, self._warm.dispatcher, request.state.caller
+        if name == "list":
+            return await self._warm.in_thread(lambda: page_of(dispatcher, values, caller))
+        if name not in SEARCHES:
+            return await self._warm.in_thread(lambda: dispatcher.answer(name, values, caller))
+        gone = Event()
+        watcher = asyncio.create_task(_watch(request.receive, gone))
+        limited = {**values, "timeout": SEARCH_TIMEOUT_SECONDS} if values.get("timeout") is None else values
+        try:
+            return await self._warm.in_thread(lambda: dispatcher.answer(name, limited, caller, cancelled=gone.is_set))
+        finally:
+            watcher.cancel()
+
+
+def _ids_in(value: Any) -> list[int]:
+    """Return the ids of memories in the answer to a write: its own, or those of its results."""
+    several = [value] if "id" in value else [*value.get("results", ()), *value.get("memories", ())]
+    return [each["id"] for each in several if isinstance(each, Mapping) and isinstance(each.get("id"), int)]
+
+
+def methods_of(operation: Operation) -> tuple[str, ...]:
+    """Return the HTTP methods of *operation*: one that always writes has no GET."""
+    return ("POST",) if operation.rights.always_writes else ("GET", "HEAD", "POST")
+
+
+async def _watch(receive: Receive, gone: Event) -> None:
+    """Set *gone* when the client disconnects."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+    gone.set()
