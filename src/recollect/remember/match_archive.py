@@ -1,25 +1,21 @@
-"""Which memories of an archive a store holds already, and what brings those to a later state or to more wordings.
+"""Find the memories of an archive that a store holds already, and bring those to a later state or to more wordings.
 
-Nothing is deduplicated again: that was done where the archive comes from. What the store already holds stays as it
-is, unless the archive knows of a later change.
+Nothing is deduplicated again: the archived store did that. A memory stays as it is here, unless the archive knows of a
+later change.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from recollect.records import ALL_PROJECTS, Memory, Merge, Revise, Write
-from recollect.remember.context import Draft, IngestContext, revised
-from recollect.remember.formats import Exported
+from recollect.remember.context import IngestContext, revised
 from recollect.stores.contract import Store
 from recollect.trust import may_change
 
-Restored = tuple[Draft, Exported]
-"""An exported memory, ready to be stored, and what the export says beside it."""
-
 
 def find_existing(memories: Sequence[Memory], store: Store) -> dict[int, int]:
-    """Return by place the memory that holds it already: by its external id, else by its words and its turn."""
+    """Return the id of each memory that is held already, by position: by external id, else by words and turn."""
     found: dict[int, int] = {}
     for project in sorted({memory.project for memory in memories}):
         mine = {place: memory for place, memory in enumerate(memories) if memory.project == project}
@@ -40,7 +36,7 @@ def find_existing(memories: Sequence[Memory], store: Store) -> dict[int, int]:
 
 
 def _same_turn(memory: Memory, held: Memory) -> bool:
-    """Return whether two memories of the same words are one: a turn said twice is two, a record with an id its own."""
+    """Return whether two memories with the same words are one: a turn said twice is two, as are records with ids."""
     return held.external_id == memory.external_id and (memory.thread, memory.turn) == (held.thread, held.turn)
 
 
@@ -59,18 +55,12 @@ def later_changes(
 
 
 def variants(
-    exported: Sequence[Restored], ids: Sequence[int], held: Mapping[int, Memory], context: IngestContext
+    wordings: Iterable[tuple[int, Memory, Sequence[str]]], held: Mapping[int, Memory], context: IngestContext
 ) -> Iterator[Write]:
-    """Yield what gives each memory the variants it had, as clean and without secrets as every text."""
-    with_variants = {
-        row: each
-        for row, each in zip(ids, exported, strict=True)
-        if each[1].wordings and (row not in held or may_change(each[0].memory.trust, held[row]))
-    }
-    known = context.store.wordings(list(with_variants), scope=ALL_PROJECTS) if with_variants else {}
-    for row, (draft, about) in with_variants.items():
-        old = held.get(row, draft.memory)
-        confidence = max(draft.memory.confidence, old.confidence)
-        texts = [context.prepare(Memory(content=text)).memory.content for text in about.wordings if text.strip()]
-        fresh = (text for text in dict.fromkeys(texts) if text not in known.get(row, ()))
+    """Yield what adds to each memory here the *wordings* that its archived form had."""
+    given = [(row, memory, texts) for row, memory, texts in wordings if texts and may_change(memory.trust, held[row])]
+    known = context.store.wordings([row for row, _, _ in given], scope=ALL_PROJECTS) if given else {}
+    for row, memory, texts in given:
+        confidence = max(memory.confidence, held[row].confidence)
+        fresh = (text for text in dict.fromkeys(texts) if text.strip() and text not in known.get(row, ()))
         yield from (Merge(id=row, confidence=confidence, wording=text) for text in fresh)

@@ -4,14 +4,16 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from recollect.records import NEVER, Context, Memory
-from recollect.remember.formats.entries import as_exported
+from recollect.errors import InputError
+from recollect.records import Context, Memory
+from recollect.remember.archive_records import ArchivedMemory, memory_of, read_record
 from recollect.remember.formats.json_text import read_jsonl
-from recollect.remember.formats.record import Exported, Origin
+from recollect.remember.formats.record import Origin
 
 ORIGIN = Origin(source="/backup/2025-06-15.jsonl", date=datetime(2025, 6, 15, tzinfo=UTC))
 
@@ -57,19 +59,19 @@ def exported(memory: Memory, wordings: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 @given(memory=MEMORIES, wordings=st.lists(TEXT, max_size=2).map(tuple))
-def test_an_exported_memory_comes_back_without_loss(memory: Memory, wordings: tuple[str, ...]) -> None:
-    found, about = as_exported(exported(memory, wordings))
+def test_an_archived_memory_comes_back_without_loss(memory: Memory, wordings: tuple[str, ...]) -> None:
+    record = exported(memory, wordings)
 
-    assert found == replace(memory, id=0, superseded_by=None)
-    assert about == Exported(id=memory.id, superseded_by=memory.superseded_by, wordings=wordings)
+    about = read_record(record, ArchivedMemory)
+
+    assert memory_of(record) == replace(memory, id=0, superseded_by=None)
+    assert about == ArchivedMemory(id=memory.id, superseded_by=memory.superseded_by, wordings=wordings)
 
 
-def test_a_field_of_a_wrong_type_is_left_out() -> None:
-    record = {"content": "c", "line": "x", "turn": True, "tags": "a", "context": [], "trust": "king"}
-
-    found, _ = as_exported(record)
-
-    assert found == Memory(content="c", created_at=NEVER)
+@pytest.mark.parametrize("wrong", [{"line": "x"}, {"turn": True}, {"tags": "a"}, {"context": []}, {"trust": "king"}])
+def test_a_record_with_a_field_of_a_wrong_type_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match=f"not a memory: .*{next(iter(wrong))}"):
+        memory_of({"content": "c", **wrong})
 
 
 def test_without_its_mark_a_record_is_like_any_other() -> None:
@@ -80,6 +82,6 @@ def test_without_its_mark_a_record_is_like_any_other() -> None:
 
 
 def test_ids_beyond_31_bits_are_kept() -> None:
-    _, about = as_exported({"recollect": 2, "content": "x", "id": 2**31, "superseded_by": 2**40})
+    about = read_record({"recollect": 2, "content": "x", "id": 2**31, "superseded_by": 2**40}, ArchivedMemory)
 
     assert (about.id, about.superseded_by) == (2**31, 2**40)

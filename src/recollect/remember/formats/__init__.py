@@ -9,7 +9,6 @@ from typing import Final
 from recollect.errors import InputError
 from recollect.records import Memory
 from recollect.remember.formats.chat import with_context
-from recollect.remember.formats.entries import as_exported
 from recollect.remember.formats.format import Format, Glimpse
 from recollect.remember.formats.isolated import read_isolated
 from recollect.remember.formats.json_stream import decode
@@ -24,7 +23,6 @@ __all__ = [
     "Format",
     "Glimpse",
     "Parsed",
-    "as_exported",
     "decode",
     "format_of",
     "named",

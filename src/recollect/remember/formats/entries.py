@@ -1,23 +1,12 @@
-"""Make memories of the entries of a structured file: records, turns, bare values; and of those of an archive."""
+"""Make memories of the entries of a structured file: records, turns, bare values."""
 
-from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
-from functools import cache
-from types import NoneType
-from typing import Any, Final, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from msgspec import Struct, field
 
 from recollect.records import (
-    NOTHING,
-    Context,
-    Event,
-    Fact,
-    Generation,
     Memory,
-    Passage,
-    Trust,
 )
 from recollect.remember.formats.chat import (
     MOST_THREADS,
@@ -34,7 +23,6 @@ from recollect.remember.formats.chat import (
 from recollect.remember.formats.record import (
     CONTENT,
     FIELDS,
-    Convert,
     Entry,
     Exported,
     Origin,
@@ -44,8 +32,7 @@ from recollect.remember.formats.record import (
     content_of,
     without_vector,
 )
-from recollect.remember.formats.values import as_confidence, as_count, as_id, flatten, is_scalar
-from recollect.text.dates import as_moment
+from recollect.remember.formats.values import as_id, flatten, is_scalar
 
 T = TypeVar("T")
 _SURE: Final = frozenset(CONTENT[:2])
@@ -252,106 +239,3 @@ _CONVERSATIONS: Final = (_make_conversation, _make_conversations)
 
 def _record(entry: Entry) -> Record:
     return entry.value if isinstance(entry.value, dict) else {}
-
-
-# --- our own archive -------------------------------------------------------------------------
-
-
-def as_exported(record: Mapping[str, Any]) -> tuple[Memory, Exported]:
-    """Return the memory of a *record* of an archive, and its ids and wordings there; wrong types are left out."""
-    exported = Exported(
-        id=as_count(record.get("id")),
-        superseded_by=as_count(record.get("superseded_by")),
-        wordings=_texts(record.get("wordings")) or (),
-        facts=_several(record.get("facts"), _fact),
-        events=_several(record.get("events"), _event),
-        vectors=_several(record.get("vectors"), _vectors) or (),
-    )
-    return memory_of(record), exported
-
-
-def memory_of(record: Mapping[str, Any]) -> Memory:
-    """Return the memory whose fields *record* holds as JSON has them; wrong types are left out."""
-    values: dict[str, Any] = {name: convert(record.get(name)) for name, convert in _exported_fields().items()}
-    return Memory(**{name: value for name, value in values.items() if value is not None})
-
-
-def _several(values: object, read: Callable[[Record], T | None]) -> tuple[T, ...] | None:
-    """Return what *read* makes of each of *values*, without what it can make nothing of."""
-    if not isinstance(values, list):
-        return None
-    made = (read(each) for each in values if isinstance(each, dict))
-    return tuple(each for each in made if each is not None)
-
-
-def _event(record: Record) -> Event | None:
-    verb, at, detail = record.get("verb"), as_moment(record.get("at")), record.get("detail")
-    if not isinstance(verb, str) or at is None:
-        return None
-    return Event(memory_id=0, verb=verb, at=at, detail=detail if isinstance(detail, dict) else NOTHING)
-
-
-def _fact(record: Record) -> Fact | None:
-    texts = {name: record.get(name) for name in ("subject", "predicate", "object", "type", "quote")}
-    confidence, rate = as_confidence(record.get("confidence")), record.get("decay_rate")
-    since = as_moment(record.get("last_reinforced"))
-    if confidence is None or since is None or not isinstance(rate, int | float):
-        return None
-    if not all(isinstance(text, str) for text in texts.values()):
-        return None
-    state: Any = "superseded" if record.get("state") == "superseded" else "active"
-    numbers: dict[str, Any] = {"confidence": confidence, "decay_rate": float(rate), "state": state}
-    return Fact(**texts, **numbers, id=as_count(record.get("id")) or 0, last_reinforced=since)  # type: ignore[arg-type]
-
-
-def _vectors(record: Record) -> tuple[Generation, tuple[Passage, ...]] | None:
-    """Return the vectors of a memory and their generation; None where anything is wrong with them."""
-    try:
-        generation = Generation(
-            fingerprint=str(record["fingerprint"]),
-            dimensions=int(str(record["dimensions"])),
-            model=str(record["model"]),
-            context_weights=tuple(map(float, cast("list[float]", record["context_weights"]))),
-        )
-        parts = cast("list[tuple[int, int, str]]", record["passages"])
-        passages = tuple(Passage(start=int(a), stop=int(b), vector=b64decode(vector)) for a, b, vector in parts)
-    except (KeyError, TypeError, ValueError):
-        return None
-    fits = all(len(each.vector) == 4 * generation.dimensions for each in passages)
-    return (generation, passages) if fits else None
-
-
-@cache
-def _exported_fields() -> dict[str, Convert]:
-    """Return how each field of a memory is read back, by its declared type; its ids are those of another store."""
-    hints = get_type_hints(Memory)
-    return {name: _BY_TYPE[_kind(hint)] for name, hint in hints.items() if name not in {"id", "superseded_by"}}
-
-
-def _kind(hint: Any) -> object:
-    """Return what tells how a field is read: its type without None and without what is inside."""
-    options = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
-    return get_origin(options[0]) or options[0]
-
-
-def _texts(value: object) -> tuple[str, ...] | None:
-    return tuple(each for each in value if isinstance(each, str)) if isinstance(value, list) else None
-
-
-def _context(value: object) -> Context | None:
-    if not isinstance(value, dict):
-        return None
-    return Context(**{name: value[name] for name in ("before", "after", "around") if isinstance(value.get(name), str)})
-
-
-_BY_TYPE: Final[Mapping[object, Convert]] = {
-    str: lambda value: value if isinstance(value, str) else None,
-    bool: lambda value: value if isinstance(value, bool) else None,
-    Mapping: lambda value: value if isinstance(value, dict) else None,
-    Literal: lambda value: value if value in get_args(Trust) else None,
-    int: as_count,
-    float: as_confidence,
-    datetime: as_moment,
-    tuple: _texts,
-    Context: _context,
-}

@@ -11,14 +11,13 @@ from pathlib import Path
 from threading import Lock, Timer
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import Struct, convert
 from msgspec.structs import asdict
 
 from recollect.errors import FileError
 from recollect.files import neutral_folder, python_command
 from recollect.records import Memory
 from recollect.remember.find_files import shown
-from recollect.remember.formats.entries import memory_of
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.settings import child_environment
 
@@ -80,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 def _decoded(reply: Any) -> Parsed:
     return Parsed(
-        memories=tuple(memory_of({"content": "", **each}) for each in reply["memories"]),
+        memories=tuple(convert({"content": "", **each}, Memory) for each in reply["memories"]),
         problems=tuple(map(str, reply["problems"])),
         skipped={str(name): int(count) for name, count in reply["skipped"].items()},
     )

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from msgspec import Struct, field
 
-from recollect.records import Event, Fact, Generation, Memory, Passage, Verdict
+from recollect.records import Fact, Memory, Verdict
 from recollect.remember.formats.values import (
     as_confidence,
     as_flag,
@@ -37,19 +37,10 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 class Exported(Struct, frozen=True, kw_only=True):
-    """What an archive or another store says beyond a memory: its ids there and what belongs to it.
+    """What another store says of a memory beyond its fields. None for facts: it does not say."""
 
-    None for facts and events means that it does not say.
-    """
-
-    id: int | None = None
-    superseded_by: int | None = None
-    wordings: tuple[str, ...] = ()
     facts: tuple[Fact, ...] | None = None
-    events: tuple[Event, ...] | None = None
-    vectors: tuple[tuple[Generation, tuple[Passage, ...]], ...] = ()
     vector: tuple[float, ...] | None = None
-    """The vector that another store has of it."""
     verdict: Verdict | None = None
     """What its user thought of it there."""
 
