@@ -8,6 +8,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -216,7 +217,7 @@ def _between_marks(text: str) -> Iterator[SecretSpan]:
 
 # --- tokens known by how they begin ---------------------------------------------------------
 
-_BODIES: Final = {
+BODIES: Final = {
     "w": r"[A-Za-z0-9]*+",
     "n": r"[A-Za-z0-9_-]*+",
     "h": r"[0-9a-f-]*+",
@@ -225,146 +226,6 @@ _BODIES: Final = {
     "p": r"[A-Za-z0-9_%-]*+",
     "c": r"[A-Za-z0-9/@_.-]*+",
 }
-
-# The kind, the beginnings, and what follows at least: `w30` is 30 letters or digits (see _BODIES).
-_PREFIXES: Final = """
-github      ghp_ gho_ ghu_ ghs_ ghr_                                                w30
-github      github_pat_                                                             n22
-gitlab      glpat- gldt- glrt- glptt- glft- glsoat- glcbt- glimt- glagent- gloas-   d20
-gitlab      GR1348941                                                               n20
-slack       xoxa- xoxb- xoxc- xoxd- xoxe- xoxe. xoxo- xoxp- xoxr- xoxs- xapp-       d10
-stripe      sk_live_ sk_test_ rk_live_ rk_test_ whsec_                              w16
-anthropic   sk-ant-                                                                 n16
-openai      sk-                                                                     n20
-google      AIza                                                                    n35
-google      ya29.                                                                   d20
-google      GOCSPX-                                                                 n20
-google      1//0                                                                    n40
-aws         ABSK                                                                    s30
-aws         IQoJb3JpZ2lu                                                            s80
-npm         npm_                                                                    w36
-pypi        pypi-AgE                                                                n50
-huggingface hf_ api_org_                                                            w30
-rubygems    rubygems_                                                               h40
-mws         amzn.mws.                                                               n32
-paseto      v1.local. v2.local. v3.local. v4.local. v1.public. v2.public. v3.public. v4.public.    d22
-paserk      k1.secret. k2.secret. k3.secret. k4.secret. k1.local. k2.local. k3.local. k4.local.    n20
-grafana     eyJrIjoi                                                                s50
-salesforce  3MVG9                                                                   d40
-ntlm        TlRMTVNTUAAD                                                            s20
-jfrog       AKCp                                                                    n60
-akamai      akab-                                                                   n30
-appsync     da2-                                                                    w26
-bedrock     bedrock-api-key-                                                        s28
-defined     dnkey-                                                                  n60
-instagram   IGQV                                                                    s80
-bitbucket   BBDC-                                                                   s40
-swarm       SWMTKN-1- SWMKEY-1-                                                     n40
-llama       llx-                                                                    w40
-nylas       nyk_v0_                                                                 n40
-riot        RGAPI-                                                                  h36
-vercel      vcp_ vci_ vca_                                                          w24
-cosmo       cosmo_                                                                  h32
-cloudflare  cfk_ cfat_ cfut_                                                        w40
-adafruit    aio_                                                                    w28
-frame       fio-u-                                                                  n60
-infracost   ico-                                                                    w32
-openshift   sha256~                                                                 n43
-octopus     API-                                                                    w25
-adobe       p8e-                                                                    w32
-scalingo    tk-us-                                                                  n48
-cargo       cio                                                                     w32
-nuget       oy2                                                                     w43
-docker      dckr_pat_ dckr_oat_                                                     n20
-twilio      SK                                                                      h32
-mailgun     key-                                                                    w32
-brevo       xkeysib- xsmtpsib-                                                      n64
-resend      re_                                                                     n24
-digitalocean dop_v1_ doo_v1_ dor_v1_                                                h40
-databricks  dapi                                                                    h32
-shopify     shpat_ shpss_ shpca_ shppa_ shptka_                                     w32
-vault       hvs. hvb. hvr.                                                          d20
-groq        gsk_                                                                    w36
-xai         xai-                                                                    n60
-replicate   r8_                                                                     w36
-supabase    sbp_v0_ sbp_                                                                    h40
-supabase    sb_secret_                                                              n20
-perplexity  pplx-                                                                   w40
-fireworks   fw_                                                                     w22
-together    tgp_v1_                                                                 n40
-elevenlabs  sk_                                                                     h40
-pinecone    pcsk_                                                                   n50
-langsmith   lsv2_pt_ lsv2_sk_                                                       n32
-tavily      tvly-                                                                   n20
-firecrawl   fc-                                                                     h32
-jina        jina_                                                                   w50
-nvidia      nvapi-                                                                  n50
-cerebras    csk-                                                                    w40
-voyage      pa-                                                                     n40
-anyscale    esecret_                                                                w20
-linear      lin_api_ lin_oauth_                                                     w30
-notion      secret_                                                                 w43
-notion      ntn_                                                                    w40
-atlassian   ATATT3 ATCTT3 ATBB ATTA                                                 s24
-figma       figd_ figo_                                                             n30
-dropbox     sl.                                                                     n80
-contentful  CFPAT-                                                                  n40
-posthog     phx_ pha_ phs_                                                                    w40
-sentry      sntrys_ sntryu_                                                         s60
-newrelic    NRAK- NRII- NRJS-                                                       w16
-grafana     glsa_ glc_                                                              s32
-honeycomb   hcaik_ hcxik_ hcalk_                                                    w50
-sourcegraph sgp_                                                                    n40
-sonar       squ_ sqp_ sqa_                                                          h40
-circleci    CCIPAT_ CCIPRJ_                                                         n40
-buildkite   bkua_                                                                   h40
-netlify     nfp_                                                                    w36
-render      rnd_                                                                    w28
-fly         fo1_ fm1_ fm2_                                                          s60
-heroku      HRKU-                                                                   n36
-pulumi      pul-                                                                    h40
-doppler     dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.                          d40
-1password   ops_eyJ                                                                 s100
-tailscale   tskey-                                                                  n24
-planetscale pscale_pw_ pscale_tkn_ pscale_oauth_                                    d32
-neon        napi_                                                                   w50
-mapbox      sk.eyJ                                                                  d60
-square      EAAA                                                                    n58
-facebook    EAA                                                                     w80
-plaid       access-production- access-development- access-sandbox-                  h36
-postman     PMAK-                                                                   h50
-hubspot     pat-na1- pat-eu1- pat-na2- pat-ap1-                                     h36
-twitter     AAAAAAAAAAAAAAAAAAAA                                                    p50
-typeform    tfp_                                                                    n40
-easypost    EZAK EZTK                                                               w54
-shippo      shippo_live_ shippo_test_                                               h40
-flutterwave FLWSECK- FLWSECK_TEST-                                                  n12
-alibaba     LTAI                                                                    w12
-tencent     AKID                                                                    w28
-yandex      AQVN                                                                    n35
-wakatime    waka_                                                                   h36
-readme      rdme_                                                                   w60
-prefect     pnu_ pnb_                                                               w36
-clojars     CLOJARS_                                                                w50
-duffel      duffel_live_ duffel_test_                                               n40
-lob         live_ test_                                                             h35
-age         AGE-SECRET-KEY-1                                                        w50
-private-key LS0tLS1CRUdJTiBSU0 LS0tLS1CRUdJTiBQUk LS0tLS1CRUdJTiBF LS0tLS1CRUdJTiBPUEVOU1NI s60
-private-key MIIEvQIBADAN MIIEvAIBADAN MIIEpAIBAAKC MIIEpQIBAAKC MIIEowIBAAKC MIICXAIBAAKB MIICXQIBAAKB      s60
-private-key MHcCAQEEI b3BlbnNzaC1rZXktdjE                                           s60
-bitcoin     xprv yprv zprv                                                          w100
-"""
-
-# Addresses whose end is the secret; the address stays.
-_ADDRESSES: Final = """
-slack       hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/  c20
-discord     discord.com/api/webhooks/ discordapp.com/api/webhooks/                  c40
-teams       webhook.office.com/webhookb2/ outlook.office.com/webhook/               c40
-zapier      hooks.zapier.com/hooks/catch/                                           c8
-ifttt       /with/key/                                                              n16
-feishu      open.feishu.cn/open-apis/bot/v2/hook/ open.larksuite.com/open-apis/bot/v2/hook/ n20
-make        hook.eu1.make.com/ hook.eu2.make.com/ hook.us1.make.com/ hook.us2.make.com/     w24
-"""
 
 
 class _Prefix(Struct, frozen=True, kw_only=True):
@@ -379,11 +240,15 @@ class _Prefix(Struct, frozen=True, kw_only=True):
 
 @cache
 def _prefixes() -> tuple[tuple[str, tuple[_Prefix, ...]], ...]:
-    """Return the beginnings by the sign they end with: without an underscore in a text, half of them are absent."""
-    rows = [(row.split(), table is _ADDRESSES) for table in (_PREFIXES, _ADDRESSES) for row in table.split("\n") if row]
+    """Return the beginnings by the sign they end with: without an underscore in a text, half of them are absent.
+
+    An address contains a slash, and stays when its end is taken.
+    """
+    table = Path(__file__).with_name("secret_prefixes.txt").read_text("utf-8")
+    rows = [row.split() for row in table.splitlines() if row and not row.startswith("#")]
     every = [
-        _Prefix(kind=kind, cue=cue, body=_BODIES[body[0]], least=int(body[1:]), stays=stays)
-        for (kind, *cues, body), stays in rows
+        _Prefix(kind=kind, cue=cue, body=BODIES[body[0]], least=int(body[1:]), stays=cue.endswith("/"))
+        for kind, *cues, body in rows
         for cue in cues
     ]
     signed = [(sign, tuple(each for each in every if each.cue[-1] == sign)) for sign in "_-./"]
@@ -414,7 +279,7 @@ def _with_prefix(text: str, prefix: _Prefix) -> Iterator[SecretSpan]:
             stop = _end_of(prefix.body, text, begin)
             stop -= text[begin:stop].endswith(".")
             if stop - begin >= prefix.least and is_made_by_machine(text[begin : min(stop, begin + _LONGEST)]):
-                stop = _end_of(_BODIES["w"], text, stop)
+                stop = _end_of(BODIES["w"], text, stop)
                 yield SecretSpan(start=begin if prefix.stays else at, stop=stop, kind=prefix.kind)
         at = text.find(prefix.cue, stop)
 
@@ -478,7 +343,7 @@ def _with_shape(text: str, kind: str, pattern: str) -> Iterator[SecretSpan]:
             if start == match.start():
                 continue
         if not is_placeholder(text[start : min(stop, start + _LONGEST)]):
-            yield SecretSpan(start=start, stop=_end_of(_BODIES["w"], text, stop), kind=kind)
+            yield SecretSpan(start=start, stop=_end_of(BODIES["w"], text, stop), kind=kind)
 
 
 def _discord_id(before: str) -> int:
