@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from lzma import LZMAError
 from pathlib import Path
-from typing import IO, Final, Protocol
+from typing import IO, Final
 from xml.parsers.expat import ExpatError, ParserCreate
 from zipfile import BadZipFile, ZipFile
 
@@ -34,17 +34,17 @@ _BROKEN: Final = (
 """What damaged, encrypted and oddly packed archives raise."""
 
 
-class Target(Protocol):
-    """What takes an XML document as it is read: beginnings and ends of elements, and the text in them."""
+class XmlHandler:
+    """Receives an XML document while it is parsed; subclasses override what they need."""
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
-        """Take the beginning of an element."""
+        """Receive the start of an element."""
 
     def end(self, tag: str) -> None:
-        """Take the end of an element."""
+        """Receive the end of an element."""
 
     def text(self, words: str) -> None:
-        """Take text."""
+        """Receive text."""
 
 
 class Archive:
@@ -85,15 +85,15 @@ class Archive:
         except _BROKEN as error:
             raise FileError(f"{name} cannot be unpacked", hint="unpack the archive yourself") from error
 
-    def parse(self, name: str, target: Target) -> None:
-        """Send the XML of the member *name* to *target*; raise FileError if it declares a document type."""
+    def parse(self, name: str, handler: XmlHandler) -> None:
+        """Send the XML of the member *name* to *handler*; raise FileError if it declares a document type."""
         raw = self.read(name)
         if not raw:
             return
         parser = ParserCreate(namespace_separator="}")
         parser.buffer_text = True
-        parser.StartElementHandler, parser.EndElementHandler = target.start, target.end
-        parser.CharacterDataHandler = target.text
+        parser.StartElementHandler, parser.EndElementHandler = handler.start, handler.end
+        parser.CharacterDataHandler = handler.text
         parser.StartDoctypeDeclHandler = self._refuse
         try:
             parser.Parse(raw, True)

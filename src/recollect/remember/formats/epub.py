@@ -9,9 +9,9 @@ from urllib.parse import unquote
 from recollect.errors import FileError
 from recollect.records import Memory
 from recollect.remember.find_files import shown
-from recollect.remember.formats.archive import open_document
+from recollect.remember.formats.archive import XmlHandler, open_document
 from recollect.remember.formats.html_text import page_of
-from recollect.remember.formats.office import About, local
+from recollect.remember.formats.office import Metadata, local
 from recollect.remember.formats.outline import outlined
 from recollect.remember.formats.record import Origin, Parsed
 
@@ -27,8 +27,8 @@ def read_epub(path: Path, origin: Origin) -> Iterator[Parsed]:
         archive.parse(container.package, package)
         if not package.chapters:
             raise FileError(f"{shown(path)} is not an EPUB book: it names no chapters", hint="look at it in a reader")
-        title, author = package.about.told.get("title", ""), package.about.told.get("creator", "")
-        about = {name: told for name, told in (("book", title), ("author", author)) if told}
+        title, author = package.values.get("title", ""), package.values.get("creator", "")
+        about = {name: value for name, value in (("book", title), ("author", author)) if value}
         template = Memory(content="", title=title, source=origin.source, observed_at=origin.date, metadata=about)
         folder = posixpath.dirname(container.package)
         for href in package.chapters:
@@ -39,47 +39,33 @@ def read_epub(path: Path, origin: Origin) -> Iterator[Parsed]:
                 yield Parsed(memories=tuple(outlined(page.blocks, template, within=title)))
 
 
-class _Container:
-    """Where the archive says that the book is described."""
+class _Container(XmlHandler):
+    """The path of the book's description."""
 
     def __init__(self) -> None:
         self.package = ""
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take the first description that is named."""
+        """Receive an element; the first description that is named counts."""
         if local(tag) == "rootfile" and not self.package:
             self.package = attributes.get("full-path", "")
 
-    def end(self, tag: str) -> None:
-        """Pass over the end of an element."""
 
-    def text(self, words: str) -> None:
-        """Pass over text."""
-
-
-class _Package:
-    """The description of a book: what it is called, and its chapters in order."""
+class _Package(Metadata):
+    """The description of a book: its title, and its chapters in order."""
 
     def __init__(self) -> None:
-        self.about = About()
+        super().__init__()
         self._pages: dict[str, str] = {}
         self.chapters: list[str] = []
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take a file of the book, or its place in the order."""
-        self.about.start(tag, attributes)
+        """Receive a file of the book, or its place in the order."""
+        super().start(tag, attributes)
         match local(tag):
             case "item" if attributes.get("media-type") in _PAGES:
-                # The table of contents says nothing that the chapters do not.
+                # The table of contents only repeats the chapters.
                 if "nav" not in attributes.get("properties", "").split():
                     self._pages[attributes.get("id", "")] = attributes.get("href", "")
             case "itemref" if href := self._pages.get(attributes.get("idref", "")):
                 self.chapters.append(href)
-
-    def end(self, tag: str) -> None:
-        """Leave an element."""
-        self.about.end(tag)
-
-    def text(self, words: str) -> None:
-        """Keep what the book says of itself."""
-        self.about.text(words)

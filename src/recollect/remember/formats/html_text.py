@@ -1,6 +1,6 @@
 """Read HTML: the text that a reader of the page sees, by its headings; scripts, styles and menus are left out.
 
-libxml2 reads the markup and tells beginnings, ends and text; no tree is built, so neither depth nor size matters.
+libxml2 parses the markup and reports starts, ends and text; no tree is built, so neither depth nor size matters.
 """
 
 import codecs
@@ -10,12 +10,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from recollect.records import Memory
 from recollect.remember.find_files import read_bytes
 from recollect.remember.formats.extras import need
-from recollect.remember.formats.outline import Block, outlined, rows_as_text
+from recollect.remember.formats.outline import Block, OpenTable, outlined
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.dates import as_moment
 
@@ -44,16 +44,8 @@ _ANCHORS: Final = " \n\xa7\xb6\N{LINK SYMBOL}"
 _DATES: Final = ("article:modified_time", "article:published_time", "dcterms.modified", "dcterms.date", "date")
 
 
-class _Table(Struct, kw_only=True):
-    """A table as it is read; a table within a cell belongs to the cell."""
-
-    rows: list[list[str]] = field(default_factory=list)
-    headed: bool = False
-    inner: int = 0
-
-
 class Page(Struct, kw_only=True):
-    """What a page says: its blocks, its title, what it tells of itself."""
+    """The blocks of a page, its title and its metadata."""
 
     blocks: tuple[Block, ...]
     title: str
@@ -61,7 +53,7 @@ class Page(Struct, kw_only=True):
 
     @property
     def date(self) -> datetime | None:
-        """When it was written, where it tells."""
+        """When it was written, if it says so."""
         return next(filter(None, (as_moment(self.meta[name]) for name in _DATES if name in self.meta)), None)
 
     @property
@@ -85,18 +77,18 @@ def page_of(raw: bytes, *, what: str) -> Page:
     """Return what the page *raw* says; *what* is named where the library for it is missing."""
     etree = need("lxml.etree", extra="documents", what=what)
     target = _Target()
-    # The text is given in an encoding of ours: what the page says of its own was heeded.
+    # The text is decoded already, by what the page says of its encoding, and passed on as UTF-8.
     parser = etree.HTMLParser(target=target, encoding="utf-8", recover=True, remove_comments=True, no_network=True)
     text = decoded(raw).replace("\0", "\ufffd")
     if text.strip():
         parser.feed(text.encode("utf-8", "replace"))
         try:
             parser.close()
-        except etree.LxmlError:  # what was told until then is what there is
+        except etree.LxmlError:  # keep what was parsed so far
             target.flush()
     target.flush()
-    told = [block for block, main in target.blocks if main] if target.has_main else []
-    blocks = told or [block for block, _ in target.blocks]
+    main = [block for block, is_main in target.blocks if is_main] if target.has_main else []
+    blocks = main or [block for block, _ in target.blocks]
     return Page(blocks=tuple(blocks), title=" ".join("".join(target.title).split()), meta=target.meta)
 
 
@@ -119,7 +111,7 @@ def decoded(raw: bytes) -> str:
 
 
 class _Target:
-    """What libxml2 tells of a page, gathered as blocks."""
+    """Collects the blocks of a page while libxml2 parses it."""
 
     def __init__(self) -> None:
         self.blocks: list[tuple[Block, bool]] = []
@@ -133,7 +125,7 @@ class _Target:
         self._item = False
         self._title = False
         self._pre = 0
-        self._table: _Table | None = None
+        self._table: OpenTable | None = None
         self.data = self.text  # the library's name for it
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
@@ -160,7 +152,7 @@ class _Target:
     def _start_block(self, tag: str) -> None:
         if tag == "table":
             self.flush()
-            self._table = _Table()
+            self._table = OpenTable()
         elif tag == "pre":
             self.flush()
             self._pre = 1
@@ -173,12 +165,12 @@ class _Target:
                 self.flush()
             self._item = self._item or tag == "li"
 
-    def _start_in_table(self, table: _Table, tag: str) -> None:
+    def _start_in_table(self, table: OpenTable, tag: str) -> None:
         if tag == "table":
-            table.inner += 1
-        elif not table.inner and tag == "tr":
-            table.rows.append([])
-        elif not table.inner and tag in {"td", "th"}:
+            table.depth += 1
+        elif tag == "tr":
+            table.begin_row()
+        elif table.depth == 1 and tag in {"td", "th"}:
             table.headed = table.headed or (tag == "th" and len(table.rows) <= 1)
             self._words = []
         elif tag in _BLOCKS or tag in {"td", "th"}:
@@ -200,22 +192,20 @@ class _Target:
                 self.flush()
             self._main -= 1
 
-    def _end_in_table(self, table: _Table, tag: str) -> None:
-        if tag == "table" and table.inner:
-            table.inner -= 1
+    def _end_in_table(self, table: OpenTable, tag: str) -> None:
+        if tag == "table" and table.depth > 1:
+            table.depth -= 1
         elif tag == "table":
             self._end_table()
-        elif not table.inner and tag in {"td", "th"}:
-            if not table.rows:
-                table.rows.append([])
-            table.rows[-1].append(_tidy("".join(self._words)))
+        elif table.depth == 1 and tag in {"td", "th"}:
+            table.add_cell(_tidy("".join(self._words)))
             self._words = []
 
     def _end_table(self) -> None:
-        """Tell a table as rows; one with a single column is no table but a page's layout."""
+        """Add the table as a block."""
         table, self._table, self._words = self._table, None, []
         if table is not None:
-            self._tell(Block(words=rows_as_text(table.rows, headed=table.headed)))
+            self._add(table.block())
 
     def text(self, words: str) -> None:
         """Take text."""
@@ -229,7 +219,7 @@ class _Target:
         """Return nothing: the blocks are kept here."""
 
     def flush(self) -> None:
-        """Tell what was gathered since the last block as one."""
+        """Add the text since the last block as a block."""
         if self._table is not None:
             self._end_table()
         text, self._words = "".join(self._words), []
@@ -245,9 +235,9 @@ class _Target:
             words = f"{fence}\n{words}\n{fence}"
         elif item:
             words = f"- {words}"
-        self._tell(Block(words=words, rank=rank, tight=item))
+        self._add(Block(words=words, rank=rank, tight=item))
 
-    def _tell(self, block: Block) -> None:
+    def _add(self, block: Block) -> None:
         self.blocks.append((block, self._main > 0))
 
     def _keep_meta(self, attributes: Mapping[str, str]) -> None:

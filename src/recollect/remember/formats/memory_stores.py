@@ -1,7 +1,7 @@
-"""Read the stores of other programs that keep memories: claude-mem, mem0, Cortex, engram, Oro.
+"""Read the stores of other memory programs: claude-mem, mem0, Cortex, engram, Oro.
 
-Which tables a store has, and what their columns mean, stands in `STORES`. Columns came and went with versions, so a row
-is asked for what it has. Rows that are deleted there are left out and counted.
+`STORES` lists the tables of each store. Versions differ in their columns, so every column is optional. Deleted rows
+are skipped and counted.
 """
 
 import json
@@ -30,28 +30,28 @@ Beside = Mapping[object, Exported]
 """What other tables hold of the rows of a table, by id."""
 
 
-class Table(Struct, frozen=True, kw_only=True):
+class StoreTable(Struct, frozen=True):
     """How the rows of a table become memories."""
 
     name: str
     key: str
-    """What stands before the id of a row in the external id of its memory."""
+    """Comes before the id of a row in the external id of its memory."""
     words: Words
     needs: frozenset[str] = frozenset({"id"})
     type: str = "note"
     id: str = "id"
     metadata: Mapping[str, str] = field(default_factory=dict)
-    """The columns that go to the metadata, by the name they have there."""
+    """The columns that go to the metadata, by their name there."""
     where: str = "true"
     partial: bool = False
-    """Whether a row without words is one that is not finished, and not counted."""
+    """Whether a row without words is unfinished, and therefore not counted as skipped."""
 
 
 class StoreFormat(Struct, frozen=True, kw_only=True):
-    """What a store is recognised by, any of several sets of columns, and the tables that are read."""
+    """The sets of columns that a store is recognized by, any of them, and the tables that are read."""
 
     signs: tuple[Mapping[str, frozenset[str]], ...]
-    tables: tuple[Table, ...]
+    tables: tuple[StoreTable, ...]
 
 
 # --- words ----------------------------------------------------------------------------------
@@ -91,110 +91,83 @@ def _listed(value: object) -> list[str]:
 _OBSERVATION: Final = {"subtitle": "subtitle", "scope": "scope", "retrievals": "retrieval_count"}
 
 
-def _sessions(key: str) -> tuple[Table, ...]:
-    """Return the tables that claude-mem and the programs that grew from it have in common."""
-    of = Table(name="observations", key=f"{key}:observation", words=_observed, metadata=_OBSERVATION)
+def _columns(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+def _sessions(key: str) -> tuple[StoreTable, ...]:
+    """Return the tables that claude-mem and its descendants share."""
+    of = StoreTable("observations", f"{key}:observation", _observed, metadata=_OBSERVATION)
     return (
-        replace(of, needs=frozenset({"memory_session_id"})),
-        replace(of, needs=frozenset({"sdk_session_id"})),
-        Table(name="session_summaries", key=f"{key}:summary", words=_summed, type="summary"),
-        Table(
-            name="user_prompts",
-            key=f"{key}:prompt",
-            words=_column("prompt_text"),
-            needs=frozenset({"prompt_text"}),
-            type="prompt",
-        ),
+        replace(of, needs=_columns("memory_session_id")),
+        replace(of, needs=_columns("sdk_session_id")),
+        StoreTable("session_summaries", f"{key}:summary", _summed, type="summary"),
+        StoreTable("user_prompts", f"{key}:prompt", _column("prompt_text"), _columns("prompt_text"), "prompt"),
     )
 
 
 _TOPICS: Final = {"topic": "topic_key", "scope": "scope"}
 _SCOPES: Final = ("user_id", "agent_id", "run_id", "actor_id", "role", "expiration_date")
+_LATEST: Final = "rowid in (select max(rowid) from history group by memory_id)"
+_FILE: Final = {"file": "source_file", "line": "source_line"}
+_BEAD: Final = {"origin": "source", "bead": "bead_id", "worker": "worker_id"}
 
 STORES: Final[Mapping[str, StoreFormat]] = {
     "engram": StoreFormat(
         signs=(
-            {"observations": frozenset({"session_id", "content", "topic_key", "scope"})},
-            {"observations": frozenset({"sdk_session_id", "narrative", "concepts", "scope"})},
+            {"observations": _columns("session_id", "content", "topic_key", "scope")},
+            {"observations": _columns("sdk_session_id", "narrative", "concepts", "scope")},
         ),
         tables=(
             *_sessions("engram"),
-            Table(
+            StoreTable(
                 name="observations",
                 key="engram:observation",
                 words=_column("content"),
-                needs=frozenset({"topic_key"}),
+                needs=_columns("topic_key"),
                 type="observation",
                 metadata=_TOPICS,
             ),
-            Table(
-                name="user_prompts",
-                key="engram:prompt",
-                words=_column("content"),
-                needs=frozenset({"content"}),
-                type="prompt",
-            ),
-            Table(
-                name="sessions",
-                key="engram:summary",
-                words=_column("summary"),
-                needs=frozenset({"summary"}),
-                type="summary",
-                partial=True,
-            ),
+            StoreTable("user_prompts", "engram:prompt", _column("content"), _columns("content"), "prompt"),
+            StoreTable("sessions", "engram:summary", _column("summary"), _columns("summary"), "summary", partial=True),
         ),
     ),
     "claude-mem": StoreFormat(
         signs=(
-            {"observations": frozenset({"memory_session_id", "project", "type"})},
-            {"observations": frozenset({"sdk_session_id", "project", "type"})},
-            {"memory_items": frozenset({"kind", "narrative", "facts", "concepts"})},
+            {"observations": _columns("memory_session_id", "project", "type")},
+            {"observations": _columns("sdk_session_id", "project", "type")},
+            {"memory_items": _columns("kind", "narrative", "facts", "concepts")},
         ),
         tables=(
             *_sessions("claude-mem"),
-            Table(name="memory_items", key="claude-mem:item", words=_observed, metadata=_OBSERVATION),
+            StoreTable("memory_items", "claude-mem:item", _observed, metadata=_OBSERVATION),
         ),
     ),
     "mem0": StoreFormat(
-        signs=({"history": frozenset({"memory_id", "old_memory", "new_memory", "event"})},),
+        signs=({"history": _columns("memory_id", "old_memory", "new_memory", "event")},),
         tables=(
-            Table(
-                name="history",
-                key="mem0",
+            StoreTable(
+                "history",
+                "mem0",
+                _column("new_memory"),
                 id="memory_id",
-                words=_column("new_memory"),
                 metadata={name: name for name in _SCOPES},
-                where="rowid in (select max(rowid) from history group by memory_id)",
+                where=_LATEST,
             ),
         ),
     ),
     "cortex": StoreFormat(
         signs=(
             {
-                "memories": frozenset({"content", "content_hash", "source_file", "imported_at"}),
-                "facts": frozenset({"memory_id", "subject", "predicate", "object"}),
+                "memories": _columns("content", "content_hash", "source_file", "imported_at"),
+                "facts": _columns("memory_id", "subject", "predicate", "object"),
             },
         ),
-        tables=(
-            Table(
-                name="memories",
-                key="cortex",
-                id="content_hash",
-                words=_column("content"),
-                metadata={"file": "source_file", "line": "source_line"},
-            ),
-        ),
+        tables=(StoreTable("memories", "cortex", _column("content"), id="content_hash", metadata=_FILE),),
     ),
     "oro": StoreFormat(
-        signs=({"memories": frozenset({"content", "type", "tags", "confidence", "bead_id"})},),
-        tables=(
-            Table(
-                name="memories",
-                key="oro",
-                words=_column("content"),
-                metadata={"origin": "source", "bead": "bead_id", "worker": "worker_id"},
-            ),
-        ),
+        signs=({"memories": _columns("content", "type", "tags", "confidence", "bead_id")},),
+        tables=(StoreTable("memories", "oro", _column("content"), metadata=_BEAD),),
     ),
 }
 
@@ -243,7 +216,7 @@ def _projects(db: Database, columns: Columns) -> dict[str, object]:
 
 
 def _made(
-    row: Record, table: Table, origin: Origin, projects: Mapping[str, object], beside: Exported | None
+    row: Record, table: StoreTable, origin: Origin, projects: Mapping[str, object], beside: Exported | None
 ) -> Made | None:
     """Return the memory of a row; None for one that is not finished."""
     if row.get("deleted_at") is not None or row.get("is_deleted") == 1 or text_at(row, "event").upper() == "DELETE":
@@ -295,7 +268,7 @@ def _dates(row: Record, origin: Origin) -> dict[str, Any]:
     return {**({"created_at": born} if born else {}), "observed_at": last or origin.date}
 
 
-def _about(row: Record, table: Table, content: str) -> dict[str, Any]:
+def _about(row: Record, table: StoreTable, content: str) -> dict[str, Any]:
     given = row.get("metadata")
     about = dict(given) if isinstance(given, dict) else {}
     about |= {name: row.get(column) for name, column in table.metadata.items()}

@@ -1,55 +1,55 @@
-"""Read what word processors write, DOCX and ODT: paragraphs below their headings, lists, tables, footnotes.
+"""Read DOCX and ODT: paragraphs below their headings, lists, tables, footnotes.
 
-Both are archives of XML, which is read as it comes; no tree is built.
+Both are archives of XML, which is parsed as a stream; no tree is built.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
+from typing import ClassVar, Final
 
 from msgspec import Struct, field
 
 from recollect.lazy import regex
 from recollect.records import Memory
-from recollect.remember.formats.archive import Archive, open_document
-from recollect.remember.formats.outline import Block, outlined, rows_as_text
+from recollect.remember.formats.archive import Archive, XmlHandler, open_document
+from recollect.remember.formats.outline import Block, OpenTable, outlined
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.text.dates import as_moment
 
 _HEADING: Final = regex(r"heading (\d)", re.IGNORECASE)
-_DEEPEST: Final = 9
+_MAX_DEPTH: Final = 9
 
 
 def read_docx(path: Path, origin: Origin) -> Iterator[Parsed]:
-    """Yield a memory for each section of a Word document; its title stands above all headings."""
+    """Yield a memory for each section of a Word document; its title is above all headings."""
     with open_document(path, what="a Word document") as archive:
         styles = _Styles()
         archive.parse("word/styles.xml", styles)
-        body = _Body(styles.ranks())
+        body = _WordBody(styles.ranks())
         for part in ("word/document.xml", "word/footnotes.xml", "word/endnotes.xml"):
             archive.parse(part, body)
-        yield _parsed(body.told.blocks, archive, "docProps/core.xml", origin)
+        yield _parsed(body.blocks, archive, "docProps/core.xml", origin)
 
 
 def read_odt(path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield a memory for each section of an OpenDocument text."""
     with open_document(path, what="an OpenDocument text") as archive:
-        body = _OpenBody()
+        body = _OpenDocumentBody()
         archive.parse("content.xml", body)
-        yield _parsed(body.told.blocks, archive, "meta.xml", origin)
+        yield _parsed(body.blocks, archive, "meta.xml", origin)
 
 
 def _parsed(blocks: list[Block], archive: Archive, part: str, origin: Origin) -> Parsed:
-    about = About()
-    archive.parse(part, about)
-    told = about.told
-    title, author = told.get("title", ""), told.get("creator", "")
+    metadata = Metadata()
+    archive.parse(part, metadata)
+    about = metadata.values
+    title, author = about.get("title", ""), about.get("creator", "")
     template = Memory(
         content="",
         title=title,
         source=origin.source,
-        observed_at=origin.date or as_moment(told.get("modified") or told.get("date") or told.get("created")),
+        observed_at=origin.date or as_moment(about.get("modified") or about.get("date") or about.get("created")),
         metadata={"author": author} if author else {},
     )
     return Parsed(memories=tuple(outlined(blocks, template, within=title)))
@@ -60,11 +60,11 @@ def local(tag: str) -> str:
     return tag.rpartition("}")[2]
 
 
-class About:
-    """What a document says of itself, by the names of the Dublin Core; the first of each counts."""
+class Metadata(XmlHandler):
+    """What a document says of itself, by Dublin Core name; the first value of each counts."""
 
     def __init__(self) -> None:
-        self.told: dict[str, str] = {}
+        self.values: dict[str, str] = {}
         self._open: list[str] = []
 
     def start(self, tag: str, _: Mapping[str, str]) -> None:
@@ -77,89 +77,121 @@ class About:
 
     def text(self, words: str) -> None:
         """Keep the text of the innermost element."""
-        if len(self._open) <= _DEEPEST and words.strip():
-            self.told.setdefault(self._open[-1], " ".join(words.split()))
+        if len(self._open) <= _MAX_DEPTH and words.strip():
+            self.values.setdefault(self._open[-1], " ".join(words.split()))
 
 
-class _Rows(Struct, kw_only=True):
-    """A table as it is read; what stands in a table within a cell is the cell's."""
+class _Paragraph(Struct, kw_only=True):
+    """A paragraph while it is read; a negative rank marks one that is not shown."""
 
-    rows: list[list[str]] = field(default_factory=list)
-    cell: list[str] | None = None
-    headed: bool = False
-    depth: int = 1
-
-    def begin_row(self) -> None:
-        """Begin a row of the outer table."""
-        if self.depth == 1:
-            self.rows.append([])
-
-    def begin_cell(self) -> None:
-        """Begin a cell of the outer table."""
-        if self.depth == 1:
-            self.cell = []
-
-    def end_cell(self) -> None:
-        """Put the cell behind its neighbours."""
-        if self.depth == 1 and self.cell is not None and self.rows:
-            self.rows[-1].append(" ".join(self.cell))
-            self.cell = None
+    words: list[str] = field(default_factory=list)
+    rank: int = 0
+    item: bool = False
 
 
-class _Blocks:
-    """Blocks as they are gathered: paragraphs go to the document, or to the cell of the table they stand in."""
+class _Body(XmlHandler):
+    """Collects the blocks of a document: its paragraphs, and its tables as rows of text."""
+
+    roles: ClassVar[Mapping[str, str]]
+    """What the elements are: paragraph, table, header, row, cell."""
+    silent: ClassVar[frozenset[str]]
+    """Elements whose contents are not shown."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
-        self.table: _Rows | None = None
+        self.paragraphs: list[_Paragraph] = []
+        self._table: OpenTable | None = None
+        self._cell: list[str] | None = None
+        self._silent = 0
 
-    def tell(self, words: str, *, rank: int = 0, item: bool = False) -> None:
-        """Take a paragraph."""
-        words = words.strip()
-        if self.table is not None:
-            if self.table.cell is not None and words:
-                self.table.cell.append(words)
-        elif words:
-            self.blocks.append(Block(words=f"- {words}" if item and not rank else words, rank=rank, tight=item))
-
-    def begin_table(self) -> None:
-        """Begin a table, or one within a cell."""
-        if self.table is None:
-            self.table = _Rows()
-        else:
-            self.table.depth += 1
-
-    def end_table(self) -> None:
-        """Tell the rows of a table that is complete."""
-        table = self.table
-        if table is None:
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
+        """Receive the start of an element."""
+        name = local(tag)
+        if self._silent or name in self.silent:
+            self._silent += 1
             return
-        table.depth -= 1
-        if not table.depth:
-            self.table = None
-            self.blocks.append(Block(words=rows_as_text(table.rows, headed=table.headed)))
+        about = {local(key): value for key, value in attributes.items()}
+        role, table = self.roles.get(name), self._table
+        if role == "paragraph":
+            self.paragraphs.append(self.paragraph(name, about))
+        elif role == "table" and table is None:
+            self._table = OpenTable()
+        elif role is None or table is None:
+            self.enter(name, about)
+        elif role == "table":
+            table.depth += 1
+        elif role == "header":
+            table.headed = table.headed or len(table.rows) <= 1
+        elif role == "row":
+            table.begin_row()
+        elif table.depth == 1:
+            self._cell = []
+
+    def paragraph(self, name: str, about: Mapping[str, str]) -> _Paragraph:
+        """Return the paragraph that the element *name* begins."""
+        raise NotImplementedError
+
+    def enter(self, name: str, about: Mapping[str, str]) -> None:
+        """Enter an element that has no role."""
+
+    def leave(self, name: str) -> None:
+        """Leave an element that has no role."""
+
+    def end(self, tag: str) -> None:
+        """Receive the end of an element."""
+        if self._silent:
+            self._silent -= 1
+            return
+        role, table = self.roles.get(local(tag)), self._table
+        if role is None:
+            self.leave(local(tag))
+        elif role == "paragraph" and self.paragraphs:
+            self._add(self.paragraphs.pop())
+        elif role == "cell" and table is not None and table.depth == 1 and self._cell is not None:
+            table.add_cell(" ".join(self._cell))
+            self._cell = None
+        elif role == "table" and table is not None:
+            table.depth -= 1
+            if not table.depth:
+                self._table = None
+                self.blocks.append(table.block())
+
+    def text(self, words: str) -> None:
+        """Receive text."""
+        if self.paragraphs and not self._silent:
+            self.paragraphs[-1].words.append(words)
+
+    def _add(self, paragraph: _Paragraph) -> None:
+        """Add a paragraph to the document, or to the cell it is in."""
+        words, rank, item = "".join(paragraph.words).strip(), paragraph.rank, paragraph.item
+        if not words or rank < 0:
+            return
+        if self._table is None:
+            self.blocks.append(Block(words=f"- {words}" if item and not rank else words, rank=rank, tight=item))
+        elif self._cell is not None:
+            self._cell.append(words)
 
 
 # --- Word -----------------------------------------------------------------------------------
 
 
 class _Style(Struct, kw_only=True):
-    """A style: what it is called, on what it is based, the level it puts a paragraph on."""
+    """A style: its name, the style it is based on, and its outline level."""
 
     name: str = ""
     based_on: str = ""
     level: int | None = None
 
 
-class _Styles:
-    """The styles of a Word document; a heading is known by its style, which an author may have derived."""
+class _Styles(XmlHandler):
+    """The styles of a Word document: a paragraph is a heading by its style, or by one that this is based on."""
 
     def __init__(self) -> None:
         self._styles: dict[str, _Style] = {}
         self._now = _Style()
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take a style or what is said of it."""
+        """Receive a style or one of its properties."""
         about = {local(key): value for key, value in attributes.items()}
         match local(tag):
             case "style":
@@ -171,18 +203,12 @@ class _Styles:
             case "outlineLvl" if about.get("val", "").isdecimal():
                 self._now.level = int(about["val"][:2])
 
-    def end(self, tag: str) -> None:
-        """Pass over the end of an element."""
-
-    def text(self, words: str) -> None:
-        """Pass over text."""
-
     def ranks(self) -> dict[str, int]:
         """Return the rank of each style that makes headings: the title's is 1; -1 for the table of contents."""
         return {key: rank for key in self._styles if (rank := self._rank(key))}
 
     def _rank(self, key: str) -> int:
-        for _ in range(_DEEPEST):
+        for _ in range(_MAX_DEPTH):
             style = self._styles.get(key)
             if style is None:
                 return 0
@@ -190,47 +216,35 @@ class _Styles:
             found = _HEADING.fullmatch(name)
             if name.startswith("toc "):
                 return -1
-            if name == "title" or found or (style.level is not None and style.level < _DEEPEST):
+            if name == "title" or found or (style.level is not None and style.level < _MAX_DEPTH):
                 return 1 if name == "title" else 1 + (int(found[1]) if found else (style.level or 0) + 1)
             key = style.based_on
         return 0
 
 
-class _Body:
-    """The text of a Word document. What was deleted under tracked changes, and codes of fields, are not its text."""
+class _WordBody(_Body):
+    """The text of a Word document, without deletions under tracked changes and without field codes."""
+
+    roles: ClassVar = {"p": "paragraph", "tbl": "table", "tblHeader": "header", "tr": "row", "tc": "cell"}
+    silent: ClassVar = frozenset({"Fallback"})  # the same content again, for old programs
 
     def __init__(self, ranks: Mapping[str, int]) -> None:
-        self.told = _Blocks()
+        super().__init__()
         self._ranks = ranks
-        self._paragraphs: list[_Paragraph] = []
-        self._inside = False
-        self._silent = 0
+        self._is_text = False
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take the beginning of an element."""
-        name = local(tag)
-        if self._silent or name == "Fallback":  # the same once more, for programs that are old
-            self._silent += 1
+    def paragraph(self, _: str, __: Mapping[str, str]) -> _Paragraph:
+        """Return a new paragraph; its properties follow as elements."""
+        return _Paragraph()
+
+    def enter(self, name: str, about: Mapping[str, str]) -> None:
+        """Note the properties and special characters of a paragraph."""
+        if not self.paragraphs:
             return
-        about = {local(key): value for key, value in attributes.items()}
-        match name:
-            case "p":
-                self._paragraphs.append(_Paragraph())
-            case "tbl":
-                self.told.begin_table()
-            case "tr" if self.told.table is not None:
-                self.told.table.begin_row()
-            case "tc" if self.told.table is not None:
-                self.told.table.begin_cell()
-            case "tblHeader" if self.told.table is not None and len(self.told.table.rows) == 1:
-                self.told.table.headed = True
-            case _ if self._paragraphs:
-                self._in_paragraph(self._paragraphs[-1], name, about)
-
-    def _in_paragraph(self, paragraph: "_Paragraph", name: str, about: Mapping[str, str]) -> None:
+        paragraph = self.paragraphs[-1]
         match name:
             case "t":
-                self._inside = True
+                self._is_text = True
             case "pStyle":
                 paragraph.rank = self._ranks.get(about.get("val", ""), 0)
             case "outlineLvl" if about.get("val", "") in {*"012345678"}:
@@ -244,95 +258,49 @@ class _Body:
             case "noBreakHyphen":
                 paragraph.words.append("-")
 
-    def end(self, tag: str) -> None:
-        """Take the end of an element."""
-        if self._silent:
-            self._silent -= 1
-            return
-        match local(tag):
-            case "t":
-                self._inside = False
-            case "p" if self._paragraphs:
-                done = self._paragraphs.pop()
-                if done.rank >= 0:
-                    self.told.tell("".join(done.words), rank=done.rank, item=done.item)
-            case "tc" if self.told.table is not None:
-                self.told.table.end_cell()
-            case "tbl":
-                self.told.end_table()
+    def leave(self, name: str) -> None:
+        """Note where text ends."""
+        self._is_text = self._is_text and name != "t"
 
     def text(self, words: str) -> None:
-        """Take text."""
-        if self._inside and self._paragraphs and not self._silent:
-            self._paragraphs[-1].words.append(words)
-
-
-class _Paragraph(Struct, kw_only=True):
-    """A paragraph as it is read."""
-
-    words: list[str] = field(default_factory=list)
-    rank: int = 0
-    item: bool = False
+        """Receive text; only that of `t` elements is shown."""
+        if self._is_text:
+            super().text(words)
 
 
 # --- OpenDocument ---------------------------------------------------------------------------
 
-_OPEN_SILENT: Final = frozenset({"tracked-changes", "table-of-content", "forms", "annotation", "automatic-styles"})
 
-
-class _OpenBody:
+class _OpenDocumentBody(_Body):
     """The text of an OpenDocument."""
 
+    roles: ClassVar = {
+        "p": "paragraph",
+        "h": "paragraph",
+        "table": "table",
+        "table-header-rows": "header",
+        "table-row": "row",
+        "table-cell": "cell",
+    }
+    silent: ClassVar = frozenset({"tracked-changes", "table-of-content", "forms", "annotation", "automatic-styles"})
+
     def __init__(self) -> None:
-        self.told = _Blocks()
-        self._paragraphs: list[_Paragraph] = []
-        self._silent = 0
+        super().__init__()
         self._lists = 0
 
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Take the beginning of an element."""
-        name = local(tag)
-        if self._silent or name in _OPEN_SILENT:
-            self._silent += 1
-            return
-        about = {local(key): value for key, value in attributes.items()}
-        match name:
-            case "p" | "h":
-                level = about.get("outline-level", "1")
-                rank = int(level[:1]) if name == "h" and level[:1] in {*"123456789"} else int(name == "h")
-                self._paragraphs.append(_Paragraph(rank=rank, item=self._lists > 0))
-            case "list":
-                self._lists += 1
-            case "table":
-                self.told.begin_table()
-            case "table-header-rows" if self.told.table is not None:
-                self.told.table.headed = True
-            case "table-row" if self.told.table is not None:
-                self.told.table.begin_row()
-            case "table-cell" if self.told.table is not None:
-                self.told.table.begin_cell()
-            case "tab" | "s" if self._paragraphs:
-                self._paragraphs[-1].words.append(" ")
-            case "line-break" if self._paragraphs:
-                self._paragraphs[-1].words.append("\n")
+    def paragraph(self, name: str, about: Mapping[str, str]) -> _Paragraph:
+        """Return a paragraph or a heading."""
+        level = about.get("outline-level", "1")
+        rank = int(level[:1]) if name == "h" and level[:1] in {*"123456789"} else int(name == "h")
+        return _Paragraph(rank=rank, item=self._lists > 0)
 
-    def end(self, tag: str) -> None:
-        """Take the end of an element."""
-        if self._silent:
-            self._silent -= 1
-            return
-        match local(tag):
-            case "p" | "h" if self._paragraphs:
-                done = self._paragraphs.pop()
-                self.told.tell("".join(done.words), rank=done.rank, item=done.item)
-            case "list":
-                self._lists -= 1
-            case "table-cell" if self.told.table is not None:
-                self.told.table.end_cell()
-            case "table":
-                self.told.end_table()
+    def enter(self, name: str, _: Mapping[str, str]) -> None:
+        """Note lists, spaces and line breaks."""
+        if name == "list":
+            self._lists += 1
+        elif name in {"tab", "s", "line-break"}:
+            self.text("\n" if name == "line-break" else " ")
 
-    def text(self, words: str) -> None:
-        """Take text."""
-        if self._paragraphs and not self._silent:
-            self._paragraphs[-1].words.append(words)
+    def leave(self, name: str) -> None:
+        """Note where a list ends."""
+        self._lists -= name == "list"

@@ -85,10 +85,33 @@ def _of_section(section: _Section, template: Memory, within: str) -> Iterator[Me
             yield replace(template, content=piece.text, title=title or template.title, section=path or None, line=line)
 
 
-def rows_as_text(rows: Sequence[Sequence[str]], *, headed: bool) -> str:
-    """Return the rows of a table, a line each; below a header each cell is told with its column's name.
+class OpenTable(Struct, kw_only=True):
+    """A table while it is read; a table inside a cell is part of the cell."""
 
-    So a row says what it says by itself, however far it stands from the header.
+    rows: list[list[str]] = field(default_factory=list)
+    headed: bool = False
+    depth: int = 1
+
+    def begin_row(self) -> None:
+        """Begin a row of the outer table."""
+        if self.depth == 1:
+            self.rows.append([])
+
+    def add_cell(self, words: str) -> None:
+        """Add a cell to the row."""
+        if not self.rows:
+            self.rows.append([])
+        self.rows[-1].append(words)
+
+    def block(self) -> Block:
+        """Return the rows as text."""
+        return Block(words=rows_as_text(self.rows, headed=self.headed))
+
+
+def rows_as_text(rows: Sequence[Sequence[str]], *, headed: bool) -> str:
+    """Return the rows of a table, a line each; below a header each cell follows its column's name.
+
+    So every row is complete by itself.
     """
     tidy = [[" ".join(cell.split()) for cell in row] for row in rows]
     filled = [row for row in tidy if any(row)]
