@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -35,6 +36,8 @@ from recollect.records import (
     Word,
     WordQuery,
 )
+from recollect.remember.formats.csv_text import csv_parts
+from recollect.remember.formats.record import Origin, Parsed
 from recollect.stores.contract import Analyse, Store
 from recollect.stores.sqlite import open_sqlite
 
@@ -171,3 +174,13 @@ def archived(memory: Memory, wordings: tuple[str, ...]) -> dict[str, Any]:
     context = {name: getattr(memory.context, name) for name in Context.__slots__}
     rest = {"context": context, "metadata": dict(memory.metadata), "wordings": list(wordings)}
     return {"recollect": 2, "record": "memory", **plain_values, **rest}
+
+
+def read_csv(text: str, origin: Origin) -> Parsed:
+    """Return what a file with this *text* says, read as a table."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "a.csv")
+        path.write_text(text, encoding="utf-8", newline="")
+        found = list(csv_parts(path, origin))
+    memories = tuple(memory for part in found for memory in part.memories)
+    return Parsed(memories=memories, problems=tuple(problem for part in found for problem in part.problems))

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from recollect.remember.formats.csv_text import read_csv
+from kit import read_csv
 from recollect.remember.formats.record import Origin
 
 ORIGIN = Origin(source="/notes/a.csv")

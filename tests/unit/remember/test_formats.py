@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kit import read_csv
 from recollect.errors import FileError
 from recollect.remember.formats import BY_NAME, FORMATS, Parsed, read_file
-from recollect.remember.formats.csv_text import read_csv
 from recollect.remember.formats.json_text import read_json, read_jsonl
 from recollect.remember.formats.markdown import read_markdown
 from recollect.remember.formats.plain import read_plain

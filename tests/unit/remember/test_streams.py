@@ -14,14 +14,14 @@ from hypothesis import strategies as some
 from msgspec.structs import replace
 
 import recollect
-from kit import NOON
+from kit import NOON, read_csv
 from recollect.errors import FileError
 from recollect.recollection import Recollection
 from recollect.records import ALL_PROJECTS, NO_FILTER, Memory
 from recollect.remember import file_state, import_files, sources
 from recollect.remember.context import IngestContext
 from recollect.remember.find_files import MAX_DOCUMENT_BYTES, lines_of
-from recollect.remember.formats import batches, chat, csv_text, json_stream, json_text, plain, read_file, read_parts
+from recollect.remember.formats import batches, chat, json_stream, json_text, plain, read_file, read_parts
 from recollect.remember.formats.chat import Threads, with_context
 from recollect.remember.import_files import ImportReport
 from recollect.remember.marks import Marks
@@ -361,7 +361,7 @@ def test_a_large_table_is_read_in_parts(tmp_path: Path) -> None:
 
     memories = [memory for part in parts for memory in part.memories]
     assert (len(parts), len(memories), memories[1].line) == (4, 35, 5)
-    assert tuple(memories) == csv_text.read_csv(path.read_text(), _origin(memories[0])).memories
+    assert tuple(memories) == read_csv(path.read_text(), _origin(memories[0])).memories
 
 
 def _origin(memory: Memory) -> json_text.Origin:

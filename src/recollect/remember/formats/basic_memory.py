@@ -13,14 +13,12 @@ from msgspec.structs import replace
 from recollect.lazy import regex
 from recollect.records import Memory
 from recollect.remember.formats.format import Glimpse
-from recollect.remember.formats.markdown import read_markdown
+from recollect.remember.formats.markdown import FRONT_MATTER, front_matter, read_markdown
 from recollect.remember.formats.record import Origin, Parsed, Record
 from recollect.remember.formats.values import as_line, as_tags
-from recollect.remember.formats.yaml_text import load_mapping
 from recollect.text.code import is_inside, whole_blocks
 from recollect.text.dates import as_moment
 
-_FRONT: Final = regex(r"---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _KEYS: Final = (
     regex(r"^title:", re.MULTILINE),
     regex(r"^type:", re.MULTILINE),
@@ -42,13 +40,13 @@ _CLOCK: Final = regex(r"[\d:.,\s-]+")
 
 def is_basic_memory(glimpse: Glimpse) -> bool:
     """Tell whether a file is a note of basic-memory: its front matter has a title, a type and a permalink."""
-    front = _FRONT.match(glimpse.text.replace("\r\n", "\n"))
+    front = FRONT_MATTER.match(glimpse.text.replace("\r\n", "\n"))
     return front is not None and all(key.search(front[1]) for key in _KEYS) and not _WEB.search(front[1])
 
 
 def read_basic_memory(text: str, origin: Origin) -> Parsed:
     """Return the observations and relations of a note, and its other sections, in the order of the note."""
-    front = _front(text)
+    front, _, _ = front_matter(text)
     found: list[Memory] = []
     lines = text.split("\n")
     spans, start, section = whole_blocks(text), 0, as_line(front.get("title"))
@@ -65,14 +63,6 @@ def read_basic_memory(text: str, origin: Origin) -> Parsed:
     others = [_linked(each, front) for each in parsed.memories]
     dated = [each if each.observed_at else replace(each, observed_at=origin.date) for each in (*found, *others)]
     return replace(parsed, memories=tuple(sorted(dated, key=lambda each: each.line or 0)))
-
-
-def _front(text: str) -> Record:
-    front = _FRONT.match(text)
-    try:
-        return (load_mapping(front[1]) if front else None) or {}
-    except ValueError:
-        return {}
 
 
 def _of_item(item: str, front: Record) -> Memory | None:

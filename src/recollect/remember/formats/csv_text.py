@@ -14,40 +14,25 @@ from recollect.remember.formats.record import CONTENT, FIELDS, Origin, Parsed, R
 from recollect.remember.formats.values import clean
 
 _DELIMITERS: Final = ",;\t|"
-_LIMIT: Final = Lock()
+_FIELD_LIMIT_LOCK: Final = Lock()
 _REMARK: Final = "note"
 _KNOWN: Final = frozenset((*CONTENT, *(name for names, _ in FIELDS.values() for name in names)))
 
 
-def read_csv(text: str, origin: Origin) -> Parsed:
-    """Return one memory for each row that says something; the delimiter is the one the header uses most."""
-    return _joined(_parts(enumerate(text.split("\n"), start=1), origin))
-
-
 def csv_parts(path: Path, origin: Origin) -> Iterator[Parsed]:
-    """Yield one memory for each row of a file of any size, in parts."""
-    yield from _parts(lines_of(path), origin)
-
-
-def _joined(parts: Iterable[Parsed]) -> Parsed:
-    found = list(parts)
-    memories = tuple(memory for part in found for memory in part.memories)
-    return Parsed(memories=memories, problems=tuple(problem for part in found for problem in part.problems))
-
-
-def _parts(lines: Iterable[tuple[int, str | None]], origin: Origin) -> Iterator[Parsed]:
-    for memories, problems in batches(_memories(lines, origin)):
+    """Yield one memory for each row of a file of any size, in parts; the header's favorite delimiter is used."""
+    for memories, problems in batches(_memories(lines_of(path), origin)):
         yield Parsed(memories=tuple(memories), problems=tuple(problems))
 
 
 def _memories(
     lines: Iterable[tuple[int, str | None]], origin: Origin
 ) -> Iterator[tuple[Memory | None, str | None, int]]:
-    """Yield the memory of each row, and how long the row is; a mistake ends the table and is told."""
+    """Yield the memory of each row, and how long the row is; a mistake ends the table and is reported."""
     coming = dropwhile(lambda line: line[1] == "", lines)
     number, first = next(coming, (1, ""))
-    told = chain([first], (line for _, line in coming))
-    reader = csv.reader((_within(line) for line in told), delimiter=max(_DELIMITERS, key=(first or "").count))
+    texts = chain([first], (line for _, line in coming))
+    reader = csv.reader((_within(line) for line in texts), delimiter=max(_DELIMITERS, key=(first or "").count))
     try:
         rows = _rows(reader)
         header = _names(next(rows, ()))
@@ -67,7 +52,7 @@ def _rows(reader: Iterator[list[str]]) -> Iterator[list[str]]:
     The module's limit of 128 KB is the whole process's: it is put back before anybody else reads a table.
     """
     while True:
-        with _LIMIT:
+        with _FIELD_LIMIT_LOCK:
             usual = csv.field_size_limit(MAX_DOCUMENT_BYTES)
             try:
                 row = next(reader, None)

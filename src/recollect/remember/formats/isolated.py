@@ -3,20 +3,18 @@
 One idle child is reused for the next file. The request is a line of JSON, the reply one line for each part.
 """
 
-import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Timer
-from typing import Any, Final
+from typing import Final
 
-from msgspec import Struct, convert
-from msgspec.structs import asdict
+import msgspec
+from msgspec import Struct
 
 from recollect.errors import FileError
 from recollect.files import neutral_folder, python_command
-from recollect.records import Memory
 from recollect.remember.find_files import shown
 from recollect.remember.formats.record import Origin, Parsed
 from recollect.settings import child_environment
@@ -34,14 +32,27 @@ idle_children: Final[list["subprocess.Popen[bytes]"]] = []
 _lock: Final = Lock()
 
 
+class Request(Struct, frozen=True, kw_only=True):
+    """A document to read."""
+
+    format: str
+    path: str
+    origin: Origin
+
+
+class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of the document, or an error and its hint; neither at the end."""
+
+    part: Parsed | None = None
+    error: tuple[str, str] | None = None
+
+
 def read_isolated(form: str, path: Path, origin: Origin) -> Iterator[Parsed]:
     """Yield the parts of the document at *path*, read as *form* by a child process; raise FileError where it fails."""
     child = _child()
-    date = None if origin.date is None else origin.date.isoformat()
-    request = {"format": form, "path": str(path.absolute()), "source": origin.source, "date": date}
     whole = False
     try:
-        _send(child, request)
+        _send(child, Request(format=form, path=str(path.absolute()), origin=origin))
         while (reply := _reply(child, path)) is not None:
             yield reply
         whole = True
@@ -58,31 +69,6 @@ def end_idle() -> None:
         children, idle_children[:] = list(idle_children), []
     for child in children:
         _end(child)
-
-
-def encoded(part: Parsed) -> str:
-    """Return *part* as a line of JSON."""
-    memories = [_record(each) for each in part.memories]
-    return json.dumps({"memories": memories, "problems": part.problems, "skipped": dict(part.skipped)}, default=str)
-
-
-def _record(memory: Memory) -> dict[str, Any]:
-    """Return the fields of *memory* that are not the usual ones."""
-    usual = Memory(content="")
-    pairs = ((name, getattr(memory, name)) for name in Memory.__struct_fields__)
-    return {name: _plain(value) for name, value in pairs if value != getattr(usual, name)}
-
-
-def _plain(value: Any) -> Any:
-    return asdict(value) if isinstance(value, Struct) else value
-
-
-def _decoded(reply: Any) -> Parsed:
-    return Parsed(
-        memories=tuple(convert({"content": "", **each}, Memory) for each in reply["memories"]),
-        problems=tuple(map(str, reply["problems"])),
-        skipped={str(name): int(count) for name, count in reply["skipped"].items()},
-    )
 
 
 # --- the child ------------------------------------------------------------------------------
@@ -119,9 +105,9 @@ def _end(child: "subprocess.Popen[bytes]") -> None:
     child.wait()
 
 
-def _send(child: "subprocess.Popen[bytes]", request: dict[str, Any]) -> None:
+def _send(child: "subprocess.Popen[bytes]", request: Request) -> None:
     with suppress(OSError):  # a child that is gone is noticed by its reply
-        child.stdin.write(json.dumps(request).encode() + b"\n")  # type: ignore[union-attr]
+        child.stdin.write(msgspec.json.encode(request) + b"\n")  # type: ignore[union-attr]
         child.stdin.flush()  # type: ignore[union-attr]
 
 
@@ -138,11 +124,11 @@ def _reply(child: "subprocess.Popen[bytes]", path: Path) -> Parsed | None:
         child.kill()
         child.wait()
         raise _died(path)
-    reply = json.loads(line)
-    if "error" in reply:
-        message, hint = reply["error"]
+    reply = msgspec.json.decode(line, type=Reply)
+    if reply.error is not None:
+        message, hint = reply.error
         raise FileError(message, hint=hint)
-    return None if "end" in reply else _decoded(reply)
+    return reply.part
 
 
 def _died(path: Path) -> FileError:

@@ -1,18 +1,17 @@
 """The child process that reads documents for `isolated`: requests come by standard input, parts go out as JSON."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
+
+import msgspec
 
 from recollect.errors import RecollectError
 from recollect.remember.formats import BY_NAME
-from recollect.remember.formats.isolated import MAX_CPU_SECONDS, MAX_MEMORY_BYTES, encoded
-from recollect.remember.formats.record import Origin
-from recollect.text.dates import as_moment
+from recollect.remember.formats.isolated import MAX_CPU_SECONDS, MAX_MEMORY_BYTES, Reply, Request
 
 try:
     import resource
@@ -26,7 +25,7 @@ def main() -> None:
     _limit_memory()
     for line in sys.stdin.buffer:
         _limit_time()
-        _answer(json.loads(line), out)
+        _answer(msgspec.json.decode(line, type=Request), out)
 
 
 def _limit_memory() -> None:
@@ -48,29 +47,28 @@ def _lower(limit: int, most: int) -> None:
         resource.setrlimit(limit, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def _answer(request: dict[str, Any], out: IO[bytes]) -> None:
+def _answer(request: Request, out: IO[bytes]) -> None:
     try:
-        for line in _lines(request):
-            out.write(line.encode() + b"\n")
+        for reply in _replies(request):
+            out.write(msgspec.json.encode(reply, enc_hook=dict) + b"\n")  # the hook takes other mappings
             out.flush()
     except MemoryError:
         os._exit(1)  # after this the process cannot be relied on
 
 
-def _lines(request: dict[str, Any]) -> Iterator[str]:
-    origin = Origin(source=request["source"], date=as_moment(request["date"]))
+def _replies(request: Request) -> Iterator[Reply]:
     try:
-        for part in BY_NAME[request["format"]].read(Path(request["path"]), origin):
-            yield encoded(part)
+        for part in BY_NAME[request.format].read(Path(request.path), request.origin):
+            yield Reply(part=part)
     except RecollectError as error:
-        yield json.dumps({"error": [str(error), error.hint]})
+        yield Reply(error=(str(error), error.hint or ""))
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - a fault in a reader must not cost the other files
         said = " ".join(f"{type(error).__name__}: {error}".split())
-        yield json.dumps({"error": [f"it cannot be understood: {said}", "please report this"]})
+        yield Reply(error=(f"it cannot be understood: {said}", "please report this"))
     else:
-        yield json.dumps({"end": True})
+        yield Reply()
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from recollect.remember.formats.record import FIELDS, Origin, Parsed, Record, fi
 from recollect.remember.formats.vault import is_outline, note_name, outline_items, page_properties, unmarked
 from recollect.text.code import is_inside, whole_blocks
 
-_FRONT_MATTER: Final = regex(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+FRONT_MATTER: Final = regex(r"---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _HEADING: Final = regex(r" {0,3}(#{1,6})(?:[ \t]+(.*))?")
 _UNDERLINE: Final = regex(r" {0,3}(=+|-{3,})[ \t]*")
 _NO_TITLE: Final = regex(r"[ \t]*(?:[-*+>|#=]|\d{1,9}[.)]|```|~~~)|[ ]{4}|\t")
@@ -49,7 +49,7 @@ def read_markdown(text: str, origin: Origin) -> Parsed:
     Front matter fills the fields it names and is the metadata of every memory. A written conversation gives its
     turns, each section being a thread of its own.
     """
-    front, begin, problems = _front_matter(text)
+    front, begin, problems = front_matter(text)
     properties, begin = page_properties(text, begin)
     template = _template({**properties, **front}, origin)
     if is_outline(origin.source, text[begin:]):
@@ -67,9 +67,9 @@ def read_markdown(text: str, origin: Origin) -> Parsed:
 # --- front matter ---------------------------------------------------------------------------
 
 
-def _front_matter(text: str) -> tuple[Record, int, tuple[str, ...]]:
-    """Return the front matter, where the text behind it begins, and what is wrong with it; broken, it is text."""
-    found = _FRONT_MATTER.match(text)
+def front_matter(text: str) -> tuple[Record, int, tuple[str, ...]]:
+    """Return the front matter, where the text behind it begins, and its problems; if it is broken, it is text."""
+    found = FRONT_MATTER.match(text)
     if found is None:
         return {}, 0, ()
     from recollect.remember.formats.yaml_text import load_mapping  # noqa: PLC0415 - the YAML library loads slowly

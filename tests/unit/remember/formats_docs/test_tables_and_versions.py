@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from kit import read_csv
 from recollect import open as open_store
-from recollect.remember.formats.csv_text import read_csv
 from recollect.remember.formats.markdown import read_markdown
 from recollect.remember.formats.record import Origin
 from recollect.surfaces.layout import plain
