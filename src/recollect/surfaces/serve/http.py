@@ -13,16 +13,16 @@ from starlette.routing import Route
 from recollect.errors import RecollectError
 from recollect.surfaces.rights import ADDS, Rights
 from recollect.surfaces.serve.dispatcher import OWNER, Caller
+from recollect.surfaces.serve.events import live
 from recollect.surfaces.serve.guard import Guard, Rules
-from recollect.surfaces.serve.importing import import_lines
 from recollect.surfaces.serve.incoming import MAX_BODY_BYTES, media_type
-from recollect.surfaces.serve.live import live
+from recollect.surfaces.serve.line_import import import_lines
 from recollect.surfaces.serve.mcp_server import build_server
 from recollect.surfaces.serve.openapi import BASE, describe
 from recollect.surfaces.serve.operation_routes import OperationRoutes
 from recollect.surfaces.serve.page import files
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
-from recollect.surfaces.serve.uploading import FILE, Uploads, import_upload, received
+from recollect.surfaces.serve.uploads import FILE, Uploads, import_upload, received
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.version import __version__
 

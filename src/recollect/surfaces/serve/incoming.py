@@ -47,6 +47,12 @@ def too_large(max_bytes: int = MAX_BODY_BYTES) -> HttpError:
     return HttpError("too_large", "the body is too large", hint=hint)
 
 
+async def wait_for_disconnect(receive: Receive) -> None:
+    """Return when the client disconnects."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
 def media_type(headers: Mapping[str, str]) -> str:
     """Return the Content-Type without its parameters, in lower case."""
     return headers.get("content-type", "").partition(";")[0].strip().lower()

@@ -4,24 +4,22 @@ import asyncio
 import json
 from collections.abc import Mapping
 from functools import partial
-from threading import Event
 from time import perf_counter
 from typing import Any, Final
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import Receive
 
 from recollect.errors import RecollectError
 from recollect.replies import Reply
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.idempotency import IdempotencyKeys
-from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body
+from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body, wait_for_disconnect
 from recollect.surfaces.serve.openapi import BASE
-from recollect.surfaces.serve.outgoing import Lines, Streamed, content, with_etag
 from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
+from recollect.surfaces.serve.responses import Lines, Streamed, content, with_etag
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.surfaces.table import Answer, Operation
 
@@ -122,13 +120,12 @@ class OperationRoutes:
             return await self._warm.in_thread(lambda: page_of(dispatcher, values, caller))
         if name not in SEARCHES:
             return await self._warm.in_thread(lambda: dispatcher.answer(name, values, caller))
-        gone = Event()
-        watcher = asyncio.create_task(_watch(request.receive, gone))
+        gone = asyncio.create_task(wait_for_disconnect(request.receive))
         limited = {**values, "timeout": SEARCH_TIMEOUT_SECONDS} if values.get("timeout") is None else values
         try:
-            return await self._warm.in_thread(lambda: dispatcher.answer(name, limited, caller, cancelled=gone.is_set))
+            return await self._warm.in_thread(lambda: dispatcher.answer(name, limited, caller, cancelled=gone.done))
         finally:
-            watcher.cancel()
+            gone.cancel()
 
 
 def _ids_in(value: Any) -> list[int]:
@@ -140,10 +137,3 @@ def _ids_in(value: Any) -> list[int]:
 def methods_of(operation: Operation) -> tuple[str, ...]:
     """Return the HTTP methods of *operation*: one that always writes has no GET."""
     return ("POST",) if operation.rights.always_writes else ("GET", "HEAD", "POST")
-
-
-async def _watch(receive: Receive, gone: Event) -> None:
-    """Set *gone* when the client disconnects."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-    gone.set()

@@ -1,4 +1,4 @@
-"""The one warm process: a store, its index and its model behind the local door and, if wanted, behind HTTP."""
+"""The server process: one open store, reachable by commands on this machine and, if wanted, over HTTP."""
 
 import asyncio
 import gc
@@ -29,36 +29,34 @@ from recollect.surfaces.serve.place import Place, part, place_file, read_place
 from recollect.surfaces.serve.warm_store import WarmStore
 from recollect.version import __version__
 
-STOPPING: Final = 10
-"""How many seconds requests that run may take to end when the server stops."""
-COMMANDS: Final = 32
-"""How many commands are answered at once; one may wait for what somebody types."""
-SETTLING: Final = 30
-"""After how many seconds what was written since is prepared again for those who ask."""
-IDLE: Final = 30
-"""How many seconds an idle connection is kept."""
-CONNECTIONS: Final = 1024
-"""How many connections may be open at the same time."""
+SHUTDOWN_SECONDS: Final = 10
+"""How long running requests may take to end when the server stops."""
+MAX_COMMANDS: Final = 32
+"""How many commands run at once; one may wait for what somebody types."""
+SETTLE_SECONDS: Final = 30
+"""The pause between two rounds that prepare the index for what was written since."""
+KEEP_ALIVE_SECONDS: Final = 30
+MAX_CONNECTIONS: Final = 1024
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
-    """How to serve: where HTTP listens, who may ask, and when to end."""
+    """How to serve: where HTTP listens, which requests are allowed, and when to stop."""
 
     host: str = "127.0.0.1"
     port: int = 8765
-    """0 takes a free port; None is no HTTP at all."""
+    """0 takes a free port."""
     http: bool = True
     hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     require_token: bool = False
     rate: float | None = None
     idle: float | None = None
-    """After how many seconds without a request the server ends."""
+    """After how many seconds without a request the server stops."""
     settings: Settings | None = None
-    """By which the store was opened; commands that have the same are answered, others work alone."""
+    """The settings of the store; commands with other settings open the store themselves."""
 
     def rules(self) -> Rules:
-        """Return how requests are guarded: beyond loopback nobody comes in without a token."""
+        """Return the rules of the guard: beyond loopback every request needs a token."""
         own = {self.host, f"[{self.host}]"} if self.host not in ("0.0.0.0", "::", "") else set()  # noqa: S104
         local = is_loopback(self.host)
         known = Rules().hosts if local else frozenset()
@@ -71,14 +69,14 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
 
 
 def serve(db: Recollection, options: ServeOptions, *, ready: Callable[[Place], object] = lambda _: None) -> None:
-    """Serve *db* until a signal, the local door or idleness ends it; *ready* is told where."""
+    """Serve *db* until a signal, a command or idleness stops it; call *ready* with the address."""
     with only_server(db.address):
         asyncio.run(_Process(db, options).run(ready))
 
 
 @contextmanager
 def only_server(address: str) -> Iterator[None]:
-    """Be the one server of a store on this machine until the end of the block; refuse where another one is."""
+    """Hold the lock of the only server of a store on this machine; InputError if another one runs."""
     path = place_file(address).with_suffix(".lock")
     lock = lock_file(path)
     if lock is None:
@@ -92,17 +90,17 @@ def only_server(address: str) -> Iterator[None]:
 
 
 def on_signals(stop: Callable[[], object]) -> None:
-    """Call *stop* in the running loop when the process is told to end."""
+    """Call *stop* in the running event loop on SIGINT and SIGTERM."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         try:
             loop.add_signal_handler(number, stop)
-        except NotImplementedError:  # a loop of Windows knows no signals
+        except NotImplementedError:  # event loops on Windows
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
 
 
 def http_config(app: ASGIApp, *, host: str, port: int) -> uvicorn.Config:
-    """Return how HTTP is spoken: with an end to waiting, to connections, and to what comes before a body."""
+    """Return the settings of uvicorn, with timeouts and limits."""
     return uvicorn.Config(
         app,
         host=host,
@@ -113,15 +111,15 @@ def http_config(app: ASGIApp, *, host: str, port: int) -> uvicorn.Config:
         lifespan="on",
         http=HeaderTimeoutProtocol,
         ws="none",
-        limit_concurrency=CONNECTIONS,
-        timeout_keep_alive=IDLE,
-        timeout_graceful_shutdown=STOPPING,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
         h11_max_incomplete_event_size=64 * 1024,
     )
 
 
 class _Process:
-    """The doors of one store, open until it is told to stop."""
+    """The server of one store."""
 
     def __init__(self, db: Recollection, options: ServeOptions) -> None:
         self._db, self._options = db, options
@@ -129,10 +127,10 @@ class _Process:
         self._stop = asyncio.Event()
         self._started = self._last = monotonic()
         self._busy = 0
-        self._commands = ThreadPoolExecutor(max_workers=COMMANDS, thread_name_prefix="recollect-command")
+        self._commands = ThreadPoolExecutor(max_workers=MAX_COMMANDS, thread_name_prefix="recollect-command")
 
     async def run(self, ready: Callable[[Place], object]) -> None:
-        """Open the doors, wait, close them."""
+        """Listen, wait until the server is stopped, and close."""
         on_signals(self._stop.set)
         handlers: Mapping[str, Handler] = {
             "ping": self._ping,
@@ -145,7 +143,7 @@ class _Process:
         with self._warm:
             async with self._http() as address:
                 gc.collect()
-                gc.freeze()  # what is loaded by now stays to the end, and need not be looked through again
+                gc.freeze()  # all of it lives until exit, so the GC can skip it
                 ready(await door.open(pid=os.getpid(), http=address))
                 settling = asyncio.create_task(self._settle())
                 try:
@@ -155,11 +153,11 @@ class _Process:
                     await door.close()
 
     async def _settle(self) -> None:
-        """Prepare answers from what was written, now and then, while others ask."""
+        """Flush and merge the index now and then. Optional: results never depend on it."""
         while True:
             with suppress(RecollectError):
                 await asyncio.to_thread(self._db.store.settle)
-            await asyncio.sleep(SETTLING)
+            await asyncio.sleep(SETTLE_SECONDS)
 
     async def _until_stopped(self) -> None:
         idle = self._options.idle
@@ -174,7 +172,7 @@ class _Process:
 
     @asynccontextmanager
     async def _http(self) -> AsyncIterator[str]:
-        """Listen for HTTP, if that is wanted; give its address."""
+        """Listen for HTTP if it is wanted; yield the address."""
         if not self._options.http:
             yield ""
             return
@@ -199,7 +197,7 @@ class _Process:
             await running
 
     def _noticed(self, app: ASGIApp) -> ASGIApp:
-        """Return *app* so that its requests count against idleness."""
+        """Return *app* as middleware: its requests keep the server from being idle."""
 
         async def noticed(scope: Scope, receive: Receive, send: Send) -> None:
             if scope["type"] != "http":
@@ -212,7 +210,7 @@ class _Process:
 
     @contextmanager
     def _use(self) -> Iterator[None]:
-        """Hold off idleness while a request is under way."""
+        """Keep the server from being idle until the end of the block."""
         self._busy += 1
         try:
             yield
@@ -266,7 +264,7 @@ class _Process:
             await writer.drain()
 
     def _is_as_chosen(self, header: Mapping[str, Any]) -> bool:
-        """Tell whether this store was opened by the profile and the models that a caller names."""
+        """Return whether this store was opened with the profile and the models that a client names."""
         settings, choices = self._options.settings or read_settings(), header.get("choices") or {}
         own = {name: str(getattr(settings, name)) for name in choices}
         return all(
@@ -287,7 +285,7 @@ class _Process:
 
 
 class _Server(uvicorn.Server):
-    """A server that leaves signals to the process, which has other doors to close too."""
+    """A uvicorn server that leaves signals to the process, which has more to close."""
 
     def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]
         """Capture none."""

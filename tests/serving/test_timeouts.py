@@ -15,14 +15,14 @@ from served import JSON, Served, opened, serving
 
 from recollect.errors import SearchCancelled, SearchTimeout
 from recollect.replies import Reply, Request
-from recollect.surfaces.serve import guard, header_timeout, importing, operation_routes, uploading
+from recollect.surfaces.serve import guard, header_timeout, line_import, operation_routes, uploads
 from recollect.surfaces.serve.guard import Rules
 from recollect.surfaces.serve.header_timeout import HeaderTimeoutProtocol, find_surplus
 from recollect.surfaces.serve.incoming import read_body
 from recollect.surfaces.serve.operation_routes import SEARCH_TIMEOUT_SECONDS
-from recollect.surfaces.serve.outgoing import Lines
 from recollect.surfaces.serve.problems import HttpError
-from recollect.surfaces.serve.uploading import MAX_UPLOADS_PER_CALLER, Uploads
+from recollect.surfaces.serve.responses import Lines
+from recollect.surfaces.serve.uploads import MAX_UPLOADS_PER_CALLER, Uploads
 
 
 def head(operation: str, *, length: int) -> bytes:
@@ -200,7 +200,7 @@ def response_to(port: int, sent: bytes) -> bytes:
 
 
 def test_a_file_that_does_not_come_is_a_408(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploading, "UPLOAD_TIMEOUT_SECONDS", 0.2)
+    monkeypatch.setattr(uploads, "UPLOAD_TIMEOUT_SECONDS", 0.2)
 
     said = response_to(server.port, upload_head("/api/v1/import?name=a.txt") + b"some of it")
 
@@ -279,7 +279,7 @@ def test_few_files_are_received_at_once() -> None:
 def test_lines_that_stop_before_their_end_are_stored_and_the_stop_is_an_error(
     server: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(importing, "PART_TIMEOUT_SECONDS", 0.3)
+    monkeypatch.setattr(line_import, "PART_TIMEOUT_SECONDS", 0.3)
     lines = b'{"text": "The first line"}\n{"text": "The sec'
 
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:

@@ -13,8 +13,8 @@ from recollect.errors import InputError, RecollectError
 from recollect.surfaces.serialise import error_value, serialise
 from recollect.surfaces.serve.dispatcher import Caller, Dispatcher
 from recollect.surfaces.serve.incoming import media_type
-from recollect.surfaces.serve.outgoing import EVENTS, Streamed, content, event
 from recollect.surfaces.serve.problems import HttpError
+from recollect.surfaces.serve.responses import EVENTS, Streamed, content, event
 from recollect.surfaces.serve.warm_store import WarmStore
 
 LINES: Final = ("application/x-ndjson", "application/jsonl", "application/x-jsonlines")

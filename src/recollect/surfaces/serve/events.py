@@ -12,8 +12,8 @@ from recollect.errors import InputError
 from recollect.records import ALL_PROJECTS
 from recollect.surfaces.serialise import serialise
 from recollect.surfaces.serve.dispatcher import Caller
-from recollect.surfaces.serve.incoming import from_query
-from recollect.surfaces.serve.outgoing import EVENTS, Streamed, event
+from recollect.surfaces.serve.incoming import from_query, wait_for_disconnect
+from recollect.surfaces.serve.responses import EVENTS, Streamed, event
 from recollect.surfaces.serve.warm_store import WarmStore
 
 POLL_SECONDS: Final = 0.5
@@ -52,7 +52,7 @@ async def live(warm: WarmStore, request: Request) -> Response:
 async def _entries(
     warm: WarmStore, request: Request, look: Callable[[], list[dict[str, Any]]], seen: set[str]
 ) -> AsyncIterator[bytes]:
-    gone = asyncio.create_task(_end_of(request))
+    gone = asyncio.create_task(wait_for_disconnect(request.receive))
     try:
         yield b": open\n\n"
         loop = asyncio.get_running_loop()
@@ -69,9 +69,3 @@ async def _entries(
                 yield b": still here\n\n"
     finally:
         gone.cancel()
-
-
-async def _end_of(request: Request) -> None:
-    """Wait until the client is gone."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
