@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.operations.answer import Operation
+from recollect.surfaces.operations.request import Parameter
 from recollect.surfaces.serve.dispatcher import LONGEST
 from recollect.surfaces.serve.incoming import MAX_BODY_BYTES
 from recollect.surfaces.serve.openapi import (
@@ -18,7 +20,6 @@ from recollect.surfaces.serve.openapi import (
 )
 from recollect.surfaces.serve.operation_routes import SEARCH_TIMEOUT_SECONDS, SEARCHES, TAGGED
 from recollect.surfaces.serve.problems import STATUS
-from recollect.surfaces.table import Operation, Parameter
 
 INTRODUCTION = f"""# The HTTP interface
 
@@ -113,7 +114,7 @@ def _operation(each: Operation, item: dict[str, Any]) -> Iterator[str]:
 
 
 def _row(parameter: Parameter) -> str:
-    needed = " (needed)" if parameter.place and not parameter.optional else ""
+    needed = " (needed)" if parameter.is_required else ""
     return f"| `{parameter.name}`{needed} | {_kind(schema_of(parameter))} | {_line(parameter.about)} |"
 
 

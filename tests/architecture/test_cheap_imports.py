@@ -67,9 +67,8 @@ SLOW = (
 )
 """Modules of the standard library and of others that take long to load and that a search by words does not need."""
 OTHER_VERBS = (
-    *("recollect.surfaces.commands", "recollect.surfaces.operations", "recollect.surfaces.program"),
-    *("recollect.surfaces.measuring", "recollect.surfaces.writing", "recollect.embedders.install"),
-    "recollect.surfaces.erasing",
+    *("recollect.surfaces.commands", "recollect.surfaces.program", "recollect.embedders.install"),
+    *("recollect.evaluate.evaluate", "recollect.remember.import_files", "recollect.upkeep.purge"),
 )
 TELLING = """
 import atexit, sys

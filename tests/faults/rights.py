@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
 from row import SCRATCH, Progress, Row, silent
 
 import recollect
 from recollect.errors import AccessError, RecollectError
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.serve.dispatcher import Caller, Dispatcher, checked_values
-from recollect.surfaces.table import Answer, Operation
+from recollect.surfaces.operations.answer import Answer, Operation
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher, served_request
 from recollect.trust import TRUST_LEVELS, level
 
 PROJECT, OTHER = "atlas", "other"
@@ -145,7 +146,7 @@ def ask(dispatcher: Dispatcher, case: Case) -> str:
     if name not in dispatcher.operations:
         return _refused(lambda: dispatcher.answer(name, case.values, case.caller))
     if case.is_granted and (case.is_a_write or ("session" in case.values and not case.caller.read_only)):
-        values = checked_values(case.operation, case.values)
+        values = asdict(served_request(case.operation, case.values))
         return _refused(lambda: dispatcher.permit(name, case.operation.rights, values, case.caller))
     return _refused(lambda: _consumed(dispatcher.answer(name, case.values, case.caller)))
 

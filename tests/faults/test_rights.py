@@ -9,12 +9,12 @@ from msgspec.structs import replace
 
 import recollect
 from recollect.errors import AccessError, InputError
-from recollect.records import Progress
-from recollect.surfaces import rights as declared
-from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.operations import OPERATIONS, memories
+from recollect.surfaces.operations import rights as declared
+from recollect.surfaces.operations.answer import Answer, operation
+from recollect.surfaces.operations.request import Call, Request
 from recollect.surfaces.serve import dispatcher as dispatching
 from recollect.surfaces.serve.dispatcher import OWNER, Caller, Dispatcher
-from recollect.surfaces.table import Answer, Given, operation
 
 DECIDED = {
     "nothing": "why related show list timeline facts stale conflicts log lens stats export activity review",
@@ -49,14 +49,19 @@ def test_the_rights_of_every_operation_were_decided() -> None:
     assert set(OPERATIONS) - offered == {name for name in rights.LOCAL.split() if name in OPERATIONS}
 
 
+class Wipe(Request):
+    """An operation whose rights nobody declared."""
+
+
+@operation
+def wipe(_: recollect.Recollection, __: Wipe, ___: Call) -> Answer:
+    """Do what nobody has thought about."""
+    return Answer(value="wiped", text=str)
+
+
 def test_an_operation_without_declared_rights_is_refused_to_every_caller_of_a_server(
     dispatcher: Dispatcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    @operation()
-    def wipe(_: recollect.Recollection, __: Given, ___: Progress | None) -> Answer:
-        """Do what nobody has thought about."""
-        return Answer(value="wiped", text=str)
-
     monkeypatch.setattr(dispatching, "OPERATIONS", {**OPERATIONS, "wipe": wipe})
     served = Dispatcher(dispatcher.db)
 
@@ -69,8 +74,11 @@ def test_an_operation_without_declared_rights_is_refused_to_every_caller_of_a_se
 
 
 def test_the_row_would_notice_a_right_that_is_too_wide(tmp_path: Path, dispatcher: Dispatcher) -> None:
+    class TooWide(memories.Pin, rights=declared.CHANGES):
+        """A pin that anybody may set."""
+
     narrow = OPERATIONS["pin"]
-    wide = replace(narrow, rights=declared.CHANGES)
+    wide = replace(narrow, request=TooWide)
     case = rights.Case(narrow, {"id": rights.AGENTS}, Caller(name="bot", trust="agent", has_token=True))
     dispatcher.operations = {**dispatcher.operations, "pin": wide}
 

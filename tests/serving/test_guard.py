@@ -233,7 +233,7 @@ def _least(served: Served, name: str) -> dict[str, object]:
     return {
         each.name: each.choices[0] if each.kind == "choice" else examples[each.kind]
         for each in served.warm.dispatcher.operation(name).parameters
-        if each.place and not each.optional
+        if each.is_required
     }
 
 

@@ -23,7 +23,7 @@ from recollect.surfaces.serialise import error_value, serialise
 from recollect.surfaces.serve.mcp_replies import ERROR
 
 PLACED = {name: [each.name for each in op.parameters if each.place] for name, op in OPERATIONS.items()}
-OFF = {each.name: each.off for op in OPERATIONS.values() for each in op.parameters if each.off}
+OFF = {each.name: each.hints.off for op in OPERATIONS.values() for each in op.parameters if each.hints.off}
 
 
 class Refused(Exception):

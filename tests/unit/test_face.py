@@ -16,7 +16,8 @@ from recollect import Filter, Recollection
 from recollect.embedders import install
 from recollect.options import FilterOptions, SearchOptions
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.table import FILTERS, Operation
+from recollect.surfaces.operations.answer import Operation
+from recollect.surfaces.operations.fields import Filtered
 
 SEVERAL: Mapping[str, tuple[str, ...]] = {
     "backup": ("backup", "backup_to"),
@@ -58,7 +59,7 @@ OTHERWISE_IN: Mapping[str, Mapping[str, str]] = {
     "import": {"once": "keep_root() keeps one", "verbose": "report.read"},
     "pin": {"off": "pinned=False"},
     "token": {"expires": "lifetime, a timedelta"},
-    "tune": {"from": "tune()", "show": "tuning()", "undo": "untune()"},
+    "tune": {"from_": "tune()", "show": "tuning()", "undo": "untune()"},
 }
 
 
@@ -131,7 +132,7 @@ def test_no_public_method_takes_keywords_that_it_does_not_name() -> None:
 
 
 def test_every_filter_of_the_command_line_is_a_keyword() -> None:
-    assert {each.name for each in FILTERS} <= set(FilterOptions.__annotations__)
+    assert set(Filtered.__struct_fields__) <= set(FilterOptions.__annotations__)
     assert set(FilterOptions.__annotations__) <= set(SearchOptions.__annotations__)
 
 

@@ -19,7 +19,8 @@ from recollect.surfaces.typed import GLOBAL, read_typed
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
-    from recollect.surfaces.table import Answer, Operation
+    from recollect.surfaces.operations.answer import Answer, Operation
+    from recollect.surfaces.operations.request import Call
 
 WHOLE = "what was changed is whole"
 EXIT_NOTHING, EXIT_INPUT, EXIT_TROUBLE, EXIT_STOPPED = 1, 2, 3, 130
@@ -56,13 +57,14 @@ def open_chosen(chosen: Mapping[str, Any], *, background: bool = False) -> "Abst
 
 
 def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, Any]) -> None:
+    from recollect.surfaces.operations.request import Call  # noqa: PLC0415  (the operation has loaded it)
+
     session.admit(operation, given, chosen)
     form = "json" if chosen["as_json"] else given.get("format", "text")
     _read_input(given)
-    if form == "text" and is_screen(session.stdout()) and not (given.get("limit") or given.get("all", True)):
-        given["brief"] = True
-    place = chosen if operation.store else {**chosen, "db": ":memory:"}
-    if operation.store and not operation.makes:
+    brief = form == "text" and is_screen(session.stdout()) and not (given.get("limit") or given.get("all", True))
+    place = chosen if operation.traits.needs_store else {**chosen, "db": ":memory:"}
+    if operation.traits.needs_store and not operation.traits.creates_store:
         require_store(place["db"])
     require_model(place["model"])
     with open_chosen(place) as db:
@@ -70,7 +72,8 @@ def _answer(operation: "Operation", given: dict[str, Any], chosen: Mapping[str, 
         values = {"project": chosen["project"], **given}
         with bar(operation) as progress:
             db.models.progress = progress
-            answer = _prepared(operation, db, values, progress) or operation.answer(db, values, progress)
+            call = Call(now=db.now(), progress=progress, brief=brief)
+            answer = _prepared(operation, db, values, call) or operation.answer(db, values, call)
         if answer.then is not None and form != "json":
             _print(answer, form=form)
         if answer.then is not None:
@@ -138,16 +141,14 @@ def require_model(name: str | None) -> None:
         raise InputError(f"there is no model {name!r}", hint=f"{hint}installed: {here}; or name a folder with a model")
 
 
-def _prepared(
-    operation: "Operation", db: "Recollection", values: dict[str, Any], progress: Progress | None
-) -> "Answer | None":
+def _prepared(operation: "Operation", db: "Recollection", values: dict[str, Any], call: "Call") -> "Answer | None":
     """Ask whoever sits at a terminal for what is missing: consent to what cannot be undone, or the new words."""
     if operation.name == "edit" and is_screen(session.stdin()) and is_screen(session.stdout()):
         from recollect.surfaces.editing import edit_words, is_unchanged  # noqa: PLC0415  (few edit)
 
         if is_unchanged(values):
             values["content"] = edit_words(db.show(values["id"]).memory.content)
-    return _consented(operation, db, values, progress)
+    return _consented(operation, db, values, call)
 
 
 def _edits(answer: "Answer") -> bool:
@@ -161,9 +162,7 @@ def _edits(answer: "Answer") -> bool:
     )
 
 
-def _consented(
-    operation: "Operation", db: "Recollection", values: Mapping[str, Any], progress: Progress | None
-) -> "Answer | None":
+def _consented(operation: "Operation", db: "Recollection", values: Mapping[str, Any], call: "Call") -> "Answer | None":
     """Show what cannot be undone to whoever sits at a terminal, ask, and do it; where nobody is asked, do nothing."""
     if values.get("yes", True) or values.get("dry_run") or not (session.stdin().isatty() and session.stderr().isatty()):
         return None
@@ -177,7 +176,7 @@ def _consented(
         import click  # noqa: PLC0415
 
         click.confirm(rehearsed.question, abort=True, err=True)
-    return operation.answer(db, {**values, "yes": True}, progress)
+    return operation.answer(db, {**values, "yes": True}, call)
 
 
 def _print(answer: "Answer", *, form: str) -> None:
@@ -217,7 +216,7 @@ def bar(operation: "Operation | None" = None) -> Iterator[Progress | None]:
 
     Whoever stops the work is told what was kept.
     """
-    if operation is not None and not operation.slow:
+    if operation is not None and not operation.traits.slow:
         yield None
         return
     drawn, last = is_screen(session.stderr()), (0, 0, "")
@@ -253,7 +252,7 @@ def _kept(operation: "Operation | None", done: int, total: int, what: str) -> st
     """Return what was kept of work that was stopped."""
     if what == "meaning" and operation is not None and operation.name != "embed":
         return f"all is stored and found by its words; {done} of {total} vectors are made, recollect embed goes on"
-    told = operation.stopped if operation is not None else ""
+    told = operation.traits.stopped if operation is not None else ""
     return told.format(done=max(0, done - 1), total=total) or WHOLE
 
 

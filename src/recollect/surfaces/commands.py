@@ -11,7 +11,8 @@ from recollect.surfaces.completion import completer
 from recollect.surfaces.typed import GLOBAL, SEVERAL
 
 if TYPE_CHECKING:
-    from recollect.surfaces.table import Operation, Parameter
+    from recollect.surfaces.operations.answer import Operation
+    from recollect.surfaces.operations.request import Parameter
 
 GROUPS: Final = {
     "daily": "Every day",
@@ -100,7 +101,7 @@ class Commands(click.Group):
         """Write the commands in their groups, each with all of its first line."""
         operations = _operations()
         for group, heading in GROUPS.items():
-            rows = [(name, each.about) for name, each in operations.items() if each.group == group]
+            rows = [(name, each.about) for name, each in operations.items() if each.traits.group == group]
             others = [name for name in super().list_commands(ctx) if GROUPS_OF_OTHERS.get(name) == group]
             rows += [(name, str(self.commands[name].help)) for name in others]
             rows += list(SERVING.items()) if group == "agents" else []
@@ -189,21 +190,13 @@ class _Id(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, _: click.Parameter | None, __: click.Context | None) -> int:
         """Return the number; refuse what is none."""
-        from recollect.surfaces.table import read_id  # noqa: PLC0415
+        from recollect.surfaces.operations.request import read_id  # noqa: PLC0415
 
         return value if isinstance(value, int) else read_id(value)
 
 
-TYPES: Final[Mapping[str, Any]] = {"number": click.INT, "share": click.FLOAT, "id": _Id(), "ids": _Id()}
-METAVARS: Final = {"number": "N", "share": "NUMBER", "id": "ID"}
-NAMED: Final = {
-    **dict.fromkeys(("since", "until", "on", "as_of", "date", "older_than"), "DATE"),
-    **dict.fromkeys(("fact_type", "without_model", "only_project", "only_tag", "external_id"), "NAME"),
-    **dict.fromkeys(("metadata", "boost", "weight", "run_file"), "KEY=VALUE"),
-    **dict.fromkeys(("export", "vectors", "to"), "FOLDER"),
-    **dict.fromkeys(("output", "judged", "keep"), "FILE"),
-}
-"""What stands for the value of an option in its help, where that is not its own name."""
+TYPES: Final[Mapping[str, Any]] = {"number": click.INT, "float": click.FLOAT, "id": _Id(), "ids": _Id()}
+METAVARS: Final = {"number": "N", "float": "NUMBER", "id": "ID"}
 _EXCLUDED: Final = regex(r"-[^\W\d_]{2}")
 
 
@@ -215,7 +208,7 @@ def _argument(parameter: "Parameter") -> click.Parameter:
     return click.Argument(
         [parameter.name],
         nargs=-1 if parameter.kind in SEVERAL else 1,
-        required=not parameter.optional,
+        required=parameter.is_required,
         type=_type(parameter),
         callback=_joined if parameter.kind == "words" else _countable,
         shell_complete=_completer(parameter),
@@ -224,16 +217,16 @@ def _argument(parameter: "Parameter") -> click.Parameter:
 
 def _option(parameter: "Parameter") -> click.Option:
     flag, several = parameter.kind == "flag", parameter.kind == "texts"
-    name, off = parameter.name.strip("_").replace("_", "-"), parameter.off.replace("_", "-")
+    name, off = parameter.option, parameter.hints.off.replace("_", "-")
     names = [f"--{name}/--{off}" if off else f"--{name}", parameter.name]
     return click.Option(
-        [f"-{parameter.short}", *names] if parameter.short else names,
+        [f"-{parameter.hints.short}", *names] if parameter.hints.short else names,
         is_flag=flag,
         multiple=several,
         default=bool(parameter.default) if flag else parameter.default,
         type=None if flag else _type(parameter),
         callback=_countable,
-        metavar=None if flag else METAVARS.get(parameter.kind) or NAMED.get(parameter.name, parameter.name.upper()),
+        metavar=None if flag else METAVARS.get(parameter.kind) or parameter.hints.metavar or parameter.name.upper(),
         help=_about(parameter),
         shell_complete=_completer(parameter),
     )

@@ -17,9 +17,9 @@ from recollect.remember.import_files import ImportReport
 from recollect.replies import Reply
 from recollect.surfaces import text
 from recollect.surfaces.layout import Line, Page, Piece, line
+from recollect.surfaces.operations.importing import import_value
 from recollect.surfaces.pages import found_page
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.writing import import_value
 
 
 class Scene(Struct, frozen=True, kw_only=True):

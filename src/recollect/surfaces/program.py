@@ -62,9 +62,9 @@ global_options(demo)
 @cli.command()
 def watch(**given: Any) -> None:
     """Follow the roots: import what changes below them until Ctrl-C; one line for each change."""
+    from recollect.surfaces.operations.importing import import_value  # noqa: PLC0415
     from recollect.surfaces.text import changed_text  # noqa: PLC0415
     from recollect.surfaces.watching import follow, until_signalled  # noqa: PLC0415
-    from recollect.surfaces.writing import import_value  # noqa: PLC0415
 
     chosen = chosen_options(given)
 

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from recollect.recollection import Recollection
-    from recollect.surfaces.table import Operation
+    from recollect.surfaces.operations.answer import Operation
 
 
 class Lent(Struct, frozen=True, kw_only=True):

@@ -5,13 +5,13 @@ is left to click, so that nothing is refused in two ways; what is read here is r
 """
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from recollect.surfaces.table import Operation, Parameter
+    from recollect.surfaces.operations.answer import Operation
+    from recollect.surfaces.operations.request import Parameter
 
 GLOBAL: Final = {
     "db": "the store: a path, :memory: or postgresql://… (RECOLLECT_DB)",
@@ -20,23 +20,6 @@ GLOBAL: Final = {
     "model": "the embedding model: a name, a folder, or none (RECOLLECT_MODEL)",
     "reranker": "the folder of a cross-encoder that reads the best hits again, or none (RECOLLECT_RERANKER)",
 }
-VERBS: Final[Mapping[str, tuple[str, ...]]] = {
-    "reading": (
-        *("search", "decisions", "changes", "how-it-works", "why", "related", "inject", "brief", "show", "open"),
-        *("list", "timeline", "facts", "stale", "conflicts", "log", "activity", "review"),
-    ),
-    "writing": (
-        *("add", "import", "roots", "capture", "forget", "restore", "pin", "edit", "tag", "supersede", "feedback"),
-        *("reinforce", "lens"),
-    ),
-    "repairing": ("doctor", "reindex", "recover"),
-    "backing": ("backup", "restore-backup", "move"),
-    "spreading": ("shards",),
-    "erasing": ("purge",),
-    "granting": ("token",),
-    "measuring": ("eval", "tune"),
-}
-"""Which module has which verbs, so that a command loads no other; the rest are in `operations`."""
 SEVERAL: Final = ("paths", "words", "ids")
 """Kinds of arguments that take all the words that are left."""
 _LONGEST: Final = 18
@@ -80,12 +63,12 @@ def _read(words: Sequence[str]) -> Typed:
 
 
 def _operation(verb: str) -> "Operation":
-    for module, verbs in VERBS.items():
-        if verb in verbs:
-            from recollect.surfaces.table import operations_of  # noqa: PLC0415  (not for what is no verb)
+    from recollect.surfaces.operations import OPERATIONS  # noqa: PLC0415  (not for what is no verb)
 
-            return operations_of(import_module(f"recollect.surfaces.{module}"))[verb]
-    raise _NotPlainError
+    found = OPERATIONS.get(verb)
+    if found is None:
+        raise _NotPlainError
+    return found
 
 
 # --- options --------------------------------------------------------------------------------
@@ -115,8 +98,8 @@ def _options(operation: "Operation") -> dict[str, _Option]:
         if not each.place:
             sets = True if each.kind == "flag" else None
             found[f"--{each.name.strip('_').replace('_', '-')}"] = _Option(each.name, sets)
-            found |= {f"-{each.short}": _Option(each.name, sets)} if each.short else {}
-            found |= {f"--{each.off.replace('_', '-')}": _Option(each.name, sets=False)} if each.off else {}
+            found |= {f"-{each.hints.short}": _Option(each.name, sets)} if each.hints.short else {}
+            found |= {f"--{each.hints.off.replace('_', '-')}": _Option(each.name, sets=False)} if each.hints.off else {}
     return found
 
 
@@ -174,7 +157,7 @@ def _placed(parameters: Sequence["Parameter"], words: Sequence[str]) -> dict[str
     """Return the arguments; the last one may take all words that are left."""
     several = bool(parameters) and parameters[-1].kind in SEVERAL
     single, last = (parameters[:-1], parameters[-1]) if several else (parameters, None)
-    required = sum(not each.optional for each in parameters)
+    required = sum(each.is_required for each in parameters)
     if len(words) < required or (not several and len(words) > len(single)):
         raise _NotPlainError
     given = {each.name: _converted(each, words[at]) if at < len(words) else None for at, each in enumerate(single)}
@@ -195,7 +178,7 @@ def _converted(parameter: "Parameter", text: str) -> Any:
         if not (digits.isascii() and digits.isdecimal() and len(digits) <= _LONGEST):
             raise _NotPlainError
         return int(digits)
-    if kind == "share":
+    if kind == "float":
         try:
             return float(text)
         except ValueError as error:

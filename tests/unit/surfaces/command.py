@@ -16,7 +16,8 @@ from typing import Any
 import pytest
 
 from recollect.surfaces.cli import main
-from recollect.surfaces.table import Operation, Parameter
+from recollect.surfaces.operations.answer import Operation
+from recollect.surfaces.operations.request import Parameter
 from screen import COMMAND, on_a_screen, surroundings
 
 __all__ = ["COMMAND", "Ran", "Run", "apart", "commands", "inside", "on_a_screen", "on_a_terminal", "surroundings"]
@@ -105,7 +106,7 @@ def arguments(parameter: Parameter, folder: Path, text: str) -> list[list[str]]:
         return [[choice] for choice in parameter.choices]
     if parameter.kind == "paths":
         return [[str(path) for path in sorted(folder.glob("*.[mj]*"))]]
-    return [["1"]] if parameter.kind in ("number", "share") else [[text]]
+    return [["1"]] if parameter.kind in ("number", "float") else [[text]]
 
 
 def commands(operation: Operation, folder: Path, text: str) -> Iterator[list[str]]:

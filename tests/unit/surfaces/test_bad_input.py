@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from command import Ran, Run, apart
+from msgspec.structs import replace
 
 from recollect.surfaces.operations import OPERATIONS
 
@@ -88,7 +89,7 @@ def test_what_nobody_foresaw_is_one_line_too(run: Run, monkeypatch: pytest.Monke
     def fall(*_: object) -> None:
         raise KeyError("two\nlines")
 
-    monkeypatch.setitem(OPERATIONS, "stats", type(OPERATIONS["stats"])(name="stats", about="", run=fall))  # type: ignore[arg-type]
+    monkeypatch.setitem(OPERATIONS, "stats", replace(OPERATIONS["stats"], run=fall))  # type: ignore[arg-type]
 
     told, value = run("stats"), run("stats", "--json")
 

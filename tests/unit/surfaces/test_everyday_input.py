@@ -256,7 +256,7 @@ def test_every_verb_stands_in_one_group_with_all_of_its_first_line(run: Run, mon
     monkeypatch.setenv("COLUMNS", "80")
     told = " ".join(run("--help").out.split())
 
-    assert {each.group for each in OPERATIONS.values()} == set(GROUPS)
+    assert {each.traits.group for each in OPERATIONS.values()} == set(GROUPS)
     assert all(f" {name} {each.about}" in told for name, each in OPERATIONS.items())
     assert "..." not in told
 

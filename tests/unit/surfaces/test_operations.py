@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
 import pytest
 from msgspec.structs import fields
@@ -14,11 +15,13 @@ from kit import NOON
 from recollect import Filter, InputError, Recollection
 from recollect.profile import load_profile
 from recollect.recall.lens import Lens
-from recollect.records import FILTER_FIELDS, FilterField, Progress
+from recollect.records import FILTER_FIELDS, FilterField
 from recollect.stores.choice import open_store
 from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.operations.answer import Answer, operation, write_file
+from recollect.surfaces.operations.fields import Filtered
+from recollect.surfaces.operations.request import Call, Request, about, parameters_of
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.table import FILTERS, ID, Answer, Given, Operation, operation, write_file
 from recollect.text.analyser import analyse
 
 KEYS = [each for each in FILTER_FIELDS if each.match != "scope"]
@@ -52,10 +55,11 @@ def value_of(filtered: FilterField) -> str:
 
 @pytest.mark.parametrize("filtered", KEYS, ids=lambda each: each.key)
 def test_a_filter_of_the_table_is_an_option_of_every_verb_that_filters(db: Recollection, filtered: FilterField) -> None:
-    given = {"query": "port", "mode": "keyword", filtered.key: (value_of(filtered),)}
+    narrowed = {filtered.key: (value_of(filtered),)}
+    given = {"query": "port", "mode": "keyword", **narrowed}
 
     replies = [OPERATIONS[verb].answer(db, given).value for verb in ("search", "decisions")]
-    listing = OPERATIONS["list"].answer(db, given).value
+    listing = OPERATIONS["list"].answer(db, narrowed).value
 
     assert filtered.name in {each.name for each in fields(Filter)}
     assert [[hit.id for hit in reply.hits] for reply in replies] == [[1], [1]]
@@ -86,28 +90,34 @@ def test_the_filters_of_the_table_are_the_facets(db: Recollection) -> None:
 
 
 def test_options_and_lenses_have_every_filter_of_the_table_and_no_other() -> None:
-    assert [each.name for each in FILTERS if each.kind == "texts"] == [each.key for each in KEYS]
+    assert {each.name for each in parameters_of(Filtered) if each.kind == "texts"} == {each.key for each in KEYS}
     assert {each.name for each in fields(Lens)} == {
         *(each.name for each in FILTER_FIELDS),
         *("name", "since", "until", "boosts"),
     }
-    assert Given(values={"type": ("a", "b"), "tag": ()}, now=NOON).filters() == {"types": ("a", "b")}
+    assert Filtered(type=("a", "b")).filters() == {"types": ("a", "b")}
 
 
 # --- answers --------------------------------------------------------------------------------
 
 
+class Shout(Request):
+    word: Annotated[str, about("what to shout", place=1)]
+
+
+@operation
+def shout_it(_: Recollection, request: Shout, call: Call) -> Answer:
+    """Shout."""
+    return Answer(value=request.word, text=lambda: (call.cancelled and call.cancelled()) or request.word.upper())
+
+
 def test_text_is_made_only_when_somebody_asks_for_it(db: Recollection) -> None:
     made: list[str] = []
 
-    @operation(ID)
-    def shout_it(_: Recollection, given: Given, __: Progress | None) -> Answer:
-        """Shout."""
-        return Answer(value=given["word"], text=lambda: made.append("text") or given["word"].upper())
+    answer = shout_it.answer(db, {"word": "ship"}, Call(now=NOON, cancelled=lambda: bool(made.append("text"))))
 
-    answer = shout_it.answer(db, {"word": "ship"})
-
-    assert shout_it == Operation(name="shout-it", about="Shout.", run=shout_it.run, parameters=(ID,))
+    assert (shout_it.name, shout_it.about) == ("shout-it", "Shout.")
+    assert [(each.name, each.about, each.place) for each in shout_it.parameters] == [("word", "what to shout", True)]
     assert (serialise(answer.value), made) == ("ship", [])
     assert (answer.text(), made) == ("SHIP", ["text"])
 
@@ -125,7 +135,9 @@ def test_the_project_comes_with_the_request(db: Recollection) -> None:
 
 
 def test_every_operation_answers_with_what_json_can_say(db: Recollection) -> None:
-    plain = [name for name, each in OPERATIONS.items() if not any(p.place for p in each.parameters) and not each.slow]
+    plain = [
+        name for name, each in OPERATIONS.items() if not any(p.place for p in each.parameters) and not each.traits.slow
+    ]
 
     values = {name: serialise(OPERATIONS[name].answer(db, {}).value) for name in plain}
 

@@ -10,8 +10,8 @@ from recollect.records import Event, Fact
 from recollect.remember.ingest import IngestResult
 from recollect.remember.redact import FoundSecret
 from recollect.replies import Evidence, Outcome
-from recollect.surfaces.granting import token_line
 from recollect.surfaces.layout import Piece, plain
+from recollect.surfaces.operations.tokens import token_line
 from recollect.surfaces.pages import reply_page, shown_page
 from recollect.surfaces.text import HINTS, ingest_text
 from recollect.upkeep.tokens import Token

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from recollect.errors import RecollectError
 from recollect.surfaces.cli import chosen_options
 from recollect.surfaces.commands import Commands, global_options
-from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.table import Operation
-from recollect.surfaces.typed import VERBS, read_typed
+from recollect.surfaces.operations.answer import Operation
+from recollect.surfaces.typed import read_typed
 
 Meaning = tuple[str, dict[str, Any], dict[str, Any]]
 READ: list[Meaning] = []
@@ -115,10 +114,3 @@ def _sorted(given: dict[str, Any]) -> list[tuple[str, Any]]:
 )
 def test_an_everyday_command_is_plain(words: list[str]) -> None:
     assert read_typed(words) is not None
-
-
-def test_every_verb_stands_where_the_table_of_modules_says() -> None:
-    found = {name: each.run.__module__.rpartition(".")[2] for name, each in OPERATIONS.items()}
-    listed = {verb: module for module, verbs in VERBS.items() for verb in verbs}
-
-    assert listed == {name: module for name, module in found.items() if module != "operations"}

@@ -19,8 +19,8 @@ from recollect.surfaces import session
 from recollect.surfaces.cli import run
 from recollect.surfaces.editing import is_unchanged
 from recollect.surfaces.operations import OPERATIONS
+from recollect.surfaces.operations.answer import Operation
 from recollect.surfaces.serve.place import part
-from recollect.surfaces.table import Operation
 from recollect.surfaces.terminal import VisibleStream
 
 OWN: Final = ("db", "project", "profile", "daemon")
@@ -152,9 +152,9 @@ class _Lent:
         theirs = self._chosen(chosen)
         if (
             not self._is_ours(theirs)
-            or any(given.get(each.name) for each in operation.parameters if each.only == "machine")
+            or any(given.get(each.name) for each in operation.parameters if each.hints.only == "machine")
             or self._asks(operation, given)
-            or (operation.slow and operation.name not in TELLS_AT_ONCE and "stderr" in self._command.screens)
+            or (operation.traits.slow and operation.name not in TELLS_AT_ONCE and "stderr" in self._command.screens)
             or (operation.name in BY_ADDRESS and _is_relative(theirs.db))
         ):
             raise Alone

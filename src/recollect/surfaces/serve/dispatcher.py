@@ -1,33 +1,24 @@
 """The operations as a server offers them: for a caller with rights of its own, with values as JSON brings them."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from recollect.arguments import shown
 from recollect.errors import AccessError, InputError
-from recollect.profile import BUILT_IN
 from recollect.recollection import Recollection
 from recollect.records import Progress, Trust
 from recollect.stores.turns import working_for
 from recollect.surfaces.operations import OPERATIONS
-from recollect.surfaces.rights import Rights
+from recollect.surfaces.operations.answer import Answer, Operation
+from recollect.surfaces.operations.request import Call, Parameter, read_id
+from recollect.surfaces.operations.rights import Rights
 from recollect.surfaces.serve.tracing import span
-from recollect.surfaces.table import Answer, Operation, Parameter, read_id
 from recollect.trust import TRUST_LEVELS, level, may_change
 
 T = TypeVar("T")
-PROJECT: Final = Parameter(name="project", about="the project to write to and to search")
-PROFILE: Final = Parameter(
-    name="profile", kind="choice", choices=BUILT_IN, about="how to rank, instead of as the server does"
-)
-EMBEDDING: Final = Parameter(
-    name="embedding", kind="numbers", about="the vector to search with, instead of the model's own of the query"
-)
-VECTOR: Final = Parameter(
-    name="vector", kind="numbers", about="the vector to store, instead of the model's own of the text"
-)
 MAX_DIMENSIONS: Final = 65_536
 """How many numbers a vector may have."""
 LONGEST: Final = 10_000
@@ -82,15 +73,19 @@ class Dispatcher:
         A search asks *cancelled* now and then, and is given up once that says yes.
         """
         operation = self.operation(name)
-        values = checked_values(operation, given)
-        rights = operation.rights.of(values)
-        if rights.touches in ("session", "own") and values.get("session") is not None:
-            values["session"] = caller.session(values["session"])
-        if rights.touches != "nothing":
-            values["trust"] = _trusted(values.get("trust"), caller)
-        if cancelled is not None:
-            values["cancelled"] = cancelled
-        return self.run(name, operation.rights, values, caller, lambda db: operation.answer(db, values, progress))
+        request = served_request(operation, given)
+        rights = operation.rights.of(asdict(request))
+        if rights.touches in ("session", "own") and getattr(request, "session", None) is not None:
+            request = replace(request, session=caller.session(request.session))
+        trust = caller.trust
+        if rights.touches != "nothing" and "trust" in request.__struct_fields__:
+            request = replace(request, trust=_trusted(request.trust, caller))
+
+        def work(db: Recollection) -> Answer:
+            call = Call(now=db.now(), trust=trust, progress=progress, cancelled=cancelled)
+            return operation.answer(db, request, call)
+
+        return self.run(name, operation.rights, asdict(request), caller, work)
 
     def run(
         self, name: str, rights: Rights, values: Mapping[str, Any], caller: Caller, work: Callable[[Recollection], T]
@@ -155,92 +150,24 @@ def _ids(values: Mapping[str, Any]) -> list[int]:
     return [read_id(str(each)) for group in several for each in group]
 
 
-# --- what is given --------------------------------------------------------------------------
+# --- requests -------------------------------------------------------------------------------
 
 
-def remote_parameters(operation: Operation) -> tuple[Parameter, ...]:
-    """Return what *operation* takes from programs alone: vectors, and where it ranks the name of a built-in profile."""
-    if operation.name == "add":
-        return (VECTOR,)
-    return (PROFILE, EMBEDDING) if any(each.name == "rrf_k" for each in operation.parameters) else ()
-
-
-def checked_values(operation: Operation, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is *given* as the operation takes it, with what it takes unless told; refuse all else."""
-    known = {each.name: each for each in (*operation.served_parameters, *remote_parameters(operation), PROJECT)}
-    for name in given:
+def served_request(operation: Operation, given: Mapping[str, Any]) -> Any:
+    """Return the request that a client sends; refuse what only the machine of the store may ask, and long names."""
+    known = {each.name: each for each in operation.served_parameters}
+    for name, value in given.items():
         if name not in known:
             raise InputError(f"{operation.name} takes no {name!r}", hint=f"one of {', '.join(sorted(known))}")
-    values = {name: each.default for name, each in known.items() if each.default is not None}
-    values |= {name: _checked(known[name], value) for name, value in given.items() if value is not None}
-    missing = [each.name for each in known.values() if each.place and not each.optional and each.name not in values]
-    if missing:
-        raise InputError(f"{operation.name} needs {missing[0]!r}", hint=known[missing[0]].about)
-    return {each.name: None for each in operation.parameters} | values
+        _refuse_long(known[name], value)
+    return operation.parse(given)
 
 
-def _checked(parameter: Parameter, value: Any) -> Any:
-    match parameter.kind:
-        case "flag":
-            fits = isinstance(value, bool)
-        case "number":
-            fits = _is_number(value) and abs(value) < 2**63
-        case "share":
-            fits = _is_real(value)
-        case "id" | "ids":
-            return _checked_ids(parameter, value)
-        case "texts" | "paths":
-            fits = _are_texts(parameter, value)
-        case "numbers":
-            fits = isinstance(value, list | tuple) and 0 < len(value) <= MAX_DIMENSIONS and all(map(_is_real, value))
-        case "choice":
-            fits = value in parameter.choices
-        case _:
-            fits = _is_text(parameter, value)
-    if not fits:
-        raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=_wanted(parameter))
-    parameter.refuse(value)
-    return tuple(value) if parameter.kind in ("texts", "paths", "numbers") else value
-
-
-def _is_real(value: Any) -> bool:
-    return _is_number(value) or isinstance(value, float)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _checked_ids(parameter: Parameter, value: Any) -> Any:
-    """Return an id, or several where the operation takes them; each is a number, or a text that is one."""
-    several = list(value) if parameter.kind == "ids" and isinstance(value, list | tuple) else [value]
-    if not several or not all(_is_number(each) or isinstance(each, str) for each in several):
-        raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=_wanted(parameter))
-    rows = tuple(read_id(str(each)) for each in several)
-    return rows if parameter.kind == "ids" else rows[0]
-
-
-def _are_texts(parameter: Parameter, value: Any) -> bool:
-    listed = isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
-    return listed and all(_is_text(parameter, each) for each in value)
-
-
-def _is_text(parameter: Parameter, value: Any) -> bool:
-    return isinstance(value, str) and (parameter.name in LONG or len(value) <= LONGEST)
-
-
-def _wanted(parameter: Parameter) -> str:
-    wanted = {
-        "flag": "true or false",
-        "number": "a whole number",
-        "share": "a number",
-        "texts": "a list of texts",
-        "paths": "a list of texts",
-        "numbers": "a list of numbers, in the body of a POST",
-        "id": "a whole number",
-        "ids": "a whole number, or a list of them",
-        "choice": f"one of {', '.join(parameter.choices)}",
-        "words": f"a text of at most {LONGEST:,} characters",
-        "text": f"a text of at most {LONGEST:,} characters",
-    }
-    return wanted[parameter.kind]
+def _refuse_long(parameter: Parameter, value: Any) -> None:
+    several = value if isinstance(value, list | tuple) else [value]
+    if parameter.kind == "numbers":
+        if not 0 < len(several) <= MAX_DIMENSIONS:
+            raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=parameter.wanted())
+    elif parameter.name not in LONG and any(isinstance(each, str) and len(each) > LONGEST for each in several):
+        hint = f"a text of at most {LONGEST:,} characters"
+        raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=hint)

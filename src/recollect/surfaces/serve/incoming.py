@@ -9,9 +9,10 @@ from urllib.parse import parse_qs
 from starlette.types import Receive
 
 from recollect.errors import InputError
+from recollect.surfaces.operations.answer import Operation
+from recollect.surfaces.operations.request import Parameter
 from recollect.surfaces.serve.openapi import IN_ADDRESS, MOST_IN_ADDRESS, parameters
 from recollect.surfaces.serve.problems import HttpError
-from recollect.surfaces.table import Operation, Parameter
 
 JSON: Final = "application/json"
 BODY_TIMEOUT_SECONDS: Final = 30.0
@@ -106,7 +107,7 @@ def _read(parameter: Parameter, text: str) -> Any:
         match parameter.kind:
             case "number":
                 return int(text)
-            case "share":
+            case "float":
                 return float(text)
             case "flag":
                 return flags[text.lower()]

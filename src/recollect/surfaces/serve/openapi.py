@@ -6,16 +6,17 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from recollect.surfaces.serve.dispatcher import LONG, LONGEST, MAX_DIMENSIONS, PROJECT, remote_parameters
+from recollect.surfaces.operations.answer import Operation
+from recollect.surfaces.operations.request import Parameter
+from recollect.surfaces.serve.dispatcher import LONG, LONGEST, MAX_DIMENSIONS
 from recollect.surfaces.serve.paging import ABOUT_NEXT, CURSOR
-from recollect.surfaces.table import Operation, Parameter
 
 BASE: Final = "/api/v1"
 PROBLEM: Final = "application/problem+json"
 _TYPES: Final[Mapping[str, Mapping[str, Any]]] = {
     "number": {"type": "integer", "minimum": -(2**63) + 1, "maximum": 2**63 - 1},
     "id": {"type": "integer", "minimum": -(2**63) + 1, "maximum": 2**63 - 1},
-    "share": {"type": "number"},
+    "float": {"type": "number"},
     "flag": {"type": "boolean"},
 }
 _ID: Final = _TYPES["id"]
@@ -100,7 +101,7 @@ def describe(operations: Iterable[Operation], *, version: str) -> dict[str, Any]
 def parameters(operation: Operation) -> tuple[Parameter, ...]:
     """Return the parameters of *operation* over HTTP."""
     more = (CURSOR,) if operation.name == "list" else ()
-    return (*operation.served_parameters, *more, *remote_parameters(operation), PROJECT)
+    return (*operation.served_parameters, *more)
 
 
 @cache
@@ -153,7 +154,9 @@ def schema_of(parameter: Parameter) -> dict[str, Any]:
         case kind:
             schema = dict(_TYPES[kind])
     schema |= {
-        key: bound for key, bound in (("minimum", parameter.least), ("maximum", parameter.most)) if bound is not None
+        key: bound
+        for key, bound in (("minimum", parameter.minimum), ("maximum", parameter.maximum))
+        if bound is not None
     }
     default = {} if parameter.default is None else {"default": parameter.default}
     return {**schema, "description": parameter.about, **default}
@@ -162,7 +165,7 @@ def schema_of(parameter: Parameter) -> dict[str, Any]:
 def body_of(operation: Operation) -> dict[str, Any]:
     """Return what the body of a request for *operation* looks like."""
     taken = parameters(operation)
-    required = [each.name for each in taken if each.place and not each.optional]
+    required = [each.name for each in taken if each.is_required]
     properties = {each.name: schema_of(each) for each in taken}
     return {"type": "object", "properties": properties, "additionalProperties": False, "required": required}
 
@@ -182,7 +185,7 @@ def _path(operation: Operation) -> dict[str, Any]:
 
 
 def _query(parameter: Parameter) -> dict[str, Any]:
-    required = parameter.place and not parameter.optional
+    required = parameter.is_required
     schema = schema_of(parameter)
     if parameter.kind in ("texts", "paths"):
         schema |= {"items": {**schema["items"], "maxLength": IN_ADDRESS}, "maxItems": MOST_IN_ADDRESS}

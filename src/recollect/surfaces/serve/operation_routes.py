@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from recollect.errors import RecollectError
 from recollect.replies import Reply
+from recollect.surfaces.operations.answer import Answer, Operation
 from recollect.surfaces.serve.dispatcher import Caller
 from recollect.surfaces.serve.idempotency import IdempotencyKeys
 from recollect.surfaces.serve.incoming import JSON, from_json, from_query, read_body, wait_for_disconnect
@@ -21,7 +22,6 @@ from recollect.surfaces.serve.paging import page_of
 from recollect.surfaces.serve.problems import HttpError, broken, problem, wrong_method
 from recollect.surfaces.serve.responses import Lines, Streamed, content, with_etag
 from recollect.surfaces.serve.warm_store import WarmStore
-from recollect.surfaces.table import Answer, Operation
 
 SEARCHES: Final = frozenset({"search", "decisions", "changes", "how-it-works"})
 TAGGED: Final = SEARCHES | {"list", "show", "related", "timeline", "facts", "conflicts", "why"}

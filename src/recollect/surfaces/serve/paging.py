@@ -7,16 +7,17 @@ from hashlib import blake2b
 from typing import Annotated, Any, Final
 
 from msgspec import Meta, MsgspecError, json
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from recollect.errors import InputError
 from recollect.records import Position
 from recollect.replies import Listing
+from recollect.surfaces.operations.answer import Answer
+from recollect.surfaces.operations.request import Call, Parameter
 from recollect.surfaces.serialise import serialise
-from recollect.surfaces.serve.dispatcher import Caller, Dispatcher, checked_values
-from recollect.surfaces.table import Answer, Parameter
+from recollect.surfaces.serve.dispatcher import Caller, Dispatcher, served_request
 
-CURSOR: Final = Parameter(name="cursor", about="continue after the page that returned this as next_cursor")
+CURSOR: Final = Parameter(name="cursor", kind="text", about="continue after the page that returned this as next_cursor")
 ABOUT_NEXT: Final = "The cursor of the next page, if there is one."
 _Cursor = tuple[Annotated[datetime, Meta(tz=True)], Annotated[int, Meta(ge=0, le=2**63 - 1)], str]
 """The time and the id of the last memory of a page, and a digest of the filters of its list."""
@@ -26,11 +27,17 @@ def page_of(dispatcher: Dispatcher, values: Mapping[str, Any], caller: Caller) -
     """Return the page of `list` that *values* ask for, with `next_cursor` if there are more memories."""
     operation, cursor = dispatcher.operation("list"), values.get("cursor")
     wanted = {name: value for name, value in values.items() if name != "cursor" and value is not None}
-    checked = checked_values(operation, wanted)
-    limit, digest = checked["limit"], _digest(wanted)
+    request = served_request(operation, wanted)
+    limit, digest = request.limit, _digest(wanted)
     after = None if cursor is None else _read_cursor(cursor, digest, has_offset="offset" in wanted)
-    one_more = {**checked, "limit": limit + 1, "after": after}
-    answer = dispatcher.run("list", operation.rights, checked, caller, lambda db: operation.answer(db, one_more))
+    one_more = replace(request, limit=limit + 1)
+    answer = dispatcher.run(
+        "list",
+        operation.rights,
+        asdict(request),
+        caller,
+        lambda db: operation.answer(db, one_more, Call(now=db.now(), after=after)),
+    )
     listing: Listing = answer.value
     page = replace(listing, memories=listing.memories[:limit])
     if not page.memories or len(page.memories) == len(listing.memories):

@@ -1,0 +1,136 @@
+"""Operations and their answers: a request, a function, and what every surface needs to show what came of it."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from recollect.errors import InputError
+from recollect.files import replacing
+from recollect.recollection import Recollection
+from recollect.records import Progress
+from recollect.surfaces.layout import Page, plain
+from recollect.surfaces.operations.request import Call, Parameter, Request, Traits, parameters_of, parse
+from recollect.surfaces.operations.rights import Rights
+
+T = TypeVar("T")
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What an operation returns: a value that `serialise` turns into JSON, and its text for people.
+
+    The text is made only when somebody reads it, and so is the page, its form with styles and links. The parts of a
+    stream are written one by one. *Rows* are the hits or memories of an answer that finds or lists them.
+    """
+
+    value: Any
+    text: Callable[[], str]
+    page: Callable[[], Page] | None = None
+    rows: Sequence[Any] = ()
+    found: bool = True
+    healthy: bool = True
+    problems: tuple[str, ...] = ()
+    stream: bool = False
+    then: "Callable[[Progress | None], Answer] | None" = None
+    """What is still to be done once this is printed, such as vectors; a program gets the last answer only."""
+    stopped: bool = False
+    """Whether somebody stopped it before its end."""
+    question: str = "Go on? It cannot be undone"
+    """What a dry run asks before the real run; blank where there is nothing to ask."""
+
+
+def listed(found: Sequence[T], line: Callable[[T], str], *, empty: str, **value: Any) -> Answer:
+    """Return an answer that is a list: a line each, or the text *empty*."""
+    return Answer(value=value, text=lambda: "\n".join(map(line, found)) or empty, found=bool(found))
+
+
+def paged(value: Any, page: Callable[[], Page], *, rows: Sequence[Any] = (), found: bool = True) -> Answer:
+    """Return an answer that is shown as a page."""
+    return Answer(value=value, text=lambda: plain(page()), page=page, rows=rows, found=found)
+
+
+def for_each(ids: Sequence[int], done: Callable[[int], tuple[Mapping[str, Any], str]]) -> Answer:
+    """Return the answer of an operation that did the same to each of *ids*: one value, or several as `results`."""
+    results = [done(row) for row in ids]
+    value = results[0][0] if len(results) == 1 else {"results": [each for each, _ in results]}
+    return Answer(value=value, text=lambda: "\n".join(text for _, text in results))
+
+
+# --- operations -----------------------------------------------------------------------------
+
+Run = Callable[[Recollection, Any, Call], Answer]
+
+
+class Operation(Struct, frozen=True, kw_only=True, dict=True):
+    """A request and the function that answers it."""
+
+    name: str
+    about: str
+    request: type[Request]
+    run: Run
+
+    @property
+    def traits(self) -> Traits:
+        """What surfaces must know about it beyond its parameters."""
+        return self.request.traits
+
+    @property
+    def rights(self) -> Rights:
+        """Who may do it through a server, and what it touches."""
+        return self.traits.rights
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What the command line takes; the project that every request has is a global option there."""
+        return tuple(
+            each for each in parameters_of(self.request) if each.hints.only != "program" and not each.hints.is_scope
+        )
+
+    @cached_property
+    def served_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that a server takes."""
+        return tuple(each for each in parameters_of(self.request) if each.hints.only in ("", "program"))
+
+    def parse(self, values: Mapping[str, Any]) -> Any:
+        """Return the request that *values* describe; refuse what does not fit."""
+        return parse(self.request, self.name, values)
+
+    def answer(self, db: Recollection, given: Request | Mapping[str, Any], call: Call | None = None) -> Answer:
+        """Do what is asked, in its project if it names one; *given* is a request, or the values of one."""
+        request = given if isinstance(given, Request) else self.parse(given)
+        view = db.in_project(request.project) if request.project else db
+        return self.run(view, request, call or Call(now=db.now()))
+
+
+def operation(run: Run) -> Operation:
+    """Make an operation of a function; its request is the type of its second argument, its help its docstring."""
+    _, request, *_ = run.__annotations__.values()
+    return Operation(name=run.__name__.strip("_").replace("_", "-"), about=run.__doc__ or "", request=request, run=run)
+
+
+def operations_of(*modules: ModuleType) -> dict[str, Operation]:
+    """Return the operations that *modules* define, by name, in the order in which they stand there."""
+    defined = (each for module in modules for each in vars(module).values() if isinstance(each, Operation))
+    return {each.name: each for each in defined}
+
+
+# --- what is written ------------------------------------------------------------------------
+
+
+def write_file(path: str | Path, pieces: Iterable[str]) -> None:
+    """Write *pieces* to the file *path*, all or none, readable by its owner alone; a device or pipe is written to.
+
+    A link stays a link: the file it leads to is replaced.
+    """
+    target = Path(path).expanduser()
+    is_special = target.exists() and not target.is_file()
+    try:
+        with (
+            target.open("w", encoding="utf-8", errors="replace") if is_special else replacing(target.resolve()) as file
+        ):
+            file.writelines(pieces)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}", hint="name a file in a folder of yours") from error

@@ -1,0 +1,92 @@
+"""Operations that copy the whole store: a backup, its restore, a move to another place."""
+
+from pathlib import Path
+from typing import Annotated
+
+from recollect.errors import InputError
+from recollect.recollection import Recollection
+from recollect.recollection import move as move_store
+from recollect.stores.choice import shown_address
+from recollect.surfaces import text
+from recollect.surfaces.operations.answer import Answer, operation
+from recollect.surfaces.operations.fields import DryRun
+from recollect.surfaces.operations.request import Call, Request, about
+from recollect.surfaces.serialise import serialise
+
+
+def bytes_of(address: str) -> int:
+    """Return how many bytes the files of the store at *address* hold; 0 where it is no file."""
+    place = Path(address).expanduser()
+    return (
+        sum(each.stat().st_size for each in place.parent.glob(f"{place.name}*") if each.is_file())
+        if place.is_file()
+        else 0
+    )
+
+
+class BackupRequest(Request, slow=True, group="care", stopped="no backup was written; the store is as it was"):
+    """Where to back up to."""
+
+    path: Annotated[str, about("the file to write", place=1)] | None = None
+    to: Annotated[str, about("a folder instead, where the file is named by its time", metavar="FOLDER")] | None = None
+    keep: Annotated[int, about("with --to: keep this many, remove older ones of this store", ge=1)] | None = None
+    force: Annotated[bool, about("replace a file that is there")] = False
+
+
+@operation
+def backup(db: Recollection, request: BackupRequest, call: Call) -> Answer:
+    """Write a checked copy of the whole store while others go on; `restore-backup` puts it back."""
+    path, folder, keep = request.path, request.to, request.keep
+    if bool(path) == bool(folder):
+        raise InputError(
+            "name one file, or one folder with --to",
+            hint="such as: recollect backup notes.bak.db, or --to backups --keep 7",
+        )
+    if path and keep is not None:
+        raise InputError("--keep needs --to", hint="such as: recollect backup --to backups --keep 7")
+    if folder:
+        made = db.backup_to(folder, keep=keep, progress=call.progress)
+    else:
+        made = db.backup(path or "", force=request.force, progress=call.progress)
+    lines = [f"{made.memories} memories backed up to {made.path}", *(f"removed {each}" for each in made.pruned)]
+    return Answer(value=made, text=lambda: "\n".join(lines))
+
+
+class RestoreBackup(Request, slow=True, creates_store=True, group="care"):
+    """Which backup to put back."""
+
+    path: Annotated[str, about("a file that backup has written", place=1)]
+    dry_run: DryRun = False
+
+
+@operation
+def restore_backup(db: Recollection, request: RestoreBackup, _: Call) -> Answer:
+    """Put a backup in the place of the store; what is here now is kept in a file beside it."""
+    done = db.restore_backup(request.path, dry_run=request.dry_run)
+    verb, kept = ("restored", "are kept") if done.applied else ("would restore", "would be kept")
+    lines = [f"{verb} {done.memories} memories from {done.path}"]
+    if done.aside is not None:
+        lines.append(f"the {done.replaced} memories that were here {kept} in {done.aside}")
+    return Answer(value=done, text=lambda: "\n".join(lines))
+
+
+class Move(
+    Request,
+    needs_store=False,
+    slow=True,
+    group="care",
+    stopped="what arrived so far is kept; the same command goes on from there",
+):
+    """Which store to move, and where to."""
+
+    old: Annotated[str, about("the store to move: a file, or postgresql://…", place=1)]
+    new: Annotated[str, about("where to: a new file, or postgresql://…", place=2)]
+
+
+@operation
+def move(_: Recollection, request: Move, call: Call) -> Answer:
+    """Copy a store into an empty one, between files and PostgreSQL, and compare every row; the old one stays."""
+    old, new = request.old, request.new
+    done = move_store(old, new, progress=call.progress)
+    value = {"old": shown_address(old), "new": shown_address(new), **serialise(done)}
+    return Answer(value=value, text=lambda: text.moved_text(done, value["old"], value["new"]))

@@ -1,0 +1,69 @@
+"""Operations on facts: what memories state, what has faded, what contradicts."""
+
+from typing import Annotated
+
+from recollect.recollection import Recollection
+from recollect.records import Fact
+from recollect.surfaces import text
+from recollect.surfaces.operations.answer import Answer, listed, operation
+from recollect.surfaces.operations.fields import Texts
+from recollect.surfaces.operations.request import Call, Request, about, read_id
+from recollect.surfaces.operations.rights import OWNER_WRITES, READS
+from recollect.surfaces.serialise import serialise
+
+
+class Facts(Request, rights=READS, group="agents"):
+    """Which facts to list."""
+
+    subject: Annotated[str, about("only about this subject")] | None = None
+    type: Annotated[Texts, about("only of this type (may be repeated)")] = ()
+    limit: Annotated[int, about("how many (100)", ge=1, short="n")] = 100
+
+
+@operation
+def facts(db: Recollection, request: Facts, _: Call) -> Answer:
+    """List the facts that memories state: subject, predicate, object."""
+    return _listed(db.facts(subject=request.subject, type=request.type or None, limit=request.limit))
+
+
+class Stale(Request, rights=READS, group="agents"):
+    """Which facts count as stale."""
+
+    below: Annotated[float, about("those with less confidence than this (0.5)", ge=0, le=1)] = 0.5
+    days: Annotated[int, about("those not confirmed for this many days (30)", ge=0)] = 30
+
+
+@operation
+def stale(db: Recollection, request: Stale, _: Call) -> Answer:
+    """List facts whose confidence has faded, or that nobody confirmed for long."""
+    return _listed(db.stale(below=request.below, days=request.days))
+
+
+def _listed(found: tuple[Fact, ...]) -> Answer:
+    values = [{**serialise(each), "memory_id": each.memory_id, "quote": each.quote} for each in found]
+    return listed(found, text.fact_line, empty="No facts.", facts=values)
+
+
+class Conflicts(Request, rights=READS, group="agents"):
+    """All conflicts."""
+
+
+@operation
+def conflicts(db: Recollection, _: Conflicts, __: Call) -> Answer:
+    """List facts and memories that contradict each other."""
+    found = db.conflicts()
+    return listed(found, text.conflict_line, empty="No conflicts.", conflicts=found)
+
+
+class Reinforce(Request, rights=OWNER_WRITES, group="agents"):
+    """Which facts are confirmed."""
+
+    ids: Annotated[Texts, about("ids of facts (see: recollect facts)", place=1)]
+
+
+@operation
+def reinforce(db: Recollection, request: Reinforce, _: Call) -> Answer:
+    """Confirm facts: their confidence rises and counts from today."""
+    rows = [read_id(each, see="recollect facts") for each in request.ids]
+    count = db.reinforce(*rows)
+    return Answer(value={"reinforced": rows}, text=lambda: f"{count} facts reinforced")

@@ -1,0 +1,126 @@
+"""Parameters that several requests share: ids, limits, dates, filters, and how people write them."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+from recollect.errors import InputError, QueryError
+from recollect.options import filter_from, span_of
+from recollect.records import FILTER_FIELDS, Filter
+from recollect.replies import Mode
+from recollect.surfaces.operations.request import Request, about
+from recollect.text.dates import TimeSpan
+
+MODES: Final[Mapping[str, Mode]] = {
+    "hybrid": "hybrid",
+    "keyword": "keyword",
+    "semantic": "semantic",
+    "bm25": "keyword",
+    "rrf": "hybrid",
+}
+"""Search modes, by every name they go by."""
+Format = Literal["text", "json", "jsonl", "ids", "paths", "csv", "md"]
+Texts = tuple[str, ...]
+
+MemoryId = Annotated[int, about("the id of a memory: 26 or #26", place=1, is_id=True)]
+MemoryIds = Annotated[tuple[int, ...], about("the id of a memory, or several: 26 27", place=1)]
+Session = Annotated[str, about("the session it belongs to")]
+DryRun = Annotated[bool, about("only say what would be done")]
+OutputFormat = Annotated[Format, about("how to write what is found (text); --json is short for json", only="terminal")]
+
+
+def _described(key: str) -> str:
+    return f"{next(each.about for each in FILTER_FIELDS if each.key == key)} (may be repeated)"
+
+
+class Dated(Request, is_shared=True):
+    """A request that may be narrowed to memories of some time."""
+
+    since: Annotated[str, about("only from this date on: 2026-05-01, 3d, last week, …", metavar="DATE")] | None = None
+    until: Annotated[str, about("only up to this date, its last day included", metavar="DATE")] | None = None
+
+
+class Narrowed(Dated, is_shared=True):
+    """A request that may be narrowed to some memories, by everything but their tags."""
+
+    type: Annotated[Texts, about(_described("type"))] = ()
+    source: Annotated[Texts, about(_described("source"))] = ()
+    kind: Annotated[Texts, about(_described("kind"))] = ()
+    fact_type: Annotated[Texts, about(_described("fact_type"), metavar="NAME")] = ()
+
+    def filters(self) -> dict[str, Texts]:
+        """Return the names to filter by, under the names of the fields in `Filter` and `Lens`."""
+        keys = {each.name: each.key for each in FILTER_FIELDS if each.match not in ("scope", "tag")}
+        values = {name: getattr(self, key) for name, key in keys.items()}
+        return {name: value for name, value in values.items() if value}
+
+
+class Selected(Narrowed, is_shared=True):
+    """A request that may also be narrowed by a day, and by what was believed when."""
+
+    on: (
+        Annotated[str, about("only of this date: 2026-05-01, yesterday, last week, May 2023, …", metavar="DATE")] | None
+    ) = None
+    as_of: Annotated[str, about("what was believed on this date", metavar="DATE")] | None = None
+    include_superseded: Annotated[bool, about("show superseded memories too")] = False
+
+    def where(self, now: datetime, **more: Texts) -> Filter:
+        """Return the filter that it describes; *more* are fields of the filter that it names otherwise."""
+        names = ("since", "until", "on", "as_of", "include_superseded")
+        dates = {name: getattr(self, name) for name in names if getattr(self, name)}
+        named: dict[str, Any] = {**self.filters(), **{name: value for name, value in more.items() if value}}
+        return filter_from({"where": Filter(**named), **dates}, now=now)
+
+
+class Filtered(Selected, is_shared=True):
+    """A request that may be narrowed to some memories."""
+
+    tag: Annotated[Texts, about(_described("tag"))] = ()
+
+    def filters(self) -> dict[str, Texts]:
+        """Return the names to filter by, tags included."""
+        return {**super().filters(), **({"tags": self.tag} if self.tag else {})}
+
+
+# --- how people write values ----------------------------------------------------------------
+
+
+def moment(value: str | None, name: str, now: datetime) -> TimeSpan | None:
+    """Return the span of time that *value*, the parameter *name*, describes."""
+    return span_of(value, name, now=now)
+
+
+def pairs(texts: Iterable[str], name: str, *, form: str, example: str) -> dict[str, str]:
+    """Return *texts*, the values of the option *name*, which all have the *form* KEY=VALUE, as a mapping."""
+    found = {}
+    for text in texts:
+        key, sign, value = (part.strip() for part in text.partition("="))
+        if not (sign and key):
+            raise _not_of_form(name, text, form=form, example=example)
+        found[key] = value
+    return found
+
+
+def numbers(texts: Iterable[str], name: str, *, form: str, example: str) -> dict[str, float]:
+    """Return *texts*, the values of the option *name*, which all have the *form* KEY=NUMBER, as a mapping."""
+    found = {}
+    for text in texts:
+        key, _, number = (part.strip() for part in text.rpartition("="))
+        try:
+            found[key] = float(number)
+        except ValueError as error:
+            raise _not_of_form(name, text, form=form, example=example) from error
+    return found
+
+
+def _not_of_form(name: str, text: str, *, form: str, example: str) -> InputError:
+    option = f"--{name.replace('_', '-')}"
+    return InputError(f"{option} {text!r} is not {form}", hint=f"such as {option} {example}")
+
+
+def mode_from(text: str) -> Mode:
+    """Return the mode that *text* names, in any case."""
+    mode = MODES.get(text.lower())
+    if mode is None:
+        raise QueryError(f"no mode is called {text!r}", hint=f"one of {', '.join(MODES)}")
+    return mode

@@ -1,0 +1,53 @@
+"""The operation on lenses: filters and boosts kept under a name."""
+
+from typing import Annotated, Literal
+
+from recollect.errors import InputError
+from recollect.recall.lens import Lens
+from recollect.recollection import Recollection
+from recollect.surfaces import text
+from recollect.surfaces.operations.answer import Answer, listed, operation
+from recollect.surfaces.operations.fields import Narrowed, Texts, numbers
+from recollect.surfaces.operations.request import Call, about
+from recollect.surfaces.operations.rights import OWNER_WRITES, READS
+from recollect.surfaces.serialise import serialise
+
+
+class LensRequest(Narrowed, rights=READS.but(action={"create": OWNER_WRITES, "drop": OWNER_WRITES}), group="agents"):
+    """What to do with which lens."""
+
+    action: Annotated[Literal["create", "list", "drop"], about("what to do (list)", place=1)] = "list"
+    name: Annotated[str, about("the name of the lens", place=2)] | None = None
+    only_project: Annotated[Texts, about("only this project (may be repeated)", metavar="NAME")] = ()
+    tag: Annotated[Texts, about("only memories with this tag (may be repeated)")] = ()
+    boost: Annotated[Texts, about("KIND:NAME=FACTOR, such as type:decision=1.5 (repeatable)", metavar="KEY=VALUE")] = ()
+
+
+@operation
+def lens(db: Recollection, request: LensRequest, _: Call) -> Answer:
+    """Create, list or drop lenses: filters and boosts kept under a name, for `search --lens NAME`."""
+    if request.action == "list":
+        kept = [serialise(each) for each in db.lenses()]
+        return listed(kept, text.lens_line, empty="No lenses.", lenses=kept)
+    if not request.name:
+        raise InputError("say which lens", hint="see: recollect lens list")
+    if request.action == "drop":
+        db.drop_lens(request.name)
+        return Answer(value={"name": request.name, "dropped": True}, text=lambda: f"lens {request.name} is gone")
+    return _created(db, request, request.name)
+
+
+def _created(db: Recollection, request: LensRequest, name: str) -> Answer:
+    made = Lens(
+        name=name,
+        projects=request.only_project or None,
+        tags=request.tag or None,
+        since=request.since,
+        until=request.until,
+        boosts=numbers(request.boost, "boost", form="KIND:NAME=FACTOR", example="type:decision=1.5"),
+        **request.filters(),
+    )
+    db.keep_lens(made)
+    return Answer(
+        value=made, text=lambda: f"lens {made.name} is kept; use it with: recollect search --lens {made.name}"
+    )

@@ -1,0 +1,119 @@
+"""Operations on what happened: recent activity, what needs a person, the recall log."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Final, Literal
+
+from recollect.errors import InputError
+from recollect.recollection import Recollection
+from recollect.surfaces import text
+from recollect.surfaces.operations.answer import Answer, listed, operation
+from recollect.surfaces.operations.fields import Session
+from recollect.surfaces.operations.request import Call, Request, about
+from recollect.surfaces.operations.rights import OWNER_WRITES, READS
+
+
+class Activity(Request, rights=READS, group="agents"):
+    """How far back to look."""
+
+    session: Session | None = None
+    limit: Annotated[int, about("how many (50)", ge=1, short="n")] = 50
+
+
+@operation
+def activity(db: Recollection, request: Activity, _: Call) -> Answer:
+    """Show what happened lately: what was learned, changed, recalled, or told to an agent."""
+    found = db.activity(session=request.session, limit=request.limit)
+    return listed(found, text.entry_line, empty="Nothing happened yet.", entries=found)
+
+
+class Review(Request, rights=READS.but(action={"done": OWNER_WRITES, "again": OWNER_WRITES}), group="care"):
+    """What to do with which question."""
+
+    action: Annotated[Literal["list", "done", "again"], about("what to do (list)", place=1)] = "list"
+    key: Annotated[str, about("the question, such as trust:26", place=2)] | None = None
+
+
+@operation
+def review(db: Recollection, request: Review, _: Call) -> Answer:
+    """List what needs a person: contradictions, merges, agents' words, secrets, failed imports; or settle one."""
+    if request.action == "list":
+        found = db.review()
+        return listed(found, text.review_line, empty="Nothing needs you.", items=found)
+    key, again = request.key, request.action == "again"
+    if not key:
+        raise InputError("say which question", hint="such as: recollect review done trust:26")
+    db.settle(key, again=again)
+    state = "open again" if again else "settled"
+    return Answer(value={"key": key, "settled": not again}, text=lambda: f"{key} is {state}")
+
+
+# --- the recall log -------------------------------------------------------------------------
+
+
+class Log(Request, rights=READS.but(report={"prune": OWNER_WRITES}), group="agents"):
+    """Which report of the recall log."""
+
+    report: Annotated[
+        Literal["recent", "provenance", "never-recalled", "never-used", "unanswered", "prune"],
+        about(
+            "recent searches, provenance of a fact, memories that are never-recalled or never-used, unanswered "
+            "searches; or prune",
+            place=1,
+        ),
+    ] = "recent"
+    session: Session | None = None
+    fact: Annotated[int, about("the id of a fact", is_id=True)] | None = None
+    memory: Annotated[int, about("only searches that found this memory", is_id=True)] | None = None
+    limit: Annotated[int, about("how many (20)", ge=1, short="n")] = 20
+    older_than: Annotated[str, about("prune: what is older than this: 90d, 2026-05-01, …", metavar="DATE")] | None = (
+        None
+    )
+    max_size: Annotated[float, about("prune: the oldest, until the log has this many MB", ge=0)] | None = None
+
+
+@operation
+def log(db: Recollection, request: Log, _: Call) -> Answer:
+    """Read the log of searches that named a session, or prune it."""
+    return REPORTS[request.report](db, request)
+
+
+def _recent(db: Recollection, request: Log, *, fact: int | None = None) -> Answer:
+    found = db.recalls(session=request.session, fact=fact, memory=request.memory, limit=request.limit)
+    return listed(found, text.recall_line, empty="Nothing was recalled yet.", recalls=found)
+
+
+def _provenance(db: Recollection, request: Log) -> Answer:
+    if request.fact is None:
+        raise InputError("say which fact", hint="such as: recollect log provenance --fact 3")
+    return _recent(db, request, fact=request.fact)
+
+
+def _never_recalled(db: Recollection, request: Log) -> Answer:
+    found = db.never_recalled(limit=request.limit)
+    return listed(found, text.one_line, empty="Every memory was recalled.", ids=[memory.id for memory in found])
+
+
+def _never_used(db: Recollection, _: Log) -> Answer:
+    found, empty = db.never_used(), "No memory was shown three times and never used."
+    return listed(found, lambda each: f"#{each.id} shown {each.shown} times, never used", empty=empty, memories=found)
+
+
+def _unanswered(db: Recollection, request: Log) -> Answer:
+    found, empty = db.unanswered(limit=request.limit), "Every query found something."
+    queries = [{"query": query, "times": times} for query, times in found]
+    return listed(queries, text.unanswered_line, empty=empty, queries=queries)
+
+
+def _prune(db: Recollection, request: Log) -> Answer:
+    count = db.prune_log(older_than=request.older_than, max_size=request.max_size)
+    return Answer(value={"pruned": count}, text=lambda: f"{count} searches pruned from the recall log")
+
+
+REPORTS: Final[Mapping[str, Callable[[Recollection, Log], Answer]]] = {
+    "recent": _recent,
+    "provenance": _provenance,
+    "never-recalled": _never_recalled,
+    "never-used": _never_used,
+    "unanswered": _unanswered,
+    "prune": _prune,
+}

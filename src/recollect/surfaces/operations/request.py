@@ -1,0 +1,293 @@
+"""Requests: the one description of an operation, from which every surface derives its own.
+
+An operation is a request (a Struct whose fields are its parameters) and a function that takes it. The name, the help
+text and the bounds of a parameter stand in the annotation of its field, and nowhere else.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from importlib import import_module
+from types import NoneType, UnionType
+from typing import Annotated, Any, Final, Literal, Union, dataclass_transform, get_args, get_origin, get_type_hints
+
+from msgspec import NODEFAULT, Meta, Struct, StructMeta, ValidationError, convert
+from msgspec import field as struct_field
+from msgspec.structs import fields
+
+from recollect.arguments import shown, storable
+from recollect.errors import InputError
+from recollect.lazy import regex
+from recollect.records import Position, Progress, Trust
+from recollect.surfaces.operations.rights import LOCAL, Rights
+
+Group = Literal["daily", "agents", "care", "measure"]
+Kind = Literal["text", "texts", "words", "number", "numbers", "float", "flag", "choice", "paths", "id", "ids"]
+MAX_INTEGER: Final = 2**63
+_FIELD_IN_ERROR: Final = regex(r"`\$\.(\w+)")
+
+
+class Traits(Struct, frozen=True, kw_only=True):
+    """What a surface must know about an operation beyond its parameters."""
+
+    rights: Rights = LOCAL
+    """Who may do it through a server, and what it touches; without a declaration no server offers it."""
+    group: Group = "daily"
+    slow: bool = False
+    """Whether it reports progress."""
+    needs_store: bool = True
+    """Whether it works on the user's store; else it gets an empty one in memory."""
+    creates_store: bool = False
+    """Whether it may create a store that does not exist yet."""
+    is_shared: bool = False
+    """Whether it only lends its fields to other requests, which list them last."""
+    stopped: str = ""
+    """What to say when it is interrupted: what was kept, and how to go on; {done} and {total} are known."""
+
+
+class _RequestMeta(StructMeta):
+    """Keeps the traits of an operation, which stand in the head of its request class."""
+
+    def __new__(mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        traits = {key: options.pop(key) for key in Traits.__struct_fields__ if key in options}
+        options.setdefault("kw_only", True)
+        made = super().__new__(mcls, name, bases, namespace, **options)
+        made.traits = Traits(**traits)
+        return made
+
+    traits: Traits
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    """What a request does not say itself: when it came, how far its caller is trusted, who watches it."""
+
+    now: datetime
+    trust: Trust = "owner"
+    progress: Progress | None = None
+    cancelled: Callable[[], bool] | None = None
+    """Asked now and then by a search, which stops once it returns True."""
+    after: Position | None = None
+    """Where the page before ended, for a list."""
+    brief: bool = False
+    """Whether a person reads the answer on a screen and named no limit."""
+
+
+class LazyChoices(Sequence[str]):
+    """Choices that are loaded when somebody reads them: a start that does not costs nothing."""
+
+    def __init__(self, module: str, table: str) -> None:
+        self._module, self._table = module, table
+
+    def _names(self) -> tuple[str, ...]:
+        return tuple(getattr(import_module(self._module), self._table))
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._names()[at]
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+
+# --- parameters -----------------------------------------------------------------------------
+
+
+class Hints(Struct, frozen=True, kw_only=True):
+    """What surfaces must know about a parameter that its type does not say."""
+
+    place: int = 0
+    """Its place among the arguments of the command line, from 1 on; 0 for an option."""
+    words: bool = False
+    """Whether it takes all words that are left, joined to one text."""
+    is_scope: bool = False
+    """Whether it says which project the caller sees: a global option of the command line."""
+    is_id: bool = False
+    """Whether it is an id, which may be written #26."""
+    short: str = ""
+    """A letter that stands for its name."""
+    off: str = ""
+    """What turns a flag off that is on by default."""
+    only: Literal["", "machine", "terminal", "program"] = ""
+    """Where alone it can be given: on the machine of the store, in a terminal, by a program; blank for everywhere."""
+    metavar: str = ""
+    """What stands for its value in the help; its name if blank."""
+    choices: Sequence[str] = ()
+    read: Callable[[Any], Any] | None = None
+    """Turns what people write into a value of its type."""
+
+
+def about(description: str, *, ge: float | None = None, le: float | None = None, **hints: Any) -> Meta:
+    """Describe a parameter: what it is for, its bounds, and what surfaces must know about it."""
+    return Meta(description=description, ge=ge, le=le, extra={"hints": Hints(**hints)})
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(struct_field,))
+class Request(Struct, metaclass=_RequestMeta, is_shared=True, frozen=True, forbid_unknown_fields=True):
+    """What an operation is asked to do. Subclasses add its parameters."""
+
+    project: Annotated[str, about("the project to write to and to search", is_scope=True)] | None = None
+
+
+class Parameter(Struct, frozen=True, kw_only=True):
+    """One field of a request, as surfaces see it."""
+
+    name: str
+    about: str
+    kind: Kind
+    default: Any = None
+    is_required: bool = False
+    choices: Sequence[str] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    hints: Hints = Hints()
+
+    @property
+    def place(self) -> bool:
+        """Whether it is an argument of the command line."""
+        return self.hints.place > 0
+
+    @property
+    def option(self) -> str:
+        """Its name on the command line."""
+        return self.name.strip("_").replace("_", "-")
+
+    def wanted(self) -> str:
+        """Return what it takes, as the hint of an error."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
+        if self.kind in ("number", "float") and self.minimum is not None:
+            bounds = (
+                f"of at least {self.minimum:g}"
+                if self.maximum is None
+                else f"from {self.minimum:g} to {self.maximum:g}"
+            )
+            return f"give {_WANTED[self.kind]} {bounds}"
+        return _WANTED[self.kind]
+
+
+_WANTED: Final[Mapping[str, str]] = {
+    "flag": "true or false",
+    "number": "a whole number",
+    "float": "a number",
+    "texts": "a list of texts",
+    "paths": "a list of texts",
+    "numbers": "a list of numbers, in the body of a POST",
+    "id": "a whole number",
+    "ids": "a whole number, or a list of them",
+    "words": "a text",
+    "text": "a text",
+    "choice": "one of its choices",
+}
+
+
+@cache
+def parameters_of(request: type[Request]) -> tuple[Parameter, ...]:
+    """Return the parameters of *request*: arguments first, those it shares with other requests last."""
+    hints = get_type_hints(request, include_extras=True)
+    found = [_parameter(each, hints[each.name]) for each in fields(request)]
+    shared = [kind for kind in request.__mro__ if isinstance(kind, _RequestMeta) and kind.traits.is_shared]
+    lent = {name for kind in shared for name in kind.__annotations__}
+    return tuple(sorted(found, key=lambda each: (each.hints.place or len(found), each.name in lent)))
+
+
+def _parameter(field: Any, hint: Any) -> Parameter:
+    meta, inner = _unwrapped(hint)
+    hints = (meta.extra or {}).get("hints", Hints()) if meta else Hints()
+    return Parameter(
+        name=field.name,
+        about=(meta.description if meta else "") or "",
+        kind=_kind(inner, hints),
+        default=None if field.default in (NODEFAULT, ()) else field.default,
+        is_required=field.required,
+        choices=hints.choices or (get_args(inner) if get_origin(inner) is Literal else ()),
+        minimum=meta.ge if meta else None,
+        maximum=meta.le if meta else None,
+        hints=hints,
+    )
+
+
+def _unwrapped(hint: Any) -> tuple[Meta | None, Any]:
+    """Return the description in an annotation, and the type without it and without None."""
+    if get_origin(hint) in (Union, UnionType):
+        hint = next(arm for arm in get_args(hint) if arm is not NoneType)
+    if get_origin(hint) is Annotated:
+        inner, *metas = get_args(hint)
+        meta = next(each for each in metas if isinstance(each, Meta))
+        nested = _unwrapped(inner)[1]
+        return meta, nested
+    return None, hint
+
+
+def _kind(inner: Any, hints: Hints) -> Kind:
+    if get_origin(inner) is Literal or (isinstance(hints.choices, tuple) and hints.choices):
+        return "choice"
+    if get_origin(inner) is tuple:
+        item = get_args(inner)[0]
+        return "ids" if item is int else "numbers" if item is float else "paths" if hints.place else "texts"
+    if inner is int:
+        return "id" if hints.is_id else "number"
+    kinds: Mapping[Any, Kind] = {bool: "flag", float: "float", str: "words" if hints.words else "text"}
+    return kinds[inner]
+
+
+# --- reading a request ----------------------------------------------------------------------
+
+
+def parse(request: type[Request], name: str, values: Mapping[str, Any]) -> Any:
+    """Return the request for the operation *name* that *values* describe; refuse what does not fit.
+
+    This is the one place where values are checked. None counts as not given.
+    """
+    known = {each.name: each for each in parameters_of(request)}
+    for key in values:
+        if key not in known:
+            raise InputError(f"{name} takes no {key!r}", hint=f"one of {', '.join(sorted(known))}")
+    given = {key: _read(known[key], value) for key, value in values.items() if value is not None}
+    for each in known.values():
+        if each.is_required and each.name not in given:
+            raise InputError(f"{name} needs {each.name!r}", hint=each.about)
+    try:
+        return convert(given, request)
+    except ValidationError as error:
+        found = _FIELD_IN_ERROR.search(str(error))
+        parameter = known[found[1]] if found else None
+        if parameter is None:
+            raise InputError(f"{name}: {error}", hint="see its help") from error
+        raise InputError(
+            f"{parameter.name} cannot be {shown(given[parameter.name])}", hint=parameter.wanted()
+        ) from error
+
+
+def _read(parameter: Parameter, value: Any) -> Any:
+    if parameter.hints.read is not None:
+        value = parameter.hints.read(value)
+    if parameter.kind == "ids":
+        several = value if isinstance(value, list | tuple) else [value]
+        return tuple(dict.fromkeys(read_id(each) for each in several)) or _refuse(parameter, value)
+    if parameter.kind == "id":
+        return read_id(value)
+    if parameter.kind == "choice" and value not in parameter.choices:
+        _refuse(parameter, value)
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, list | tuple):
+        return [storable(each) if isinstance(each, str) else each for each in value]
+    if parameter.kind == "number" and isinstance(value, int) and abs(value) >= MAX_INTEGER:
+        _refuse(parameter, value)
+    return value
+
+
+def _refuse(parameter: Parameter, value: Any) -> Any:
+    raise InputError(f"{parameter.name} cannot be {shown(value)}", hint=parameter.wanted())
+
+
+def read_id(value: Any, *, see: str = "recollect list") -> int:
+    """Return the id that *value* is: a number, or a text with or without a # in front; *see* says what lists ids."""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise InputError(f"id cannot be {shown(value)}", hint="a whole number")
+    try:
+        number = int(value.strip().removeprefix("#")) if isinstance(value, str) else value
+    except ValueError as error:
+        raise InputError(f"{value!r} is not an id", hint=f"ids are numbers, such as 26 or #26; see: {see}") from error
+    if abs(number) >= MAX_INTEGER:
+        raise InputError(f"{value} is too large", hint=f"see: {see}")
+    return number

@@ -1,0 +1,225 @@
+"""Operations that find memories: search in its forms, why, related memories, what helps with a task."""
+
+from collections.abc import Callable
+from typing import Annotated, Any, Final, Literal
+
+from recollect.profile import BUILT_IN
+from recollect.recollection import Recollection
+from recollect.replies import RANGES, Reply
+from recollect.stores.choice import shown_address
+from recollect.surfaces import pages, text
+from recollect.surfaces.layout import Page, line
+from recollect.surfaces.operations.answer import Answer, operation, paged
+from recollect.surfaces.operations.fields import (
+    MODES,
+    Filtered,
+    MemoryId,
+    OutputFormat,
+    Selected,
+    Session,
+    Texts,
+    mode_from,
+    numbers,
+)
+from recollect.surfaces.operations.request import Call, Request, about
+from recollect.surfaces.operations.rights import LOGGED, READS
+from recollect.surfaces.serialise import explained
+
+BRIEF: Final = 5
+"""How many hits a terminal shows unless a limit is given."""
+EVERY: Final = 1000
+"""How many hits `--all` shows at most."""
+
+
+def _bounded(name: str, description: str) -> Any:
+    minimum, maximum = RANGES[name]
+    return about(description, ge=minimum, le=maximum)
+
+
+class Ranked(Filtered):
+    """What changes the answer to a query: `search` and `why` take the same."""
+
+    query: Annotated[str, about("words, '\"a phrase\"', OR, AND, prefix*, type:decision, -not", place=2, words=True)]
+    mode: Annotated[str, about("how to look (hybrid)", choices=tuple(MODES))] = "hybrid"
+    limit: Annotated[int, about("how many hits (5 on a terminal, else what the profile says)", short="n")] | None = None
+    alpha: Annotated[float, _bounded("alpha", "0 asks words alone, 1 meaning alone")] | None = None
+    min_confidence: (
+        Annotated[float, _bounded("min_confidence", "drop hits whose facts are less sure than this")] | None
+    ) = None
+    recency_weight: (
+        Annotated[float, _bounded("recency_weight", "how much newer memories are preferred; 0 not at all")] | None
+    ) = None
+    min_similarity: (
+        Annotated[float, _bounded("min_similarity", "how near in meaning a memory must be to be found by it")] | None
+    ) = None
+    min_score: Annotated[float, _bounded("min_score", "drop hits that score less than this")] | None = None
+    rrf_k: Annotated[float, _bounded("rrf_k", "the k of reciprocal rank fusion")] | None = None
+    timeout: Annotated[float, _bounded("timeout", "give up after this many seconds")] | None = None
+    weight: Annotated[Texts, about("words=N, vector=N or expansion=N (may be repeated)", metavar="KEY=VALUE")] = ()
+    lens: Annotated[str, about("look through this lens")] | None = None
+    intent: Annotated[str, about("what you are after; looks further, however sure the first hit seems")] | None = None
+    precise: Annotated[bool, about("show only the hits that probably answer (all that match)", off="no_precise")] = (
+        False
+    )
+    profile: (
+        Annotated[str, about("how to rank, instead of as the server does", only="program", choices=BUILT_IN)] | None
+    ) = None
+    embedding: (
+        Annotated[
+            tuple[float, ...],
+            about("the vector to search with, instead of the model's own of the query", only="program"),
+        ]
+        | None
+    ) = None
+
+    def options(self, call: Call) -> dict[str, Any]:
+        """Return the keywords of `Recollection.search` that it stands for."""
+        same = (*RANGES, "limit", "lens", "intent", "profile", "embedding")
+        given = {name: getattr(self, name) for name in same if getattr(self, name) is not None}
+        if self.weight:
+            given["weights"] = numbers(self.weight, "weight", form="RANKING=NUMBER", example="vector=0.5")
+        if call.cancelled is not None:
+            given["cancelled"] = call.cancelled
+        return {"mode": mode_from(self.mode), "where": self.where(call.now), "precise": self.precise, **given}
+
+
+class Search(Ranked, rights=LOGGED):
+    """A search."""
+
+    without_model: Annotated[
+        Literal["keyword", "fail"],
+        about("what a search for meaning does when there is no model (keyword)", metavar="NAME"),
+    ] = "keyword"
+    session: Annotated[str, about("write the answer into the recall log of this session")] | None = None
+    include_facts: Annotated[bool, about("include the facts of each hit (on)", off="no_facts")] = True
+    facets: Annotated[bool, about("count all that match by type, tag, month, …")] = False
+    explain: Annotated[bool, about("show how each score comes about")] = False
+    all: Annotated[bool, about("show every hit, also those far below the first", only="terminal")] = False
+    format: OutputFormat = "text"
+
+
+@operation
+def search(db: Recollection, request: Search, call: Call) -> Answer:
+    """Find memories; a blank query lists the newest."""
+    return _search(db, request, call, db.search)
+
+
+@operation
+def decisions(db: Recollection, request: Search, call: Call) -> Answer:
+    """Find memories, leaning towards what was decided."""
+    return _search(db, request, call, db.decisions)
+
+
+@operation
+def changes(db: Recollection, request: Search, call: Call) -> Answer:
+    """Find memories, leaning towards what was changed."""
+    return _search(db, request, call, db.changes)
+
+
+@operation
+def how_it_works(db: Recollection, request: Search, call: Call) -> Answer:
+    """Find memories, leaning towards how things work."""
+    return _search(db, request, call, db.how_it_works)
+
+
+def _search(db: Recollection, request: Search, call: Call, ask: Callable[..., Reply]) -> Answer:
+    most = request.limit
+    if most is None:
+        most = BRIEF if call.brief else EVERY if request.all else None
+    reply = ask(
+        request.query,
+        **{**request.options(call), "limit": most},
+        session=request.session,
+        facets=request.facets,
+        include_facts=request.include_facts,
+        without_model=request.without_model,
+    )
+
+    def page() -> Page:
+        tuned = db.tuning() if request.explain else None
+        found = pages.reply_page(
+            reply, explain=request.explain, root=text.here(), brief=call.brief, store=shown_address(db.address)
+        )
+        return found if tuned is None else (*found, line(f"ranked by {tuned.profile}, tuned {tuned.day}"))
+
+    return paged(explained(reply) if request.explain else reply, page, rows=reply.hits, found=bool(reply.hits))
+
+
+class Why(Ranked, rights=READS):
+    """Which memory, and the query that did or did not find it."""
+
+    id: MemoryId
+
+
+@operation
+def why(db: Recollection, request: Why, call: Call) -> Answer:
+    """Explain why a memory was or was not found by a query."""
+    found = db.why(request.id, request.query, **request.options(call))
+    return Answer(value=found, text=lambda: text.why_text(found))
+
+
+class Related(Request, rights=READS):
+    """Which memory to start from."""
+
+    id: MemoryId
+    limit: Annotated[int, about("how many (10)", short="n")] | None = None
+    format: OutputFormat = "text"
+
+
+@operation
+def related(db: Recollection, request: Related, _: Call) -> Answer:
+    """Show the memories that belong to one, and why."""
+    found = db.related(request.id, limit=request.limit)
+    rows = [each.memory for each in found]
+    return paged({"id": request.id, "related": found}, lambda: pages.related_page(found), rows=rows, found=bool(found))
+
+
+# --- for agents -----------------------------------------------------------------------------
+
+
+class Inject(Selected, rights=LOGGED, group="agents"):
+    """A task, and how much it may be told."""
+
+    task: Annotated[str, about("the title of the task", place=1, words=True)]
+    description: Annotated[str, about("what it is about")] = ""
+    tag: Annotated[Texts, about("a tag of the task (may be repeated)")] = ()
+    session: Session | None = None
+    style: Annotated[Literal["markdown", "compact", "xml"], about("how (markdown)")] = "markdown"
+    budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
+    limit: Annotated[int, about("how many memories at most (5)", ge=1, short="n")] = 5
+    lens: Annotated[str, about("look through this lens")] | None = None
+    precise: Annotated[bool, about("tell only what probably answers (on)", off="no_precise")] = True
+    only_tag: Annotated[Texts, about("only memories with this tag (may be repeated)", metavar="NAME")] = ()
+
+
+@operation
+def inject(db: Recollection, request: Inject, call: Call) -> Answer:
+    """Print the memories that help with a task, for an agent's prompt, within a token budget."""
+    found = db.inject(
+        request.task,
+        description=request.description,
+        tag=request.tag,
+        session=request.session,
+        style=request.style,
+        budget=request.budget,
+        limit=request.limit,
+        lens=request.lens,
+        precise=request.precise,
+        where=request.where(call.now, tags=request.only_tag),
+    )
+    return Answer(value=found, text=lambda: found.text)  # nothing to tell is an answer, and no error to a hook
+
+
+class Brief(Request, rights=LOGGED, group="agents"):
+    """How much a new session may be told."""
+
+    session: Session | None = None
+    limit: Annotated[int, about("how many memories at most (8)", ge=1, short="n")] = 8
+    budget: Annotated[int, about("how many tokens at most (500)", ge=1)] = 500
+
+
+@operation
+def brief(db: Recollection, request: Brief, _: Call) -> Answer:
+    """Print what a new session should know before anything is asked: what is pinned, decided, preferred."""
+    found = db.brief(session=request.session, limit=request.limit, budget=request.budget)
+    return Answer(value=found, text=lambda: found.text)
