@@ -90,16 +90,11 @@ class AnswerCache:
         Frequent are those asked more than once, the last time within five minutes. Nothing is logged or counted.
         """
         now = self._clock()
+        forgotten, idle = now - COUNTED_SECONDS, now - WARM_IDLE_SECONDS
         with self._lock:
-            old = [name for name, each in self._queries.items() if each.asked_at < now - COUNTED_SECONDS]
-            for name in old:
-                del self._queries[name]
-            recent = [(name, each) for name, each in self._queries.items() if each.asked_at > now - WARM_IDLE_SECONDS]
-        frequent = sorted(
-            ((name, each) for name, each in recent if each.times > 1),
-            key=lambda pair: (pair[1].times, pair[1].asked_at),
-            reverse=True,
-        )
+            self._queries = {name: each for name, each in self._queries.items() if each.asked_at >= forgotten}
+            frequent = [pair for pair in self._queries.items() if pair[1].times > 1 and pair[1].asked_at > idle]
+        frequent.sort(key=lambda pair: (pair[1].times, pair[1].asked_at), reverse=True)
         for name, query in frequent[:WARMED_QUERIES]:
             with suppress(Exception):  # a query that fails now must not keep others cold
                 key = (*name, query.version())
